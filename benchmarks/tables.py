@@ -1,0 +1,79 @@
+"""The benchmark tables and their tasks, read from the folder that AUCLID_DATA names."""
+
+import os
+import sys
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import train_test_split
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+POSITIVE = {
+    "a9a": [1], "w8a": [1], "ijcnn1": [1], "german.numer": [1], "diabetes": [-1], "splice": [1], "svmguide3": [1],
+    "cod-rna": [1], "magic04": [-1], "mammography": [1], "skin_nonskin": [1], "letter": range(1, 14),
+    "mnist": [7, 8, 9], "covtype": [4, 5, 6, 7], "connect-4": [1], "news20": range(1, 6), "sector.scale": range(1, 11),
+}  # fmt: skip
+"""Which labels are positive; of a table that is not here, the rarest."""
+
+SHORT = {"german": "german.numer", "skin": "skin_nonskin", "sector": "sector.scale"}
+
+GIVEN_TEST = {"a9a", "mnist", "letter", "sector.scale", "splice", "pendigits", "usps", "madelon", "dota2"}
+"""Tables that come with a test part which holds both classes."""
+
+
+def folder():
+    """The data folder, or None."""
+    path = os.environ.get("AUCLID_DATA")
+    return Path(path) if path and Path(path).is_dir() else None
+
+
+def require_data():
+    """The data folder; ends the script, saying so, where there is none."""
+    if folder() is None:
+        print("skipped: set AUCLID_DATA to the folder with the benchmark tables")
+        sys.exit(0)
+    return folder()
+
+
+def raw(name, part=None):
+    """X (dense float32, or CSR float32) and the original labels of one file."""
+    stem = folder() / ".".join([SHORT.get(name, name), *([part] if part else [])])
+    labels = Path(f"{stem}.y.npy")
+    if labels.exists():
+        return sparse.csr_matrix(sparse.load_npz(f"{stem}.npz")).astype(np.float32), np.load(labels)
+    with np.load(f"{stem}.npz") as file:
+        return file["X"].astype(np.float32), file["y"]
+
+
+def positive(name, y):
+    """Labels as booleans, after the task of the table."""
+    name = SHORT.get(name, name)
+    if name not in POSITIVE:
+        labels, counts = np.unique(y, return_counts=True)
+        return y == labels[counts.argmin()]
+    return np.isin(y, list(POSITIVE[name]))
+
+
+def split(name, seed=0, dense=None, scale=True):
+    """(X_train, y_train, X_test, y_test): the given test part, or a stratified 80/20 split by ``seed``.
+
+    Standardised when dense, max-abs scaled when sparse. ``dense=True`` makes a sparse table dense first.
+    """
+    name = SHORT.get(name, name)
+    has_parts = (folder() / f"{name}.train.npz").exists()
+    X, labels = raw(name, "train" if has_parts else None)
+    y = positive(name, labels)
+    if name in GIVEN_TEST:
+        X_test, labels_test = raw(name, "test")
+        y_test = positive(name, labels_test)
+    else:
+        X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=y)
+    if dense and sparse.issparse(X):
+        X, X_test = X.toarray(), X_test.toarray()
+    if scale:
+        scaler = (MaxAbsScaler() if sparse.issparse(X) else StandardScaler()).fit(X)
+        X, X_test = scaler.transform(X), scaler.transform(X_test)
+    if sparse.issparse(X):
+        X, X_test = X.tocsr(), X_test.tocsr()
+    return X, y.astype(int), X_test, y_test.astype(int)

@@ -1,0 +1,137 @@
+"""Input validation and its error sentences, once for the whole library."""
+
+from numbers import Integral, Real
+
+import numpy as np
+from sklearn.base import _fit_context
+from sklearn.exceptions import NotFittedError
+from sklearn.utils._param_validation import Interval
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+
+checked = _fit_context(prefer_skip_nested_validation=True)
+"""Decorates fit and partial_fit: checks the constructor's parameters first, and winds callbacks up afterwards."""
+
+
+def at_least(low):
+    """Constraint: a whole number, ``low`` or more."""
+    return Interval(Integral, low, None, closed="left")
+
+
+def real(low=0.0, high=None, closed="left"):
+    """Constraint: a real number in an interval, from ``low`` (included unless ``closed`` says otherwise)."""
+    return Interval(Real, low, high, closed=closed)
+
+
+DTYPES = [np.float64, np.float32]
+
+
+def rows(estimator, X, reset=False):
+    """X as a float array or CSR matrix with the features the estimator knows."""
+    return validate_data(estimator, X, reset=reset, **_ROWS)
+
+
+def rows_and_labels(estimator, X, y, reset=True):
+    """X as `rows` gives it, and y as one label a row."""
+    if y is None:
+        raise ValueError(f"requires y to be passed, but the target y is None: {_name(estimator)} learns from labels.")
+    X, y = validate_data(estimator, X, y, reset=reset, **_ROWS)
+    return X, labels(y)
+
+
+_ROWS = {"accept_sparse": "csr", "dtype": DTYPES, "order": None}
+
+
+def labels(y):
+    """y as a one-dimensional array of class labels."""
+    y = column_or_1d(y, warn=True)
+    check_classification_targets(y)
+    return y
+
+
+def two_classes(estimator, classes):
+    """The two sorted classes, or a sentence saying how many there are."""
+    classes = np.unique(np.asarray(classes))
+    if len(classes) > 2:
+        kind = type_of_target(classes)
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}. "
+            f"{_name(estimator)} ranks one class above another; got {len(classes)} classes. "
+            "Compare one class against the rest with y == label."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"{_name(estimator)} must see two classes to rank one above the other; "
+            f"got {len(classes)} class: {classes.tolist()}."
+        )
+    return classes
+
+
+def known_labels(estimator, y, classes):
+    """Raise when y holds a label that is not among the classes the estimator knows."""
+    strange = np.setdiff1d(y, classes)
+    if len(strange):
+        raise ValueError(
+            f"y must hold only the classes {classes.tolist()} that {_name(estimator)} knows; "
+            f"got {strange[:3].tolist()} as well. Pass both classes at the first partial_fit."
+        )
+
+
+def weights(sample_weight, X):
+    """One float64 weight a row, not negative; None stays None (all ones)."""
+    if sample_weight is None:
+        return None
+    sample_weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
+    if sample_weight.size and sample_weight.min() < 0.0:
+        raise ValueError(f"sample_weight must not be negative; got {sample_weight.min()}.")
+    return sample_weight
+
+
+def both_weighed(estimator, is_pos, weight):
+    """Raise when all rows of a class weigh nothing."""
+    if weight is None:
+        return
+    for name, mass in (("positive", weight[is_pos].sum()), ("negative", weight[~is_pos].sum())):
+        if mass == 0.0:
+            raise ValueError(
+                f"{_name(estimator)} must see two classes of positive weight; "
+                f"got sample_weight zero on every {name} row."
+            )
+
+
+def finite(estimator, w):
+    """w itself, or one sentence when the arithmetic overflowed."""
+    if not np.all(np.isfinite(w)):
+        raise ValueError(
+            f"{_name(estimator)} must end with finite weights, but its steps overflowed. "
+            "Scale the columns of X (for instance with StandardScaler) or use a smaller step."
+        )
+    return w
+
+
+def fitted(estimator, attribute="classes_"):
+    """Raise scikit-learn's error when the estimator has not been fitted."""
+    if not hasattr(estimator, attribute):
+        raise NotFittedError(
+            f"This {_name(estimator)} instance is not fitted yet. Call 'fit' with appropriate arguments "
+            "before using this estimator."
+        )
+
+
+def _name(estimator):
+    return type(estimator).__name__
+
+
+def mergeable(a, b):
+    """Raise unless b's state can be added to a's: same class, parameters, features and labels."""
+    if type(a) is not type(b):
+        raise TypeError(f"merge must be given another {_name(a)}; got {_name(b)}.")
+    fitted(a), fitted(b)
+    for what, of_a, of_b in (
+        ("parameters", a.get_params(), b.get_params()),
+        ("number of features", a.n_features_in_, b.n_features_in_),
+        ("feature names", *(list(getattr(m, "feature_names_in_", [])) for m in (a, b))),
+        ("classes", a.classes_.tolist(), b.classes_.tolist()),
+    ):
+        if of_a != of_b:
+            raise ValueError(f"merge must be given a {_name(a)} with the same {what}; got {of_b}, expected {of_a}.")

@@ -1,0 +1,37 @@
+"""random_state into blocks of indices: the only reader of random_state.
+
+Kernels draw nothing: they are handed arrays of indices and uniforms. Draws are made one row at a time in
+the order of the rows, so cutting a stream into other batches does not change the numbers a row gets.
+"""
+
+from numbers import Integral
+
+import numpy as np
+
+RANDOM_STATE = [Integral, np.random.RandomState, np.random.Generator, None]
+"""What `random_state` may be, for parameter constraints."""
+
+
+def generator(random_state):
+    """The NumPy generator of a seed, RandomState, Generator or None.
+
+    Examples
+    --------
+    >>> from auclid._random import generator
+    >>> bool(generator(0).random() == generator(0).random())
+    True
+    """
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    return np.random.default_rng(random_state)
+
+
+def epoch(rng, n, shuffle=True):
+    """The order in which one epoch meets its n rows."""
+    return rng.permutation(n) if shuffle else np.arange(n)
+
+
+def pairs(rng, n_pos, n_neg, size):
+    """Two arrays: a positive and a negative for each of ``size`` pairs, uniform over all pairs."""
+    draws = rng.random((size, 2))
+    return (draws[:, 0] * n_pos).astype(np.int64), (draws[:, 1] * n_neg).astype(np.int64)

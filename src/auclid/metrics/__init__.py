@@ -1,0 +1,19 @@
+"""Areas under ROC curves, how sure they are, and where to cut: exact, with ties counted one half."""
+
+from auclid.metrics._auc import partial_auc, roc_auc
+from auclid.metrics._delong import AUCComparison, AUCInterval, auc_interval, compare_auc
+from auclid.metrics._operating_point import OperatingPoint, operating_point
+from auclid.metrics._streaming import AUCBounds, StreamingAUC
+
+__all__ = [
+    "AUCBounds",
+    "AUCComparison",
+    "AUCInterval",
+    "OperatingPoint",
+    "StreamingAUC",
+    "auc_interval",
+    "compare_auc",
+    "operating_point",
+    "partial_auc",
+    "roc_auc",
+]

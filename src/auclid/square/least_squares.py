@@ -1,0 +1,163 @@
+"""LeastSquaresAUC: the exact minimiser of the square loss over all pairs, from class moments."""
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from auclid import _check
+from auclid._rows import as_table
+from auclid.base import LinearRanker
+from auclid.moments import ClassMoments, class_moments
+from auclid.square._solve import largest_moments, moments_fit, solve_moments, solve_products
+
+
+class LeastSquaresAUC(LinearRanker):
+    """Exact least-squares AUC maximiser.
+
+    Minimises over all pairs of a positive and a negative row, with z = x⁺ − x⁻,
+
+        mean (1 − w·z)² + (alpha/2) |w|² + l1 |w|₁.
+
+    The mean over all n₊·n₋ pairs equals (1 − w·δ)² + w·S·w, where δ is the difference of the class means and S the
+    sum of the class covariances, so one pass over the rows is enough. Moments of chunks add up exactly: `partial_fit`
+    on any chunks in any order, or `merge` of models fitted elsewhere, gives the model of one `fit` on all rows.
+
+    Parameters
+    ----------
+    alpha : float in [0, inf), default=1e-4
+        Strength of the squared penalty. 0 gives the minimum-norm solution.
+    l1 : float in [0, inf), default=0
+        Strength of the absolute penalty; a large one makes weights exactly zero.
+    positive : bool, default=False
+        Whether weights may not be negative.
+    solver : {"auto", "moments", "products"}, default="auto"
+        "moments" forms the d × d moments; "products" only multiplies with X (conjugate gradients), for wide or sparse
+        X. "auto" takes moments while they fit and are cheaper.
+    tol : float in (0, inf), default=1e-6
+        Relative accuracy of the iterating solvers ("products", and any with l1 or positive).
+    max_iter : int, default=1000
+        Iterations at the most, of the same.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d)
+    intercept_ : array of shape (1,)
+        Minus the threshold that maximises Youden's J on the training scores; after `partial_fit` or `merge`, minus
+        the score halfway between the class means. It cannot change an AUC.
+    classes_ : array of shape (2,)
+    n_iter_ : int
+        Iterations made; 1 for the closed form.
+
+    Notes
+    -----
+    There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
+
+    References
+    ----------
+    Gao, Jin, Zhu & Zhou, "One-pass AUC optimization", ICML 2013 (the batch solution the papers call B-LS-SVM).
+
+    Examples
+    --------
+    >>> from auclid import LeastSquaresAUC
+    >>> from auclid.datasets import load_mammography
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> round(LeastSquaresAUC().fit(X, y).score(X, y), 2)
+    0.92
+    """
+
+    _parameter_constraints: dict = {
+        "alpha": [_check.real()],
+        "l1": [_check.real()],
+        "positive": ["boolean"],
+        "solver": [StrOptions({"auto", "moments", "products"})],
+        "tol": [_check.real(closed="neither")],
+        "max_iter": [_check.at_least(1)],
+    }
+
+    def __init__(self, alpha=1e-4, *, l1=0.0, positive=False, solver="auto", tol=1e-6, max_iter=1000):
+        self.alpha = alpha
+        self.l1 = l1
+        self.positive = positive
+        self.solver = solver
+        self.tol = tol
+        self.max_iter = max_iter
+
+    @_check.checked
+    def fit(self, X, y, sample_weight=None):
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,), any two labels
+        sample_weight : array of shape (n,), optional
+            A pair weighs the product of its two rows' weights.
+
+        Returns
+        -------
+        self
+        """
+        X, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        table = as_table(X)
+        if self._by_moments(table):
+            self._moments = class_moments(table, is_pos, weight)
+            w, self.n_iter_ = solve_moments(self._moments, self)
+        else:
+            self._moments = None
+            w, self.n_iter_ = solve_products(table, is_pos, weight, self)
+        return self._publish_fit(table, is_pos, w, weight)
+
+    def _by_moments(self, table):
+        return self.solver == "moments" or (self.solver == "auto" and moments_fit(table))
+
+    @_check.checked
+    def partial_fit(self, X, y, classes=None, sample_weight=None):
+        """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
+
+        A batch may hold one class only; until both were seen, ``coef_`` and all scores are zero.
+        Each call solves a d × d system: with very many columns, prefer batches to single rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        classes : the two labels, optional
+            Needed on the first call unless that batch holds both.
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        X, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
+        largest_moments(self, X.shape[1])
+        seen = ClassMoments.empty(X.shape[1]) if first else self._kept_moments()
+        return self._resume(seen + class_moments(X, is_pos, weight))
+
+    def merge(self, other):
+        """Add the rows another model has seen; returns self.
+
+        Parameters
+        ----------
+        other : LeastSquaresAUC
+            Fitted on other rows with the same parameters, features and classes.
+
+        Returns
+        -------
+        self
+        """
+        _check.mergeable(self, other)
+        return self._resume(self._kept_moments() + other._kept_moments())
+
+    def _kept_moments(self):
+        if self._moments is None:
+            largest_moments(self, self.n_features_in_, always=True)
+        return self._moments
+
+    def _resume(self, moments):
+        if moments.complete:
+            w, n_iter = solve_moments(moments, self)
+        else:
+            w, n_iter = np.zeros_like(moments.pos.mean), 1
+        _check.finite(self, w)
+        self._moments, self.n_iter_ = moments, n_iter
+        return self._publish(w, w @ moments.midpoint)
