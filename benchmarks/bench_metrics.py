@@ -41,9 +41,20 @@ def bench_roc_auc():
             y, s = table(1_000_000, share, dtype)
             peer = seconds(lambda y=y, s=s: roc_auc_score(y, s), 3)
             ours = seconds(lambda y=y, s=s: roc_auc(y, s))
-            report(f"roc_auc 1e6 {share:.0%} {dtype.__name__}", ours, peer, "roc_auc_score", 0.12 if share == 0.05 else None)
+            report(
+                f"roc_auc 1e6 {share:.0%} {dtype.__name__}",
+                ours,
+                peer,
+                "roc_auc_score",
+                0.12 if share == 0.05 else None,
+            )
     y, s = table(1_000_000, 0.05)
-    shapes = {"cubed": s**3, "logistic": 1 / (1 + np.exp(-3 * s)), "exp(5 s)": np.exp(5 * s), "100 values": np.round(20 * s)}
+    shapes = {
+        "cubed": s**3,
+        "logistic": 1 / (1 + np.exp(-3 * s)),
+        "exp(5 s)": np.exp(5 * s),
+        "100 values": np.round(20 * s),
+    }
     for name, s in shapes.items():
         peer = seconds(lambda s=s: roc_auc_score(y, s), 3)
         report(f"roc_auc 1e6 5% {name}", seconds(lambda s=s: roc_auc(y, s)), peer, "roc_auc_score", 0.12)
@@ -58,13 +69,21 @@ def bench_others():
     t = s + np.random.default_rng(1).normal(size=len(s))
     peer = seconds(lambda: roc_auc_score(y, s), 3)
     weight = np.random.default_rng(2).random(len(s))
-    report("roc_auc 1e6, weights", seconds(lambda: roc_auc(y, s, sample_weight=weight)), peer, "roc_auc_score")
+    report(
+        "roc_auc 1e6, weights", seconds(lambda: roc_auc(y, s, sample_weight=weight)), peer, "roc_auc_score"
+    )
     report("auc_interval 1e6", seconds(lambda: auc_interval(y, s)), peer, "roc_auc_score")
     report("compare_auc 1e6", seconds(lambda: compare_auc(y, s, t), 3), peer, "roc_auc_score")
     report("partial_auc 1e6", seconds(lambda: partial_auc(y, s, max_fpr=0.1), 3), peer, "roc_auc_score")
-    report("StreamingAUC 1e6 in one batch", seconds(lambda: StreamingAUC().update(y, s).result(), 2), peer, "roc_auc_score")
+    report(
+        "StreamingAUC 1e6 in one batch",
+        seconds(lambda: StreamingAUC().update(y, s).result(), 2),
+        peer,
+        "roc_auc_score",
+    )
     bounds = StreamingAUC().update(y, s).result()
-    print(f"  bounds {bounds.high - bounds.low:.1e} apart, estimate off by {abs(bounds.auc - roc_auc(y, s)):.1e}")
+    off = abs(bounds.auc - roc_auc(y, s))
+    print(f"  bounds {bounds.high - bounds.low:.1e} apart, estimate off by {off:.1e}")
     for dtype in (np.float64, np.float32):
         y, s = table(465_000, 0.086, dtype)
         is_pos = y == 1

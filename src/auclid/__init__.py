@@ -1,17 +1,38 @@
 """Train models that maximise the area under the ROC curve."""
 
-from auclid import datasets, metrics
+from auclid import datasets, metrics, pairs
+from auclid.io import load, save
+from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
+from auclid.online import CBR, OAM, UniExp
+from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.registry import algorithms, make
-from auclid.square import SPAM, LeastSquaresAUC, LeastSquaresAUCCV
+from auclid.square import FSAUC, OPAUC, SOLAM, SPAM, AdaOAM, LeastSquaresAUC, LeastSquaresAUCCV
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ASAM",
+    "CBR",
+    "FSAUC",
+    "OAM",
+    "OPAUC",
+    "PSAM",
+    "SOLAM",
     "SPAM",
+    "AdaOAM",
+    "KMeansNystroem",
+    "KernelRankSVM",
+    "Kernelized",
     "LeastSquaresAUC",
     "LeastSquaresAUCCV",
+    "RandomFourier",
+    "RankSVM",
+    "UniExp",
     "algorithms",
     "datasets",
+    "load",
     "make",
     "metrics",
+    "pairs",
+    "save",
 ]

@@ -1,16 +1,40 @@
 """Input validation and its error sentences, once for the whole library."""
 
+from functools import wraps
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import _check_sample_weight, column_or_1d, validate_data
+from sklearn.utils.validation import column_or_1d, validate_data
 
-checked = _fit_context(prefer_skip_nested_validation=True)
-"""Decorates fit and partial_fit: checks the constructor's parameters first, and winds callbacks up afterwards."""
+from auclid._rows import Table
+
+
+def checked(method, trust_parts=True):
+    """Decorates fit and partial_fit: checks the constructor's parameters first, winds callbacks up afterwards, and
+    leaves the estimator as it was when anything is wrong."""
+    inner = _fit_context(prefer_skip_nested_validation=trust_parts)(method)
+
+    @wraps(method)
+    def all_or_nothing(estimator, *args, **kwargs):
+        before = vars(estimator).copy()
+        try:
+            return inner(estimator, *args, **kwargs)
+        except BaseException:
+            vars(estimator).clear()
+            vars(estimator).update(before)
+            raise
+
+    return all_or_nothing
+
+
+def checked_with_parts(method):
+    """`checked` for an estimator made of others: their parameters come from the user too."""
+    return checked(method, trust_parts=False)
 
 
 def at_least(low):
@@ -27,16 +51,38 @@ DTYPES = [np.float64, np.float32]
 
 
 def rows(estimator, X, reset=False):
-    """X as a float array or CSR matrix with the features the estimator knows."""
+    """X as a float array or CSR matrix with the features the estimator knows; a table stays one."""
+    if isinstance(X, Table):
+        return _table(estimator, X, reset)
     return validate_data(estimator, X, reset=reset, **_ROWS)
 
 
 def rows_and_labels(estimator, X, y, reset=True):
     """X as `rows` gives it, and y as one label a row."""
-    if y is None:
-        raise ValueError(f"requires y to be passed, but the target y is None: {_name(estimator)} learns from labels.")
+    labelled(estimator, y)
+    if isinstance(X, Table):
+        check_consistent_length(X, y)
+        return _table(estimator, X, reset), labels(validate_data(estimator, y=y))
     X, y = validate_data(estimator, X, y, reset=reset, **_ROWS)
     return X, labels(y)
+
+
+def labelled(estimator, y):
+    """Raise where there are no labels."""
+    if y is None:
+        raise ValueError(f"requires y to be passed, but the target y is None: {_name(estimator)} learns from labels.")
+
+
+def _table(estimator, X, reset):
+    """A table made by another estimator: its columns have a number and no names."""
+    if reset:
+        vars(estimator).pop("feature_names_in_", None)
+        estimator.n_features_in_ = X.shape[1]
+    if X.shape[1] != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {X.shape[1]} features, but {_name(estimator)} is expecting {estimator.n_features_in_} features as input."
+        )
+    return X
 
 
 _ROWS = {"accept_sparse": "csr", "dtype": DTYPES, "order": None}
@@ -81,8 +127,14 @@ def weights(sample_weight, X):
     """One float64 weight a row, not negative; None stays None (all ones)."""
     if sample_weight is None:
         return None
-    sample_weight = np.asarray(_check_sample_weight(sample_weight, X, dtype=np.float64))
-    if sample_weight.size and sample_weight.min() < 0.0:
+    if isinstance(sample_weight, Real):
+        sample_weight = np.full(X.shape[0], sample_weight)
+    sample_weight = check_array(
+        sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
+    )
+    if sample_weight.shape != X.shape[:1]:
+        raise ValueError(f"sample_weight must have shape {X.shape[:1]}, one weight a row; got {sample_weight.shape}.")
+    if sample_weight.min() < 0.0:
         raise ValueError(f"sample_weight must not be negative; got {sample_weight.min()}.")
     return sample_weight
 
@@ -118,8 +170,9 @@ def fitted(estimator, attribute="classes_"):
         )
 
 
-def _name(estimator):
-    return type(estimator).__name__
+def _name(owner):
+    """Who is speaking: an estimator's class, or a function by the name it is given."""
+    return owner if isinstance(owner, str) else type(owner).__name__
 
 
 def mergeable(a, b):

@@ -7,14 +7,17 @@ This is the only module that touches Numba's extension API and its on-disk cache
 
 import hashlib
 import os
+import uuid
 import warnings
 from functools import singledispatch
+from numbers import Real
 from pathlib import Path
 
 import numba
+from llvmlite import ir
 from numba.core import types
-from numba.core.caching import CompileResultCacheImpl, FunctionCache, _CacheLocator
-from numba.extending import overload
+from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
+from numba.extending import intrinsic, overload
 from numba.misc.appdirs import AppDirs
 
 PACKAGE = Path(__file__).resolve().parent
@@ -83,7 +86,7 @@ def require(function, struct):
 
 def floats(struct):
     """The struct with its plain numbers made floats: 0 and 0.0 would compile twice."""
-    return struct._make(float(x) if isinstance(x, (int, float)) else x for x in struct)
+    return struct._make(float(x) if isinstance(x, Real) else x for x in struct)
 
 
 def kernel(function=None, *, fastmath=False):
@@ -96,9 +99,44 @@ def kernel(function=None, *, fastmath=False):
     if function is None:
         return lambda f: kernel(f, fastmath=fastmath)
     compiled = numba.njit(nogil=True, fastmath=fastmath)(function)
-    if not numba.config.DISABLE_JIT and cache_folder() is not None:
+    if not numba.config.DISABLE_JIT and _ours(function.__module__) and cache_folder() is not None:
         compiled._cache = _Cache(function)
     return compiled
+
+
+def prefetch(array, start, count):
+    """Hint that ``count`` entries of a C-ordered array, from the ``start``-th on, will soon be read.
+
+    It changes nothing but time: rows in random order wait for the memory longer than they are computed with.
+    The processor by itself sees the rest of a long row coming, so only half a kilobyte is asked for.
+    """
+
+
+@overload(prefetch)
+def _prefetch(array, start, count):
+    line = 512 // array.dtype.bitwidth
+
+    def body(array, start, count):
+        for k in range(start, start + min(count, 8 * line), line):
+            _ask(array, k)
+
+    return body
+
+
+@intrinsic
+def _ask(context, array, k):
+    """One cache line towards the processor: llvm.prefetch for reading, to be kept in all caches."""
+
+    def generate(target, builder, signature, args):
+        data = target.make_array(signature.args[0])(target, builder, args[0]).data
+        place = builder.bitcast(builder.gep(data, [args[1]]), ir.IntType(8).as_pointer())
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [place.type, number, number, number])
+        ask = builder.module.declare_intrinsic("llvm.prefetch", [place.type], kind)
+        builder.call(ask, [place, number(0), number(3), number(1)])
+        return target.get_dummy_value()
+
+    return types.void(array, types.intp), generate
 
 
 REORDER = {"reassoc", "contract", "nsz"}
@@ -154,12 +192,12 @@ def _no_cache(error):
 class _Locator(_CacheLocator):
     """All kernels lie in one folder whose name already says which sources they came from."""
 
-    def __init__(self, py_func):
-        self._module = py_func.__module__
+    def __init__(self, py_func, py_file):
+        self._module, self._py_file = py_func.__module__, py_file
 
     @classmethod
     def from_function(cls, py_func, py_file):
-        return cls(py_func)
+        return cls(py_func, py_file)
 
     def get_cache_path(self):
         return str(cache_folder())
@@ -175,28 +213,58 @@ class _CacheImpl(CompileResultCacheImpl):
     _locator_classes = [_Locator]
 
 
+class _Files(IndexDataCacheFile):
+    """Numba's files of one kernel, made safe for several writers and for damage.
+
+    Numba numbers data files by what the index holds, so two processes that save at once could write different code
+    under one name and load each other's. A file that cannot be read counts as absent.
+    """
+
+    def _data_name(self, number):
+        return super()._data_name(uuid.uuid4().int)
+
+    def _load_index(self):
+        try:
+            return super()._load_index()
+        except Exception:
+            return {}
+
+    def load(self, key):
+        try:
+            return super().load(key)
+        except Exception:
+            return None
+
+
 class _Cache(FunctionCache):
     """Numba's cache, but structs made by users stay in memory: nothing tells when their source changes."""
 
     _impl_class = _CacheImpl
 
+    def __init__(self, py_func):
+        super().__init__(py_func)
+        locator = self._impl.locator
+        self._cache_file = _Files(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
+
     def load_overload(self, sig, target_context):
-        return super().load_overload(sig, target_context) if _ours(sig) else None
+        return super().load_overload(sig, target_context) if _only_ours(sig) else None
 
     def save_overload(self, sig, data):
-        if not _ours(sig):
+        if cache_folder() is None or not _only_ours(sig):
             return
         try:
             super().save_overload(sig, data)
         except OSError as error:
-            if self._enabled:
-                self.disable()
-                _no_cache(error)
+            _folder[:] = [None]
+            _no_cache(error)
 
 
-def _ours(sig):
-    return all(_module(t).startswith("auclid.") for t in sig if isinstance(t, types.BaseNamedTuple))
+def _only_ours(sig):
+    """Whether every struct among these types, at any depth, is the package's own."""
+    inside = [t for t in sig if isinstance(t, types.BaseTuple)]
+    named = [t for t in inside if isinstance(t, types.BaseNamedTuple)]
+    return all(_ours(t.instance_class.__module__) for t in named) and all(_only_ours(t.types) for t in inside)
 
 
-def _module(struct_type):
-    return struct_type.instance_class.__module__
+def _ours(module):
+    return module.startswith("auclid.")

@@ -24,8 +24,11 @@ def steps(estimator, count, attributes, X=None, y=None):
         for number in _count(count):
             task = root.subcontext(task_name=f"step {number}")
             task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
-            yield number
-            if task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=attributes):
+            try:
+                yield number
+            finally:  # also where the caller breaks, having converged
+                stop = task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=attributes)
+            if stop:
                 break
     finally:
         root.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=attributes)

@@ -9,10 +9,16 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid._generic import REORDER, generic
+from auclid._generic import REORDER, generic, prefetch
 
-BLOCK_BYTES = 1 << 24
-"""Working memory for one block of rows: small enough to bound a fit, large enough for BLAS."""
+BLOCK_BYTES = 1 << 21
+"""Memory of one block of rows: it stays in the processor's cache (with 16 MB, products took six times as long)."""
+
+LARGE_BYTES = 1 << 25
+"""Memory for what need not stay in the cache: bounded all the same."""
+
+SAMPLE = 1 << 12
+"""Rows that tell where a table is centred."""
 
 SWEEP = 1 << 16
 """Steps a kernel makes before Python may look up (an interrupt, a gathered block)."""
@@ -44,6 +50,11 @@ def row_axpy(rows, i, a, w):
 
 
 @generic
+def row_axpy_two(rows, i, a, v, b, u):
+    """v += a x_i and u += b x_i, in place, reading the row once."""
+
+
+@generic
 def row_square(rows, i):
     """|x_i|^2"""
 
@@ -69,8 +80,28 @@ def pair_axpy(rows, i, j, a, w):
 
 
 @generic
+def pair_axpy_two(rows, i, j, a, v, b, u):
+    """v += a (x_i - x_j) and u += b (x_i - x_j), in place, reading the rows once."""
+
+
+@generic
+def row_fetch(rows, i):
+    """Let row i come towards the processor, for a step that is soon to follow; changes nothing."""
+
+
+@generic
 def pair_square(rows, i, j):
     """|x_i - x_j|^2"""
+
+
+@generic
+def row_span(rows, i):
+    """First and last (excluded) place of row i's entries, for loops that these verbs do not know."""
+
+
+@generic
+def row_entry(rows, i, e):
+    """The column and the value of row i's entry at place e."""
 
 
 @generic
@@ -91,6 +122,15 @@ def _(rows, i, a, w):
     X, centre = rows.X, rows.centre
     for k in range(w.shape[0]):
         w[k] += a * (X[i, k] - centre[k])
+
+
+@row_axpy_two.implement(Dense)
+def _(rows, i, a, v, b, u):
+    X, centre = rows.X, rows.centre
+    for k in range(v.shape[0]):
+        x = X[i, k] - centre[k]
+        v[k] += a * x
+        u[k] += b * x
 
 
 @row_square.implement(Dense, fastmath=REORDER)
@@ -131,6 +171,20 @@ def _(rows, i, j, a, w):
         w[k] += a * (np.float64(X[i, k]) - X[j, k])
 
 
+@pair_axpy_two.implement(Dense)
+def _(rows, i, j, a, v, b, u):
+    X = rows.X
+    for k in range(v.shape[0]):
+        z = np.float64(X[i, k]) - X[j, k]
+        v[k] += a * z
+        u[k] += b * z
+
+
+@row_fetch.implement(Dense)
+def _(rows, i):
+    prefetch(rows.X, i * rows.X.shape[1], rows.X.shape[1])
+
+
 @pair_square.implement(Dense, fastmath=REORDER)
 def _(rows, i, j):
     X, total = rows.X, 0.0
@@ -138,6 +192,16 @@ def _(rows, i, j):
         z = np.float64(X[i, k]) - X[j, k]
         total += z * z
     return total
+
+
+@row_span.implement(Dense)
+def _(rows, i):
+    return 0, rows.X.shape[1]
+
+
+@row_entry.implement(Dense)
+def _(rows, i, e):
+    return e, rows.X[i, e] - rows.centre[e]
 
 
 @recentre.implement(Dense)
@@ -148,26 +212,51 @@ def _(rows, i, n):
     return 1.0 / n
 
 
+@row_span.implement(CSR)
+def _(rows, i):
+    # Unsigned, so that no place can count from the end: a dot product takes a third of the time.
+    return np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
+
+
+@row_entry.implement(CSR)
+def _(rows, i, e):
+    return np.uint64(rows.indices[e]), np.float64(rows.data[e])
+
+
 @row_dot.implement(CSR, fastmath=REORDER)
 def _(rows, i, w):
-    data, indices, total = rows.data, rows.indices, 0.0
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        total += data[k] * w[indices[k]]
+    total = 0.0
+    first, last = row_span(rows, i)
+    for e in range(first, last):
+        k, x = row_entry(rows, i, e)
+        total += x * w[k]
     return total
 
 
 @row_axpy.implement(CSR)
 def _(rows, i, a, w):
-    data, indices = rows.data, rows.indices
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        w[indices[k]] += a * data[k]
+    first, last = row_span(rows, i)
+    for e in range(first, last):
+        k, x = row_entry(rows, i, e)
+        w[k] += a * x
+
+
+@row_axpy_two.implement(CSR)
+def _(rows, i, a, v, b, u):
+    first, last = row_span(rows, i)
+    for e in range(first, last):
+        k, x = row_entry(rows, i, e)
+        v[k] += a * x
+        u[k] += b * x
 
 
 @row_square.implement(CSR, fastmath=REORDER)
 def _(rows, i):
-    data, total = rows.data, 0.0
-    for k in range(rows.indptr[i], rows.indptr[i + 1]):
-        total += np.float64(data[k]) * data[k]
+    total = 0.0
+    first, last = row_span(rows, i)
+    for e in range(first, last):
+        _, x = row_entry(rows, i, e)
+        total += x * x
     return total
 
 
@@ -190,6 +279,19 @@ def _(rows, i, j, w):
 def _(rows, i, j, a, w):
     row_axpy(rows, i, a, w)
     row_axpy(rows, j, -a, w)
+
+
+@pair_axpy_two.implement(CSR)
+def _(rows, i, j, a, v, b, u):
+    row_axpy_two(rows, i, a, v, b, u)
+    row_axpy_two(rows, j, -a, v, -b, u)
+
+
+@row_fetch.implement(CSR)
+def _(rows, i):
+    first, count = rows.indptr[i], rows.indptr[i + 1] - rows.indptr[i]
+    prefetch(rows.data, first, count)
+    prefetch(rows.indices, first, count)
 
 
 @pair_square.implement(CSR)
@@ -217,6 +319,62 @@ def _(rows, i, n):
     return 0.0
 
 
+def rows_of(block, centre):
+    """The kernel struct of a float64 block: an array, or a CSR matrix."""
+    if sparse.issparse(block):
+        columns, ends = (x.astype(np.int32, copy=False) for x in (block.indices, block.indptr))
+        return CSR(block.data, columns, ends)
+    return Dense(block, centre)
+
+
+def anchor(block):
+    """A point near the rows to measure them from: the first row; the origin for sparse rows, which stay so."""
+    return np.zeros(block.shape[1]) if sparse.issparse(block) else block[0].copy()
+
+
+def append(upper, lower):
+    """The rows of two blocks, one above the other: an array or a CSR matrix, whichever the upper one is."""
+    if sparse.issparse(upper):
+        return sparse.vstack([upper, sparse.csr_array(lower)], format="csr")
+    # Fortran-ordered blocks would make a Fortran-ordered one: another type for kernels, and slow rows.
+    return np.ascontiguousarray(np.vstack([upper, lower.toarray() if sparse.issparse(lower) else lower]))
+
+
+def pack(block):
+    """A block as plain arrays: its values; columns and ends of its rows, empty unless it is a CSR matrix."""
+    if sparse.issparse(block):
+        return block.data, block.indices, block.indptr
+    return block, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
+
+
+def unpack(values, columns, ends, d):
+    """The block of plain arrays."""
+    if values.ndim == 2:
+        return values
+    return sparse.csr_array((values, columns, ends), shape=(len(ends) - 1, d))
+
+
+def as_array(block):
+    """A block as an array, whatever it is made of."""
+    return block.toarray() if sparse.issparse(block) else np.asarray(block)
+
+
+def squares(block):
+    """|x|^2 of each row of a block: an array, or a CSR matrix."""
+    if sparse.issparse(block):
+        return np.asarray(block.multiply(block).sum(axis=1)).ravel()
+    return np.einsum("ij,ij->i", block, block)
+
+
+def about(block, centre, scale, V):
+    """Z V and |z|^2 of each row z = scale (x - centre) of a block, in V's floating type."""
+    if not sparse.issparse(block):
+        Z = ((block - centre) * scale).astype(V.dtype, copy=False)
+        return Z @ V, squares(Z)
+    Z, centre = (block * scale).astype(V.dtype, copy=False), (centre * scale).astype(V.dtype, copy=False)
+    return Z @ V - centre @ V, (squares(Z) - 2.0 * (Z @ centre) + centre @ centre).astype(V.dtype, copy=False)
+
+
 def as_table(X):
     """The table of a checked array or CSR matrix; a table is returned as it is."""
     if isinstance(X, Table):
@@ -224,24 +382,51 @@ def as_table(X):
     return SparseTable(X) if sparse.issparse(X) else DenseTable(X)
 
 
+def alike(table, filled):
+    """A table to go on with in a stream, and whether its rows are filled up.
+
+    Dense rows are centred and sparse ones are not, so once rows were dense (``filled``), sparse ones become dense too.
+    """
+    if not isinstance(table, SparseTable):
+        return table, True
+    return (DenseTable(table.dense(slice(None))), True) if filled else (table, False)
+
+
 class Table:
     """What every solver may ask of its rows, whatever they are made of."""
 
     shape: tuple
-    centred = False
-    """Whether kernels should see rows minus their mean (dense rows only: sparse ones would fill up)."""
+    mixing = None
+    """M where the rows are x = M'e, made of plainer rows e: a moment of those, mixed once, costs less."""
 
-    def take(self, index):
-        """These rows (a slice or an array of numbers) in float64 for BLAS: an array, or a CSR matrix."""
+    def centre(self):
+        """What kernels that are not translation invariant subtract from each row: here nothing, sparse rows stay so."""
+        return np.zeros(self.shape[1])
+
+    def part(self, index):
+        """These rows (a slice or an array of numbers) as they are: an array, or a CSR matrix."""
         raise NotImplementedError
 
-    def matmul(self, W):
-        """X W in float64."""
-        if self._whole():
+    def take(self, index):
+        """These rows in float64 for BLAS: an array, or a CSR matrix."""
+        return self.part(index).astype(np.float64, copy=False)
+
+    def plain(self, index):
+        """The rows e that `mixing` makes these rows of, in float64; where there is none, the rows themselves."""
+        return self.take(index)
+
+    def dense(self, index):
+        """These rows as a float64 array, whatever they are made of."""
+        return as_array(self.take(index))
+
+    def matmul(self, W, index=None):
+        """X W in float64, of the rows of ``index`` only where one is given."""
+        if index is None and self._whole():
             return self.X @ W
-        out = np.empty((self.shape[0], *W.shape[1:]))
-        for part in self.slices():
-            out[part] = self.take(part) @ W
+        n = self.shape[0] if index is None else len(index)
+        out = np.empty((n, *W.shape[1:]))
+        for part in self.slices(n):
+            out[part] = self.take(part if index is None else index[part]) @ W
         return out
 
     def rmatmul(self, U):
@@ -273,24 +458,28 @@ class Table:
         """How many rows make one block of bounded memory."""
         return max(1, BLOCK_BYTES // (8 * max(1, self.shape[1])))
 
-    def slices(self):
-        """Consecutive ranges of rows, each one block."""
-        return _slices(self.shape[0], self.block_rows())
+    def slices(self, n=None):
+        """Consecutive ranges of all rows, or of n of them, each one block."""
+        return _slices(self.shape[0] if n is None else n, self.block_rows())
 
 
 class DenseTable(Table):
     """A two-dimensional float32 or float64 array, C- or F-ordered."""
 
-    centred = True
-
     def __init__(self, X):
         self.X = _read_only(X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X))
         self.shape = X.shape
 
-    def take(self, index):
+    def part(self, index):
         if self.X.flags.c_contiguous or isinstance(index, slice):
-            return self.X[index].astype(np.float64, copy=False)
-        return self.X.T[:, index].T.astype(np.float64, copy=False)
+            return self.X[index]
+        return self.X.T[:, index].T
+
+    def centre(self):
+        """About the mean: that of a few thousand rows is near enough, and any centre gives the same gradients."""
+        n = self.shape[0]
+        some = slice(None) if n <= SAMPLE else np.sort(np.random.default_rng(0).integers(n, size=SAMPLE))
+        return self.take(some).mean(axis=0)
 
     def _whole(self):
         return self.X.dtype == np.float64
@@ -321,11 +510,11 @@ class SparseTable(Table):
         self.X = X
         self.shape = X.shape
 
-    def take(self, index):
-        return self.X[index].astype(np.float64, copy=False)
+    def part(self, index):
+        return self.X[index]
 
     def _whole(self):
-        return self.X.dtype == np.float64 or self.X.nnz * 8 <= BLOCK_BYTES
+        return self.X.dtype == np.float64 or self.X.nnz * 8 <= LARGE_BYTES
 
     def sweep(self, *orders, centre=None):
         rows = CSR(_read_only(self.X.data), _read_only(self.X.indices), _read_only(self.X.indptr))
@@ -335,6 +524,20 @@ class SparseTable(Table):
     def block_rows(self):
         density = max(1.0, self.X.nnz / max(1, self.shape[0]))
         return max(1, int(BLOCK_BYTES / (12 * density)))
+
+
+class Stacked(Table):
+    """The rows of two tables, one above the other; its blocks are what the upper table's are, arrays or CSR matrices."""
+
+    def __init__(self, upper, lower):
+        self.upper, self.lower = upper, lower
+        self.shape = (upper.shape[0] + lower.shape[0], upper.shape[1])
+
+    def part(self, index):
+        index = np.arange(self.shape[0])[index] if isinstance(index, slice) else index
+        below = index >= self.upper.shape[0]
+        both = append(self.upper.part(index[~below]), self.lower.part(index[below] - self.upper.shape[0]))
+        return both[np.argsort(np.argsort(below, kind="stable"))]
 
 
 def _slices(n, size):

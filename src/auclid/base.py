@@ -4,12 +4,14 @@
 `decision_function`. `StreamRanker` owns the loop of every method that learns a row (or a pair) a step.
 """
 
+from copy import deepcopy
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._rows import as_table
+from auclid._rows import alike, as_table
 from auclid.metrics import roc_auc
 from auclid.metrics._operating_point import best_threshold
 
@@ -71,13 +73,13 @@ class Ranker(ClassifierMixin, BaseEstimator):
 
     def _stream_classes(self, y, classes, first):
         if not first:
-            if classes is not None and not np.array_equal(np.unique(classes), self.classes_):
+            if classes is not None and not np.array_equal(np.unique(classes), np.unique(self.classes_)):
                 raise ValueError(
                     f"classes={np.asarray(classes).tolist()} must be the classes {type(self).__name__} "
                     f"was started with: {self.classes_.tolist()}."
                 )
             return self.classes_
-        if classes is None and len(np.unique(y)) == 1:
+        if classes is None and len(np.unique(y)) < 2:
             raise ValueError(
                 f"classes must be passed on the first call to {type(self).__name__}.partial_fit "
                 "when that batch holds rows of one class only; for instance classes=[0, 1]."
@@ -132,7 +134,9 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     - ``_learn(table, is_pos, order, state, survey)``: the state after one step for each row of ``order``;
     - ``_answer(state)``: weights, and the score above which a row is called positive.
 
-    State is plain data, so a copy of it is a checkpoint.
+    `_learn` may draw from ``self._rng``, a row at a time in the order of the rows. State is plain data, so a
+    copy of it is a checkpoint. A method whose `fit` must be the very stream of `partial_fit` sets ``_causal``:
+    its threshold too then comes from rows as they passed.
     """
 
     _parameter_constraints: dict = {
@@ -140,6 +144,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         "shuffle": ["boolean"],
         "random_state": _random.RANDOM_STATE,
     }
+
+    _causal = False
 
     @_check.checked
     def fit(self, X, y):
@@ -155,15 +161,18 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         self
         """
         X, is_pos, _ = self._begin_fit(X, y)
-        table, rng = as_table(X), _random.generator(self.random_state)
+        table, self._filled = alike(as_table(X), filled=False)
+        rng = _random.generator(self.random_state)
         survey = self._survey(table, is_pos)
-        state = self._open(table.shape[1], survey)
+        state, self._rng = self._open(table.shape[1], survey), rng
         for number in steps(self, self.n_epochs, lambda: self._look(state), X, y):
-            order = _random.epoch(rng, table.shape[0], self.shuffle)
-            state = self._learn(table, is_pos, order, state, survey)
+            state = self._epoch(table, is_pos, state, survey)
             self.n_iter_ = number + 1
-        self._state, self._rng = state, rng
-        return self._publish_fit(table, is_pos, self._answer(state)[0])
+        self._state = state
+        w, threshold = self._answer(state)
+        self._publish(w, threshold) if self._causal else self._publish_fit(table, is_pos, w)
+        self._settle(state)
+        return self
 
     @_check.checked
     def partial_fit(self, X, y, classes=None):
@@ -183,17 +192,27 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         self
         """
         X, is_pos, _, first = self._begin_partial(X, y, classes)
-        table = as_table(X)
+        table, self._filled = alike(as_table(X), filled=not first and self._filled)
         if first:
             self._state, self._rng = self._open(table.shape[1], None), _random.generator(self.random_state)
             self.n_iter_ = 1
+        self._rng = deepcopy(self._rng)  # a batch that fails has drawn nothing
         state = self._learn(table, is_pos, np.arange(table.shape[0]), _copy(self._state), None)
         self._publish(*self._answer(state))
         self._state = state
+        self._settle(state)
         return self
 
     def _survey(self, table, is_pos):
         """Nothing, unless a method wants to look at all rows first."""
+
+    def _epoch(self, table, is_pos, state, survey):
+        """The state after one epoch of `fit`: a step for each row, unless a method draws its own."""
+        order = _random.epoch(self._rng, table.shape[0], self.shuffle)
+        return self._learn(table, is_pos, order, state, survey)
+
+    def _settle(self, state):
+        """Nothing, unless a method has attributes beside its weights, or something to say at the end."""
 
     def _look(self, state):
         """The fitted attributes as they would be now, for callbacks."""
@@ -203,4 +222,6 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
 
 def _copy(state):
     """The state with arrays of its own, so that a batch that fails changes nothing."""
-    return state._make(x.copy() if isinstance(x, np.ndarray) else x for x in state)
+    if isinstance(state, tuple):
+        return state._make(_copy(x) for x in state)
+    return state.copy() if isinstance(state, np.ndarray) else state

@@ -34,7 +34,7 @@ def value(loss, m):
 
 @generic
 def slope(loss, m):
-    """l'(m); at a kink, the left derivative."""
+    """l'(m); at a kink, the right derivative: a margin of 1 is enough."""
 
 
 @generic

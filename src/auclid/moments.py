@@ -5,7 +5,9 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from auclid._rows import as_table
+from auclid._rows import LARGE_BYTES, as_table, squares
+
+TINY = np.finfo(np.float64).tiny
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,10 @@ class Moments:
         between += self.scatter
         between += other.scatter
         return Moments(n, self.mean + gap * (other.n / n), np.asarray(between))
+
+    def mixed(self, M):
+        """The moments of the rows M'x."""
+        return Moments(self.n, self.mean @ M, M.T @ self.scatter @ M)
 
     @property
     def covariance(self):
@@ -105,54 +111,68 @@ def grouped_moments(X, group, n_groups, weight=None, full=True):
     table = as_table(X)
     if weight is not None:
         group = np.where(weight > 0.0, group, -1)
-    return [_moments(table, np.flatnonzero(group == g), weight, full) for g in range(n_groups)]
+    if not full:
+        return _traces(table, group, n_groups, weight)
+    return [_moments(table, np.flatnonzero(group == g), weight) for g in range(n_groups)]
 
 
-def _moments(table, index, weight, full):
-    d = table.shape[1]
-    total = Moments.empty(d, full)
-    size = max(table.block_rows() if not full else min(table.block_rows(), 4 * d + 4096), 1)
-    for start in range(0, len(index), size):
+def _moments(table, index, weight):
+    """Moments of the rows of ``index``, a block of them at a time: large blocks, since each costs a d x d sum."""
+    d = max(1, table.shape[1])
+    size = max(table.block_rows(), min(4 * d, LARGE_BYTES // (8 * d)), 1)
+    total = None
+    for start in range(0, max(1, len(index)), size):
         chosen = index[start : start + size]
-        total = total + block_moments(table.take(chosen), None if weight is None else weight[chosen], full)
+        moments = block_moments(table.plain(chosen), None if weight is None else weight[chosen])
+        total = moments if total is None else total + moments
+    return total if table.mixing is None else total.mixed(table.mixing)
+
+
+def block_moments(block, weight=None):
+    """Moments of one block: a float64 array or a CSR matrix."""
+    w = np.ones(block.shape[0]) if weight is None else weight
+    n = w.sum()
+    if n == 0.0:
+        return Moments.empty(block.shape[1])
+    rest, shift = _centred(block, (w @ block) / n)
+    mean = (w @ rest) / n
+    if weight is not None:
+        rest = rest * np.sqrt(w)[:, None]
+    scatter = rest.T @ rest
+    if sparse.issparse(scatter):
+        scatter = scatter.toarray()
+    scatter -= np.multiply.outer(n * mean, mean)
+    return Moments(float(n), shift + mean, scatter)
+
+
+def _traces(table, group, n_groups, weight):
+    """Moments with the trace of the scatter only, all groups in one sequential pass over the rows."""
+    total = [Moments.empty(table.shape[1], full=False)] * n_groups
+    centre = None
+    for part in table.slices():
+        member, block = group[part, None] == np.arange(n_groups), table.take(part)
+        member = member.astype(np.float64) if weight is None else member * weight[part, None]
+        used = member.any(axis=1)
+        if not used.all():  # rows that count for nothing must not move the centre either
+            member, block = member[used], block[used]
+        if not used.any():
+            continue
+        n = member.sum(axis=0)
+        rest, shift = _centred(block, block.mean(axis=0) if centre is None else centre)
+        mean = (rest.T @ member).T / np.maximum(n, TINY)[:, None]
+        spread = squares(rest) @ member - n * np.einsum("gj,gj->g", mean, mean)
+        centre = shift + rest.mean(axis=0)
+        for g in range(n_groups):
+            total[g] = total[g] + Moments(float(n[g]), shift + mean[g], np.asarray(max(spread[g], 0.0)))
     return total
 
 
-def block_moments(block, weight=None, full=True):
-    """Moments of one block: a float64 array or a CSR matrix."""
-    count = block.shape[0]
-    w = np.full(count, 1.0) if weight is None else weight
-    n = w.sum()
-    if n == 0.0:
-        return Moments.empty(block.shape[1], full)
-    kind = _sparse_scatter if sparse.issparse(block) else _dense_scatter
-    mean, scatter = kind(block, w, n, full, weight is None)
-    return Moments(float(n), mean, np.asarray(scatter))
-
-
-def _dense_scatter(block, w, n, full, uniform):
-    mean = (w @ block) / n
-    rest = block - mean
-    correction = (w @ rest) / n
-    if not uniform:
-        rest *= np.sqrt(w)[:, None]
-    if full:
-        return mean + correction, rest.T @ rest
-    return mean + correction, np.einsum("ij,ij->", rest, rest)
-
-
-def _sparse_scatter(block, w, n, full, uniform):
-    """Full columns are centred in place, so no mean is ever subtracted that dwarfs the spread around it."""
-    d = block.shape[1]
-    count = np.bincount(block.indices, minlength=d)
-    first = np.asarray(w @ block).ravel() / n
-    shift = np.where(count == block.shape[0], first, 0.0)
-    moved = sparse.csr_array((block.data - shift[block.indices], block.indices, block.indptr), shape=block.shape)
-    mean = np.asarray(w @ moved).ravel() / n
-    scaled = moved if uniform else moved.multiply(np.sqrt(w)[:, None]).tocsr()
-    if full:
-        scatter = (scaled.T @ scaled).toarray()
-        scatter -= n * np.multiply.outer(mean, mean)
-    else:
-        scatter = scaled.data @ scaled.data - n * (mean @ mean)
-    return mean + shift, scatter
+def _centred(block, centre):
+    """The block minus a centre, and that centre. A sparse one moves in its full columns only, so it stays sparse;
+    in the others zero is among the values, so no mean can dwarf the spread around it."""
+    if not sparse.issparse(block):
+        return block - centre, centre
+    full = np.bincount(block.indices, minlength=block.shape[1]) == block.shape[0]
+    shift = np.where(full, np.ravel(centre), 0.0)
+    data = block.data - shift[block.indices]
+    return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape), shift

@@ -4,9 +4,13 @@ import difflib
 import re
 from collections.abc import Callable
 from functools import partial
+from inspect import signature
 from typing import NamedTuple
 
-from auclid.square import SPAM, LeastSquaresAUC, LeastSquaresAUCCV
+from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
+from auclid.online import CBR, OAM, UniExp
+from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
+from auclid.square import FSAUC, OPAUC, SOLAM, SPAM, AdaOAM, LeastSquaresAUC, LeastSquaresAUCCV
 
 
 class Method(NamedTuple):
@@ -22,19 +26,99 @@ class Method(NamedTuple):
     semi_supervised: bool = False
 
 
+CHAPELLE = "Chapelle & Keerthi 2010, Efficient algorithms for ranking with SVMs"
+DING = "Ding, Zhao, Hoi & Ong 2015, An adaptive gradient method for online AUC maximization"
 GAO = "Gao, Jin, Zhu & Zhou 2013, One-pass AUC optimization"
+JOACHIMS = "Joachims 2005, A support vector method for multivariate performance measures"
+KHALID = "Khalid 2019, Scalable large margin pairwise learning algorithms"
+KOTLOWSKI = "Kotłowski et al. 2011, Bipartite ranking through minimization of univariate loss"
+KUO = "Kuo, Lee & Lin 2014, Large-scale kernel RankSVM"
+LARGE = "Ding, Liu, Zhao & Lim 2017, Large scale kernel methods for online AUC maximization"
+LIU = "Liu, Zhang, Chen, Wang & Yang 2018, Fast stochastic AUC maximization with O(1/n)-convergence rate"
 NATOLE = "Natole, Ying & Lyu 2018, Stochastic proximal algorithms for AUC maximization"
+YING = "Ying, Wen & Lyu 2016, Stochastic online AUC maximization"
+ZHAO = "Zhao, Hoi, Jin & Yang 2011, Online AUC maximization"
 
 SQUARE = [
     Method("B-LS-SVM", LeastSquaresAUC, GAO, "the exact square-loss answer in one mergeable pass"),
     Method("LeastSquaresAUCCV", LeastSquaresAUCCV, GAO, "the same with alpha cross-validated", online=False),
     Method("SPAM-L2", SPAM, NATOLE, "wide sparse rows, streams"),
     Method("SPAM-NET", partial(SPAM, l1=1e-3), NATOLE, "few features out of many"),
+    Method("SOLAM", SOLAM, YING, "wide sparse rows, streams; weights in a ball"),
+    Method("SOLAM-L2", partial(SOLAM, alpha=1e-4), NATOLE, "the same with a penalty in place of the ball"),
+    Method("FSAUC", FSAUC, LIU, "wide sparse rows, in few passes", online=False),
+    Method("OPAUC", OPAUC, GAO, "a single pass over up to a thousand columns"),
+    Method("OPAUCr", partial(OPAUC, rank=50), GAO, "a single pass over more columns, roughly"),
+    Method("AdaOAM", AdaOAM, DING, "a single pass over columns of unlike frequency"),
 ]
 
-METHODS = [*SQUARE]
+PAIRWISE = [
+    Method("SAM", partial(ASAM, average=False), KHALID, "the plain step that ASAM and PSAM improve on"),
+    Method("ASAM", ASAM, KHALID, "very many rows, in a few passes"),
+    Method("PSAM", PSAM, KHALID, "the same with steps that cannot overshoot"),
+    Method("RankSVM", RankSVM, CHAPELLE, "all pairs exactly, up to millions of rows", online=False),
+    Method("BAM", RankSVM, KHALID, "the same, by the name of its batch baseline", online=False),
+    Method("PRSVM+", RankSVM, CHAPELLE, "the same, by the name of its solver", online=False),
+    Method("B-SVM-OR", partial(RankSVM, loss="hinge"), JOACHIMS, "all pairs with the hinge", online=False),
+    Method("RBF-RankSVM", KernelRankSVM, KUO, "curves in some thousand rows", online=False, kernel=True),
+    Method(
+        "RBF-RankSVM-subsample",
+        partial(KernelRankSVM, subsample=0.2),
+        KUO,
+        "curves in some ten thousand rows, roughly",
+        online=False,
+        kernel=True,
+    ),
+]
 
-ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2"}
+PUBLISHED_OAM = partial(OAM, buffer="reservoir", average=False)
+GRADIENT_OAM = partial(PUBLISHED_OAM, update="gradient")
+RESERVOIR_CBR = partial(CBR, buffer="reservoir")
+
+ONLINE = [
+    Method("OAMseq", PUBLISHED_OAM, ZHAO, "comparison; OAM's own defaults rank better"),
+    Method("OAMgra", GRADIENT_OAM, ZHAO, "the same, one update a row"),
+    Method("CBR-RS", RESERVOIR_CBR, KHALID, "streams of up to some hundred columns"),
+    Method("CBR-FIFO", CBR, KHALID, "the same, late rows first"),
+    Method("CBR-diag", partial(CBR, covariance="diagonal"), KHALID, "streams of wide or sparse rows"),
+    Method("Uni-Exp", UniExp, KOTLOWSKI, "streams, at the least cost a row"),
+]
+
+
+def mapped(feature_map, ranker):
+    """A builder of `Kernelized` that hands each keyword to the map or to the ranker, a seed to both."""
+
+    def build(**params):
+        to_map = {key: value for key, value in params.items() if key in signature(feature_map).parameters}
+        seed = {"random_state"} & set(signature(ranker).parameters)
+        to_ranker = {key: value for key, value in params.items() if key not in to_map or key in seed}
+        return Kernelized(feature_map(**to_map), ranker(**to_ranker))
+
+    return build
+
+
+FOURIER_300 = partial(RandomFourier, n_components=300)
+
+KERNEL = [
+    Method(name, mapped(feature_map, ranker), reference, good_for, online=online, kernel=True)
+    for name, feature_map, ranker, reference, good_for, online in [
+        ("NBAM", KMeansNystroem, RankSVM, KHALID, "curved rankings of any number of rows, all pairs exactly", False),
+        ("FBAM", RandomFourier, RankSVM, KHALID, "the same with random waves for landmarks", False),
+        ("NASAM", KMeansNystroem, ASAM, KHALID, "curved rankings, a pair a step", True),
+        ("FASAM", RandomFourier, ASAM, KHALID, "the same with random waves for landmarks", True),
+        ("NPSAM", KMeansNystroem, PSAM, KHALID, "curved rankings, a pair a step that cannot overshoot", True),
+        ("NSOLAM", KMeansNystroem, SOLAM, KHALID, "curved rankings, a row a step", True),
+        ("NOAMseq", KMeansNystroem, PUBLISHED_OAM, LARGE, "comparison", True),
+        ("NOAMgra", KMeansNystroem, GRADIENT_OAM, LARGE, "comparison", True),
+        ("FOAM", FOURIER_300, PUBLISHED_OAM, LARGE, "comparison", True),
+        ("FCBR-RS", FOURIER_300, RESERVOIR_CBR, KHALID, "curved rankings of streams, all rows alike", True),
+        ("FCBR-FIFO", FOURIER_300, CBR, KHALID, "curved rankings of streams, late rows first", True),
+    ]
+]
+
+METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL]
+
+ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO"}
 """Names of classes, where a paper calls the method otherwise."""
 
 

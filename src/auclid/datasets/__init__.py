@@ -1,11 +1,15 @@
-"""Tables to try things on: one small, real, strongly imbalanced table comes with the package."""
+"""Tables: one small, real, strongly imbalanced one that comes with the package, and those in your files."""
 
 from importlib import resources
 
 import numpy as np
 from sklearn.utils import Bunch
 
-__all__ = ["load_mammography"]
+from auclid.datasets._columns import DataError
+from auclid.datasets.catalogue import catalogue
+from auclid.datasets.readers import TableFile, read_table
+
+__all__ = ["DataError", "TableFile", "catalogue", "load_mammography", "read_table"]
 
 _MAMMOGRAPHY = """\
 Mammography: microcalcifications among candidate objects of digitised mammograms

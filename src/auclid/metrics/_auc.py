@@ -15,8 +15,8 @@ from auclid.metrics._labels import (
     weight_column,
 )
 
-BLOCK = 1 << 15
-MOST_CELLS = 1 << 20
+BLOCK = 1 << 14
+MOST_CELLS = 1 << 22
 
 
 def roc_auc(y_true, y_score, *, sample_weight=None, pos_label=None) -> float:
@@ -30,8 +30,8 @@ def roc_auc(y_true, y_score, *, sample_weight=None, pos_label=None) -> float:
     y_true : array-like of shape (n,)
         Two labels of any kind (numbers, bools, strings). The greater one is positive.
     y_score : array-like of shape (n,)
-        Scores, greater for rows thought positive. Only their order counts; infinities are allowed, NaN is not.
-        Compared as float32 or float64.
+        Scores, greater for rows thought positive. Only their order counts; infinities are allowed, NaN is
+        not. Compared as float32 or float64.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
@@ -69,11 +69,12 @@ def roc_auc(y_true, y_score, *, sample_weight=None, pos_label=None) -> float:
 def partial_auc(y_true, y_score, *, max_fpr=1.0, min_tpr=0.0, standardize=True) -> float:
     """Area of the ROC curve left of `max_fpr` and above `min_tpr`.
 
-    A = integral from 0 to max_fpr of max(TPR(u) - min_tpr, 0) du, along the curve with straight lines through ties.
-    Standardised after McClish: (1 + (A - chance) / (best - chance)) / 2, where the diagonal has
-    chance = max(max_fpr - min_tpr, 0)^2 / 2 and a perfect ranking has best = max_fpr (1 - min_tpr). So guessing
+    A = integral from 0 to max_fpr of max(TPR(u) - min_tpr, 0) du, along the curve with straight lines through
+    ties. Standardised after McClish: (1 + (A - chance) / (best - chance)) / 2, where the diagonal has chance
+    = max(max_fpr - min_tpr, 0)^2 / 2 and a perfect ranking has best = max_fpr (1 - min_tpr). So guessing
     gives 0.5, a perfect ranking 1, and the whole square the AUC; with min_tpr = 0 it is scikit-learn's
-    `roc_auc_score(max_fpr=...)`. Where max_fpr <= min_tpr the diagonal misses the region, and no curve is below 0.5.
+    `roc_auc_score(max_fpr=...)`. Where max_fpr <= min_tpr the diagonal misses the region, and no curve is
+    below 0.5.
 
     Parameters
     ----------
@@ -114,7 +115,8 @@ def partial_auc(y_true, y_score, *, max_fpr=1.0, min_tpr=0.0, standardize=True) 
     is_pos = positives("partial_auc", y)
     if is_pos.all() or not is_pos.any():
         return _warn_if_undefined("partial_auc", float("nan"))
-    area = _area(*_roc_curve(is_pos, score), right, bottom)
+    fpr, tpr = _roc_curve(is_pos, score)
+    area = _area(fpr, tpr, right, bottom)
     chance, best = max(right - bottom, 0.0) ** 2 / 2.0, right * (1.0 - bottom)
     return 0.5 * (1.0 + (area - chance) / (best - chance)) if standardize else area
 
@@ -123,10 +125,11 @@ def auc_from_parts(is_pos, score, weight=None):
     """AUC of checked arrays: `is_pos` bool, `score` without NaN, `weight` positive. nan for one class."""
     if weight is None:
         return auc_of_two(score.compress(is_pos), score.compress(~is_pos))
+    if is_pos.all() or not is_pos.any():
+        return float("nan")
     _, pos, neg = masses(is_pos, score, weight)
-    pairs = pos.sum() * neg.sum()
-    below = np.cumsum(neg) - 0.5 * neg
-    return float(pos @ below / pairs) if pairs > 0.0 else float("nan")
+    pos, neg = pos / pos.sum(), neg / neg.sum()
+    return float(pos @ (np.cumsum(neg) - 0.5 * neg))
 
 
 def auc_of_two(pos, neg):
@@ -142,8 +145,8 @@ def auc_of_two(pos, neg):
 def _twice_wins(few, many):
     """Sum over pairs of 2 [few > many] + [few = many]; `few` is sorted, `many` is in any order.
 
-    Sorting a million scores is the whole cost of an AUC, so cut the range of `few` into cells: a score in a cell
-    that holds none of `few` is placed by a look into a table, and only the scores left over are sorted.
+    Sorting a million scores is the whole cost of an AUC, so cut the range of `few` into cells: a score in a
+    cell that holds none of `few` is placed by a look into a table, and only the scores left over are sorted.
     """
     table = _cell_table(few) if len(many) >= 1024 else None
     if table is None:
@@ -179,7 +182,7 @@ def _cell_table(few):
     if cell is None:
         return None
     taken = cell(few)
-    gaps = np.diff(taken, prepend=-1, append=cell.count - 1)
+    gaps = np.diff(taken, prepend=-1, append=cell.size - 1)
     above = np.repeat(np.arange(len(few), -1, -1, dtype=np.int32), gaps)
     above[taken] = -1
     return above, cell

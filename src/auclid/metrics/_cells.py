@@ -17,47 +17,46 @@ def masses(is_pos, score, weight=None):
 
 
 class Cells(NamedTuple):
-    """A rising step function of the score with `count` steps: even ones near the centre, ever wider ones far out.
+    """A rising step function of the score in `size` steps: even near the centre, ever wider far out.
 
-    The bits of a positive float, read as an integer, are about its logarithm and rise with it. So the cell is linear in
-    sign(u) (bits(|u| + unit) - bits(unit)), u = score - centre: an asinh made of sums. Each operation rises in floating
-    point too, so a greater cell means a greater score, whatever the rounding.
+    The bits of a positive float, read as an integer, are about its logarithm and rise with it. So the cell is
+    linear in sign(u) (bits(|u| + unit) - bits(unit)), u = score - centre: an asinh made of sums. Each
+    operation rises in floating point too, so a greater cell means a greater score, whatever the rounding.
     """
 
     centre: np.floating
     unit: np.floating
     low: np.floating
     scale: np.floating
-    count: int
+    size: int
 
     @classmethod
     def over(cls, ranked, count):
         """Cells over sorted scores, one more beyond each end; None where their spread is zero or infinite."""
-        quarter = len(ranked) // 4
+        mark = ranked[np.linspace(0, len(ranked) - 1, 17).astype(int)]
         with np.errstate(all="ignore"):
-            unit = ranked[-1 - quarter] - ranked[quarter]
-            bend = cls(ranked[len(ranked) // 2], unit, 0, 1, 0)._bend
-            low, high = bend(ranked[[0, -1]]) if 0.0 < unit < np.inf else (0.0, 0.0)
-            width = high - low
-            scale = (count - 1) / width
-        if not (0.0 < width < np.inf and 0.0 < scale < np.inf):
-            return None
-        return cls(ranked[len(ranked) // 2], unit, low, scale, count + 2)
+            gap = np.diff(mark)
+            densest = np.argmin(np.where(gap > 0.0, gap, np.inf))
+            cells = cls(mark[densest], gap[densest], low=0.0, scale=1.0, size=count + 2)
+            low, high = cells._bend(mark[[0, -1]])
+            scale = (count - 1) / (high - low)
+        usable = np.isfinite([mark[0], mark[-1], scale]).all() and 0.0 < cells.unit < np.inf
+        return cells._replace(low=low, scale=scale) if usable else None
 
     def __call__(self, score):
         with np.errstate(over="ignore"):
             cell = self._bend(score)
         cell -= self.low
         cell *= self.scale
-        np.clip(cell, -1, self.count - 2, out=cell)
+        np.clip(cell, -1, self.size - 2, out=cell)
         cell += 1
         return cell.astype(np.int32)
 
     def _bend(self, score):
         integer = np.dtype(f"i{score.dtype.itemsize}")
         apart = score - self.centre
-        size = np.abs(apart)
-        size += self.unit
-        bits = size.view(integer)
+        distance = np.abs(apart)
+        distance += self.unit
+        bits = distance.view(integer)
         bits -= self.unit.view(integer)
         return np.copysign(bits.astype(score.dtype), apart, out=apart)

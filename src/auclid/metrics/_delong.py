@@ -18,7 +18,7 @@ class AUCInterval(NamedTuple):
 
 
 class AUCComparison(NamedTuple):
-    """AUC of the first score minus that of the second, its confidence interval, and the p-value of no difference."""
+    """AUC of the first score minus the second's, its confidence interval and the p-value of no difference."""
 
     difference: float
     low: float
@@ -29,11 +29,11 @@ class AUCComparison(NamedTuple):
 def auc_interval(y_true, y_score, *, level=0.95) -> AUCInterval:
     """AUC with DeLong's standard error and a confidence interval that stays in [0, 1].
 
-    se^2 = var(V+) / n+ + var(V-) / n-, where V+ of a positive is the share of negatives it beats (ties one half) and
-    V- of a negative the share of positives that beat it. The interval is symmetric on the logit scale:
-    logit(auc) +- z se / (auc (1 - auc)). Where se = 0 (AUC 0 or 1, or all scores equal) the min(n+, n-) disjoint pairs
-    of the sample are independent trials, so the interval is Clopper & Pearson's for as many of them won: at AUC = 1,
-    [((1 - level) / 2)^(1 / min(n+, n-)), 1].
+    se^2 = var(V+) / n+ + var(V-) / n-, where V+ of a positive is the share of negatives it beats (ties one
+    half) and V- of a negative the share of positives that beat it. The interval is symmetric on the logit
+    scale: logit(auc) +- z se / (auc (1 - auc)). Where se = 0 (AUC 0 or 1, or all scores equal) the min(n+,
+    n-) disjoint pairs of the sample are independent trials, so the interval is Clopper & Pearson's for as
+    many of them won: at AUC = 1, [((1 - level) / 2)^(1 / min(n+, n-)), 1].
 
     Parameters
     ----------
@@ -68,7 +68,8 @@ def auc_interval(y_true, y_score, *, level=0.95) -> AUCInterval:
     se = _standard_error(of_pos, of_neg)
     spread = auc * (1.0 - auc)
     if se == 0.0 or spread == 0.0:
-        return AUCInterval(auc, *_clopper_pearson(auc, min(len(of_pos), len(of_neg)), level), se)
+        low, high = _clopper_pearson(auc, min(len(of_pos), len(of_neg)), level)
+        return AUCInterval(auc, low, high, se)
     reach = ndtri(0.5 + level / 2.0) * se / spread
     low, high = expit(logit(auc) - reach), expit(logit(auc) + reach)
     return AUCInterval(auc, float(low), float(high), se)
@@ -78,9 +79,10 @@ def compare_auc(y_true, score_a, score_b, *, level=0.95) -> AUCComparison:
     """Difference of the AUCs of two scores of the same rows, with DeLong's paired test.
 
     difference = AUC(a) - AUC(b), its variance that of `auc_interval` with V(a) - V(b) for V; the interval is
-    difference +- z se and the p-value 2 Phi(-|difference| / se). Where every row's V differs alike, se = 0: the p-value
-    is 1 for no difference, else that of a sign test on the m = min(n+, n-) disjoint pairs, min(1, 2^(1 - m)), and the
-    interval allows the share 1 - q, q = ((1 - level) / 2)^(1 / m), of unseen pairs to go either way.
+    difference +- z se and the p-value 2 Phi(-|difference| / se). Where every row's V differs alike, se = 0:
+    the p-value is 1 for no difference, else that of a sign test on the m = min(n+, n-) disjoint pairs, min(1,
+    2^(1 - m)), and the interval allows the share 1 - q, q = ((1 - level) / 2)^(1 / m), of unseen pairs to go
+    either way.
 
     Parameters
     ----------

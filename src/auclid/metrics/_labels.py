@@ -103,8 +103,8 @@ def _at_most_two(owner, labels):
     if len(labels) > 2 or any(label != label for label in labels):
         said = ", ".join(map(str, labels[:5])) + (", ..." if len(labels) > 5 else "")
         raise ValueError(
-            f"The 'y_true' parameter of {owner} must hold two labels, none missing. Got {len(labels)} instead: "
-            f"{said}. Compare one label with the rest: y_true == label."
+            f"The 'y_true' parameter of {owner} must hold two labels, none missing. "
+            f"Got {len(labels)} instead: {said}. Compare one label with the rest: y_true == label."
         )
 
 

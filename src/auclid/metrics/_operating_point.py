@@ -23,17 +23,19 @@ class OperatingPoint(NamedTuple):
 def operating_point(y_true, y_score, *, criterion="youden", cost_ratio=1.0) -> OperatingPoint:
     """Finite threshold whose predictions `score > threshold` serve a criterion best.
 
-    criterion="youden" maximises TPR - cost_ratio FPR, however rare the positives; criterion="accuracy" maximises
-    n+ TPR - cost_ratio n- FPR, which at cost_ratio 1 is the number of rows predicted right (OPTROC, the point of slope
-    cost_ratio n- / n+). The threshold lies midway between neighbouring distinct scores, or just outside the extreme
-    score when all or no rows are best predicted positive. Of equally good thresholds the highest is taken.
+    criterion="youden" maximises TPR - cost_ratio FPR, however rare the positives; criterion="accuracy"
+    maximises n+ TPR - cost_ratio n- FPR, which at cost_ratio 1 is the number of rows predicted right (OPTROC,
+    the point of slope cost_ratio n- / n+). The threshold lies midway between neighbouring distinct scores, or
+    just outside the extreme score when all or no rows are best predicted positive. Of equally good thresholds
+    the highest is taken.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
         Two labels of any kind. The greater one is positive.
     y_score : array-like of shape (n,)
-        Scores, greater for rows thought positive. A row of score +inf is always predicted positive, of -inf never.
+        Scores, greater for rows thought positive. A row of score +inf is always predicted positive, of -inf
+        never.
     criterion : {"youden", "accuracy"}
         What to maximise.
     cost_ratio : float in (0, inf)
@@ -58,7 +60,8 @@ def operating_point(y_true, y_score, *, criterion="youden", cost_ratio=1.0) -> O
     """
     if criterion not in CRITERIA:
         raise ValueError(
-            f"The 'criterion' parameter of operating_point must be one of {CRITERIA}. Got {criterion!r} instead."
+            f"The 'criterion' parameter of operating_point must be one of {CRITERIA}. "
+            f"Got {criterion!r} instead."
         )
     cost_ratio = number_in("operating_point", "cost_ratio", cost_ratio, 0.0, np.inf)
     y = column("operating_point", "y_true", y_true)
@@ -75,8 +78,8 @@ def operating_point(y_true, y_score, *, criterion="youden", cost_ratio=1.0) -> O
 def best_threshold(is_pos, score, weight=None, criterion="youden", cost_ratio=1.0):
     """The threshold of `operating_point` for checked arrays; rows of weight zero count for nothing.
 
-    A row predicted positive gains (a positive) or loses (a negative) its price. Scores are first counted in cells; only
-    cells where the best sum of prices could lie are sorted, so large arrays cost a few passes.
+    A row predicted positive gains (a positive) or loses (a negative) its price. Scores are first counted in
+    cells; only cells where the best sum of prices could lie are sorted, so large arrays cost a few passes.
     """
     if weight is not None and not np.all(weight > 0.0):
         is_pos, score, weight = (values[weight > 0.0] for values in (is_pos, score, weight))
@@ -122,7 +125,7 @@ def _best_cut(is_pos, score, weight, prices, low, high):
 
 
 def _candidates(is_pos, score, weight, prices, cell, above):
-    """Distinct scores, ascending, and the sum of prices when every row from there up is predicted positive."""
+    """Distinct scores, ascending, and the sum of prices when all rows from there up are positive."""
     value, pos, neg = masses(is_pos, score, weight)
     cell = np.sort(cell)[np.searchsorted(np.sort(score), value)]
     worth = np.append(prices[0] * pos - prices[1] * neg, 0.0)
@@ -132,11 +135,12 @@ def _candidates(is_pos, score, weight, prices, cell, above):
 
 
 def _cells(score, low, high):
-    """Cell of each score and the number of cells; one cell where the scores are few or have no finite range."""
+    """Cell of each score and the number of cells: one where scores are few or have no finite range."""
     cells = None
     if len(score) > SMALL and low > -np.finfo(score.dtype).max:
-        cells = Cells.between(low, high, CELLS)
-    return (np.zeros(len(score), np.int32), 1) if cells is None else (cells(score), cells.count)
+        sample = np.sort(np.concatenate(([low, high], score[:: len(score) // 1024])))
+        cells = Cells.over(sample, CELLS)
+    return (np.zeros(len(score), np.int32), 1) if cells is None else (cells(score), cells.size)
 
 
 def _compress(weight, keep):

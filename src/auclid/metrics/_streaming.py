@@ -18,7 +18,7 @@ class AUCBounds(NamedTuple):
 
 
 class Bins(NamedTuple):
-    """Counts of positives and negatives whose key lies in [lo, hi]: dyadic ranges, so any two nest or are disjoint."""
+    """Counts of positives and negatives with keys in [lo, hi], dyadic: two ranges nest or are disjoint."""
 
     lo: np.ndarray
     hi: np.ndarray
@@ -29,20 +29,20 @@ class Bins(NamedTuple):
 class StreamingAUC:
     """AUC of all rows ever seen, in fixed memory, mergeable, with guaranteed bounds.
 
-    Scores fall into at most `capacity` bins b, and only the order within a bin is unknown:
-    |AUC - auc| <= (1/2) sum_b n+_b n-_b / (n+ n-). Up to `capacity` distinct scores each have a bin of their own and the
-    AUC is exact. After that the bins that hold the least of both classes are joined with their neighbours, so that
-    bins follow the scores wherever they lie: no scale or range need be known, and a class that comes late finds
-    fine bins. Bins are dyadic ranges of the ordered bits of a float64, so those of two sketches nest or are disjoint
-    and `+` loses nothing.
+    Scores fall into at most `capacity` bins b, and only the order within a bin is unknown: |AUC - auc| <=
+    (1/2) sum_b n+_b n-_b / (n+ n-). Up to `capacity` distinct scores each have a bin of their own and the AUC
+    is exact. After that the bins that hold the least of both classes are joined with their neighbours, so
+    that bins follow the scores wherever they lie: no scale or range need be known, and a class that comes
+    late finds fine bins. Bins are dyadic ranges of the ordered bits of a float64, so those of two sketches
+    nest or are disjoint and `+` loses nothing.
 
     Parameters
     ----------
     pos_label : label, default=1
         The positive label; the rows of one other label are the negatives (0, -1, False, ...).
     capacity : int in [16, inf), default=8192
-        Most bins kept. The error is about 1 / capacity or less, and memory 32 bytes a bin for the bins and for a
-        buffer of as many rows.
+        Most bins kept. The error is about 1 / capacity or less, and memory 32 bytes a bin for the bins and
+        for a buffer of as many rows.
 
     Examples
     --------
@@ -52,16 +52,15 @@ class StreamingAUC:
     >>> (morning + evening).result()
     AUCBounds(auc=0.75, low=0.75, high=0.75)
 
-    References
-    ----------
-    Bins by value after Bouckaert (2006), Efficient AUC learning curve calculation, and mergeable dyadic summaries after
-    Shrivastava et al. (2004), Medians and beyond: q-digest.
+    References ---------- Bins by value after Bouckaert (2006), Efficient AUC learning curve calculation, and
+    mergeable dyadic summaries after Shrivastava et al. (2004), Medians and beyond: q-digest.
     """
 
     def __init__(self, *, pos_label=1, capacity=8192):
         if not isinstance(capacity, (int, np.integer)) or capacity < 16:
             raise ValueError(
-                f"The 'capacity' parameter of StreamingAUC must be an int in [16, inf). Got {capacity!r} instead."
+                "The 'capacity' parameter of StreamingAUC must be an int in [16, inf). "
+                f"Got {capacity!r} instead."
             )
         self.pos_label = pos_label
         self.capacity = int(capacity)
@@ -121,13 +120,13 @@ class StreamingAUC:
         is_pos = np.asarray(y == self.pos_label, dtype=bool)
         others = y[~is_pos]
         if len(others):
-            self._neg_label = self._same_negative(others[0])
-            if not np.all(others == others[0]):
-                self._same_negative(others[others != others[0]][0])
+            known = self._same_negative(others[0])
+            unlike = others[others != known]
+            self._neg_label = self._same_negative(unlike[0], known) if len(unlike) else known
         return is_pos
 
-    def _same_negative(self, label):
-        known = self._neg_label
+    def _same_negative(self, label, known=None):
+        known = self._neg_label if known is None else known
         if known is None or label is None or known == label:
             return label if known is None else known
         raise ValueError(
@@ -167,8 +166,9 @@ def _join(a, b):
 def _shrink(bins, capacity):
     """At most `capacity` bins: the dyadic ranges that hold the least of both classes become one bin each.
 
-    The smallest range that holds two neighbours is theirs alone, so each range closed removes one border. A range holds
-    no less than the ranges in it, which come earlier in the order (share, size): what is closed is closed altogether.
+    The smallest range that holds two neighbours is theirs alone, so each range closed removes one border. A
+    range holds no less than the ranges in it, which come earlier in the order (share, size): what is closed
+    is closed altogether.
     """
     excess = len(bins.lo) - capacity
     if excess <= 0:
@@ -193,7 +193,7 @@ def _held(count, first, stop):
 
 
 def _smear(bits):
-    """All ones from the highest set bit down: the size of the least dyadic range that holds two keys, from their xor."""
+    """All ones from the highest set bit down: of a xor of keys, the size of the range that holds both."""
     for shift in (1, 2, 4, 8, 16, 32):
         bits = bits | (bits >> np.uint64(shift))
     return bits

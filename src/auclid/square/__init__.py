@@ -1,7 +1,11 @@
 """Methods for the square loss (1 - m)^2, where everything lies in the class moments."""
 
+from auclid.square.adaoam import AdaOAM
+from auclid.square.fsauc import FSAUC
 from auclid.square.least_squares import LeastSquaresAUC
 from auclid.square.least_squares_cv import LeastSquaresAUCCV
+from auclid.square.opauc import OPAUC
+from auclid.square.solam import SOLAM
 from auclid.square.spam import SPAM
 
-__all__ = ["SPAM", "LeastSquaresAUC", "LeastSquaresAUCCV"]
+__all__ = ["FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM", "LeastSquaresAUC", "LeastSquaresAUCCV"]

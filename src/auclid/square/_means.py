@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid._generic import generic
-from auclid._rows import centre_dot, recentre, row_add, row_dot, row_square
-from auclid.moments import class_moments
+from auclid._generic import generic, kernel
+from auclid._rows import centre_dot, recentre, row_add, row_axpy, row_dot, row_square
 
 
 class Known(NamedTuple):
     """Class means from a first pass: their products with every row are at hand."""
 
     inner: np.ndarray  # (steps, 2): x . mu_c of each step's row
+    length: np.ndarray  # (steps,): |x|^2 of each step's row
     mean: np.ndarray  # (2, d): mu_c
     n: np.ndarray  # (2,): rows of each class
     square: np.ndarray  # (1,): E|x|^2
@@ -36,13 +36,28 @@ def see(means, rows, i, c, f, a):
 
 
 @generic
+def enter(means, rows, i, c):
+    """Let row i of class c enter what is known of all rows; says by which share of x_i the centre moved."""
+
+
+@generic
 def mean_inner(means, rows, i, k, c):
     """x_i . mu_c, where row i belongs to step k."""
 
 
 @generic
+def row_length(means, rows, i, k):
+    """|x_i|^2, where row i belongs to step k."""
+
+
+@generic
 def mean_dot(means, rows, c, w):
     """mu_c . w, in O(d)."""
+
+
+@enter.implement(Known)
+def _(means, rows, i, c):
+    return 0.0
 
 
 @see.implement(Known)
@@ -55,13 +70,18 @@ def _(means, rows, i, k, c):
     return means.inner[k, c]
 
 
+@row_length.implement(Known)
+def _(means, rows, i, k):
+    return means.length[k]
+
+
 @mean_dot.implement(Known)
 def _(means, rows, c, w):
     return np.dot(means.mean[c], w)
 
 
-@see.implement(Running)
-def _(means, rows, i, c, f, a):
+@enter.implement(Running)
+def _(means, rows, i, c):
     n, square = means.n, means.square
     seen = n[0] + n[1]
     q = row_square(rows, i)
@@ -69,10 +89,16 @@ def _(means, rows, i, c, f, a):
     square[0] += (q * (1.0 - share) - square[0]) / (seen + 1.0)
     row_add(rows, i, means.total[c])
     n[c] += 1.0
-    a[0] -= share * f
-    a[1] -= share * f
-    f -= share * f
-    a[c] += (f - a[c]) / n[c]
+    return share
+
+
+@see.implement(Running)
+def _(means, rows, i, c, f, a):
+    moved = enter(means, rows, i, c) * f
+    a[0] -= moved
+    a[1] -= moved
+    f -= moved
+    a[c] += (f - a[c]) / means.n[c]
     return f
 
 
@@ -81,30 +107,64 @@ def _(means, rows, i, k, c):
     return row_dot(rows, i, means.total[c]) / means.n[c] - row_dot(rows, i, means.centre)
 
 
+@row_length.implement(Running)
+def _(means, rows, i, k):
+    return row_square(rows, i)
+
+
 @mean_dot.implement(Running)
 def _(means, rows, c, w):
     return np.dot(means.total[c], w) / means.n[c] - centre_dot(rows, w)
 
 
 class Survey(NamedTuple):
-    """What a first pass over all rows tells a stochastic method."""
+    """What a first pass over all rows tells a stochastic method; rows and means are minus the centre."""
 
-    total: np.ndarray  # (2, d)
+    total: np.ndarray  # (2, d): sums of raw rows
     n: np.ndarray
-    square: np.ndarray
+    square: np.ndarray  # (1,): E|x|^2
     centre: np.ndarray
-    mean: np.ndarray  # (2, d), minus the centre
-    inner: np.ndarray  # (n, 2)
+    mean: np.ndarray  # (2, d)
+    inner: np.ndarray  # (n, 2): x . mu_c
+    length: np.ndarray  # (n,): |x|^2
 
 
 def survey(table, is_pos):
-    """Class means, their products with every row, and E|x|^2; dense rows are centred, sparse ones left as they are."""
-    moments = class_moments(table, is_pos, full=False)
-    both = moments.all
-    raw = np.stack([moments.neg.mean, moments.pos.mean])
-    n = np.array([moments.neg.n, moments.pos.n])
-    centre = both.mean if table.centred else np.zeros_like(both.mean)
-    square = float(both.covariance) + (0.0 if table.centred else both.mean @ both.mean)
-    mean = raw - centre
+    """Class means, their products with every row, and |x|^2; dense rows are centred, sparse ones left as they are."""
+    n_rows, d = table.shape
+    centre, label, order = table.centre(), is_pos.astype(np.int8), np.arange(n_rows)
+    total, length = np.zeros((2, d)), np.empty(n_rows)
+    for rows, (at,), steps in table.sweep(order, centre=centre):
+        first_look(rows, at, label[steps], total, length[steps])
+    n = np.array([n_rows - is_pos.sum(), is_pos.sum()], dtype=np.float64)
+    mean = total / n[:, None]
     inner = table.matmul(mean.T) - centre @ mean.T
-    return Survey(raw * n[:, None], n, np.array([square]), centre, mean, inner)
+    return Survey(total + n[:, None] * centre, n, np.array([length.mean()]), centre, mean, inner, length)
+
+
+def opened(d, survey):
+    """(sums, n, square, centre) before any step: of all rows in `fit`, of none in a stream."""
+    if survey is None:
+        return np.zeros((2, d)), np.zeros(2), np.zeros(1), np.zeros(d)
+    return survey.total.copy(), survey.n.copy(), survey.square.copy(), survey.centre.copy()
+
+
+def means_of(state, survey, order):
+    """What the steps for the rows of ``order`` know of the class means."""
+    if survey is None:
+        return Running(state.sums, state.n, state.square, state.centre)
+    return Known(survey.inner[order], survey.length[order], survey.mean, survey.n, survey.square)
+
+
+def middle(state):
+    """Halfway between the class means seen."""
+    mean = state.sums / np.maximum(state.n, 1.0)[:, None]
+    return 0.5 * (mean[0] + mean[1])
+
+
+@kernel
+def first_look(rows, at, label, total, length):
+    """Add each row to its class's sum, and note its |x|^2."""
+    for k in range(at.shape[0]):
+        row_axpy(rows, at[k], 1.0, total[label[k]])
+        length[k] = row_square(rows, at[k])

@@ -42,15 +42,20 @@ def quadratic(moments, alpha):
     return A, 2.0 * gap
 
 
-def solve_moments(moments, settings):
-    """The minimiser and the iterations it took, from the moments of both classes."""
+def solve_moments(moments, settings, rounds=None):
+    """The minimiser and the iterations it took, from the moments of both classes.
+
+    ``rounds``, here and below: a function of a function that gives the weights so far; it makes the iterator that
+    counts the iterations, at most ``max_iter``.
+    """
     A, b = quadratic(moments, settings.alpha)
     if settings.l1 == 0.0 and not settings.positive:
         return solve_symmetric(A, b, minimum_norm=settings.alpha == 0.0), 1
-    w = np.zeros_like(b)
-    n_iter, change = descend(A, b, float(settings.l1), settings.positive, w, float(settings.tol), settings.max_iter)
-    _say_unless(change <= settings.tol, settings, n_iter)
-    return w, max(1, n_iter)
+    return _coordinate_descent(A, b, settings, rounds or _counted(settings))
+
+
+def _counted(settings):
+    return lambda weights: iter(range(settings.max_iter))
 
 
 def solve_symmetric(A, b, minimum_norm=False):
@@ -75,41 +80,45 @@ def solve_spectral(A, b):
     return vectors[:, kept] @ ((vectors[:, kept].T @ b) / values[kept])
 
 
+def _coordinate_descent(A, b, settings, rounds):
+    w, gradient, n_iter, change = np.zeros_like(b), -b, 0, np.inf
+    for _ in rounds(lambda: w):
+        change = descend(A, gradient, float(settings.l1), settings.positive, w)
+        n_iter += 1
+        if change <= settings.tol:
+            break
+    _say_unless(change <= settings.tol, settings, n_iter)
+    return w, n_iter
+
+
 @kernel
-def descend(A, b, l1, positive, w, tol, max_iter):
-    """Cyclic coordinate descent from w; returns passes made and the last relative change."""
-    gradient = A @ w - b
-    change = np.inf
-    for n_iter in range(1, max_iter + 1):
-        change, size = 0.0, 0.0
-        for k in range(w.shape[0]):
-            if A[k, k] <= 0.0:
-                continue
-            target = w[k] - gradient[k] / A[k, k]
-            length = abs(target) - l1 / A[k, k]
-            new = (length if target > 0.0 else -length) if length > 0.0 else 0.0
-            if positive and new < 0.0:
-                new = 0.0
-            step = new - w[k]
-            if step != 0.0:
-                for j in range(w.shape[0]):
-                    gradient[j] += step * A[k, j]
-                w[k] = new
-            scale = np.sqrt(A[k, k])
-            change = max(change, abs(step) * scale)
-            size = max(size, abs(new) * scale)
-        change = change / size if size > 0.0 else 0.0
-        if change <= tol:
-            return n_iter, change
-    return max_iter, change
+def descend(A, gradient, l1, positive, w):
+    """One pass of cyclic coordinate descent; changes w and its gradient A w - b, returns the relative change."""
+    change, size = 0.0, 0.0
+    for k in range(w.shape[0]):
+        if A[k, k] <= 0.0:
+            continue
+        target = w[k] - gradient[k] / A[k, k]
+        length = abs(target) - l1 / A[k, k]
+        new = (length if target > 0.0 else -length) if length > 0.0 else 0.0
+        if positive and new < 0.0:
+            new = 0.0
+        step = new - w[k]
+        if step != 0.0:
+            for j in range(w.shape[0]):
+                gradient[j] += step * A[k, j]
+            w[k] = new
+        scale = np.sqrt(A[k, k])
+        change = max(change, abs(step) * scale)
+        size = max(size, abs(new) * scale)
+    return change / size if size > 0.0 else 0.0
 
 
-def solve_products(table, is_pos, weight, settings):
+def solve_products(table, is_pos, weight, settings, rounds=None):
     """The minimiser by products with X alone: conjugate gradients, or accelerated proximal steps for l1, positive."""
     product, diagonal, b = pair_quadratic(table, is_pos, weight, float(settings.alpha))
-    if settings.l1 == 0.0 and not settings.positive:
-        return _conjugate_gradients(product, diagonal, b, settings)
-    return _proximal_gradients(product, b, settings)
+    solve = _conjugate_gradients if settings.l1 == 0.0 and not settings.positive else _proximal_gradients
+    return solve(product, diagonal, b, settings, rounds or _counted(settings))
 
 
 def pair_quadratic(table, is_pos, weight, alpha):
@@ -134,33 +143,38 @@ def _centred(product, means, scores, label):
     return product - means @ np.bincount(label, scores, minlength=2)
 
 
-def _conjugate_gradients(product, diagonal, b, settings):
-    d = len(b)
-    n_iter = 0
+def _conjugate_gradients(product, diagonal, b, settings, rounds):
+    d, w, n_iter = len(b), np.zeros_like(b), 0
+    counter = rounds(lambda: w)
 
-    def count(_):
-        nonlocal n_iter
-        n_iter += 1
+    def count(so_far):
+        nonlocal w, n_iter
+        w, n_iter = so_far, n_iter + 1
+        next(counter)
 
     scaled = settings.alpha > 0.0  # without a penalty, plain steps lead to the minimum-norm solution
-    w, failed = cg(
-        LinearOperator((d, d), product, dtype=np.float64),
-        b,
-        rtol=settings.tol,
-        maxiter=settings.max_iter,
-        M=LinearOperator((d, d), lambda v: np.ravel(v) / diagonal, dtype=np.float64) if scaled else None,
-        callback=count,
-    )
+    next(counter)
+    try:
+        w, failed = cg(
+            LinearOperator((d, d), product, dtype=np.float64),
+            b,
+            rtol=settings.tol,
+            maxiter=settings.max_iter,
+            M=LinearOperator((d, d), lambda v: np.ravel(v) / diagonal, dtype=np.float64) if scaled else None,
+            callback=count,
+        )
+    except StopIteration:  # the counter's, which scipy lets pass
+        failed = True
     _say_unless(not failed, settings, n_iter)
     return w, max(1, n_iter)
 
 
-def _proximal_gradients(product, b, settings):
+def _proximal_gradients(product, diagonal, b, settings, rounds):
     """FISTA with restarts where momentum points uphill."""
     step = 1.0 / _largest_eigenvalue(product, len(b))
-    w = ahead = np.zeros_like(b)
-    momentum, change = 1.0, np.inf
-    for n_iter in range(1, settings.max_iter + 1):
+    w, ahead = np.zeros_like(b), np.zeros_like(b)
+    momentum, n_iter, change = 1.0, 0, np.inf
+    for _ in rounds(lambda: w):
         target = ahead - step * (product(ahead) - b)
         new = np.sign(target) * np.maximum(np.abs(target) - step * settings.l1, 0.0)
         if settings.positive:
@@ -171,7 +185,7 @@ def _proximal_gradients(product, b, settings):
         ahead = new + (momentum - 1.0) / following * (new - w)
         size = np.linalg.norm(new)
         change = np.linalg.norm(new - w) / size if size > 0.0 else np.linalg.norm(new - w)
-        w, momentum = new, following
+        w[:], momentum, n_iter = new, following, n_iter + 1
         if change <= settings.tol:
             break
     _say_unless(change <= settings.tol, settings, n_iter)
@@ -190,7 +204,7 @@ def _largest_eigenvalue(product, d):
 
 
 def _say_unless(converged, settings, n_iter):
-    if not converged:
+    if not converged and n_iter >= settings.max_iter:  # else a callback asked to stop
         warnings.warn(
             f"{type(settings).__name__} stopped after {n_iter} iterations before reaching tol={settings.tol}. "
             "Scale the columns of X, or raise max_iter, alpha or tol.",

@@ -4,13 +4,14 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
+from auclid._progress import CallbackSupportMixin, steps
 from auclid._rows import as_table
 from auclid.base import LinearRanker
 from auclid.moments import ClassMoments, class_moments
 from auclid.square._solve import largest_moments, moments_fit, solve_moments, solve_products
 
 
-class LeastSquaresAUC(LinearRanker):
+class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     """Exact least-squares AUC maximiser.
 
     Minimises over all pairs of a positive and a negative row, with z = x⁺ − x⁻,
@@ -97,16 +98,29 @@ class LeastSquaresAUC(LinearRanker):
         self
         """
         X, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        table = as_table(X)
+        table, rounds = as_table(X), self._rounds(X, y)
         if self._by_moments(table):
             self._moments = class_moments(table, is_pos, weight)
-            w, self.n_iter_ = solve_moments(self._moments, self)
+            w, self.n_iter_ = solve_moments(self._moments, self, rounds)
         else:
             self._moments = None
-            w, self.n_iter_ = solve_products(table, is_pos, weight, self)
+            w, self.n_iter_ = solve_products(table, is_pos, weight, self, rounds)
         return self._publish_fit(table, is_pos, w, weight)
 
+    def _rounds(self, X, y):
+        """What counts a solver's iterations: it shows callbacks the weights so far."""
+
+        def rounds(weights):
+            def look():
+                return {"coef_": weights().reshape(1, -1), "intercept_": np.zeros(1)}
+
+            return steps(self, self.max_iter, look, X, y)
+
+        return rounds
+
     def _by_moments(self, table):
+        if self.solver == "moments":
+            largest_moments(self, table.shape[1])
         return self.solver == "moments" or (self.solver == "auto" and moments_fit(table))
 
     @_check.checked

@@ -5,7 +5,7 @@ from scipy import linalg
 from sklearn.model_selection import check_cv
 
 from auclid import _check
-from auclid._rows import BLOCK_BYTES, as_table
+from auclid._rows import LARGE_BYTES, as_table
 from auclid.base import LinearRanker
 from auclid.metrics._auc import auc_from_parts
 from auclid.moments import ClassMoments, class_moments, grouped_moments
@@ -74,10 +74,9 @@ class LeastSquaresAUCCV(LinearRanker):
         X, is_pos, weight = self._begin_fit(X, y, sample_weight)
         largest_moments(self, X.shape[1])
         table = as_table(X)
-        every = np.arange(table.shape[0])
-        split = check_cv(self.cv, is_pos, classifier=True).split(X, is_pos)
-        folds = [(every[train], every[test]) for train, test in split]
-        trained, total = _training_moments(table, is_pos, weight, folds)
+        labels = self.classes_[is_pos.astype(np.intp)]
+        folds = _folds(check_cv(self.cv, labels, classifier=True), labels)
+        trained, total = training_moments(table, is_pos, weight, folds)
         self.alphas_ = self._grid(total)
         aucs = [self._held_out(table, is_pos, weight, m, test) for m, (_, test) in zip(trained, folds, strict=True)]
         self.cv_auc_ = np.array(aucs)
@@ -130,14 +129,10 @@ def path(moments, alphas):
 
 def path_auc(table, test, is_pos, weight, W):
     """The AUC of each column of W on the held-out rows; columns go in groups, so that memory stays bounded."""
-    rows, columns = table.block_rows(), max(1, BLOCK_BYTES // (8 * len(test)))
+    columns = max(1, LARGE_BYTES // (32 * len(test)))
     aucs = []
     for first in range(0, W.shape[1], columns):
-        group = W[:, first : first + columns]
-        scores = np.empty((group.shape[1], len(test)))
-        for start in range(0, len(test), rows):
-            part = slice(start, start + rows)
-            scores[:, part] = (table.take(test[part]) @ group).T
+        scores = np.ascontiguousarray(table.matmul(W[:, first : first + columns], test).T)
         aucs += [auc_from_parts(is_pos, column, weight) for column in scores]
     return aucs
 
@@ -147,35 +142,52 @@ def _both(is_pos, weight):
     return bool(kept.any() and not kept.all())
 
 
-def _training_moments(table, is_pos, weight, folds):
+def _folds(cv, labels):
+    """(train, test) of each fold; train is None where it is all rows but the tested ones, as it mostly is."""
+    n, folds = len(labels), []
+    every = np.arange(n)
+    for train, test in cv.split(every, labels):
+        train, test = every[train], every[test]
+        rest = np.ones(n, dtype=bool)
+        rest[test] = False
+        plain = rest.sum() == len(train) and rest[train].all()
+        rest[train] = False
+        plain = plain and not rest.any()
+        folds.append((None if plain else train, test))
+    return folds
+
+
+def training_moments(table, is_pos, weight, folds):
     """The training moments of each fold, and those of all rows."""
-    n = table.shape[0]
-    tested = np.full(n, -1)
-    for number, (_, test) in enumerate(folds):
-        tested[test] = number
+    n, d = table.shape
     if not _partition(n, folds):
-        direct = [class_moments(table, is_pos, _only(train, n, weight)) for train, _ in folds]
+        direct = [class_moments(table, is_pos, _only(train, test, n, weight)) for train, test in folds]
         return direct, class_moments(table, is_pos, weight)
-    parts = grouped_moments(table, 2 * tested + is_pos, 2 * len(folds), weight)
+    group = is_pos.astype(np.int32)
+    for number, (_, test) in enumerate(folds):
+        group[test] += 2 * number
+    parts = grouped_moments(table, group, 2 * len(folds), weight)
     parts = [ClassMoments(pos, neg) for neg, pos in zip(parts[::2], parts[1::2], strict=True)]
-    before, after = [ClassMoments.empty(table.shape[1])], [ClassMoments.empty(table.shape[1])]
+    before, after = [ClassMoments.empty(d)], [ClassMoments.empty(d)]
     for k in range(len(folds)):
         before.append(before[-1] + parts[k])
         after.append(parts[-1 - k] + after[-1])
     return [before[k] + after[-2 - k] for k in range(len(folds))], before[-1]
 
 
-def _only(train, n, weight):
-    times = np.bincount(train, minlength=n).astype(np.float64)
+def _only(train, test, n, weight):
+    """Weights under which exactly the training rows count, as often as they are drawn."""
+    times = np.ones(n) if train is None else np.bincount(train, minlength=n).astype(np.float64)
+    if train is None:
+        times[test] = 0.0
     return times if weight is None else times * weight
 
 
 def _partition(n, folds):
-    """Whether each row is tested once and trained on in all other folds."""
-    tested = np.zeros(n, dtype=np.intp)
+    """Whether each row is tested once, and trained on in all other folds."""
+    tested = np.zeros(n, dtype=np.int32)
     for train, test in folds:
-        here = np.bincount(train, minlength=n) + np.bincount(test, minlength=n)
-        if here.min() != 1 or here.max() != 1:
+        if train is not None:
             return False
         tested[test] += 1
     return bool(np.all(tested == 1))

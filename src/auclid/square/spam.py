@@ -7,14 +7,14 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._generic import floats, kernel, require
-from auclid._rows import row_axpy, row_dot, row_square
+from auclid._rows import row_axpy, row_axpy_two, row_dot, row_square
 from auclid.base import StreamRanker
 from auclid.penalties import L2, ElasticNet, prox
 from auclid.schedules import Constant, Harmonic, Power, rate
-from auclid.square._means import Known, Running, mean_dot, mean_inner, see, survey
+from auclid.square._means import Known, Running, mean_dot, mean_inner, row_length, see, survey
 
-TINY = 1e-9
-"""The scale of w = scale v below which v is made anew."""
+TINY = 1e-6
+"""The scale of w = scale v below which v is made anew: lag v + total loses as many digits."""
 
 
 class State(NamedTuple):
@@ -139,7 +139,7 @@ class SPAM(StreamRanker):
     def _means(self, state, survey, order):
         if survey is None:
             return Running(state.sums, state.n, state.square, state.centre)
-        return Known(survey.inner[order], survey.mean, survey.n, survey.square)
+        return Known(survey.inner[order], survey.length[order], survey.mean, survey.n, survey.square)
 
     def _penalty(self):
         if self.penalty is None:
@@ -206,6 +206,14 @@ def pace(n, square):
 
 
 @kernel
+def fold(v, scale, total, lag):
+    """Write w = scale v and lag v + total as they are, so that scale = 1 and lag = 0."""
+    for j in range(v.shape[0]):
+        total[j] += lag * v[j]
+        v[j] *= scale
+
+
+@kernel
 def sweep_scaled(rows, at, label, means, schedule, relative, guard, penalty, v, scale, a, t, total, lag, weight):
     """One step a row with an L2 penalty, O(nnz) each: w = scale v, projections and average kept up to date."""
     for k in range(at.shape[0]):
@@ -219,26 +227,25 @@ def sweep_scaled(rows, at, label, means, schedule, relative, guard, penalty, v, 
         step = rate(schedule, t) * (pace(n, means.square) if relative else 1.0)
         e = 2.0 * step * (1.0 - p if c else p)
         if guard:
-            e /= 1.0 + e * row_square(rows, i)
+            e /= 1.0 + e * row_length(means, rows, i, k)
         move = -e * (f - a[1 - c] - (1.0 if c else -1.0))
         shrink = 1.0 / (1.0 + step * p * (1.0 - p) * penalty.l2)
-        row_axpy(rows, i, move / scale, v)
-        row_axpy(rows, i, -lag * move / scale, total)
+        row_axpy_two(rows, i, move / scale, v, -lag * move / scale, total)
         a[0] = shrink * (a[0] + move * mean_inner(means, rows, i, k, 0))
         a[1] = shrink * (a[1] + move * mean_inner(means, rows, i, k, 1))
         scale *= shrink
         lag += t * t * scale
         weight += t * t
         if scale < TINY:
-            v *= scale
-            lag /= scale
-            scale = 1.0
+            fold(v, scale, total, lag)
+            scale, lag = 1.0, 0.0
     return scale, t, lag, weight
 
 
 @kernel
 def sweep_dense(rows, at, label, means, schedule, relative, guard, penalty, v, scale, a, t, total, lag, weight):
     """One step a row with any penalty, O(d) each."""
+    fold(v, scale, total, lag)
     for k in range(at.shape[0]):
         i, c = at[k], label[k]
         f = see(means, rows, i, c, row_dot(rows, i, v), a)
@@ -250,11 +257,13 @@ def sweep_dense(rows, at, label, means, schedule, relative, guard, penalty, v, s
         step = rate(schedule, t) * (pace(n, means.square) if relative else 1.0)
         e = 2.0 * step * (1.0 - p if c else p)
         if guard:
-            e /= 1.0 + e * row_square(rows, i)
+            e /= 1.0 + e * row_length(means, rows, i, k)
         opposite = mean_dot(means, rows, 1 - c, v)
         row_axpy(rows, i, -e * (f - opposite - (1.0 if c else -1.0)), v)
         prox(penalty, v, step * p * (1.0 - p))
         for j in range(v.shape[0]):
             total[j] += t * t * v[j]
         weight += t * t
-    return scale, t, lag, weight
+    if t > 0.0:
+        a[0], a[1] = mean_dot(means, rows, 0, v), mean_dot(means, rows, 1, v)
+    return 1.0, t, 0.0, weight

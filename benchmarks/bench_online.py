@@ -1,0 +1,141 @@
+"""Speed and memory of the online methods with buffers, against BLAS and SciPy in the same run.
+
+``python benchmarks/bench_online.py memory`` instead feeds ten million rows to each and watches the memory.
+"""
+
+import ctypes
+import resource
+import sys
+import warnings
+
+import numpy as np
+from clock import best, report
+from numba import njit
+from numba.extending import get_cython_function_address
+from tables import require_data, split
+
+from auclid import CBR, OAM
+from auclid._rows import as_table, row_dot
+from auclid.online import cbr
+
+
+def blas(name, arguments):
+    """A routine of SciPy's BLAS for compiled code: a call from Python would cost more than its work."""
+    address = get_cython_function_address("scipy.linalg.cython_blas", name)
+    return ctypes.CFUNCTYPE(None, *[ctypes.c_void_p] * arguments)(address)
+
+
+dsymv, dsyr = blas("dsymv", 10), blas("dsyr", 7)
+
+
+@njit
+def blas_updates(times, A, z, h, lower, d, one, unit, zero, beta):
+    """So many products h = A z and updates A + beta h h' of the lower triangle."""
+    for _ in range(times):
+        dsymv(
+            lower.ctypes, d.ctypes, unit.ctypes, A.ctypes, d.ctypes,
+            z.ctypes, one.ctypes, zero.ctypes, h.ctypes, one.ctypes,
+        )  # fmt: skip
+        dsyr(lower.ctypes, d.ctypes, beta.ctypes, h.ctypes, one.ctypes, A.ctypes, d.ctypes)
+
+
+@njit
+def dot_products(rows, times, w):
+    """So many dot products of rows in turn with w."""
+    total = 0.0
+    for t in range(times):
+        total += row_dot(rows, t % 100, w)
+    return total
+
+
+def blas_work(updates, d):
+    """A call that makes the peer's updates."""
+    z, beta = 1e-3 * np.random.default_rng(0).standard_normal(d), np.array([-1e-9])
+    lower, size, one = np.frombuffer(b"L", np.uint8).copy(), np.array([d], np.int32), np.array([1], np.int32)
+    args = np.eye(d), z, np.zeros(d), lower, size, one, np.ones(1), np.zeros(1), beta
+    return lambda: blas_updates(updates, *args)
+
+
+def count_pairs(model, X, y):
+    """How many pairs a CBR meets in one pass, and how many of them move it."""
+    met, moved, sweep = 0, 0, cbr.sweep
+
+    def counting(window, *args):
+        nonlocal met, moved
+        opposite = window.number[np.arange(len(window.at)), 1 - window.label]
+        met += int(np.minimum(opposite, model.buffer_size).sum())
+        moved += sweep(window, *args)
+
+    cbr.sweep = counting
+    try:
+        model.fit(X, y)
+    finally:
+        cbr.sweep = sweep
+    return met, moved
+
+
+def full_covariance():
+    """CBR on covtype: the BLAS work of its updates, and a dot product for each pair passed over."""
+    X, y, _, _ = split("covtype")
+    X = np.ascontiguousarray(X, dtype=np.float64)
+    met, moved = count_pairs(CBR(random_state=0), X, y)
+    print(f"covtype {X.shape}: {met:.3g} pairs, {moved / met:.1%} of them moved the model")
+    updates, w = blas_work(moved, X.shape[1]), np.ones(X.shape[1])
+    ((rows, _, _),) = as_table(X[:100]).sweep(np.arange(100))
+    updates()
+    ours, theirs, skipped = best(
+        lambda: CBR(random_state=0).fit(X, y), updates, lambda: dot_products(rows, met - moved, w), repeats=3
+    )
+    print(f"  {ours:.2f} s; dsymv + dsyr {theirs:.2f} s; a dot product a pair passed over {skipped:.2f} s")
+    allowed = 1.5 * theirs + skipped
+    report("CBR full, covtype 465k x 54, M = 50", "1.5 (dsymv + dsyr) + dots", ours, allowed, 1.0)
+
+
+def sparse_pairs():
+    """CBR-diag and OAM on news20: the cost of a row and a buffer element in sparse dot products."""
+    X, y, _, _ = split("news20")
+    wide, w = X.astype(np.float64), np.ones(X.shape[1])
+    for name, model in (
+        ("CBR-diag", CBR(covariance="diagonal", random_state=0)),
+        ("OAM", OAM(random_state=0)),
+        ("OAM gradient", OAM(update="gradient", random_state=0)),
+        ("OAMseq", OAM(buffer="reservoir", average=False, random_state=0)),
+    ):
+        ours, peer = best(lambda m=model: m.fit(X, y), lambda: [wide @ w for _ in range(20)], repeats=3)
+        pairs = model.buffer_size
+        report(f"{name}, news20 CSR, a row and one of {pairs}", "X @ w, a row", ours / pairs, peer / 20, 3.0)
+
+
+def memory(rows=10_000_000, batch=20_000, d=30):
+    """Peak memory over a long stream: after a tenth of it, nothing more is needed."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((batch, d)), rng.integers(0, 2, batch)
+    X[:, 0] += y
+    for model in (CBR(), CBR(covariance="diagonal"), OAM(), OAM(buffer="reservoir")):
+        peaks = []
+        for _ in range(rows // batch):
+            model.partial_fit(X, y)
+            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+        start, end = peaks[len(peaks) // 10], peaks[-1]
+        held = sum(x.nbytes for x in leaves(model._state) if isinstance(x, np.ndarray))
+        print(
+            f"{model}: {rows:.0e} rows, state {held / 1024:.0f} kB, peak {start / 1024:.1f} MB early,",
+            f"{end / 1024:.1f} MB at the end  {'met' if end - start < 1024 else 'MISSED'}",
+            flush=True,
+        )
+
+
+def leaves(state):
+    """All parts of a state that are not structs themselves."""
+    for x in state:
+        yield from leaves(x) if isinstance(x, tuple) else (x,)
+
+
+if __name__ == "__main__":
+    warnings.simplefilter("ignore")
+    if sys.argv[1:] == ["memory"]:
+        memory()
+    else:
+        require_data()
+        full_covariance()
+        sparse_pairs()

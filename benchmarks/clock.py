@@ -1,0 +1,25 @@
+"""Timing of two things in turn, so that a ratio compares like with like."""
+
+import gc
+import time
+
+
+def best(*jobs, repeats=5):
+    """The shortest time of each job, in seconds; the jobs take turns, after one round that does not count."""
+    times = [[] for _ in jobs]
+    for turn in range(repeats + 1):
+        for kept, job in zip(times, jobs, strict=True):
+            gc.collect()
+            start = time.perf_counter()
+            job()
+            if turn:
+                kept.append(time.perf_counter() - start)
+    return [min(kept) for kept in times]
+
+
+def report(work, peer, ours, theirs, bar):
+    """One line: both times, their ratio and the bar it should stay under."""
+    ratio = ours / theirs
+    verdict = "met" if ratio <= bar else "MISSED"
+    print(f"{work:<58} {ours:8.3f} s  {peer:<38} {theirs:8.3f} s  ratio {ratio:6.3f}  bar {bar:5.2f}  {verdict}")
+    return ratio <= bar

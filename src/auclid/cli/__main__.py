@@ -1,0 +1,5 @@
+"""python -m auclid.cli"""
+
+from auclid.cli import main
+
+main()

@@ -1,0 +1,195 @@
+"""The verbs of the `auclid` command."""
+
+import sys
+from pathlib import Path
+from time import perf_counter
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+from scipy import sparse
+from typer.core import TyperGroup
+
+from auclid.cli import _show, models
+from auclid.cli.compare import AGAINST, compare
+from auclid.cli.data import NO_LABELS, positives, read_rows
+from auclid.cli.report import report
+from auclid.datasets import DataError, catalogue, read_table
+from auclid.io import about, beside, load, save
+from auclid.metrics import auc_interval
+from auclid.registry import algorithms
+
+
+class Polite(TyperGroup):
+    """Bad input is answered with one sentence and exit code 2, never with a traceback."""
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
+            _show.trouble(" ".join(str(error).split()) or type(error).__name__)
+            raise typer.Exit(2) from error
+
+
+app = typer.Typer(
+    cls=Polite,
+    help="Train models that put positives above negatives, and see whether that pays.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Data = Annotated[Path, typer.Argument(metavar="DATA", help="A csv, parquet, libsvm or npz file.")]
+Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
+Target = Annotated[str | None, typer.Option(help="The column with the labels (csv, parquet).")]
+Positive = Annotated[str | None, typer.Option(help="The label to rank on top; else the greater of two.")]
+OneHot = Annotated[bool, typer.Option("--one-hot", help="Make a column of each value of a text column.")]
+Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
+Seed = Annotated[int, typer.Option(help="Seed of the split and of the methods.")]
+
+
+def _version(wanted: bool):
+    if wanted:
+        typer.echo(f"auclid {sys.modules['auclid'].__version__}")
+        raise typer.Exit()
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")
+    ] = False,
+):
+    pass
+
+
+@app.command("compare")
+def compare_(
+    data: Annotated[
+        Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")
+    ] = None,
+    target: Target = None,
+    methods: Annotated[
+        str, typer.Option(help="Names from `auclid methods`, with commas; else those that suit.")
+    ] = "",
+    against: Annotated[str, typer.Option(help=f"Some of {', '.join(models.BASELINES)}.")] = ",".join(AGAINST),
+    positive: Positive = None,
+    one_hot: OneHot = False,
+    drop: Drop = None,
+    test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
+    seed: Seed = 0,
+    output: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
+):
+    """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
+    rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
+    _show.introduce(rows)
+    with _show.progress() as tell:
+        result = compare(rows, _words(methods), _words(against), seed=seed, test_size=test_size, tell=tell)
+    _show.comparison(result)
+    with beside(output, "w") as file:
+        file.write(report(result))
+    _show.say(escape(f"Report: {output}"))
+
+
+def _words(text):
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+@app.command()
+def fit(
+    data: Data,
+    model: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.")],
+    target: Target = None,
+    method: Annotated[str | None, typer.Option(help="A name from `auclid methods`.")] = None,
+    positive: Positive = None,
+    one_hot: OneHot = False,
+    drop: Drop = None,
+    seed: Seed = 0,
+):
+    """Train a model on all rows and save it."""
+    rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
+    _show.introduce(rows)
+    build = (
+        (lambda: models.ours(method, rows.X, seed)) if method else (lambda: models.front_door(rows.X, seed))
+    )
+    name, estimator = build()
+    with _show.progress() as tell:
+        tell(name)
+        start = perf_counter()
+        estimator.fit(rows.X, rows.is_pos.astype(int))
+    known = {"method": name, "columns": rows.feature_names, "target": target, "classes": rows.classes}
+    known["dense"] = not sparse.issparse(rows.X)
+    save(model, estimator, about=known)
+    _show.remarks(rows.notes)
+    _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
+
+
+@app.command()
+def predict(
+    model: Model,
+    data: Data,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file to write.")] = Path("scores.csv"),
+):
+    """Write a score for every row: the higher, the more likely positive."""
+    estimator, known = load(model), about(model) or {}
+    X, _, notes = _rows(estimator, known, data)
+    with _show.progress() as tell:
+        tell("predict")
+        scores = models.scores(estimator, X)
+        labels = _labels(estimator.predict(X), known)
+    with beside(output, "w") as file:
+        file.write("score,label\n")
+        file.writelines(
+            f"{score!r},{_quoted(label)}\n" for score, label in zip(scores.tolist(), labels, strict=True)
+        )
+    _show.remarks(notes)
+    _show.say(escape(f"{len(scores)} scores: {output}"))
+
+
+@app.command()
+def evaluate(model: Model, data: Data, target: Target = None, positive: Positive = None):
+    """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
+    estimator, known = load(model), about(model) or {}
+    X, y, notes = _rows(estimator, known, data, target or known.get("target"))
+    if y is None:
+        raise DataError(NO_LABELS)
+    is_pos, classes = positives(y, positive or _positive(estimator, known))
+    interval = auc_interval(is_pos, models.scores(estimator, X))
+    called = estimator.predict(X) == estimator.classes_[1]
+    _show.remarks(notes)
+    _show.evaluation(interval, is_pos, called, classes)
+
+
+def _rows(estimator, known, data, target=None):
+    """Rows as the model knows them: columns by the names that were recorded, dense or sparse."""
+    names = known.get("columns")
+    if names is None and hasattr(estimator, "feature_names_in_"):
+        names = [str(name) for name in estimator.feature_names_in_]
+    X, y, _, notes = read_table(data, target, columns=names)
+    return X.toarray() if known.get("dense") and sparse.issparse(X) else X, y, notes
+
+
+def _positive(estimator, known):
+    return str(known["classes"][1] if "classes" in known else estimator.classes_[1])
+
+
+def _labels(predicted, known):
+    """Predictions by the names of their classes in the training file."""
+    names = known.get("classes")
+    return [names[int(label)] for label in predicted] if names else [str(label) for label in predicted]
+
+
+def _quoted(text):
+    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
+
+
+@app.command()
+def methods():
+    """List every method by the name its paper gives it."""
+    _show.methods(algorithms())
+
+
+@app.command()
+def datasets():
+    """List the tables of the literature, and where they are to be had."""
+    _show.datasets(catalogue())

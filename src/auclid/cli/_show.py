@@ -1,0 +1,117 @@
+"""What the command prints: tables by rich, remarks and progress on stderr."""
+
+from contextlib import contextmanager
+
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from auclid.cli.verdict import likely, signed
+
+OURS, THEIRS = "bold cyan", "yellow"
+
+
+def say(text):
+    """A line on stdout, in rich's markup; not wrapped, since it may hold a path."""
+    Console().print(text, soft_wrap=True, highlight=False)
+
+
+def trouble(sentence):
+    """Why nothing was done."""
+    Console(stderr=True).print(f"[red]auclid:[/red] {escape(sentence)}", soft_wrap=True, highlight=False)
+
+
+def remarks(notes):
+    """What a user should know, on stderr."""
+    for note in notes:
+        Console(stderr=True).print(f"[yellow]note:[/yellow] {escape(note)}", soft_wrap=True, highlight=False)
+
+
+@contextmanager
+def progress():
+    """A line with the name of what runs and its time, in a terminal; yields a function to tell the name."""
+    console = Console(stderr=True)
+    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task = bar.add_task("", total=None)
+
+        def tell(name):
+            bar.reset(task, description=escape(name), total=None)
+
+        yield tell
+
+
+def introduce(rows):
+    """One line about a table."""
+    n, d = rows.X.shape
+    share = rows.is_pos.mean()
+    say(escape(f"{rows.source}: {n:,} rows, {d:,} columns, {share:.2%} positive (label {rows.classes[1]})"))
+
+
+def comparison(result):
+    """The leaderboard, the notes and the verdict."""
+    n, held = len(result.train), len(result.test)
+    table = _table("model", "AUC", "95 % interval", "gap", "p", "fit, s")
+    table.title = f"{n:,} rows to learn from, {held:,} to rank"
+    for row in result.rows:
+        name = f"[{OURS if row.ours else THEIRS}]{escape(row.name)}[/]"
+        table.add_row(name, *(["failed"] if row.trouble else _figures(row)))
+    Console().print(table)
+    say(f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. The gap is to the best baseline; p is DeLong's paired.")
+    say("A fit is timed after one on a few rows, so that compiling is not counted.")
+    remarks([*result.notes, *(f"{row.name} failed: {row.trouble}" for row in result.rows if row.trouble)])
+    say(f"\n[bold]Does optimising AUC pay on this table?[/] {escape(result.verdict)}\n")
+
+
+def _figures(row):
+    auc, low, high, _ = row.interval
+    gap = ("", "") if row.gap is None else (signed(row.gap.difference), likely(row.gap.pvalue))
+    return f"{auc:.4f}", f"[dim]{low:.4f}–{high:.4f}[/dim]", *gap, f"{row.seconds:.3f}"
+
+
+def _table(*names, left=0):
+    """An airy table: the first column and the ``left`` ones after it are text, the others numbers."""
+    table = Table(box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
+    for k, name in enumerate(names):
+        table.add_column(name, justify="left" if k <= left else "right", no_wrap=k == 0 or k > left)
+    return table
+
+
+def evaluation(interval, is_pos, called, classes):
+    """The AUC, and the confusion matrix of the model's own threshold."""
+    say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} (DeLong)")
+    table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
+    table.title = f"{len(is_pos):,} rows at the model's own threshold"
+    for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
+        table.add_row(
+            escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}"
+        )
+    Console().print(table)
+
+
+def methods(records):
+    """Every method of the registry."""
+    table = _table("method", "kind", "good for", "reference", left=3)
+    for method in records:
+        kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}
+        kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
+        table.add_row(
+            f"[{OURS}]{escape(method.name)}[/]", kind, escape(method.good_for), escape(method.reference)
+        )
+    Console().print(table)
+
+
+def datasets(records):
+    """Every table of the catalogue."""
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for name in ("table", "rows", "columns", "positive", "home"):
+        table.add_column(
+            name, justify="right" if name in ("rows", "columns") else "left", no_wrap=name == "table"
+        )
+    for data in records:
+        table.add_row(
+            f"[{OURS}]{data.name}[/]", f"{data.rows:,}", f"{data.columns:,}", data.positive, data.home
+        )
+    Console().print(table)

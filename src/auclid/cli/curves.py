@@ -1,0 +1,103 @@
+"""The figures behind a report's plots: ROC curves with bands, histograms, operating points."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtri
+
+from auclid.metrics import operating_point
+
+LEVEL = 0.95
+POINTS = 200
+BINS = 40
+
+
+class Curve(NamedTuple):
+    """The counts of predicting positive above each of a falling sequence of thresholds."""
+
+    threshold: np.ndarray
+    tp: np.ndarray
+    fp: np.ndarray
+    n_pos: int
+    n_neg: int
+
+    @property
+    def tpr(self):
+        return self.tp / self.n_pos
+
+    @property
+    def fpr(self):
+        return self.fp / self.n_neg
+
+
+def roc(is_pos, scores):
+    """The ROC curve: from no row predicted positive (an infinite threshold) to all of them."""
+    order = np.argsort(-scores, kind="stable")
+    values, hits = scores[order], is_pos[order]
+    last = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
+    tp = np.concatenate([[0], np.cumsum(hits)[last]])
+    fp = np.concatenate([[0], np.cumsum(~hits)[last]])
+    below = np.append(values[last][1:], -np.inf)
+    middle = np.where(np.isfinite(below), values[last] / 2 + below / 2, values[-1])
+    threshold = np.concatenate([[values[0]], middle])
+    return Curve(threshold, tp, fp, int(is_pos.sum()), int((~is_pos).sum()))
+
+
+def thin(x, y, across=300):
+    """Which points of a line to draw: the first of each pixel, and the last."""
+    cell = np.round(np.asarray(x) * across) * (across + 1) + np.round(np.asarray(y) * across)
+    keep = np.concatenate([[True], np.diff(cell) != 0])
+    keep[-1] = True
+    return keep
+
+
+def band(curve):
+    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve.
+
+    At each threshold both rates have Wilson's interval at the level whose square is LEVEL, so that their
+    rectangle covers the true pair of rates with that probability; the edges run through its corners.
+    """
+    keep = thin(curve.fpr, curve.tpr)
+    low_x, high_x = wilson(curve.fp[keep], curve.n_neg, LEVEL**0.5)
+    low_y, high_y = wilson(curve.tp[keep], curve.n_pos, LEVEL**0.5)
+    upper = np.concatenate([[0.0], low_x, [1.0]]), np.concatenate([[0.0], high_y, [1.0]])
+    lower = np.concatenate([[0.0], high_x, [1.0]]), np.concatenate([[0.0], low_y, [1.0]])
+    return upper, lower
+
+
+def wilson(k, n, level):
+    """Wilson's interval of a share k/n."""
+    z = ndtri(0.5 + level / 2.0)
+    centre, room = k + z * z / 2.0, z * np.sqrt(k * (n - k) / n + z * z / 4.0)
+    return np.clip((centre - room) / (n + z * z), 0.0, 1.0), np.clip((centre + room) / (n + z * z), 0.0, 1.0)
+
+
+def histogram(is_pos, scores):
+    """(edges, shares of positives, shares of negatives); a class's outer half percents go to the end bins."""
+    ends = np.array([np.quantile(scores[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
+    low, high = ends[:, 0].min(), ends[:, 1].max()
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, BINS + 1)
+    shares = [np.histogram(np.clip(scores[of], low, high), edges)[0] / of.sum() for of in (is_pos, ~is_pos)]
+    return edges, *shares
+
+
+def stops(curve, must=()):
+    """Numbers of some POINTS thresholds for a slider, evenly along the curve, with some that must be."""
+    along = curve.fpr + curve.tpr
+    even = np.searchsorted(along, np.linspace(0.0, 2.0, POINTS)).clip(max=len(along) - 1)
+    return np.unique(np.concatenate([even, np.asarray(must, dtype=np.intp)]))
+
+
+def alternatives(is_pos, scores, curve):
+    """[(name, number of a threshold of the curve)]: Youden's, the most accurate one, and some by a bound."""
+    found = []
+    for name, criterion in (("Youden's J (TPR − FPR)", "youden"), ("most rows right", "accuracy")):
+        point = operating_point(is_pos, scores, criterion=criterion)
+        found.append((name, int(np.argmin(abs(curve.tpr - point.tpr) + abs(curve.fpr - point.fpr)))))
+    for bound in (0.01, 0.05, 0.1):
+        found.append((f"FPR at most {bound:.0%}", int(np.flatnonzero(curve.fpr <= bound)[-1])))
+    for bound in (0.8, 0.9, 0.95):
+        found.append((f"TPR at least {bound:.0%}", int(np.argmax(curve.tpr >= bound))))
+    return found

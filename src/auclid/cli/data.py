@@ -1,0 +1,85 @@
+"""The rows a command works on: read from a file or embedded, with labels as positive or not."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from auclid.datasets import DataError, load_mammography, read_table
+from auclid.datasets.readers import has_columns
+
+FULL = 0.5
+"""A sparse table with a larger share of entries than this is better off as a plain array."""
+
+MOST_CLASSES = 20
+"""A target with more different values than this is hardly meant as classes."""
+
+
+NO_LABELS = "DATA must have labels: name their column with --target (csv, parquet), or store y (npz)."
+
+
+class Rows(NamedTuple):
+    """A table with a binary task."""
+
+    source: str
+    X: Any
+    is_pos: np.ndarray
+    classes: list  # the names of the negative and the positive class
+    feature_names: list
+    notes: list
+
+
+def read_rows(path, target, *, positive=None, one_hot=False, drop=()):
+    """The rows of a file, or of the embedded table where there is none."""
+    if path is None:
+        table = load_mammography()
+        names = [text(label) for label in (0, 1)]
+        return Rows("mammography", table.data, table.target == 1, names, table.feature_names, [])
+    if target is None and has_columns(path):
+        raise DataError(NO_LABELS)
+    X, y, names, notes = read_table(path, target, one_hot=one_hot, drop=drop)
+    if y is None:
+        raise DataError(NO_LABELS)
+    is_pos, classes = positives(y, positive)
+    if sparse.issparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1]:
+        X = X.toarray()
+    return Rows(str(path), X, is_pos, classes, names, notes)
+
+
+def positives(y, positive=None):
+    """Which rows are positive, and the names of both classes; of two labels, the greater one is positive."""
+    labels = np.unique(y)
+    if len(labels) < 2:
+        raise DataError(f"The target must have two classes; all its values are {text(labels[0])!r}.")
+    if positive is not None:
+        return _against_the_rest(y, labels, positive)
+    if len(labels) > 2:
+        some = ", ".join(text(label) for label in labels[:3])
+        kind = "classes" if len(labels) <= MOST_CLASSES else "different values"
+        raise DataError(
+            f"The target must have two classes; it has {len(labels)} {kind} ({some}, ...). "
+            "Compare one with the rest: --positive LABEL."
+        )
+    return y == labels[1], [text(label) for label in labels]
+
+
+def _against_the_rest(y, labels, positive):
+    found = [label for label in labels if text(label) == text(positive)]
+    if not found:
+        some = ", ".join(text(label) for label in labels[:MOST_CLASSES])
+        raise DataError(
+            f"The positive label must be a value of the target; got {positive!r}. There are: {some}."
+        )
+    others = [text(label) for label in labels if label != found[0]]
+    return y == found[0], [others[0] if len(others) == 1 else "rest", text(found[0])]
+
+
+def text(label):
+    """A label as people write it: 1 for 1.0, true for True."""
+    if isinstance(label, bool | np.bool_):
+        return str(label).lower()
+    try:
+        number = float(label)
+    except (TypeError, ValueError):
+        return str(label)
+    return str(int(number)) if number.is_integer() else str(number)

@@ -1,0 +1,121 @@
+"""report.html: one file with everything in it, readable on a phone, on paper, by day and by night."""
+
+import json
+import sys
+from html import escape
+from importlib import resources
+from string import Template
+
+from auclid.cli import curves, plots
+from auclid.cli.verdict import likely, signed
+
+
+def report(result):
+    """The page of a comparison, as text."""
+    page = resources.files("auclid.cli") / "page"
+    parts = {name: (page / name).read_text("utf-8") for name in ("report.html", "report.css", "report.js")}
+    rows, is_pos = result.ranked, result.data.is_pos[result.test]
+    best, rival = result.best(ours=True), result.best(ours=False)
+    models = [_model(k, row, is_pos, result.data.classes) for k, row in enumerate(rows)]
+    return Template(parts["report.html"]).substitute(
+        style=parts["report.css"],
+        script=parts["report.js"],
+        source=escape(result.data.source),
+        verdict=escape(result.verdict),
+        facts=escape(_facts(result, is_pos)),
+        leaderboard=_leaderboard(result.rows),
+        roc=plots.roc_plot(is_pos, rows, best, rival) if rows else "",
+        forest=plots.forest_plot(rows, rival) if rows else "",
+        time=plots.time_plot(rows) if rows else "",
+        options="".join(
+            f'<option value="{k}">{k + 1} {escape(row.name)}</option>' for k, row in enumerate(rows)
+        ),
+        histograms="".join(model["histogram"] for model in models),
+        alternatives="".join(model["alternatives"] for model in models),
+        matrix=models[0]["matrix"] if models else "",
+        data=_json([model["data"] for model in models]),
+        positive=escape(result.data.classes[1]),
+        negative=escape(result.data.classes[0]),
+        notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
+        version=escape(sys.modules["auclid"].__version__),
+    )
+
+
+def _facts(result, is_pos):
+    n, d = result.data.X.shape
+    learnt = result.data.is_pos[result.train]
+    return (
+        f"{n:,} rows, {d:,} columns, {result.data.is_pos.mean():.2%} positive. "
+        f"Learnt from {len(learnt):,} rows ({learnt.sum():,} positive), "
+        f"measured on {len(is_pos):,} others ({is_pos.sum():,} positive). Seed {result.seed}."
+    )
+
+
+def _leaderboard(rows):
+    return "".join(_failed(row) if row.trouble else _ranked(k + 1, row) for k, row in enumerate(rows))
+
+
+def _ranked(number, row):
+    auc, low, high, _ = row.interval
+    gap = "–" if row.gap is None else signed(row.gap.difference)
+    pvalue = "" if row.gap is None else escape(likely(row.gap.pvalue))
+    cells = f"{auc:.4f}", f"{low:.4f} – {high:.4f}", gap, pvalue, f"{row.seconds:.3f}"
+    return f"<tr>{_name(number, row)}{_cells(cells, spare=(1, 4))}</tr>"
+
+
+def _cells(texts, spare):
+    """Cells of a table; those numbered in ``spare`` are left out on a phone."""
+    return "".join(f"<td{' class=spare' if k in spare else ''}>{text}</td>" for k, text in enumerate(texts))
+
+
+def _failed(row):
+    return f'<tr>{_name("–", row)}<td class="trouble" colspan="5">failed: {escape(row.trouble)}</td></tr>'
+
+
+def _name(number, row):
+    css = "ours" if row.ours else "rival"
+    return f'<td class="{css}">{number}</td><th scope="row" class="{css}">{escape(row.name)}</th>'
+
+
+def _model(number, row, is_pos, classes):
+    """What the page shows of one model: histogram, alternatives, confusion matrix, and the slider's stops."""
+    curve = curves.roc(is_pos, row.scores)
+    choices = curves.alternatives(is_pos, row.scores, curve)
+    stops = curves.stops(curve, [at for _, at in choices])[::-1]  # to the right, the threshold rises
+    chosen = choices[0][1]
+    hidden = "" if number == 0 else " hidden"
+    lines = "".join(_alternative(name, curve, at) for name, at in choices)
+    points = [[float(f"{curve.threshold[k]:.6g}"), int(curve.tp[k]), int(curve.fp[k])] for k in stops]
+    start = stops.tolist().index(chosen)
+    return {
+        "histogram": f'<div data-model="{number}"{hidden}>'
+        f"{plots.histogram_plot(is_pos, row, curve.threshold[chosen])}</div>",
+        "alternatives": f'<tbody data-model="{number}"{hidden}>{lines}</tbody>',
+        "matrix": _matrix(curve, chosen, classes),
+        "data": {"points": points, "start": start, "pos": curve.n_pos, "neg": curve.n_neg},
+    }
+
+
+def _alternative(name, curve, at):
+    flagged = curve.tp[at] + curve.fp[at]
+    precision = f"{curve.tp[at] / flagged:.1%}" if flagged else "–"
+    rates = f"{curve.tpr[at]:.1%}", f"{curve.fpr[at]:.1%}", precision
+    cells = f"{curve.threshold[at]:.4g}".replace("-", "−"), *rates, f"{flagged:,}"
+    return f"<tr><th scope='row'>{escape(name)}</th>{_cells(cells, spare=(4,))}</tr>"
+
+
+def _matrix(curve, at, classes):
+    """The cells have ids, for the slider to fill them anew."""
+    tp, fp = int(curve.tp[at]), int(curve.fp[at])
+    negative, positive = (escape(name) for name in classes)
+    return (
+        f"<tr><th scope='row'>is {positive}</th><td id='tp' class='right'>{tp:,}</td>"
+        f"<td id='fn' class='wrong'>{curve.n_pos - tp:,}</td></tr>"
+        f"<tr><th scope='row'>is {negative}</th><td id='fp' class='wrong'>{fp:,}</td>"
+        f"<td id='tn' class='right'>{curve.n_neg - fp:,}</td></tr>"
+    )
+
+
+def _json(value):
+    """JSON that cannot end the script element it stands in."""
+    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -1,0 +1,253 @@
+"""The columns of a csv or parquet file: numbers as they are, text refused or one-hot, remarks on odd ones."""
+
+import difflib
+
+import numpy as np
+from scipy import sparse
+
+MOST_VALUES = 1000
+"""A column of text with more values than this is an identifier or prose, and no category."""
+
+FEW_ROWS = 10
+"""Below so many rows, all different is nothing to remark on."""
+
+MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
+
+
+class DataError(ValueError):
+    """A file that cannot be used as a table; says why in a sentence."""
+
+
+def read_csv(path):
+    """The Arrow table of a csv file; separated by commas, semicolons or tabs, as its first line is."""
+    csv = _arrow("csv")
+    import pyarrow as pa
+
+    options = csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
+    try:
+        with pa.input_stream(str(path), compression="detect") as stream:
+            first = stream.read(1 << 16).partition(b"\n")[0]
+        separator = max(",;\t", key=lambda mark: first.count(mark.encode()))
+        return csv.read_csv(
+            path, parse_options=csv.ParseOptions(delimiter=separator), convert_options=options
+        )
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        raise DataError(
+            f"{str(path)!r} must be a csv file with a line of column names: {_line(error)}."
+        ) from None
+
+
+def read_parquet(path):
+    """The Arrow table of a parquet file."""
+    parquet = _arrow("parquet")
+    import pyarrow as pa
+
+    try:
+        return parquet.read_table(path)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{str(path)!r} must be a parquet file: {_line(error)}.") from None
+
+
+def _arrow(part):
+    try:
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ImportError:
+        raise DataError(
+            "csv and parquet files are read by pyarrow, which is not installed: pip install 'auclid[io]'."
+        ) from None
+    return getattr(pyarrow, part)
+
+
+def _line(error):
+    return " ".join(str(error).split()).rstrip(".")
+
+
+def to_numbers(table, target, one_hot, drop, columns):
+    """(X, y, names, notes) of an Arrow table."""
+    names = table.column_names
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise DataError(f"Columns must have different names; got {_list(twice)} more than once.")
+    if not table.num_rows:
+        raise DataError("DATA must hold rows; it has column names only.")
+    all_known(drop, names, "--drop")
+    notes: list = []
+    y = None
+    if target is not None:
+        all_known([target], names, "--target")
+        table, y = _labels(table, target, notes)
+    kept = [name for name in names if name != target and name not in drop]
+    if columns is None:
+        parts = _own_columns(table.select(kept), one_hot, notes)
+    else:
+        parts = _model_columns(table.select(kept), columns, notes)
+    if not parts:
+        raise DataError("DATA must have a column besides the target; it has none left.")
+    X = np.column_stack(list(parts.values()))
+    return X, y, list(parts), notes + remarks(X, list(parts))
+
+
+def _labels(table, target, notes):
+    """The table without the rows that have no label, and the labels."""
+    y = table[target].to_numpy()
+    known = np.array([label is not None for label in y]) if y.dtype == object else y == y
+    if not known.any():
+        raise DataError(f"The target {target!r} must have values; all are missing.")
+    if not known.all():
+        notes.append(f"{(~known).sum()} rows have no value in {target!r} and are left out.")
+        table, y = table.take(np.flatnonzero(known)), y[known]
+    return table, y.astype(str) if y.dtype == object else y
+
+
+def _own_columns(table, one_hot, notes):
+    """Each column as numbers, by name; the first sight of a table."""
+    text = [name for name in table.column_names if not _is_number(table[name])]
+    if text and not one_hot:
+        raise DataError(
+            f"Columns must be numbers; {_list(text)} {'hold' if len(text) > 1 else 'holds'} "
+            f"{_sample(table[text[0]])}. Pass --one-hot to make a column of each value, or --drop NAME."
+        )
+    parts = {}
+    for name in table.column_names:
+        column = table[name]
+        if name not in text:
+            parts[name] = _numbers(column, name)
+            continue
+        words = _words(column)
+        values = sorted(set(words) - {None})
+        if len(values) > MOST_VALUES or (len(values) == len(words) >= FEW_ROWS):
+            notes.append(
+                f"Column {name!r} has {len(values)} different texts in {len(words)} rows: it is left out."
+            )
+            continue
+        parts.update({f"{name}={value}": _equal(words, value) for value in values})
+    return parts
+
+
+def _model_columns(table, columns, notes):
+    """The columns that a model knows; those of one-hot names are made from their texts."""
+    present, parts, absent, words = set(table.column_names), {}, [], {}
+    for name in columns:
+        base, _, value = name.partition("=")
+        if name in present:
+            parts[name] = _numbers(table[name], name)
+        elif value and base in present:
+            words.setdefault(base, _words(table[base]))
+            parts[name] = _equal(words[base], value)
+        else:
+            absent.append(name)
+    none_missing(absent, present)
+    extra = sorted(present - set(columns) - set(words))
+    if extra:
+        notes.append(f"The model does not know {_list(extra)}: left out.")
+    for base, texts in words.items():
+        strange = {text for text in set(texts) - {None} if f"{base}={text}" not in parts}
+        if strange:
+            notes.append(
+                f"Column {base!r} has values that the model does not know: {_list(sorted(strange))}."
+            )
+    return parts
+
+
+def _is_number(column):
+    import pyarrow.types as kinds
+
+    tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal, kinds.is_null)
+    return any(test(column.type) for test in tests)
+
+
+def _numbers(column, name):
+    if not _is_number(column):
+        raise DataError(
+            f"Column {name!r} must hold numbers, as it did for the model; it holds {_sample(column)}."
+        )
+    if str(column.type) == "bool":
+        column = column.cast("int8")
+    values = column.cast("float64", safe=False).to_numpy()
+    if np.isinf(values).any():
+        raise DataError(f"Column {name!r} must hold finite numbers; it holds infinite ones.")
+    return values
+
+
+def _words(column):
+    """A column as texts, with None where one is missing."""
+    return [None if value is None else str(value) for value in column.to_pylist()]
+
+
+def _equal(words, value):
+    return np.array([word == value for word in words], dtype=np.float64)
+
+
+def _sample(column):
+    shown = list(dict.fromkeys(text for text in _words(column.slice(0, 100)) if text is not None))[:2]
+    return f"text ({', '.join(map(repr, shown))}, ...)"
+
+
+def remarks(X, names):
+    """Sentences on missing values, constant columns, and columns that look like identifiers."""
+    if sparse.issparse(X):
+        return ["Some values are missing."] if np.isnan(X.data).any() else []
+    notes, missing = [], np.isnan(X)
+    if missing.any():
+        where = [name for name, some in zip(names, missing.any(axis=0), strict=True) if some]
+        notes.append(f"{int(missing.sum()):,} values are missing, in {_list(where)}.")
+    low, high = (
+        np.min(X, axis=0, initial=np.inf, where=~missing),
+        np.max(X, axis=0, initial=-np.inf, where=~missing),
+    )
+    constant = [name for name, same in zip(names, (low >= high) & (len(X) > 1), strict=True) if same]
+    if constant:
+        notes.append(f"{_list(constant)} {_verb(constant)} the same value in every row.")
+    ids = [name for name, column in zip(names, X.T, strict=True) if _like_an_id(column)]
+    if ids:
+        notes.append(
+            f"{_list(ids)} {_verb(ids)} a different whole number in every row, like an identifier: "
+            "leave it out (--drop NAME) unless it means something."
+        )
+    return notes
+
+
+def _like_an_id(column):
+    whole = len(column) >= FEW_ROWS and bool(np.all(column == np.floor(column)))
+    return whole and len(np.unique(column)) == len(column)
+
+
+def all_known(wanted, names, option):
+    """Raise when an option names a column that is not there; a near name is suggested."""
+    for name in wanted:
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=2)
+            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {_list(names)}."
+            if all(_reads_as_number(each) for each in names):
+                hint = "The first line holds only numbers: is the line of column names missing?"
+            raise DataError(f"{option} must be a column of DATA; got {name!r}. {hint}")
+
+
+def none_missing(columns, present):
+    """Raise when columns that a model was fitted with are not there."""
+    absent = [name for name in columns if name not in present]
+    if absent:
+        raise DataError(f"DATA must have the columns the model was fitted with; it lacks {_list(absent)}.")
+
+
+def numbered(d):
+    """Names for columns without one."""
+    return [f"x{k}" for k in range(1, d + 1)]
+
+
+def _reads_as_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _list(names, most=5):
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def _verb(names):
+    return "have" if len(names) > 1 else "has"

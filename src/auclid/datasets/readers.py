@@ -1,0 +1,155 @@
+"""Tables from files: csv, parquet, libsvm and npz, as numbers, labels and column names."""
+
+import difflib
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from auclid.datasets import _columns
+from auclid.datasets._columns import DataError
+
+
+class TableFile(NamedTuple):
+    """What a file holds."""
+
+    X: Any  # float64 array (missing values are nan) or CSR matrix
+    y: Any  # one label a row, or None where there are none
+    feature_names: list
+    notes: list  # sentences about what a user should know
+
+
+def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
+    """The table of a file, by its ending: .csv, .tsv, .parquet, .npz, .libsvm, .svm, .txt (or .gz, .bz2).
+
+    Parameters
+    ----------
+    path : str or path-like
+        A csv or parquet file needs pyarrow. An npz file holds arrays X and y, or a CSR matrix as scipy saves
+        it with y inside or beside it in ``NAME.y.npy``.
+    target : str, optional
+        The column with the labels, of a csv or parquet file; the other formats know theirs. None: no labels.
+    one_hot : bool, default=False
+        Whether a column of text becomes one column for each of its values, named ``column=value``.
+    drop : names of columns to leave out
+    columns : list of str, optional
+        The feature names of a model: just these columns, in this order. One that is absent is an error, one
+        too many is left out, and names like ``colour=red`` are made from a column ``colour``.
+
+    Returns
+    -------
+    TableFile
+        Named tuple (X, y, feature_names, notes).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from auclid.datasets import read_table
+    >>> path = Path(tempfile.mkdtemp()) / "table.csv"
+    >>> _ = path.write_text("age,sick\\n31,no\\n64,yes\\n")
+    >>> X, y, names, notes = read_table(path, target="sick")
+    >>> X, y, names
+    (array([[31.],
+           [64.]]), array(['no', 'yes'], dtype='<U3'), ['age'])
+    """
+    path = Path(path)
+    if not path.is_file():
+        raise DataError(f"DATA must be a file; there is none at {str(path)!r}.{_near_file(path)}")
+    kind = _kind(path)
+    if kind in ("csv", "parquet"):
+        table = _columns.read_csv(path) if kind == "csv" else _columns.read_parquet(path)
+        return TableFile(*_columns.to_numbers(table, target, one_hot, drop, columns))
+    X, y, names = (_npz if kind == "npz" else _libsvm)(path, columns)
+    if y is not None and X.shape[0] != len(y):
+        raise DataError(
+            f"{str(path)!r} must have one label a row; got {X.shape[0]} rows and {len(y)} labels."
+        )
+    X, names = _chosen(X, names, drop, columns)
+    return TableFile(X, y, names, _columns.remarks(X, names))
+
+
+ENDINGS = {
+    ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz",
+    ".libsvm": "libsvm", ".svm": "libsvm", ".svmlight": "libsvm", ".txt": "libsvm", ".t": "libsvm",
+}  # fmt: skip
+
+
+def _kind(path):
+    endings = [ending for ending in path.suffixes if ending not in (".gz", ".bz2")]
+    last = endings[-1].lower() if endings else ""
+    if last in ENDINGS:
+        return ENDINGS[last]
+    if path.suffix in (".bz2", ".gz") or last in (".train", ".test", ".scale"):
+        return "libsvm"  # the way such files are named where they come from
+    raise DataError(
+        f"DATA must be a csv, parquet, libsvm or npz file; got {path.name!r}. "
+        f"Known endings are {', '.join(ENDINGS)}, those of text also with .gz or .bz2."
+    )
+
+
+def has_columns(path):
+    """Whether it is a file of named columns, one of which may be the target."""
+    return path.is_file() and _kind(path) in ("csv", "parquet")
+
+
+def _near_file(path):
+    beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
+    near = difflib.get_close_matches(path.name, beside, n=1)
+    return f" Did you mean {str(path.parent / near[0])!r}?" if near else ""
+
+
+def _libsvm(path, columns):
+    """Columns are named by their number in the file, from 1, or from 0 where such a column occurs."""
+    from sklearn.datasets import load_svmlight_file
+
+    try:
+        X, y = load_svmlight_file(str(path), zero_based=True)
+    except (ValueError, OSError, EOFError, UnicodeError, IndexError) as error:
+        raise DataError(
+            f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...': {error}."
+        ) from None
+    if not X.shape[0]:
+        raise DataError(f"{str(path)!r} must hold rows; it is empty.")
+    from_zero = X[:, :1].nnz > 0 if columns is None else columns[:1] == ["0"]
+    X = X if from_zero else X[:, 1:]
+    names = [str(k) for k in range(not from_zero, X.shape[1] + (not from_zero))]
+    if columns is not None and X.shape[1] < len(columns):
+        X.resize(X.shape[0], len(columns))
+        names = list(columns)
+    return X.tocsr(), y, names
+
+
+def _npz(path, columns):
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            parts = {name: file[name] for name in file.files if name in ("X", "y", "feature_names")}
+            scipys = "indptr" in file.files
+        X = sparse.load_npz(path).tocsr() if scipys else parts["X"]
+        y, labels = parts.get("y"), path.with_suffix(".y.npy")
+        if y is None and labels.exists():
+            y = np.load(labels, allow_pickle=False)
+        X = X.astype(np.float32 if X.dtype == np.float32 else np.float64)
+    except (KeyError, ValueError, OSError, EOFError, AttributeError) as error:
+        reason = str(error).strip("'")
+        raise DataError(
+            f"{str(path)!r} must hold arrays X and y, or a CSR matrix with y inside or beside it: {reason}."
+        ) from None
+    if X.ndim != 2 or (y is not None and y.ndim != 1):
+        shapes = " and ".join(str(part.shape) for part in (X, y) if part is not None)
+        raise DataError(f"{str(path)!r} must hold a table X and a column y; got shapes {shapes}.")
+    names = [str(name) for name in parts.get("feature_names", _columns.numbered(X.shape[1]))]
+    return X, y, names
+
+
+def _chosen(X, names, drop, columns):
+    """The columns that are not dropped, or just those of a model."""
+    _columns.all_known(drop, names, "--drop")
+    if columns is None:
+        columns = [name for name in names if name not in drop]
+    if columns == names:
+        return X, names
+    place = {name: k for k, name in enumerate(names)}
+    _columns.none_missing(columns, place)
+    return X[:, [place[name] for name in columns]], list(columns)

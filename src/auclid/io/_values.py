@@ -1,0 +1,201 @@
+"""Values as JSON and arrays: each kind of value with the way out and the way back side by side.
+
+None, booleans, numbers, text and lists are JSON as they are. The rest is an object with one key: its tag.
+"""
+
+from collections.abc import Callable
+from io import BytesIO
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.lib import format as npy
+from scipy import sparse
+
+from auclid.io import _objects, _sklearn
+from auclid.io._archive import ModelFileError
+
+PLAIN = (type(None), bool, int, float, str)
+
+
+class Writer:
+    """Turns values into JSON; arrays and scikit-learn parts become ``members`` (name to bytes)."""
+
+    def __init__(self):
+        self.members = {}
+
+    def item(self, value):
+        """JSON for a value."""
+        if type(value) in PLAIN:
+            return value
+        if type(value) is list:
+            return [self.item(x) for x in value]
+        kind = next((kind for kind in KINDS if kind.fits(value)), SKLEARN_PART)
+        return {kind.tag: kind.write(value, self)}
+
+    def member(self, content, suffix):
+        """Keep bytes; the name they are found by."""
+        name = f"{len(self.members)}.{suffix}"
+        self.members[name] = content
+        return name
+
+
+class Reader:
+    """Turns JSON back into values."""
+
+    def __init__(self, members):
+        self.members = members
+
+    def item(self, tree):
+        """The value of some JSON."""
+        if type(tree) in PLAIN:
+            return tree
+        if type(tree) is list:
+            return [self.item(x) for x in tree]
+        ((tag, content),) = tree.items()
+        if tag not in READERS:
+            raise ModelFileError(f"it holds a {tag!r}, which auclid does not know.")
+        return READERS[tag](content, self)
+
+
+class Kind(NamedTuple):
+    """One kind of value: its tag, whether a value is of it, to JSON, and back."""
+
+    tag: str
+    fits: Callable[[Any], bool]
+    write: Callable
+    read: Callable
+
+
+def _write_tuple(value, out):
+    return [out.item(x) for x in value]
+
+
+def _read_tuple(tree, source):
+    return tuple(source.item(tree))
+
+
+def _write_dict(value, out):
+    return [[out.item(key), out.item(x)] for key, x in value.items()]
+
+
+def _read_dict(tree, source):
+    return {source.item(key): source.item(x) for key, x in tree}
+
+
+def _write_array(value, out):
+    """The name of a member in NumPy's own format; C- and Fortran-ordered arrays stay what they are."""
+    file = BytesIO()
+    npy.write_array(file, np.asarray(value), version=(1, 0), allow_pickle=False)
+    return out.member(file.getvalue(), "npy")
+
+
+def _read_array(tree, source):
+    """The header is read first: an array must have just the bytes that its shape asks for."""
+    content = source.members[tree]
+    file = BytesIO(content)
+    if npy.read_magic(file) != (1, 0):
+        raise ModelFileError("it holds an array of an unknown version of NumPy's format.")
+    shape, fortran, dtype = npy.read_array_header_1_0(file)
+    count = int(np.prod([int(k) for k in shape], dtype=object))
+    if dtype.hasobject or min(shape, default=1) < 0 or count * dtype.itemsize != len(content) - file.tell():
+        raise ModelFileError(
+            f"it holds an array of {dtype} that does not have the {count} entries it claims."
+        )
+    flat = np.frombuffer(content, dtype, count, offset=file.tell()) if count else np.empty(0, dtype)
+    return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+
+
+def _write_objects(value, out):
+    """An array of Python objects, such as feature names: shape and entries."""
+    return [list(value.shape), [out.item(x) for x in value.ravel()]]
+
+
+def _read_objects(tree, source):
+    shape, items = tree
+    value = np.empty(len(items), dtype=object)
+    value[:] = [source.item(x) for x in items]
+    return value.reshape(shape)
+
+
+def _read_scalar(tree, source):
+    return _read_array(tree, source)[()]
+
+
+SPARSE = {
+    cls.__name__: cls for cls in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array)
+}
+
+
+def _write_sparse(value, out):
+    parts = [out.item(x) for x in (value.data, value.indices, value.indptr)]
+    return [type(value).__name__, list(value.shape), *parts]
+
+
+def _read_sparse(tree, source):
+    name, shape, *parts = tree
+    value = SPARSE[name](tuple(source.item(x) for x in parts), shape=tuple(shape))
+    value.check_format(full_check=True)  # kernels trust these indices
+    return value
+
+
+BITS = {name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")}
+
+
+def _write_generator(value, out):
+    return out.item(value.bit_generator.state)
+
+
+def _read_generator(tree, source):
+    state = source.item(tree)
+    bits = BITS[state["bit_generator"]]()
+    bits.state = state
+    return np.random.Generator(bits)
+
+
+def _write_random_state(value, out):
+    return out.item(value.get_state(legacy=False))
+
+
+def _read_random_state(tree, source):
+    value = np.random.RandomState()
+    value.set_state(source.item(tree))
+    return value
+
+
+def _numeric(value):
+    return (
+        isinstance(value, np.ndarray)
+        and not isinstance(value, np.ma.MaskedArray)
+        and not value.dtype.hasobject
+    )
+
+
+def _objects_array(value):
+    return type(value) is np.ndarray and value.dtype == object
+
+
+def _is(*classes):
+    return lambda value: isinstance(value, classes)
+
+
+def _is_just(*classes):
+    return lambda value: type(value) in classes
+
+
+KINDS = [
+    Kind("tuple", _is_just(tuple), _write_tuple, _read_tuple),
+    Kind("dict", _is_just(dict), _write_dict, _read_dict),
+    Kind("array", _numeric, _write_array, _read_array),
+    Kind("objects", _objects_array, _write_objects, _read_objects),
+    Kind("scalar", _is(np.generic), _write_array, _read_scalar),
+    Kind("sparse", _is_just(*SPARSE.values()), _write_sparse, _read_sparse),
+    Kind("generator", _is(np.random.Generator), _write_generator, _read_generator),
+    Kind("random_state", _is(np.random.RandomState), _write_random_state, _read_random_state),
+    Kind("struct", _objects.is_struct, _objects.write_struct, _objects.read_struct),
+    Kind("estimator", _objects.is_ours, _objects.write_estimator, _objects.read_estimator),
+    Kind("shell", _sklearn.is_shell, _sklearn.write_shell, _sklearn.read_shell),
+]
+
+SKLEARN_PART = Kind("skops", lambda value: True, _sklearn.write_part, _sklearn.read_part)
+
+READERS = {kind.tag: kind.read for kind in [*KINDS, SKLEARN_PART]}

@@ -1,0 +1,121 @@
+"""A table whose rows are psi(x) of the rows of another: made block by block, when a solver asks for them."""
+
+import numpy as np
+
+from auclid._rows import BLOCK_BYTES, DenseTable, Table, as_table
+
+EXACT_BYTES = 1 << 24
+"""Bytes of embedded rows up to which float64 stays float64."""
+
+KEPT_VALUES = 3 << 30
+"""Bytes of plain values that are kept for a solver that comes again and again."""
+
+KEPT_ROWS = 1 << 30
+"""Bytes of embedded rows that are kept for a solver that steps from row to row."""
+
+SWEPT_ROWS = 1 << 29
+"""Bytes of embedded rows that are made for one stretch of such steps, where they are not kept."""
+
+
+def working_type(n, columns, dtype):
+    """The floating type in which n rows are embedded: float32, unless rows are float64 and few."""
+    return np.dtype(dtype if 8 * n * columns <= EXACT_BYTES else np.float32)
+
+
+class Embedded(Table):
+    """Rows psi(x) = M'e(x) of the rows x of X.
+
+    ``feature_map`` gives the plain values e (``_values``, from a block of rows), M (``_mixing``, None where psi = e), the
+    floating type it works in (``_dtype``) and the number of columns (``_n_features_out``).
+
+    Products with all rows are products with e, and M is applied to vectors. Rows are made only for a solver that steps
+    from one to the next: all of them where they fit, and otherwise those of one stretch of steps.
+    """
+
+    def __init__(self, X, feature_map):
+        self._raw, self.dtype = as_table(X), X.dtype
+        self._values, self._work = feature_map._values(), feature_map._dtype
+        self.shape, self._mixing = (X.shape[0], feature_map._n_features_out), feature_map._mixing
+        self._width = self.shape[1] if self._mixing is None else len(self._mixing)
+        self._narrow_mixing = None if self._mixing is None else self._mixing.astype(self._work, copy=False)
+        self._visits, self._kept_values, self._kept_rows = 0, None, None
+
+    centre = DenseTable.centre
+
+    def part(self, index):
+        if self._kept_rows is not None:
+            return self._kept_rows.part(index)
+        return self._gather(index, self.shape[1], self._mix)
+
+    def values(self, index):
+        """The plain values e of these rows."""
+        return self._values(self._raw.part(index)) if self._kept_values is None else self._kept_values[index]
+
+    @property
+    def mixing(self):
+        """M, but for rows in float64, whose eigenvalues are cut so late that mixed moments would lose digits."""
+        return self._mixing if self._work == np.float32 else None
+
+    def plain(self, index):
+        return self.take(index) if self.mixing is None else self._wide(index)
+
+    def _wide(self, index):
+        return self.values(index).astype(np.float64, copy=False)
+
+    def matmul(self, W, index=None):
+        self._visit()
+        if self._kept_rows is not None:
+            return self._kept_rows.matmul(W, index)
+        W = W if self._mixing is None else self._mixing @ W
+        n = self.shape[0] if index is None else len(index)
+        out = np.empty((n, *W.shape[1:]))
+        for part in self.slices(n):
+            out[part] = self._wide(part if index is None else index[part]) @ W
+        return out
+
+    def rmatmul(self, U):
+        self._visit()
+        if self._kept_rows is not None:
+            return self._kept_rows.rmatmul(U)
+        out = np.zeros((self._width, *U.shape[1:]))
+        for part in self.slices():
+            out += self._wide(part).T @ U[part]
+        return out if self._mixing is None else self._mixing.T @ out
+
+    def sweep(self, *orders, centre=None):
+        if self._kept_rows is None and self._fits(self.shape[1], KEPT_ROWS):
+            self._kept_rows, self._kept_values = DenseTable(self.part(slice(None))), None
+        if self._kept_rows is not None:
+            yield from self._kept_rows.sweep(*orders, centre=centre)
+            return
+        size = max(1, SWEPT_ROWS // (self._work.itemsize * self.shape[1] * len(orders)))
+        for start in range(0, len(orders[0]), size):
+            chosen = np.concatenate([order[start : start + size] for order in orders])
+            index, places = np.unique(chosen, return_inverse=True)
+            places = np.split(places, len(orders))
+            for rows, at, steps in DenseTable(self.part(index)).sweep(*places, centre=centre):
+                yield rows, at, slice(start + steps.start, start + steps.stop)
+
+    def block_rows(self):
+        return max(1, BLOCK_BYTES // (8 * max(1, self._width)))
+
+    def _visit(self):
+        """Who comes a second time for a product with the rows will come again: from then on, values are kept."""
+        self._visits += 1
+        nothing_kept = self._kept_rows is None and self._kept_values is None
+        if self._visits == 2 and nothing_kept and self._fits(self._width, KEPT_VALUES):
+            self._kept_values = self._gather(slice(None), self._width, self.values)
+
+    def _fits(self, columns, limit):
+        """Whether all rows may be kept; in float64, only few of them ever are."""
+        return self.shape[0] * columns * self._work.itemsize <= (limit if self._work.itemsize == 4 else EXACT_BYTES)
+
+    def _gather(self, index, columns, make):
+        index = np.arange(self.shape[0])[index]
+        out = np.empty((len(index), columns), self._work)
+        for part in self.slices(len(index)):
+            out[part] = make(index[part])
+        return out
+
+    def _mix(self, index):
+        return self.values(index) if self._mixing is None else self.values(index) @ self._narrow_mixing

@@ -1,0 +1,100 @@
+"""Kernel values of a block of rows against landmarks, and the width a kernel takes when none is given."""
+
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.metrics.pairwise import pairwise_kernels
+
+from auclid._generic import kernel
+from auclid._rows import about, squares
+
+LOG2E = 1.4426950408889634
+LN2 = 0.6931471805599453
+
+PAIRS = 1 << 13
+"""Pairs of rows that tell how far apart rows are."""
+
+WIDTHS = {"rbf": (squares, 0.5), "laplacian": (lambda Z: np.asarray(abs(Z).sum(axis=1)).ravel(), 0.25)}
+"""The kernels exp(-gamma distance): their distance, of differences of rows, and how gamma grows with columns."""
+
+
+class Gaussian(NamedTuple):
+    """exp(-gamma |x - u|^2) = 2^(z.2v - |z|^2 - |v|^2), where z and v are rows and landmarks, centred and scaled."""
+
+    double: np.ndarray  # (d, m): 2 v
+    lengths: np.ndarray  # (m,): |v|^2
+    centre: np.ndarray
+    scale: float
+
+    @classmethod
+    def about(cls, landmarks, gamma, centre, dtype):
+        """For these landmarks. Distances are differences of large numbers: so rows are moved to where they lie."""
+        scale = np.sqrt(gamma * LOG2E)
+        V = (landmarks - centre) * scale
+        with np.errstate(over="ignore"):
+            return cls((2.0 * V.T).astype(dtype), squares(V).astype(dtype), centre, scale)
+
+    def __call__(self, block):
+        """The values, a row for each row of the block and a column for each landmark."""
+        with np.errstate(over="ignore", invalid="ignore"):  # too far for a number is as far as can be
+            values, lengths = about(block, self.centre, self.scale, self.double)
+        if values.dtype == np.float32:
+            fall(values, lengths, self.lengths)
+            return values
+        values -= lengths[:, None]
+        values -= self.lengths
+        return np.exp2(np.minimum(values, 0.0, out=values), out=values)
+
+
+class Pairwise(NamedTuple):
+    """Any kernel that scikit-learn knows by name."""
+
+    name: str
+    landmarks: np.ndarray
+    gamma: float | None
+
+    def __call__(self, block):
+        """The values, a row for each row of the block and a column for each landmark."""
+        values = pairwise_kernels(block, self.landmarks, metric=self.name, filter_params=True, gamma=self.gamma)
+        return values.astype(self.landmarks.dtype, copy=False)
+
+
+def width(table, name, fineness, rng):
+    """gamma = √fineness / median of |x - y|² over pairs of rows; Laplacian: fineness^(1/4) / median of |x - y|₁.
+
+    Where most rows are alike the mean stands in for the median, and d where all are. Other kernels have no width.
+    """
+    if name not in WIDTHS:
+        return None
+    distance, power = WIDTHS[name]
+    n = table.shape[0]
+    i = rng.integers(n, size=PAIRS)
+    j = (i + 1 + rng.integers(max(1, n - 1), size=PAIRS)) % n
+    apart = distance(table.take(i) - table.take(j))
+    return float(fineness**power / (np.median(apart) or np.mean(apart) or table.shape[1]))
+
+
+def kernel_of(name, landmarks, gamma, centre):
+    """The kernel with these landmarks, which works in their floating type."""
+    if name == "rbf":
+        return Gaussian.about(landmarks.astype(np.float64, copy=False), gamma, centre, landmarks.dtype)
+    return Pairwise(name, landmarks, gamma)
+
+
+@kernel(fastmath={"contract", "nsz"})
+def fall(values, row_lengths, lengths):
+    """2^min(0, value - |z|^2 - |v|^2) in place, float32, to the last digit or two: short enough for vectors.
+
+    2^(k + f) with |f| <= 1/2 is a polynomial in f whose exponent bits are raised by k.
+    """
+    low, half, ln2, bias, shift = np.float32(-126.0), np.float32(0.5), np.float32(LN2), np.int32(127), np.int32(23)
+    c2, c3, c4 = np.float32(1 / 2), np.float32(1 / 6), np.float32(1 / 24)
+    c5, c6, zero, one = np.float32(1 / 120), np.float32(1 / 720), np.float32(0.0), np.float32(1.0)
+    for i in range(values.shape[0]):
+        for j in range(values.shape[1]):
+            t = values[i, j] - (row_lengths[i] + lengths[j])
+            t = min(t if t > low else low, zero)  # nan too: infinitely far
+            k = np.int32(t - half)
+            f = (t - np.float32(k)) * ln2
+            p = one + f * (one + f * (c2 + f * (c3 + f * (c4 + f * (c5 + f * c6)))))
+            values[i, j] = p * np.int32((k + bias) << shift).view(np.float32)

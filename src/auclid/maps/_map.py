@@ -1,0 +1,96 @@
+"""What both feature maps share: scikit-learn's demands on a transformer, and rows embedded block by block."""
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.frozen import FrozenEstimator
+
+from auclid import _check, _random
+from auclid._rows import as_array, as_table
+from auclid.maps._embedded import Embedded, working_type
+from auclid.maps._kernel_block import width
+
+
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """A map psi with psi(x).psi(y) near k(x, y).
+
+    A subclass gives
+
+    - ``_learn(table, rng, dtype)``: what it learns from the rows, to work in a floating type from then on;
+    - ``_dtype``: that type;
+    - ``_values()``: a function from a block of rows to plain values e, in that type;
+    - ``_mixing``: M where psi(x) = M'e, or None where psi(x) = e;
+    - ``_n_features_out``: how many columns psi(x) has.
+    """
+
+    _parameter_constraints: dict = {
+        "n_components": [_check.at_least(1)],
+        "gamma": [_check.real(closed="neither"), None],
+        "random_state": _random.RANDOM_STATE,
+    }
+    _mixing = None
+
+    def fit(self, X, y=None):
+        """Learn what the map needs to know of the rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        return self._fit(X)
+
+    @_check.checked
+    def _fit(self, X, dtype=None):
+        """`fit`, to work in a floating type that may be narrower than that of the rows."""
+        X = _check.rows(self, X, reset=True)
+        self._learn(as_table(X), _random.generator(self.random_state), np.dtype(dtype or X.dtype))
+        return self
+
+    def _gamma(self, table, fineness, rng):
+        """The given inverse width, or what the rows suggest: the more columns, the finer what they can tell apart."""
+        return width(table, self.kernel, fineness, rng) if self.gamma is None else float(self.gamma)
+
+    def transform(self, X):
+        """psi(x) of each row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n, columns), of X's floating type
+        """
+        _check.fitted(self, "gamma_")
+        X = _check.rows(self, X)
+        return Embedded(X, self).part(slice(None)).astype(X.dtype, copy=False)
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class Foreign:
+    """Any transformer of scikit-learn, fitted, seen as a feature map by the rows it is to embed."""
+
+    _mixing = None
+
+    def __init__(self, transformer, X):
+        self._transformer = transformer
+        self._n_features_out = transformer.transform(X[:1]).shape[1]
+        self._dtype = working_type(X.shape[0], self._n_features_out, X.dtype)
+
+    def _values(self):
+        return lambda block: as_array(self._transformer.transform(block)).astype(self._dtype, copy=False)
+
+
+def embedded(X, feature_map):
+    """The rows that a fitted transformer makes of X, frozen or not, ours or not."""
+    inside = feature_map.estimator if isinstance(feature_map, FrozenEstimator) else feature_map
+    return Embedded(X, inside if isinstance(inside, FeatureMap) else Foreign(feature_map, X))

@@ -1,0 +1,178 @@
+"""Kernelized: any feature map under any ranker."""
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils import check_consistent_length
+from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.metaestimators import available_if
+
+from auclid import _check
+from auclid.base import Ranker
+from auclid.maps._embedded import working_type
+from auclid.maps._map import FeatureMap, embedded
+from auclid.maps.kmeans_nystroem import KMeansNystroem
+from auclid.maps.random_fourier import RandomFourier
+from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
+
+COLUMNS = 800
+"""Landmarks, or Fourier features, where no map is given."""
+
+
+class Kernelized(Ranker):
+    """A ranker f(x) = w·ψ(x) + b on top of a feature map ψ: a kernel method for any number of rows.
+
+    The ranker is handed a table of embedded rows that does not exist: products with it are products with kernel values,
+    which are made by blocks, and rows appear only for a ranker that steps from one to the next. So memory is bounded,
+    whatever the number of rows, and n × m values are never kept in float64.
+
+    Parameters
+    ----------
+    feature_map : transformer, or None, default=None
+        `KMeansNystroem`, `RandomFourier` or any transformer of scikit-learn. It is fitted on all rows, unlabelled ones
+        included; wrapped in ``FrozenEstimator`` it is used as it is. None: KMeansNystroem with up to 800 landmarks
+        in `fit`, RandomFourier in a stream.
+    ranker : ranker, or None, default=None
+        Any linear ranker of this package. None: `LeastSquaresAUCCV` in `fit`, `LeastSquaresAUC` in a stream.
+
+    Attributes
+    ----------
+    feature_map_ : transformer
+        The fitted map.
+    ranker_ : ranker
+        The ranker fitted on embedded rows.
+    classes_ : array of shape (2,)
+    n_features_in_ : int
+    feature_names_in_ : array of shape (d,), where X has column names
+
+    Notes
+    -----
+    Scale the columns first, for instance ``make_pipeline(StandardScaler(), Kernelized())``.
+
+    float64 rows are embedded in float32 where the embedding would take more than 16 MB: twice as fast, in half the
+    memory, and scores agree to four or five digits. A map fitted beforehand works in the type of the rows it was
+    fitted on.
+
+    References
+    ----------
+    Khalid, "Efficient AUC maximization methods", 2019: the names NBAM, NPSAM, FOAM, … are such compositions.
+
+    Examples
+    --------
+    >>> from auclid import PSAM, Kernelized, KMeansNystroem
+    >>> from auclid.datasets import load_mammography
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> model = Kernelized(KMeansNystroem(100, random_state=0), PSAM(random_state=0))
+    >>> round(model.fit(X, y).score(X, y), 2)
+    0.95
+    """
+
+    _parameter_constraints: dict = {"feature_map": [HasMethods(["fit", "transform"]), None], "ranker": [Ranker, None]}
+
+    def __init__(self, feature_map=None, ranker=None):
+        self.feature_map = feature_map
+        self.ranker = ranker
+
+    @property
+    def classes_(self):
+        """The two labels."""
+        return self.ranker_.classes_
+
+    @_check.checked_with_parts
+    def fit(self, X, y, **params):
+        """Fit the map on all rows, then the ranker on what it makes of them.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,), labels as the ranker takes them
+        **params
+            For the ranker's `fit`: ``sample_weight``, where it takes one. The map does not see them.
+
+        Returns
+        -------
+        self
+        """
+        X = self._rows(X, y, reset=True)
+        default = KMeansNystroem(min(COLUMNS, X.shape[0]), random_state=0)
+        self.feature_map_ = fitted_map(self.feature_map or default, X, y)
+        ranker = clone(self.ranker) if self.ranker else default_ranker(y)
+        self.ranker_ = ranker.fit(embedded(X, self.feature_map_), y, **params)
+        return self
+
+    @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
+    @_check.checked_with_parts
+    def partial_fit(self, X, y, classes=None, **params):
+        """Learn from a batch, with a map that is fitted on the first one unless it is frozen.
+
+        Only where the ranker has a `partial_fit`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        classes : the two labels, optional
+            Needed on the first call unless that batch holds both.
+        **params
+            For the ranker's `partial_fit`.
+
+        Returns
+        -------
+        self
+        """
+        first = not hasattr(self, "ranker_")
+        X = self._rows(X, y, reset=first)
+        if first:
+            enough_rows(self.feature_map, X)
+            self.feature_map_ = fitted_map(self.feature_map or RandomFourier(COLUMNS, random_state=0), X, y)
+        ranker = self.ranker_ if not first else clone(self.ranker) if self.ranker else LeastSquaresAUC()
+        self.ranker_ = ranker.partial_fit(embedded(X, self.feature_map_), y, classes=classes, **params)
+        return self
+
+    def decision_function(self, X):
+        """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n,), of X's floating type
+        """
+        _check.fitted(self, "ranker_")
+        return self.ranker_.decision_function(embedded(_check.rows(self, X), self.feature_map_))
+
+    def _rows(self, X, y, reset):
+        """Checked rows; what the labels mean is the ranker's business."""
+        _check.labelled(self, y)
+        X = _check.rows(self, X, reset=reset)
+        check_consistent_length(X, y)
+        return X
+
+
+def fitted_map(feature_map, X, y):
+    """A copy of the map, fitted on X; a frozen one as it is."""
+    feature_map = clone(feature_map)
+    if isinstance(feature_map, FeatureMap):
+        return feature_map._fit(X, working_type(X.shape[0], feature_map.n_components, X.dtype))
+    feature_map.fit(X, y)
+    columns = getattr(feature_map, "n_features_in_", X.shape[1])
+    if columns != X.shape[1]:
+        raise ValueError(f"The frozen feature_map of Kernelized must know the columns of X; it knows {columns}, X has {X.shape[1]}.")
+    return feature_map
+
+
+def enough_rows(feature_map, X):
+    """Refuse to look for more landmarks than the first batch of a stream has rows."""
+    if isinstance(feature_map, KMeansNystroem) and X.shape[0] < feature_map.n_components:
+        raise ValueError(
+            f"The first batch of a stream must hold at least the n_components={feature_map.n_components} landmarks of "
+            f"KMeansNystroem; got {X.shape[0]} rows. Fit the map beforehand and pass FrozenEstimator(feature_map), or "
+            "use RandomFourier."
+        )
+
+
+def default_ranker(y):
+    """The square loss with alpha cross-validated; as it is where a class has too few rows for the folds."""
+    _, counts = np.unique(np.asarray(y), return_counts=True)
+    return LeastSquaresAUCCV() if counts.min() >= 5 else LeastSquaresAUC()

@@ -1,0 +1,150 @@
+"""KMeansNystroem: the kernel seen from landmarks, which are the centres of clusters."""
+
+import warnings
+
+import numpy as np
+from scipy import linalg
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+from sklearn.utils._param_validation import StrOptions
+
+from auclid._rows import as_array, squares
+from auclid.maps._kernel_block import kernel_of
+from auclid.maps._map import FeatureMap
+
+PER_LANDMARK = 10
+"""Rows that are clustered for each landmark, where there are so many."""
+
+ROUNDS = 10
+"""Rounds of k-means: later ones move the landmarks very little."""
+
+CUT = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-10}
+"""Eigenvalues below this share of the largest are rounding, and would blow it up."""
+
+
+class KMeansNystroem(FeatureMap):
+    """Nyström features of any kernel, from landmarks found by k-means.
+
+    With landmarks u₁, …, u_m, their kernel matrix W = UΛUᵀ and the kernel values e(x) = (k(x, u₁), …, k(x, u_m)),
+
+        ψ(x) = Λ^(−1/2) Uᵀ e(x),
+
+    so that ψ(x)·ψ(y) = e(x)ᵀ W⁻¹ e(y): exact on the landmarks, and near k(x, y) for rows near them. Eigenvalues within
+    rounding of zero are left out, so the result may have fewer columns than there are landmarks.
+
+    Parameters
+    ----------
+    n_components : int in [1, inf), default=800
+        Landmarks. With fewer rows than that, every row becomes one, with a warning.
+    gamma : float in (0, inf), or None, default=None
+        Inverse width, as in scikit-learn. None: √(m/400) over the median squared distance of two rows, for m
+        landmarks, or (m/400)^¼ over their median distance |x − y|₁ for the Laplacian kernel; kept in ``gamma_``.
+        Other kernels take scikit-learn's own default.
+    kernel : str, default="rbf"
+        "rbf", "laplacian" or the name of any kernel of scikit-learn. "rbf" is the fast one.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Attributes
+    ----------
+    gamma_ : float, or None
+    landmarks_ : array of shape (landmarks, d)
+    whitening_ : array of shape (landmarks, columns)
+        UΛ^(−1/2): a row's values e times this are ψ(x).
+    n_features_in_ : int
+
+    Notes
+    -----
+    Scale the columns first: a kernel of distances hears the loudest column only. On 28 tables of 300 to 14,000 rows the
+    median rule for ``gamma`` lost 0.0021 AUC on average (0.0128 with the small ones) against the best width and penalty
+    found by looking at the answer; the mean squared distance to the mean, another usual rule, lost 0.0023 (0.0137), and
+    four times that value 0.019 (0.030).
+
+    References
+    ----------
+    Zhang, Tsang & Kwok, "Improved Nyström low-rank approximation and error analysis", ICML 2008.
+
+    Examples
+    --------
+    >>> from auclid import KMeansNystroem
+    >>> from auclid.datasets import load_mammography
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> KMeansNystroem(50, random_state=0).fit_transform(X).shape
+    (11183, 50)
+    """
+
+    _parameter_constraints: dict = {
+        **FeatureMap._parameter_constraints,
+        "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS))],
+    }
+
+    def __init__(self, n_components=800, *, gamma=None, kernel="rbf", random_state=None):
+        self.n_components = n_components
+        self.gamma = gamma
+        self.kernel = kernel
+        self.random_state = random_state
+
+    def _learn(self, table, rng, dtype):
+        self.landmarks_ = self._landmarks(table, rng).astype(dtype, copy=False)
+        self.gamma_ = self._gamma(table, len(self.landmarks_) / 400, rng)
+        self._centre = table.centre()
+        rows = self.landmarks_.astype(np.float64)
+        self.whitening_ = whitening(kernel_of(self.kernel, rows, self.gamma_, self._centre)(rows), CUT[dtype])
+
+    @property
+    def _dtype(self):
+        return self.landmarks_.dtype
+
+    @property
+    def _n_features_out(self):
+        return self.whitening_.shape[1]
+
+    @property
+    def _mixing(self):
+        return self.whitening_
+
+    def _landmarks(self, table, rng):
+        n, m = table.shape[0], self.n_components
+        if n < m:
+            warnings.warn(
+                f"KMeansNystroem has n_components={m} landmarks to find among {n} rows: every row becomes one.",
+                stacklevel=4,
+            )
+        if n <= m:
+            return table.dense(slice(None))
+        chosen = np.sort(rng.permutation(n)[: PER_LANDMARK * m])
+        return centres(table.part(chosen), m, rng)
+
+    def _values(self):
+        return kernel_of(self.kernel, self.landmarks_, self.gamma_, self._centre)
+
+
+def centres(sample, m, rng):
+    """Centres of m clusters: k-means from rows that lie far apart."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # equal centres do no harm: the cut-off removes them
+        start = as_array(sample[far_apart(sample, m, rng)])
+        return KMeans(m, init=start, n_init=1, max_iter=ROUNDS).fit(sample).cluster_centers_
+
+
+def far_apart(sample, m, rng):
+    """Numbers of m rows, each drawn by its squared distance to the nearest one drawn before (k-means++)."""
+    lengths = squares(sample)
+    nearest, share, chosen = np.full(len(lengths), np.inf), np.ones(len(lengths)), []
+    for u in rng.random(m):
+        sums = np.cumsum(share, dtype=np.float64)
+        i = min(np.searchsorted(sums, u * sums[-1], side="right"), len(sums) - 1)
+        chosen.append(i)
+        apart = lengths + lengths[i] - 2.0 * (sample @ as_array(sample[[i]]).ravel())
+        nearest = np.minimum(nearest, np.maximum(apart, 0.0))
+        share = nearest if nearest.any() else np.ones(len(lengths))
+    return chosen
+
+
+def whitening(W, cut):
+    """U Λ^(-1/2) of a symmetric matrix, directions below ``cut`` times the largest eigenvalue left out."""
+    values, vectors = linalg.eigh(W, check_finite=False)
+    if values[-1] <= 0.0:
+        return np.zeros((len(W), 1))
+    kept = values > cut * values[-1]
+    return vectors[:, kept] / np.sqrt(values[kept])

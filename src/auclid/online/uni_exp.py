@@ -1,0 +1,175 @@
+"""Uni-Exp: a class-weighted exponential loss on single rows, whose minimiser ranks pairs."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from auclid import _check
+from auclid._generic import kernel
+from auclid._rows import row_axpy_two, row_dot, row_square
+from auclid.base import StreamRanker
+from auclid.square._means import Running, enter
+from auclid.square.spam import TINY
+
+CAP = 30.0
+"""Exponents of plain steps stop here, so that no row, however wrong, overflows."""
+
+
+class State(NamedTuple):
+    """w = scale v; the sum of the iterates is lag v + total; and what the rows so far tell."""
+
+    v: np.ndarray
+    scale: float
+    t: float
+    total: np.ndarray
+    lag: float
+    sums: np.ndarray  # (2, d): sums of the rows of each class
+    n: np.ndarray
+    square: np.ndarray
+    centre: np.ndarray
+
+
+class UniExp(StreamRanker):
+    """Online ranking by a univariate exponential loss: no pairs, no buffers.
+
+    Minimises, one row a step, the exponential loss with both classes weighed alike,
+
+        mean over rows of exp(−y w·x) / (2 P(y)) + (alpha/2) |w|²,
+
+    where y = ±1 and P(y) is the share of y's class among the rows so far. Its minimiser ranks pairs
+    consistently. The answer is the average of the iterates. A step costs O(nnz of the row).
+
+    Parameters
+    ----------
+    alpha : float in [0, inf), default=1e-4
+        Strength of the squared penalty.
+    step : float in (0, inf) or None, default=None
+        Steps are ``step``/√t. Given, they are the plain gradient steps of the paper, exponents capped at 30.
+        None takes 1/E|x|² of the rows so far, and implicit steps, w ← argmin_v ½|v − w|² + (step/√t) loss(v),
+        which no row can throw far off.
+    n_epochs : int, default=1
+    shuffle : bool, default=True
+        Whether `fit` meets the rows in random order. With False it does exactly what `partial_fit` does.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d)
+    intercept_ : array of shape (1,)
+        Minus the score halfway between the class means of the rows so far, after `fit` too.
+    classes_ : array of shape (2,)
+    n_iter_ : int
+        Epochs made.
+    step_ : float
+        The step used last, times √t.
+
+    Notes
+    -----
+    Dense rows are measured from the mean of the rows so far: a loss of single rows would see their offset.
+
+    References
+    ----------
+    Kotłowski, Dembczyński & Hüllermeier, "Bipartite ranking through minimization of univariate loss",
+    ICML 2011.
+
+    Examples
+    --------
+    >>> from auclid import UniExp
+    >>> from auclid.datasets import load_mammography
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> round(UniExp(random_state=0).fit(X, y).score(X, y), 2)
+    0.92
+    """
+
+    _causal = True
+
+    _parameter_constraints: dict = {
+        **StreamRanker._parameter_constraints,
+        "alpha": [_check.real()],
+        "step": [_check.real(closed="neither"), None],
+    }
+
+    def __init__(self, alpha=1e-4, *, step=None, n_epochs=1, shuffle=True, random_state=None):
+        self.alpha = alpha
+        self.step = step
+        self.n_epochs = n_epochs
+        self.shuffle = shuffle
+        self.random_state = random_state
+
+    @property
+    def step_(self):
+        """The step used last, times √t: the one given, or the one the rows so far suggest."""
+        _check.fitted(self, "coef_")
+        return float(pace(self._given(), self._state.square))
+
+    def _given(self):
+        return 0.0 if self.step is None else float(self.step)
+
+    def _open(self, d, survey):
+        seen = np.zeros((2, d)), np.zeros(2), np.zeros(1), np.zeros(d)
+        return State(np.zeros(d), 1.0, 0.0, np.zeros(d), 0.0, *seen)
+
+    def _learn(self, table, is_pos, order, state, survey):
+        label, means = is_pos.astype(np.int8), Running(*state[5:])
+        for rows, (at,), steps in table.sweep(order, centre=state.centre):
+            moved = sweep(rows, at, label[order[steps]], means, self._given(), float(self.alpha), *state[:5])
+            state = state._replace(scale=moved[0], t=moved[1], lag=moved[2])
+        return state
+
+    def _answer(self, state):
+        w = (state.lag * state.v + state.total) / max(state.t, 1.0)
+        middle = (state.sums / np.maximum(state.n, 1.0)[:, None]).mean(axis=0)
+        return w, w @ middle
+
+
+@kernel
+def pace(step, square):
+    """The step given, or 1/E|x|^2 where it is zero (0 while rows have no length to speak of)."""
+    if step > 0.0:
+        return step
+    return 1.0 / square[0] if square[0] > 1e-300 else 0.0
+
+
+@kernel
+def product_log(log_a):
+    """The u >= 0 with u e^u = a, by Newton's method on u + log u = log a from a point below it."""
+    if log_a < -CAP:
+        return np.exp(log_a)
+    u = log_a - np.log(log_a) if log_a > 1.0 else 1.0 / (1.0 + np.exp(-log_a))
+    for _ in range(4):
+        u -= (u + np.log(u) - log_a) * u / (1.0 + u)
+    return u
+
+
+@kernel
+def push(m, q, eta, implicit):
+    """By how much a row moves w along itself: eta exp(-m), or that with the margin m + q push it leads to."""
+    if implicit:
+        return product_log(np.log(eta * q) - m) / q
+    return eta * np.exp(min(-m, CAP))
+
+
+@kernel
+def sweep(rows, at, label, means, step, alpha, v, scale, t, total, lag):
+    """One step a row, O(nnz) each: w = scale v, and the average kept up to date."""
+    n = means.n
+    for k in range(at.shape[0]):
+        i, c = at[k], label[k]
+        f = scale * row_dot(rows, i, v)
+        f -= f * enter(means, rows, i, c)
+        if n[0] == 0.0 or n[1] == 0.0:
+            continue
+        t += 1.0
+        y, q = 1.0 if c else -1.0, row_square(rows, i)
+        eta = pace(step, means.square) / np.sqrt(t)
+        move = 0.0
+        if q > 0.0:
+            move = y * push(y * f, q, eta * (n[0] + n[1]) / (2.0 * n[c]), step == 0.0)
+        row_axpy_two(rows, i, move / scale, v, -lag * move / scale, total)
+        scale /= 1.0 + eta * alpha
+        lag += scale
+        if scale < TINY:
+            v *= scale
+            lag /= scale
+            scale = 1.0
+    return scale, t, lag

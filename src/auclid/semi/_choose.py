@@ -1,0 +1,86 @@
+"""unlabeled_weight and alpha by cross-validated AUC on the labelled rows kept, from the moments of folds."""
+
+from dataclasses import replace
+
+import numpy as np
+from sklearn.model_selection import StratifiedKFold
+
+from auclid.semi._sample import contrast
+from auclid.square.least_squares_cv import path_auc, training_moments
+
+FOLDS = 5
+
+ALPHAS = np.logspace(-4, 1, 11)
+"""Penalties to try, in units of twice the mean variance of a column."""
+
+ENOUGH = 200
+"""Rows of the rarer class from which folds are drawn once; of fewer rows, up to five times."""
+
+WIDE = 1000
+"""Columns from which folds are drawn once in any case."""
+
+
+def choose(estimator, seen, weights, known):
+    """One of the weights, and alpha: as given, or where there is a choice those of the best held-out AUC.
+
+    Where a class has no labelled rows, unlabelled ones stand in for it: for any ranking that AUC is a rising line in the
+    true one, so the best is the same.
+    """
+    lower = "neg" if seen.sets.neg.n else "unl"
+    upper = "pos" if seen.sets.pos.n else "unl"
+    below, above = getattr(seen.samples, lower), getattr(seen.samples, upper)
+    alphas = _alphas(estimator, seen.sets, lower, upper)
+    fewest = min(below.held, above.held)
+    if len(weights) == len(alphas) == 1 or fewest < 2:
+        return weights[0], alphas[len(alphas) // 2]
+    table, is_pos = contrast(below, above)
+    scores = []
+    for folds in _folds(is_pos, min(FOLDS, fewest), 1 if table.shape[1] > WIDE else np.clip(ENOUGH // fewest, 1, 5)):
+        for moments, (_, test) in zip(training_moments(table, is_pos, None, folds)[0], folds, strict=True):
+            trained = replace(seen.sets, **{lower: moments.neg, upper: moments.pos})
+            scores.append(_held_out(estimator, trained, known, weights, alphas, table, test, is_pos[test]))
+    weight, alpha = best(np.array(scores), 1.0 / (min(FOLDS, fewest) - 1.0), estimator._caution)
+    return weights[weight], alphas[alpha]
+
+
+def _folds(is_pos, count, repeats):
+    for seed in range(repeats):
+        yield list(StratifiedKFold(count, shuffle=True, random_state=seed).split(is_pos, is_pos))
+
+
+def _alphas(estimator, sets, lower, upper):
+    if estimator.alpha != "auto":
+        return [estimator.alpha]
+    spread = getattr(sets, lower).covariance + getattr(sets, upper).covariance
+    size = np.trace(spread) / len(spread)
+    return 2.0 * (size if size > 0.0 else 1.0) * ALPHAS
+
+
+def _held_out(estimator, sets, known, weights, alphas, table, test, is_pos):
+    """The AUC on one fold, weights × alphas; nan where a risk cannot be minimised."""
+    aucs = np.full((len(weights), len(alphas)), np.nan)
+    for k, weight in enumerate(weights):
+        risk = estimator._trial(sets, weight, known)
+        if risk is not None:
+            W = np.stack([risk.minimiser(alpha) for alpha in alphas], axis=1)
+            aucs[k] = path_auc(table, test, is_pos, None, W)
+    return aucs
+
+
+def best(scores, share, caution):
+    """Which weight and which alpha, from held-out AUCs (folds × weights × alphas), weight 0 the supervised one.
+
+    A weight is taken only where it beats the supervised fit by ``caution`` standard errors, since among several some
+    look better by chance. The standard error of the difference allows for folds that share rows: ``share`` is that of
+    tested to trained ones (Nadeau & Bengio 2003).
+    """
+    mean = np.where(np.isnan(scores).any(axis=0), -np.inf, scores.mean(axis=0))
+    if np.isinf(mean[0]).any():  # one weight, on the brink of a risk without minimum
+        return 0, mean.shape[1] // 2
+    alpha = mean.shape[1] - 1 - mean[:, ::-1].argmax(axis=1)  # of equals, the largest
+    chosen = np.take_along_axis(scores, alpha[None, :, None], axis=2)[:, :, 0]
+    gain = chosen - chosen[:, :1]
+    error = np.sqrt(gain.var(axis=0, ddof=1) * (1.0 / len(gain) + share))
+    sure = gain.mean(axis=0) > caution * error  # never of a gain that is nan
+    weight = int(np.argmax(np.where(sure, gain.mean(axis=0), 0.0)))
+    return weight, int(alpha[weight])

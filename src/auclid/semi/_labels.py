@@ -1,0 +1,159 @@
+"""Which rows are positive, negative or unlabelled: one contract for all semi-supervised methods."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+from sklearn.utils._missing import is_pandas_na, is_scalar_nan
+from sklearn.utils.validation import column_or_1d
+
+from auclid import _check
+from auclid._rows import Stacked, as_table
+
+NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
+"""Numbers of the three sets, as `grouped_moments` takes them."""
+
+
+class Marked(NamedTuple):
+    """A column of labels, read."""
+
+    y: np.ndarray  # (n,): labels; where a row has none, any of the others
+    free: np.ndarray  # (n,): which rows have none
+    labels: np.ndarray  # the distinct labels of the rest, sorted
+
+
+def begin_fit(estimator, X, y, X_unlabeled=None):
+    """The table of all rows and the set of each; sets ``classes_`` once everything is found right."""
+    marked = read(y, estimator.unlabeled)
+    X, _ = _check.rows_and_labels(estimator, X, marked.y, reset=True)
+    classes = _classes(estimator, marked.labels)
+    table, sets = as_table(X), _sets(marked, classes)
+    if X_unlabeled is not None:
+        table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
+        sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED)])
+    if not (sets == UNLABELED).any():
+        warnings.warn(
+            f"{type(estimator).__name__} was given no unlabelled rows, so it learns from the labelled ones alone. "
+            "Mark them in y (-1, None or NaN; see unlabeled=), or pass X_unlabeled.",
+            UserWarning,
+            stacklevel=5,
+        )
+    estimator.classes_ = classes
+    return table, sets
+
+
+def begin_partial(estimator, X, y, classes=None):
+    """The same for a batch of a stream; also says whether it is the first."""
+    first = not hasattr(estimator, "classes_")
+    known = classes if first else estimator.classes_
+    marked = read(y, estimator.unlabeled, known)
+    X, _ = _check.rows_and_labels(estimator, X, marked.y, reset=first)
+    if first and classes is None and len(marked.labels) > 2:
+        _classes(estimator, marked.labels)
+    known = estimator._stream_classes(marked.labels, classes, first)
+    if first:
+        known = _other_first(known, estimator.unlabeled)
+    _check.known_labels(estimator, marked.labels, known)
+    estimator.classes_ = known
+    return as_table(X), _sets(marked, known), first
+
+
+def read(y, unlabeled="auto", known=None):
+    """Labels, and which rows have none: None and NaN always, and the mark that ``unlabeled`` names.
+
+    "auto" takes -1 for the mark where numeric y holds it and exactly two other labels, or, where the two classes are
+    ``known``, where it is not one of them.
+
+    Examples
+    --------
+    >>> from auclid.semi._labels import read
+    >>> read([0, -1, 1]).free
+    array([False,  True, False])
+    >>> read([1, -1, 1]).free
+    array([False, False, False])
+    """
+    if y is None:
+        return Marked(None, None, None)
+    y = column_or_1d(y, warn=True)
+    free = np.array([_absent(label) for label in y], dtype=bool) if y.dtype == object else y != y
+    if not _is_auto(unlabeled) and unlabeled is not None:
+        free |= y == unlabeled
+    there = _one_kind(y[~free])
+    labels = np.unique(there)
+    if _is_auto(unlabeled) and _minus_one_marks(labels, known):
+        free[~free] = there == -1
+        labels = labels[labels != -1]
+    filled = np.full(len(y), labels[0] if len(labels) else 0, dtype=there.dtype if len(labels) else np.intp)
+    filled[~free] = y[~free]
+    return Marked(filled, free, labels)
+
+
+def _one_kind(labels):
+    """Labels as an array of numbers or of strings, where None or NaN among them had made it one of objects."""
+    if labels.dtype != object or all(isinstance(label, str) for label in labels):
+        return labels
+    if len({isinstance(label, str) for label in labels}) > 1:
+        raise ValueError(f"y must hold labels of one kind, numbers or strings; got both, as in {labels[:3].tolist()}.")
+    return np.array(labels.tolist())
+
+
+def _minus_one_marks(labels, known):
+    """Whether -1 stands for unlabelled rows."""
+    if labels.dtype.kind not in "iuf" or -1 not in labels:
+        return False
+    return len(labels) == 3 if known is None else -1 not in np.asarray(known).tolist()
+
+
+def _is_auto(unlabeled):
+    return isinstance(unlabeled, str) and unlabeled == "auto"
+
+
+def _absent(label):
+    return label is None or is_pandas_na(label) or is_scalar_nan(label)
+
+
+def _classes(estimator, labels):
+    """The two classes of `fit`, the negative one first."""
+    if len(labels) == 1 and not _is_auto(estimator.unlabeled):
+        return np.array([_other(labels[0], estimator.unlabeled), labels[0]])
+    try:
+        return _check.two_classes(estimator, labels)
+    except ValueError as error:
+        raise ValueError(f"{error} {SEVERAL if len(labels) > 2 else FEW}") from None
+
+
+SEVERAL = (
+    "Which rows are unlabelled is told by unlabeled=, the label that marks them; it is -1 by itself where numeric y "
+    "holds -1 and exactly two other labels."
+)
+FEW = "Where the rest is unlabelled, say so: unlabeled=, the label that marks it, or None for None and NaN."
+
+
+def _other(label, mark):
+    """The name of the class that no row is labelled with: the mark itself, or 0, or 'not ...'."""
+    if mark is not None and not is_scalar_nan(mark):
+        return mark
+    if isinstance(label, str):
+        return f"not {label}"
+    return type(label)(0) if label != 0 else type(label)(1)
+
+
+def _other_first(classes, mark):
+    """The classes with the one that marks unlabelled rows first: it is the negative one, whatever it is called."""
+    return classes[::-1] if mark is not None and classes[1] == mark else classes
+
+
+def members(sets):
+    """The numbers of the rows of each set."""
+    return [np.flatnonzero(sets == number) for number in (NEGATIVE, POSITIVE, UNLABELED)]
+
+
+def _sets(marked, classes):
+    return np.where(marked.free, UNLABELED, np.where(marked.y == classes[1], POSITIVE, NEGATIVE))
+
+
+def _unlabelled_rows(estimator, X_unlabeled):
+    try:
+        return as_table(_check.rows(estimator, X_unlabeled))
+    except ValueError as error:
+        raise ValueError(f"X_unlabeled must be rows like those of X, with the same columns. {error}") from None

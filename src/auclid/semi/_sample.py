@@ -1,0 +1,71 @@
+"""A bounded uniform sample of the rows of one set: for what moments cannot tell (a class prior, held-out scores)."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid._rows import append, as_table
+from auclid.buffers import reservoir
+
+CAPACITY = 2000
+
+
+class Sample(NamedTuple):
+    """Up to 2,000 rows, each of those seen with the same probability."""
+
+    rows: Any = None  # float64: an array, or a CSR matrix; None before the first row
+    seen: int = 0
+
+    @property
+    def held(self):
+        """How many rows it has."""
+        return min(self.seen, CAPACITY)
+
+
+class Samples(NamedTuple):
+    """A sample of the negatives, of the positives and of the unlabelled rows."""
+
+    neg: Sample = Sample()
+    pos: Sample = Sample()
+    unl: Sample = Sample()
+
+    def after(self, table, members, rng):
+        """With the rows of a table, given the numbers of those of each set; each draws once, in its order."""
+        draws = rng.random(table.shape[0])
+        return Samples(*(extend(sample, table, index, draws[index]) for sample, index in zip(self, members, strict=True)))
+
+    def union(self, other, rng):
+        """Samples of the rows that either has seen."""
+        return Samples(*(union(a, b, rng) for a, b in zip(self, other, strict=True)))
+
+
+def extend(sample, table, index, draws):
+    """The sample after these rows of a table, with one uniform draw each."""
+    number = sample.seen + 1 + np.arange(len(index))
+    slot = reservoir(number, CAPACITY, draws)
+    newcomer = np.full(CAPACITY, -1)
+    newcomer[slot[slot >= 0]] = index[slot >= 0]  # of several rows for one slot NumPy keeps the last
+    changed = np.flatnonzero(newcomer >= 0)
+    if not len(changed):
+        return Sample(sample.rows, sample.seen + len(index))
+    fresh = table.take(newcomer[changed])
+    both = fresh if sample.rows is None else append(sample.rows, fresh)
+    place = np.arange(CAPACITY)
+    place[changed] = sample.held + np.arange(len(changed))
+    seen = sample.seen + len(index)
+    return Sample(both[place[: min(seen, CAPACITY)]], seen)
+
+
+def union(a, b, rng):
+    """A sample of the rows that either has seen."""
+    if a.rows is None or b.rows is None:
+        return a if b.rows is None else b
+    seen = a.seen + b.seen
+    from_a = rng.hypergeometric(a.seen, b.seen, min(seen, CAPACITY))
+    kept_a, kept_b = rng.permutation(a.held)[:from_a], rng.permutation(b.held)[: min(seen, CAPACITY) - from_a]
+    return Sample(append(a.rows[np.sort(kept_a)], b.rows[np.sort(kept_b)]), seen)
+
+
+def contrast(below, above):
+    """The rows of two samples in one table, and which are of the second."""
+    return as_table(append(below.rows, above.rows)), np.arange(below.held + above.held) >= below.held

@@ -1,0 +1,275 @@
+"""QSG-S2AUC: functional gradient descent on mini-batches of rows and blocks of random waves."""
+
+from copy import deepcopy
+from functools import reduce
+from math import ceil
+
+import numpy as np
+from sklearn.utils._param_validation import StrOptions
+
+from auclid import _check, _random
+from auclid._progress import CallbackSupportMixin, steps
+from auclid._rows import append, as_table
+from auclid.base import Ranker
+from auclid.maps._kernel_block import width
+from auclid.metrics._operating_point import best_threshold
+from auclid.semi._labels import NEGATIVE, POSITIVE, begin_fit, begin_partial, members
+from auclid.semi._sample import Samples, contrast
+from auclid.semi._waves import Expansion, Waves
+
+
+class QSGS2AUC(CallbackSupportMixin, Ranker):
+    """Quadruply stochastic gradients: a semi-supervised kernel ranker whose memory does not grow with the rows.
+
+    With P, N and U the positive, negative and unlabelled rows, R_AB the mean over pairs of (1 − f(a) + f(b))², and f in
+    the space of a Gaussian or Laplacian kernel, minimises `SAMULT`'s objective
+
+        (1 − u) R_PN + u (R_PU + R_NU − ½) + (alpha/2) |f|²,      u = unlabeled_weight, 1 − γ in the paper.
+
+    Iteration i draws ``batch_size`` rows of each set and a block of ``n_components`` random frequencies ω keyed by (seed,
+    i). All pairs of the batch give the gradient ζ_i, a sum of cos and sin of ω·x; then
+
+        f ← (1 − η_i alpha) f − η_i ζ_i,      η_i = theta / (i + offset).
+
+    What is kept of f is an amplitude and a phase for each frequency; the frequencies are drawn anew from the seed when
+    scores are asked for. t iterations take O(t²) time, whatever the number of rows.
+
+    Parameters
+    ----------
+    unlabeled_weight : float in [0, 1], default=0.5
+        What unlabelled rows count; 0 is supervised.
+    alpha : float in (0, inf), default=0.01
+        Strength of the squared penalty on f.
+    theta : float in (0, inf), or None, default=None
+        Size of the steps. The error falls like 1/t where theta·alpha is between 1 and 2. None: 1.5/alpha.
+    n_iter : int, default=500
+        Iterations of `fit`, and of each call of `partial_fit`.
+    n_components : int, default=32
+        Frequencies a block.
+    batch_size : int, default=32
+        Rows of each set an iteration, drawn with replacement.
+    gamma : float in (0, inf), or None, default=None
+        Inverse width of the kernel, as in scikit-learn. None: 1 over the median squared distance of two rows (over the
+        median distance |x − y|₁ for the Laplacian kernel), kept in ``gamma_``.
+    kernel : {"rbf", "laplacian"}, default="rbf"
+    offset : int in [0, inf), or None, default=None
+        None: 6 theta, rounded up, so that no step is longer than 1/6. With 0, as in the paper, the first steps are so long
+        that f overflows where alpha is small.
+    unlabeled : "auto", a label, or None, default="auto"
+        What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
+        exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
+    random_state : int, RandomState, Generator or None, default=None
+
+    Attributes
+    ----------
+    amplitudes_, phases_ : arrays of shape (t, n_components)
+        f(x) = Σ amplitude·cos(ω·x − phase) over all frequencies.
+    seed_ : int
+        The frequencies of iteration i are drawn from ``numpy.random.default_rng([seed_, i])``.
+    gamma_ : float
+    intercept_ : float
+        Minus the threshold that maximises Youden's J on the labelled rows (after `partial_fit`, on those kept).
+    classes_ : array of shape (2,)
+    n_iter_ : int
+        t, iterations made so far.
+
+    Notes
+    -----
+    Columns should be scaled, for instance to [0, 1]. `Kernelized` with `SAMULT` solves the same problem exactly on a fixed
+    set of features, and is faster and nearer to the optimum where its one pass over all rows can be afforded.
+
+    References
+    ----------
+    Shi, Gu, Li, Geng & Huang, "Quadruply stochastic gradients for large scale nonlinear semi-supervised AUC
+    optimization", IJCAI 2019.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid import QSGS2AUC
+    >>> from auclid.datasets import load_mammography
+    >>> from sklearn.preprocessing import minmax_scale
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> few = np.where(np.arange(len(y)) % 20 == 0, y, -1)  # one row in twenty keeps its label
+    >>> model = QSGS2AUC(n_iter=100, random_state=0).fit(minmax_scale(X), few)
+    >>> round(model.score(minmax_scale(X), y), 1)
+    0.9
+    """
+
+    _parameter_constraints: dict = {
+        "unlabeled_weight": [_check.real(0.0, 1.0, closed="both")],
+        "alpha": [_check.real(closed="neither")],
+        "theta": [_check.real(closed="neither"), None],
+        "n_iter": [_check.at_least(1)],
+        "n_components": [_check.at_least(1)],
+        "batch_size": [_check.at_least(1)],
+        "gamma": [_check.real(closed="neither"), None],
+        "kernel": [StrOptions({"rbf", "laplacian"})],
+        "offset": [_check.at_least(0), None],
+        "unlabeled": "no_validation",
+        "random_state": _random.RANDOM_STATE,
+    }
+
+    def __init__(
+        self,
+        unlabeled_weight=0.5,
+        *,
+        alpha=0.01,
+        theta=None,
+        n_iter=500,
+        n_components=32,
+        batch_size=32,
+        gamma=None,
+        kernel="rbf",
+        offset=None,
+        unlabeled="auto",
+        random_state=None,
+    ):
+        self.unlabeled_weight = unlabeled_weight
+        self.alpha = alpha
+        self.theta = theta
+        self.n_iter = n_iter
+        self.n_components = n_components
+        self.batch_size = batch_size
+        self.gamma = gamma
+        self.kernel = kernel
+        self.offset = offset
+        self.unlabeled = unlabeled
+        self.random_state = random_state
+
+    @_check.checked
+    def fit(self, X, y, X_unlabeled=None):
+        """Learn from labelled and unlabelled rows in ``n_iter`` iterations.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+            Labels, and marks on unlabelled rows; see ``unlabeled``.
+        X_unlabeled : array, CSR matrix or frame of shape (m, d), optional
+            More unlabelled rows. A Pipeline does not transform them: inside one, put them into X and mark them in y.
+
+        Returns
+        -------
+        self
+        """
+        table, sets = begin_fit(self, X, y, X_unlabeled)
+        rows = members(sets)
+        if not (len(rows[NEGATIVE]) and len(rows[POSITIVE])):
+            raise ValueError(
+                f"QSGS2AUC must have labelled rows of both classes; got {len(rows[POSITIVE])} positive and "
+                f"{len(rows[NEGATIVE])} negative ones. PNUAUC(unlabeled_weight=1) learns from positive and unlabelled rows."
+            )
+        self._open(table)
+        self._samples = Samples().after(table, rows, self._rng)
+        return self._iterate(table, rows, X, y)
+
+    @_check.checked
+    def partial_fit(self, X, y, classes=None):
+        """Add a batch of rows to a sample of 2,000 rows a set, and make ``n_iter`` more iterations on that sample.
+
+        Until both classes were seen no iteration is made, and all scores are zero.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        classes : the two labels, optional
+            Needed on the first call unless that batch holds both.
+
+        Returns
+        -------
+        self
+        """
+        table, sets, first = begin_partial(self, X, y, classes)
+        if first:
+            self._open(table)
+            self._samples = Samples()
+        self._rng = deepcopy(self._rng)  # a batch that fails has drawn nothing
+        self._samples = self._samples.after(table, members(sets), self._rng)
+        held = [sample.held for sample in self._samples]
+        if not (held[NEGATIVE] and held[POSITIVE]):
+            return self
+        kept = as_table(reduce(append, [sample.rows for sample in self._samples if sample.held]))
+        return self._iterate(kept, np.split(np.arange(sum(held)), np.cumsum(held[:-1])), X, y)
+
+    def decision_function(self, X):
+        """Scores f(x): the higher, the more likely ``classes_[1]``. In blocks, so that memory stays bounded.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n,), of X's floating type
+        """
+        _check.fitted(self, "amplitudes_")
+        X = _check.rows(self, X)
+        return (self._expansion(X.shape[1])(as_table(X)) + self.intercept_).astype(X.dtype, copy=False)
+
+    def _open(self, table):
+        """Before any iteration: f = 0."""
+        self._rng = _random.generator(self.random_state)
+        self.seed_ = int(self._rng.integers(2**63))
+        self.gamma_ = float(self.gamma) if self.gamma is not None else width(table, self.kernel, 1.0, self._rng)
+        self.amplitudes_ = self.phases_ = np.zeros((0, self.n_components))
+        self.intercept_, self.n_iter_ = 0.0, 0
+
+    def _expansion(self, d, more=0):
+        waves = Waves(self.seed_, self.amplitudes_.shape[1], self.kernel, self.gamma_)
+        return Expansion(waves, self.amplitudes_, self.phases_, d, more)
+
+    def _iterate(self, table, rows, X, y):
+        """Algorithm 1 from where it stands, on the rows of each set of a table."""
+        theta = 1.5 / self.alpha if self.theta is None else self.theta
+        offset = ceil(6.0 * theta) if self.offset is None else self.offset
+        f = self._expansion(table.shape[1], self.n_iter)
+        for _ in steps(self, self.n_iter, lambda: self._look(f), X, y):
+            block, slopes = self._gradient(f, table, rows)
+            angles = block @ f.frequencies(f.count, f.count + 1)
+            step = theta / (f.count + 1 + offset)
+            f.shrink(1.0 - step * self.alpha)
+            f.append(*(-step / self.n_components * (slopes @ wave(angles)) for wave in (np.cos, np.sin)))
+        vars(self).update(self._look(f))
+        return self
+
+    def _gradient(self, f, table, rows):
+        """A mini-batch of each set, and the derivative of its risk by the score of each row."""
+        rows = [index for index in rows if len(index)]
+        chosen = [index[self._rng.integers(len(index), size=self.batch_size)] for index in rows]
+        block = table.take(np.concatenate(chosen))
+        return block, risk_slopes(np.split(f(as_table(block)), len(rows)), self.unlabeled_weight)
+
+    def _look(self, f):
+        """The fitted attributes as they would be if the fit stopped now."""
+        amplitudes, phases = f.coefficients()
+        _check.finite(self, amplitudes)
+        labelled, is_pos = contrast(self._samples.neg, self._samples.pos)
+        threshold = best_threshold(is_pos, f(labelled))
+        return {"amplitudes_": amplitudes, "phases_": phases, "intercept_": -float(threshold), "n_iter_": f.count}
+
+
+def risk_slopes(scores, unlabeled_weight):
+    """The derivative of the risk of a mini-batch by each score: of negatives, positives and unlabelled rows, if any.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.semi.qsg import risk_slopes
+    >>> risk_slopes([np.array([0.0]), np.array([0.5])], 0.0)  # (1 - 0.5 + 0)^2
+    array([ 1., -1.])
+    """
+    neg, pos, *unl = scores
+    below, above = _pair_slopes(pos, neg)[::-1]
+    if not unl or unlabeled_weight == 0.0:
+        return np.concatenate([below, above, *(np.zeros_like(u) for u in unl)])
+    under, over = _pair_slopes(pos, unl[0]), _pair_slopes(unl[0], neg)
+    w = unlabeled_weight
+    slopes = [(1.0 - w) * below + w * over[1], (1.0 - w) * above + w * under[0], w * (under[1] + over[0])]
+    return np.concatenate(slopes)
+
+
+def _pair_slopes(a, b):
+    """The derivatives of the mean of (1 - a + b)^2 over all pairs, by each a and by each b."""
+    return -2.0 / len(a) * (1.0 - a + b.mean()), 2.0 / len(b) * (1.0 - a.mean() + b)

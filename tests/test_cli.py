@@ -1,0 +1,395 @@
+"""The command as a user drives it: good files and bad ones in temporary folders."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file
+from typer.testing import CliRunner
+
+import auclid
+from auclid.cli import compare as job
+from auclid.cli import curves, main, models
+from auclid.cli._app import app
+from auclid.cli.data import positives, text
+from auclid.cli.verdict import verdict
+from auclid.metrics import AUCComparison, AUCInterval, roc_auc
+
+LIGHT = ["--against", "logistic,ridge"]
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """Runs the command inside a folder of its own."""
+    monkeypatch.chdir(tmp_path)
+
+    def command(*words):
+        result = CliRunner().invoke(app, [str(word) for word in words], env={"COLUMNS": "200"})
+        assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+        return result
+
+    return command
+
+
+def rows(n=200, seed=0, gaps=False):
+    """Columns a, b and town; y depends on a and on the town."""
+    rng = np.random.default_rng(seed)
+    a, b, town = rng.normal(size=n), rng.normal(size=n), rng.choice(["Rome", "Paris", "Oslo"], size=n)
+    y = np.where(a + (town == "Rome") + rng.normal(size=n) > 1.2, "ill", "well")
+    a_text = [f"{x:.6f}" if not gaps or k % 17 else "" for k, x in enumerate(a)]
+    return a_text, [f"{x:.6f}" for x in b], town, y
+
+
+def write_csv(path, columns):
+    lines = [",".join(columns), *(",".join(map(str, line)) for line in zip(*columns.values(), strict=True))]
+    Path(path).write_text("\n".join(lines) + "\n")
+
+
+@pytest.fixture
+def table(run):
+    a, b, town, y = rows()
+    write_csv("plain.csv", {"a": a, "b": b, "y": y})
+    write_csv("towns.csv", {"town": town, "a": a, "b": b, "y": y})
+    return run
+
+
+def said(result):
+    """What was said about bad input: one sentence, exit code 2, no traceback."""
+    assert result.exit_code == 2, result.output
+    assert "Traceback" not in result.output
+    (line,) = [line for line in result.stderr.splitlines() if line.startswith("auclid:")]
+    return line
+
+
+def test_compare_without_data_takes_the_embedded_table(run):
+    result = run("compare", "--methods", "spam-l2,least squares auc", *LIGHT)
+    assert result.exit_code == 0
+    for word in (
+        "mammography",
+        "SPAM-L2",
+        "B-LS-SVM",
+        "LogisticRegression",
+        "RidgeClassifier",
+        "95 % interval",
+    ):
+        assert word in result.stdout
+    assert "Does optimising AUC pay on this table?" in result.stdout
+    assert "compiling is not counted" in result.stdout
+    page = Path("report.html").read_text()
+    assert page.startswith("<!doctype html>") and page.count("<svg") == 3 + 4 and "SPAM-L2" in page
+    assert [path.name for path in Path().iterdir()] == ["report.html"]
+
+
+def test_compare_prints_the_auc_it_measures():
+    data = job_data()
+    result = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1)
+    assert [row.interval.auc for row in result.rows] == sorted(
+        (row.interval.auc for row in result.rows), reverse=True
+    )
+    for row in result.rows:
+        assert row.interval.auc == roc_auc(data.is_pos[result.test], row.scores) and row.seconds > 0.0
+    assert len(np.intersect1d(result.train, result.test)) == 0
+    assert len(result.train) + len(result.test) == len(data.is_pos)
+    again = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1)
+    assert [row.interval for row in again.rows] == [row.interval for row in result.rows]
+
+
+def job_data(n=300, d=3, missing=False):
+    from auclid.cli.data import Rows
+
+    rng = np.random.default_rng(0)
+    is_pos = rng.random(n) < 0.3
+    X = rng.normal(size=(n, d)) + is_pos[:, None]
+    if missing:
+        X[::7, 0] = np.nan
+    return Rows("made up", X, is_pos, ["0", "1"], ["a", "b", "c"], [])
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_compare_chooses_methods_by_itself_and_imputes_with_a_note():
+    told = []
+    result = job.compare(job_data(missing=True), against=["logistic", "boosting"], tell=told.append)
+    assert sum(row.ours for row in result.rows) >= 3 and not any(row.trouble for row in result.rows)
+    assert told and len(told) == len(result.rows)
+    assert any("median" in note for note in result.notes)
+
+
+def test_a_method_that_fails_keeps_its_row(monkeypatch, run):
+    class Broken(auclid.LeastSquaresAUC):
+        def fit(self, X, y):
+            raise ValueError("no <luck>")
+
+    monkeypatch.setattr(models, "ours", lambda name, X, seed: ("Broken", Broken()))
+    result = run("compare", "--methods", "any", *LIGHT)
+    assert "Broken" in result.stdout and "Broken failed: no <luck>" in result.stderr
+    assert "none of our methods" in result.stdout
+    page = Path("report.html").read_text()
+    assert "failed: no &lt;luck&gt;" in page
+
+
+def test_without_lightgbm_another_booster_stands_in_by_its_own_name(monkeypatch):
+    monkeypatch.setitem(sys.modules, "lightgbm", None)
+    chosen, notes = job.candidates(np.zeros((4, 2)), ["spam"], ["lightgbm"], 0)
+    assert chosen[-1][1] == "HistGradientBoosting" and "LightGBM is not installed" in notes[0]
+
+
+def row(name, ours, auc, difference=None, pvalue=1.0, trouble=""):
+    gap = (
+        None
+        if difference is None
+        else AUCComparison(difference, difference - 0.01, difference + 0.01, pvalue)
+    )
+    return job.Row(name, ours, AUCInterval(auc, auc - 0.05, auc + 0.05, 0.02), gap, 0.1, np.zeros(2), trouble)
+
+
+@pytest.mark.parametrize(
+    ("measured", "answer"),
+    [
+        (
+            [row("A", True, 0.9, 0.1, 0.001), row("L", False, 0.8)],
+            "Yes: A ranks better than the best baseline, L",
+        ),
+        (
+            [row("L", False, 0.9), row("A", True, 0.8, -0.1, 0.001)],
+            "No: L ranks better than the best of ours, A",
+        ),
+        ([row("A", True, 0.9, 0.01, 0.2), row("L", False, 0.89)], "Not measurably"),
+        (
+            [row("A", True, 0.9, 0.1, 0.03), row("B", True, 0.85, 0.05), row("L", False, 0.8)],
+            "Not measurably",
+        ),
+        ([row("L", False, 0.9)], "No verdict"),
+        ([row("A", True, 0.9)], "No verdict"),
+        ([row("L", False, 0.9), row("A", True, 0.8, trouble="x")], "none of our methods"),
+    ],
+    ids=["gain", "loss", "tie", "chosen from two", "no method", "no baseline", "failed"],
+)
+def test_the_verdict_says_which_way_it_came_out(measured, answer):
+    assert answer in verdict(measured)
+
+
+def test_fit_predict_evaluate(table):
+    assert (
+        table("fit", "plain.csv", "--target", "y", "--method", "RankSVM", "--model", "m.auclid").exit_code
+        == 0
+    )
+    model, about = auclid.load("m.auclid"), auclid.io.about("m.auclid")
+    assert (
+        about["columns"] == ["a", "b"]
+        and about["classes"] == ["ill", "well"]
+        and about["method"] == "RankSVM"
+    )
+    assert table("predict", "m.auclid", "plain.csv", "--output", "s.csv").exit_code == 0
+    X = np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=(0, 1))
+    lines = Path("s.csv").read_text().splitlines()
+    assert lines[0] == "score,label" and len(lines) == 201
+    np.testing.assert_array_equal(
+        [float(line.split(",")[0]) for line in lines[1:]], model.decision_function(X)
+    )
+    assert {line.split(",")[1] for line in lines[1:]} == {"ill", "well"}
+    y = np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=2, dtype=str)
+    result = table("evaluate", "m.auclid", "plain.csv")
+    assert (
+        f"AUC {roc_auc(y, model.decision_function(X)):.4f}" in result.stdout
+        and "called well" in result.stdout
+    )
+
+
+def test_the_label_to_rank_on_top_can_be_named(table):
+    table(
+        "fit",
+        "plain.csv",
+        "--target",
+        "y",
+        "--positive",
+        "ill",
+        "--method",
+        "LeastSquaresAUC",
+        "--model",
+        "m",
+    )
+    assert auclid.io.about("m")["classes"] == ["well", "ill"]
+    first = table("evaluate", "m", "plain.csv").stdout
+    table("fit", "plain.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", "n")
+    assert first.splitlines()[0] == table("evaluate", "n", "plain.csv").stdout.splitlines()[0]
+
+
+def test_fit_without_a_method_takes_the_front_door(table, monkeypatch):
+    monkeypatch.delattr(auclid, "AUCClassifier", raising=False)
+    assert "LeastSquaresAUCCV" in table("fit", "plain.csv", "--target", "y", "--model", "m").stdout
+
+    class AUCClassifier(auclid.LeastSquaresAUC):
+        pass
+
+    monkeypatch.setattr(auclid, "AUCClassifier", AUCClassifier, raising=False)
+    monkeypatch.setattr(auclid, "__all__", [*auclid.__all__, "AUCClassifier"])
+    assert "AUCClassifier, fitted" in table("fit", "plain.csv", "--target", "y", "--model", "m").stdout
+
+
+def test_one_hot_models_read_text_again(table):
+    assert table("fit", "towns.csv", "--target", "y", "--one-hot", "--model", "m").exit_code == 0
+    assert auclid.io.about("m")["columns"] == ["town=Oslo", "town=Paris", "town=Rome", "a", "b"]
+    write_csv("new.csv", {"b": [0.1], "a": [0.2], "town": ["Rome"]})
+    assert table("predict", "m", "new.csv").exit_code == 0
+    X = np.array([[0.0, 0.0, 1.0, 0.2, 0.1]])
+    score = float(Path("scores.csv").read_text().splitlines()[1].split(",")[0])
+    assert score == auclid.load("m").decision_function(X)[0]
+
+
+def test_libsvm_files_of_any_density_suit_the_model(run):
+    """The model learnt from plain columns; a file of mostly zeros must not come to it as a sparse one."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 3 == 0
+    dump_svmlight_file(X, y.astype(int), "full.svm", zero_based=False)
+    dump_svmlight_file(X * (rng.random(X.shape) < 0.1), y.astype(int), "empty.svm", zero_based=False)
+    assert run("fit", "full.svm", "--model", "m").exit_code == 0
+    assert run("predict", "m", "empty.svm").exit_code == 0
+    assert run("evaluate", "m", "empty.svm").exit_code == 0
+
+
+def test_sparse_files_and_given_names(run):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(90, 30)) * (rng.random((90, 30)) < 0.1), np.arange(90) % 3 == 0
+    dump_svmlight_file(X, y.astype(int), "a.svm.txt", zero_based=False)
+    result = run(
+        "compare", "a.svm.txt", "--methods", "SPAM", "--against", "logistic", "--output", "other.html"
+    )
+    assert result.exit_code == 0 and Path("other.html").exists()
+
+
+def test_missing_values_are_imputed_at_predict_too(run):
+    a, b, _, y = rows()
+    write_csv("whole.csv", {"a": a, "b": b, "y": y})
+    write_csv("gaps.csv", {"a": rows(gaps=True)[0], "b": b})
+    assert run("fit", "whole.csv", "--target", "y", "--model", "m").exit_code == 0
+    result = run("predict", "m", "gaps.csv")
+    assert result.exit_code == 0 and "values are missing, in 'a'" in result.stderr
+
+
+def test_lists(run):
+    methods = run("methods").stdout
+    assert all(method.name in methods for method in auclid.algorithms())
+    datasets = run("datasets").stdout
+    assert "mammography" in datasets and "a9a" in datasets
+    assert auclid.__version__ in run("--version").stdout
+    assert "compare" in run("--help").stdout
+
+
+BAD = {
+    "no file": (["compare", "none.csv", "--target", "y"], "there is none at 'none.csv'"),
+    "no target": (["compare", "plain.csv"], "must have labels"),
+    "wrong target": (["compare", "plain.csv", "--target", "yy"], "Did you mean 'y'?"),
+    "text": (["compare", "towns.csv", "--target", "y"], "'town' holds text"),
+    "one class": (["compare", "one.csv", "--target", "y"], "all its values are '1'"),
+    "many classes": (["fit", "many.csv", "--target", "y", "--model", "m"], "--positive LABEL"),
+    "few": (["compare", "few.csv", "--target", "y"], "at least 8 rows of each class"),
+    "method": (["compare", "plain.csv", "--target", "y", "--methods", "spamm"], "Did you mean SPAM"),
+    "baseline": (
+        ["compare", "plain.csv", "--target", "y", "--against", "logistik"],
+        "Did you mean logistic?",
+    ),
+    "label": (["fit", "plain.csv", "--target", "y", "--positive", "sick", "--model", "m"], "got 'sick'"),
+    "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "Cannot write 'none/m'"),
+    "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
+    "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file"),
+    "wrong columns": (["predict", "good", "other.csv"], "it lacks 'b'"),
+    "text at predict": (["predict", "good", "words.csv"], "'a' must hold numbers"),
+    "wrong labels": (
+        ["evaluate", "good", "relabelled.csv"],
+        "The positive label must be a value of the target",
+    ),
+    "no labels": (["evaluate", "good", "unlabelled.csv"], "--target must be a column"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_one_sentence_and_leaves_nothing_behind(case, table):
+    table("fit", "plain.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", "good")
+    for name, columns in {
+        "one": {"a": [1, 2], "y": [1, 1]},
+        "many": {"a": [1, 2, 3], "y": ["u", "v", "w"]},
+        "few": {"a": range(20), "y": [1, 1, *[0] * 18]},
+        "other": {"a": [1], "c": [1]},
+        "words": {"a": ["x"], "b": [1]},
+        "relabelled": {"a": [1, 2], "b": [1, 2], "y": [0, 1]},
+        "unlabelled": {"a": [1, 2], "b": [1, 2]},
+    }.items():
+        write_csv(f"{name}.csv", columns)
+    before = {path.name: path.read_bytes() for path in Path().iterdir()}
+    words, sentence = BAD[case]
+    assert sentence in said(table(*words))
+    assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_usage_errors_exit_with_2(run):
+    assert run("fit").exit_code == 2 and run("compare", "--seed", "x").exit_code == 2
+
+
+def test_labels_read_as_people_write_them():
+    assert [text(label) for label in (1.0, 0.5, True, "yes", np.int64(3))] == ["1", "0.5", "true", "yes", "3"]
+    is_pos, classes = positives(np.array([1.0, 2.0, 3.0]), "2")
+    assert is_pos.tolist() == [False, True, False] and classes == ["rest", "2"]
+
+
+def test_the_command_says_what_to_install(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "typer", None)
+    with pytest.raises(SystemExit) as error:
+        main()
+    assert error.value.code == 2
+    assert capsys.readouterr().err == "auclid: the command needs typer: pip install 'auclid[cli]'\n"
+
+
+def test_the_command_runs_as_a_process(tmp_path):
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-m", "auclid.cli", "compare", "no such file.csv"],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
+    assert done.stderr.startswith("auclid: DATA must be a file") and done.stderr.count("\n") == 1
+
+
+def hostile_report():
+    data = job_data()._replace(source="</script><script>alert(1)</script>", classes=["<b>", "a&b"])
+    data.notes.append("<i>note</i>")
+    from auclid.cli.report import report
+
+    return report(job.compare(data, ["LeastSquaresAUC"], ["logistic"]))
+
+
+def test_the_page_holds_everything_and_escapes_what_it_is_told():
+    page = hostile_report()
+    assert "alert(1)" in page and "<script>alert" not in page and "<i>note" not in page and "a&amp;b" in page
+    assert page.count("<script>") == page.count("</script>") == 1
+    for address in ("http://", "https://", "src=", "@import", "url("):
+        assert address not in page
+    assert "prefers-color-scheme: dark" in page and "@media print" in page and "max-width: 46rem" in page
+    models_ = json.loads(page.split("const models = ")[1].split(";\n")[0])
+    for model in models_:
+        assert model["points"][0][1:] == [model["pos"], model["neg"]] and model["points"][-1][1:] == [0, 0]
+        assert 0 <= model["start"] < len(model["points"])
+
+
+def test_roc_points_are_the_counts_above_their_thresholds():
+    rng = np.random.default_rng(0)
+    is_pos, scores = rng.random(50) < 0.4, np.round(rng.normal(size=50), 1)
+    curve = curves.roc(is_pos, scores)
+    for threshold, tp, fp in zip(*curve[:3], strict=True):
+        above = scores > threshold if tp + fp < 50 else scores >= threshold
+        assert (tp, fp) == (above[is_pos].sum(), above[~is_pos].sum())
+    area = np.trapezoid(curve.tpr, curve.fpr)
+    assert area == pytest.approx(roc_auc(is_pos, scores), abs=1e-12)
+
+
+def test_wilson_intervals_cover_as_promised():
+    from scipy.stats import binom
+
+    for n, p in ((20, 0.5), (50, 0.9), (200, 0.02)):
+        k = np.arange(n + 1)
+        low, high = curves.wilson(k, n, 0.95)
+        covered = binom.pmf(k, n, p)[(low <= p) & (p <= high)].sum()
+        assert 0.9 < covered <= 1.0 and low[0] == 0.0 and high[-1] == 1.0

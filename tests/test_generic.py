@@ -1,0 +1,122 @@
+"""Generic functions: one body a struct, the same in Python and in kernels, and a clear sentence otherwise."""
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from auclid import SPAM
+from auclid._generic import _only_ours, floats, generic, kernel, missing, require
+from auclid.penalties import L2, prox
+from auclid.schedules import Constant, Power, rate
+
+
+class Circle(NamedTuple):
+    radius: float
+
+
+class Box(NamedTuple):
+    width: float
+    height: float = 1.0
+
+
+class Line(NamedTuple):
+    length: float
+
+
+@generic
+def area(shape, scale):
+    """scale^2 times the area."""
+
+
+@area.implement(Circle)
+def _(shape, scale):
+    return 3.0 * (scale * shape.radius) ** 2
+
+
+@area.implement(Box)
+def _(shape, scale):
+    return scale**2 * shape.width * shape.height
+
+
+@kernel
+def total_area(shape, scales):
+    total = 0.0
+    for scale in scales:
+        total += area(shape, scale)
+    return total
+
+
+@pytest.mark.parametrize("shape", [Circle(2.0), Box(3.0), Box(3.0, 0.5)])
+def test_the_struct_chooses_the_body_in_python_and_in_a_kernel(shape):
+    scales = np.array([1.0, 2.0])
+    expected = 5.0 * (12.0 if isinstance(shape, Circle) else shape.width * shape.height)
+    assert sum(area(shape, scale) for scale in scales) == expected
+    assert total_area(shape, scales) == expected
+
+
+def test_a_generic_function_keeps_its_name_and_words():
+    assert (
+        area.__name__ == "area" and area.__doc__ == "scale^2 times the area." and area.__module__ == __name__
+    )
+
+
+@pytest.mark.parametrize("ask", [lambda: area(Line(1.0), 1.0), lambda: require(area, Line(1.0))])
+def test_a_struct_without_a_body_gets_one_sentence_and_a_hint(ask):
+    with pytest.raises(TypeError) as raised:
+        ask()
+    assert str(raised.value) == missing(area, Line(1.0))
+    assert "'area' must have an implementation for Line; it has one for Box, Circle." in str(raised.value)
+    assert "@area.implement(Line)" in str(raised.value)
+
+
+def test_require_returns_the_struct():
+    assert require(area, Box(1.0)) == Box(1.0)
+
+
+def test_a_subclass_is_another_struct():
+    class Round(Circle):
+        pass
+
+    with pytest.raises(TypeError, match="for Round"):
+        require(area, Round(1.0))
+
+
+def test_floats_makes_numbers_floats_and_leaves_arrays():
+    class Mixed(NamedTuple):
+        a: float
+        b: float
+        c: float
+        d: np.ndarray
+
+    array = np.arange(3)
+    made = floats(Mixed(1, np.int64(2), np.float32(0.5), array))
+    assert [type(x) for x in made[:3]] == [float] * 3 and made[:3] == (1.0, 2.0, 0.5)
+    assert made.d is array and isinstance(made, Mixed)
+
+
+@pytest.mark.parametrize("penalty", [Line(1.0), (1.0, 2.0)])
+def test_an_unknown_penalty_is_refused_before_any_compiling(penalty):
+    X, y = np.random.default_rng(0).standard_normal((10, 2)), np.arange(10) % 2
+    with pytest.raises(
+        TypeError, match=r"^'prox' must have an implementation for (Line|tuple); it has one for Ball"
+    ):
+        SPAM(penalty=penalty).fit(X, y)
+    with pytest.raises(
+        TypeError, match=r"^'rate' must have an implementation for (Line|tuple); it has one for Const"
+    ):
+        SPAM(schedule=penalty).fit(X, y)
+
+
+def test_our_structs_have_what_they_are_used_for():
+    assert require(prox, L2(1.0)) and require(rate, Power(1.0))
+
+
+@pytest.mark.jit
+def test_only_signatures_of_our_own_structs_are_kept_on_disk():
+    from numba import typeof, types
+
+    assert _only_ours([types.float64, typeof(L2(1.0)), typeof((Constant(1.0), 2.0))])
+    assert not _only_ours([types.float64, typeof(Box(1.0))])
+    assert not _only_ours([typeof((1.0, (2, Box(1.0))))])
+    assert not _only_ours([typeof((Box(1.0), Box(2.0)))])

@@ -1,0 +1,161 @@
+"""`auclid.pairs` against the double loop, and by its laws."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import reference_pairs as reference
+from auclid import pairs
+from auclid.pairs import places
+
+LOSSES = ["squared_hinge", "hinge", "square"]
+
+eighths = st.integers(-40, 40).map(lambda k: k / 8)
+"""Scores that tie, and whose margins meet 1 exactly."""
+
+
+@st.composite
+def problems(draw, scores=eighths):
+    """Labels with both classes, scores, a direction, and weights or None."""
+    n = draw(st.integers(2, 12))
+    y = np.array(draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    y[0], y[-1] = False, True
+    column = lambda kind: np.array(draw(st.lists(kind, min_size=n, max_size=n)))  # noqa: E731
+    score, direction = column(scores), column(eighths)
+    weight = draw(st.sampled_from([None, column(st.integers(1, 5).map(float))]))
+    return y, score, direction, weight
+
+
+def agree(y, score, direction, weight, loss, rtol=1e-12):
+    size = max(1.0, np.abs(score).max())
+    close = lambda a, b, scale: np.testing.assert_allclose(a, b, rtol=rtol, atol=1e-13 * scale)  # noqa: E731
+    kw = {"loss": loss, "sample_weight": weight}
+    close(pairs.value(y, score, **kw), reference.value(y, score, loss, weight), size)
+    close(pairs.gradient(y, score, **kw), reference.gradient(y, score, loss, weight), size)
+    product = reference.curvature_product(y, score, direction, loss, weight)
+    close(pairs.curvature_product(y, score, direction, **kw), product, np.abs(direction).max())
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(deadline=None, max_examples=100)
+@given(problem=problems())
+def test_the_double_loop_agrees_on_tied_scores_and_exact_margins(loss, problem):
+    agree(*problem, loss)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@settings(deadline=None, max_examples=50)
+@given(problem=problems(st.floats(-1e6, 1e6, allow_nan=False, width=32)))
+def test_the_double_loop_agrees_on_any_scores_where_no_margin_is_one(loss, problem):
+    y, score, direction, weight = problem
+    margins = np.subtract.outer(score[y], score[~y])
+    if np.abs(margins - 1.0).min() > 1e-9:
+        agree(y, score, direction, weight, loss, rtol=1e-9)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("few", ["one positive", "one negative", "half"])
+@pytest.mark.parametrize("scores", ["random", "constant", "tied", "huge margins", "far away", "tiny"])
+def test_the_double_loop_agrees_on_scores_of_every_kind(loss, few, scores):
+    rng = np.random.default_rng(0)
+    seventh = np.arange(60) == 7
+    y = {"one positive": seventh, "one negative": ~seventh, "half": rng.random(60) < 0.5}[few]
+    score = {
+        "random": rng.standard_normal(60),
+        "constant": np.full(60, 3.25),
+        "tied": rng.integers(-3, 4, 60).astype(float),
+        "huge margins": rng.standard_normal(60) * 10.0 ** rng.integers(-3, 9, 60),
+        "far away": 1e6 + rng.standard_normal(60),
+        "tiny": 1e-9 * rng.standard_normal(60),
+    }[scores]
+    agree(y, score, rng.standard_normal(60), rng.random(60), loss, rtol=1e-9)
+
+
+@pytest.mark.parametrize("flip", [False, True])
+def test_a_far_score_costs_the_near_ones_no_digits(flip):
+    y = np.array([0, 0, 1, 1, 0])
+    score = np.array([0.0, 0.25, 0.5, 0.75, -1e15])
+    if flip:
+        y, score = 1 - y, -score
+    near = pairs.gradient(y[:4], score[:4])
+    np.testing.assert_allclose(pairs.gradient(y, score)[:4] * 3 / 2, near, rtol=1e-12)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_gradient_and_curvature_are_derivatives(loss):
+    rng = np.random.default_rng(1)
+    y, s, u = np.arange(50) % 3 == 0, rng.standard_normal(50), rng.standard_normal(50)
+    h = 1e-7
+    by_values = (pairs.value(y, s + h * u, loss=loss) - pairs.value(y, s - h * u, loss=loss)) / (2 * h)
+    assert by_values == pytest.approx(pairs.gradient(y, s, loss=loss) @ u, rel=1e-5)
+    by_slopes = (pairs.gradient(y, s + h * u, loss=loss) - pairs.gradient(y, s - h * u, loss=loss)) / (2 * h)
+    np.testing.assert_allclose(by_slopes, pairs.curvature_product(y, s, u, loss=loss), atol=1e-6)
+
+
+def test_weights_are_repetitions_and_zero_weights_are_absence():
+    rng = np.random.default_rng(2)
+    y, s, times = np.arange(40) % 4 == 0, rng.standard_normal(40), rng.integers(0, 4, 40)
+    each = np.repeat(np.arange(40), times)
+    assert pairs.value(y, s, sample_weight=times) == pytest.approx(pairs.value(y[each], s[each]), rel=1e-12)
+    repeated = np.bincount(each, pairs.gradient(y[each], s[each]), minlength=40)
+    np.testing.assert_allclose(pairs.gradient(y, s, sample_weight=times), repeated, rtol=1e-12, atol=1e-16)
+
+
+def test_swapping_the_classes_turns_the_scores_round():
+    rng = np.random.default_rng(3)
+    y, s = rng.integers(0, 2, 80), rng.standard_normal(80)
+    assert pairs.value(1 - y, -s) == pytest.approx(pairs.value(y, s), rel=1e-12)
+    np.testing.assert_allclose(pairs.gradient(1 - y, -s), -pairs.gradient(y, s), rtol=1e-9, atol=1e-16)
+
+
+def test_pairs_beyond_any_integer_in_memory_of_the_rows():
+    n = 400_000
+    y = np.arange(n) % 2
+    tracemalloc.start()
+    assert pairs.value(y, np.zeros(n)) == 1.0
+    slopes = pairs.gradient(y, np.zeros(n))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    np.testing.assert_allclose(slopes, np.where(y == 1, -2.0, 2.0) / (n / 2), rtol=1e-13)
+    assert peak < 300 * n
+
+
+@settings(deadline=None)
+@given(
+    st.lists(eighths, min_size=1, max_size=30),
+    st.lists(eighths, max_size=30),
+    st.sampled_from([1.0, 1e-310, 1e300]),
+)
+def test_places_are_those_of_a_sorted_search(t, s, scale):
+    t, s = np.sort(np.array(t) * scale), np.array(s) * scale
+    np.testing.assert_array_equal(places(t, s), np.searchsorted(t, s))
+
+
+def test_places_among_far_outliers():
+    rng = np.random.default_rng(4)
+    t, s = np.sort(rng.standard_cauchy(5000)), rng.standard_cauchy(5000)
+    np.testing.assert_array_equal(places(t, s), np.searchsorted(t, s))
+
+
+def test_any_labels_will_do():
+    assert pairs.value(["no", "yes"], [0.0, 0.5]) == 0.25
+
+
+@pytest.mark.parametrize(
+    ("args", "kw", "said"),
+    [
+        (([0, 1], [0.0, np.nan]), {}, "NaN"),
+        (([1, 1], [0.0, 1.0]), {}, "pairs.value must see two classes"),
+        (([0, 1, 2], [0.0, 1.0, 2.0]), {}, "3 classes"),
+        (([0, 1, 1], [0.0, 1.0]), {}, "inconsistent numbers of samples"),
+        (([0, 1], [0.0, 1.0]), {"loss": "logistic"}, "'loss' parameter of value must be"),
+        (([0, 1], [0.0, 1.0]), {"sample_weight": [1.0, -1.0]}, "negative"),
+        (([0, 1], [0.0, 1.0]), {"sample_weight": [1.0, 0.0]}, "zero on every positive row"),
+    ],
+)
+def test_bad_input_is_told_in_one_sentence(args, kw, said):
+    with pytest.raises(ValueError, match=said):
+        pairs.value(*args, **kw)

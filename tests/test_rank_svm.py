@@ -1,0 +1,271 @@
+"""RankSVM is at the optimum of its own objective, whatever the rows are made of."""
+
+import os
+import tracemalloc
+import warnings
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+
+import reference_pairs as reference
+from auclid import LeastSquaresAUC, RankSVM, make, pairs
+from auclid._rows import Table, as_table
+from auclid.pairs import Pairs
+from auclid.pairwise import _newton
+from auclid.pairwise._goals import GOALS
+from auclid.pairwise.rank_svm import solve
+
+
+def table(n, d, seed=0, share=0.3, noise=1.0):
+    """Rows, labels and weights: two overlapping clouds."""
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    y[:2] = 0, 1
+    X = rng.standard_normal((n, d)) * noise + np.outer(y, 1.0 / np.arange(1, d + 1))
+    return X, y, rng.random(n) + 0.1
+
+
+def optimum(X, y, alpha, weight=None):
+    """The minimiser of the squared hinge over explicit pairs, by a general-purpose method."""
+    Z, share = reference.differences(X, y == 1, weight)
+
+    def objective(w):
+        rest = np.maximum(1.0 - Z @ w, 0.0)
+        return share @ rest**2 + 0.5 * alpha * w @ w, -2.0 * Z.T @ (share * rest) + alpha * w
+
+    options = {"gtol": 1e-11, "maxiter": 10_000}
+    found = minimize(objective, np.zeros(X.shape[1]), jac=True, method="BFGS", options=options)
+    return found.x, found.fun
+
+
+def steepness(model, X, y, weight=None):
+    """|gradient| at the model's weights over |gradient| at 0, by the primitive that test_pairs proves."""
+    X = X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)
+    at = lambda w: X.T @ pairs.gradient(y, X @ w, sample_weight=weight) + model.alpha * w  # noqa: E731
+    w = model.coef_[0]
+    return np.linalg.norm(at(w)) / np.linalg.norm(at(np.zeros_like(w)))
+
+
+FORMS = {
+    "float64": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "F order": np.asfortranarray,
+    "CSR": sparse.csr_array,
+    "CSR float32, int64": lambda X: _long(sparse.csr_matrix(X.astype(np.float32))),
+}
+
+
+def _long(X):
+    X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    return X
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_the_optimum_is_that_of_a_general_optimiser(form, weighted, share):
+    X, y, weight = table(60, 4, share=share)
+    X, weight = X.astype(np.float32).astype(float), weight if weighted else None
+    w, value = optimum(X, y, 0.01, weight)
+    model = RankSVM(0.01, tol=1e-9).fit(FORMS[form](X), y, sample_weight=weight)
+    np.testing.assert_allclose(model.coef_[0], w, rtol=1e-6, atol=1e-8)
+    assert model.objective_ == pytest.approx(value, rel=1e-10)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("form", ["float32", "CSR"])
+@pytest.mark.parametrize("alpha", [1e-6, 1e-3, 10.0])
+def test_many_rows_reach_the_tolerance_by_a_guide(form, weighted, alpha):
+    X, y, weight = table(20_000, 5, share=0.1)
+    X[:, 4] = 100.0 * (np.arange(len(X)) % 2000 == 0)
+    weight = weight if weighted else None
+    model = RankSVM(alpha).fit(FORMS[form](X), y, sample_weight=weight)
+    assert steepness(model, X, y, weight) <= 1.001e-3
+    assert model.n_iter_ <= 4
+
+
+@pytest.mark.parametrize("tol", [1e-2, 1e-5])
+def test_more_columns_than_a_hessian_is_formed_for(tol):
+    rng = np.random.default_rng(5)
+    X = sparse.random_array((300, _newton.WIDE + 100), density=0.02, rng=rng, format="csr")
+    y = X @ np.repeat([1.0, -1.0, 0.0], [100, 100, _newton.WIDE - 100]) > 0.0
+    assert steepness(RankSVM(tol=tol).fit(X, y), X, y) <= 1.001 * tol
+
+
+@pytest.mark.parametrize("alpha", [1e-4, 1e-2, 1.0])
+@pytest.mark.parametrize("form", ["float64", "CSR"])
+@pytest.mark.parametrize("n", [25, 50])
+def test_the_hinge_is_within_a_thousandth_of_its_optimum(alpha, form, n):
+    X, y, _ = table(n, 3, seed=n)
+    Z, share = reference.differences(X, y == 1)
+    sides = np.where(np.arange(len(Z)) % 2 == 0, 1.0, -1.0)
+    general = LinearSVC(loss="hinge", C=share[0] / alpha, fit_intercept=False, tol=1e-10, max_iter=10**7)
+    w = general.set_params(random_state=0).fit(Z * sides[:, None], sides).coef_[0]
+    objective = lambda w: share @ np.maximum(1.0 - Z @ w, 0.0) + 0.5 * alpha * w @ w  # noqa: E731
+    model = RankSVM(alpha, loss="hinge").fit(FORMS[form](X), y)
+    assert objective(model.coef_[0]) <= 1.001 * objective(w)
+    assert model.objective_ == pytest.approx(objective(model.coef_[0]), rel=1e-10)
+
+
+def test_the_hinge_comes_as_near_as_one_asks():
+    X, y, weight = table(400, 4)
+    value = {tol: RankSVM(loss="hinge", tol=tol).fit(X, y, weight).objective_ for tol in (1e-2, 1e-3, 1e-5, 1e-6)}
+    assert all(value[tol] <= (1 + tol) * value[1e-6] for tol in value)
+
+
+def test_many_rows_of_the_hinge_are_certified():
+    X, y, _ = table(20_000, 5, share=0.1)
+    w = RankSVM(loss="hinge").fit(X, y).coef_[0]
+    better = RankSVM(loss="hinge", tol=1e-5).fit(X, y)
+    value = pairs.value(y, X @ w, loss="hinge") + 0.5e-3 * w @ w
+    assert better.objective_ <= value <= 1.001 * better.objective_
+
+
+@pytest.mark.parametrize("loss", GOALS)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("share", [0.3, 0.7])
+def test_the_formed_hessian_is_that_of_the_products(loss, weighted, share):
+    X, y, weight = table(200, 6, share=share)
+    goal = GOALS[loss](1e-3)
+    paired = Pairs(y == 1, weight if weighted else None)
+    point = _newton.Problem(_newton.Linear(as_table(X)), paired, 0.1, goal.parts).at(np.full(6, 0.3))
+    by_products = np.array([point.product(e, X @ e) for e in np.eye(6)])
+    np.testing.assert_allclose(_newton.hessian(point), by_products, rtol=1e-10, atol=1e-14)
+
+
+def test_the_first_step_is_the_square_loss_solution():
+    X, y, _ = table(300, 5)
+    with pytest.warns(ConvergenceWarning, match=r"RankSVM stopped after 1 Newton steps .* raise max_iter"):
+        first = RankSVM(0.1, max_iter=1, tol=1e-12).fit(X, y)
+    np.testing.assert_allclose(first.coef_, LeastSquaresAUC(0.1).fit(X, y).coef_, rtol=1e-9)
+
+
+def test_weights_are_repetitions_and_zero_weights_are_absence():
+    X, y, _ = table(80, 3)
+    times = np.random.default_rng(6).integers(0, 4, 80)
+    each = np.repeat(np.arange(80), times)
+    repeated = RankSVM(tol=1e-10).fit(X[each], y[each])
+    weighted = RankSVM(tol=1e-10).fit(X, y, sample_weight=times)
+    np.testing.assert_allclose(weighted.coef_, repeated.coef_, rtol=1e-7)
+    assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", GOALS)
+def test_rows_of_every_ugly_kind_give_finite_weights(loss):
+    X, y, _ = table(200, 6)
+    X[:, 0] *= 1e8
+    X[:, 1] *= 1e-8
+    X[:, 2] = 5.0
+    X[:, 4] = X[:, 3]
+    X[:, 5] += 1e6
+    X[100:] = X[:100]
+    model = RankSVM(loss=loss, tol=1e-2).fit(X, y)
+    assert np.all(np.isfinite(model.coef_))
+    assert model.objective_ < 1.0
+
+
+@pytest.mark.parametrize("loss", GOALS)
+def test_rows_without_anything_to_learn_give_zero(loss):
+    model = RankSVM(loss=loss).fit(np.ones((6, 2)), [0, 1, 0, 1, 1, 1])
+    assert not model.coef_.any()
+    assert model.objective_ == pytest.approx(1.0)
+    assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize("loss", GOALS)
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
+def test_one_positive_far_from_the_rest(loss, scale):
+    X = scale * np.arange(30.0)[:, None]
+    model = RankSVM(1e-3, loss=loss).fit(X, np.arange(30) == 29)
+    assert model.score(X, np.arange(30) == 29) == 1.0
+
+
+def test_every_point_on_the_way_is_lower_than_the_last():
+    X, y, _ = table(500, 8, noise=3.0)
+    X[:, 0] = np.exp(X[:, 0])
+    goal = GOALS["squared_hinge"](1e-10)
+    problem = _newton.Problem(_newton.Linear(as_table(X)), Pairs(y == 1), 1e-6, goal.parts)
+    solver = _newton.guided(problem)
+    values = [solver.point.value] + [solver.point.value for _ in solver.path(goal)]
+    assert solver.reached()
+    assert np.all(np.diff(values) <= 1e-13)
+
+
+class Plain(Table):
+    """A table that knows nothing but its rows."""
+
+    def __init__(self, X):
+        self.X, self.shape = X, X.shape
+
+    def part(self, index):
+        return self.X[index]
+
+
+def test_the_solver_needs_nothing_of_a_table_but_its_rows():
+    X, y, _ = table(9000, 3)
+    settings = RankSVM(tol=1e-8)
+    w, _, objective = solve(Plain(X), y == 1, None, settings)
+    model = settings.fit(X, y)
+    np.testing.assert_allclose(w, model.coef_[0], rtol=1e-5)
+    assert objective == pytest.approx(model.objective_, rel=1e-9)
+
+
+def test_memory_stays_far_below_a_dense_copy_of_sparse_rows():
+    rng = np.random.default_rng(7)
+    X = sparse.random_array((2000, 5000), density=0.002, rng=rng, format="csr")
+    y = rng.integers(0, 2, 2000)
+    RankSVM(tol=0.1).fit(X[:100], y[:100])
+    tracemalloc.start()
+    RankSVM(tol=0.1).fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 0.1 * 8 * 2000 * 5000
+
+
+def test_memory_of_dense_rows_is_below_one_copy():
+    X, y, _ = table(100_000, 30)
+    X = X.astype(np.float32)
+    RankSVM().fit(X[:100], y[:100])
+    tracemalloc.start()
+    RankSVM().fit(X, y)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 8 * X.size + 200 * len(y)
+
+
+def test_the_same_rows_give_the_same_bits():
+    X, y, _ = table(20_000, 4)
+    np.testing.assert_array_equal(RankSVM().fit(X, y).coef_, RankSVM().fit(X, y).coef_)
+
+
+@pytest.mark.parametrize("params", [{"alpha": 0}, {"alpha": -1.0}, {"loss": "log"}, {"tol": 0}, {"max_iter": 0}])
+def test_parameters_out_of_range_are_refused(params):
+    with pytest.raises(ValueError, match=f"'{next(iter(params))}' parameter of RankSVM must be"):
+        RankSVM(**params).fit(*table(10, 2)[:2])
+
+
+def test_the_papers_names():
+    assert make("bam").loss == make("PRSVM+").loss == make("RankSVM").loss == "squared_hinge"
+    assert make("B-SVM-OR").loss == "hinge"
+
+
+def test_no_warning_where_the_goal_is_reached():
+    X, y, _ = table(300, 3)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        RankSVM().fit(X, y)
+        RankSVM(loss="hinge").fit(X, y)
+
+
+@pytest.mark.long
+@pytest.mark.skipif("AUCLID_DATA" not in os.environ, reason="needs the benchmark tables")
+@pytest.mark.parametrize("name", ["a9a", "w8a", "ijcnn1", "letter", "magic04", "connect-4"])
+def test_the_default_alpha_ranks_as_well_as_logistic_regression(name, monkeypatch):
+    monkeypatch.syspath_prepend(os.path.join(os.path.dirname(__file__), "..", "benchmarks"))
+    from quality_pairwise import auc
+
+    assert auc("RankSVM", name) >= auc("LogisticRegression", name) - 0.005

@@ -1,0 +1,180 @@
+"""What is in a file comes out of it, whatever its format; what cannot be used is told in a sentence."""
+
+import bz2
+import gzip
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+from auclid.datasets import DataError, catalogue, load_mammography, read_table
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def numbers(n=30, d=3, seed=0):
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(n, d)).round(3), np.arange(n) % 3 == 0
+
+
+def csv_of(X, y, separator=","):
+    lines = [separator.join(["a", "b", "c", "y"])]
+    lines += [
+        separator.join([*(repr(float(x)) for x in row), str(int(label))])
+        for row, label in zip(X, y, strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def formats(folder, X, y):
+    """One file of each format with the same table in it."""
+    for name, separator in (("comma", ","), ("semicolon", ";"), ("tab", "\t")):
+        yield write(folder / f"{name}.csv", csv_of(X, y, separator))
+    (folder / "small.csv.gz").write_bytes(gzip.compress(csv_of(X, y).encode()))
+    yield folder / "small.csv.gz"
+    parquet.write_table(
+        pa.table({**dict(zip("abc", X.T, strict=True)), "y": y.astype(int)}), folder / "a.parquet"
+    )
+    yield folder / "a.parquet"
+    np.savez(folder / "plain.npz", X=X, y=y.astype(int))
+    yield folder / "plain.npz"
+    sparse.save_npz(folder / "beside.npz", sparse.csr_matrix(X))
+    np.save(folder / "beside.y.npy", y.astype(int))
+    yield folder / "beside.npz"
+    dump_svmlight_file(X, y.astype(int), str(folder / "a.libsvm"), zero_based=False)
+    yield folder / "a.libsvm"
+    text = (folder / "a.libsvm").read_bytes()
+    (folder / "a.bz2").write_bytes(bz2.compress(text))
+    (folder / "a.txt.gz").write_bytes(gzip.compress(text))
+    yield from (folder / "a.bz2", folder / "a.txt.gz")
+
+
+def test_every_format_gives_the_same_table(tmp_path):
+    X, y = numbers()
+    paths = list(formats(tmp_path, X, y))
+    assert len(paths) == 10
+    for path in paths:
+        table = read_table(path, target="y")
+        values = table.X.toarray() if sparse.issparse(table.X) else table.X
+        np.testing.assert_array_equal(values, X, err_msg=path.name)
+        np.testing.assert_array_equal(np.asarray(table.y) == 1, y)
+        assert values.dtype == np.float64 and len(table.feature_names) == 3 and table.notes == []
+
+
+def test_libsvm_columns_stay_in_place_in_a_smaller_file(tmp_path):
+    """A file with fewer columns, or without its column 0, must not be shifted against the model's."""
+    for zero_based, names in ((False, ["1", "2", "3"]), (True, ["0", "1", "2"])):
+        dump_svmlight_file(np.eye(3), [0, 1, 0], str(tmp_path / "all.svm"), zero_based=zero_based)
+        dump_svmlight_file(np.eye(3)[1:2], [1], str(tmp_path / "few.svm"), zero_based=zero_based)
+        assert read_table(tmp_path / "all.svm").feature_names == names
+        few = read_table(tmp_path / "few.svm", columns=names)
+        np.testing.assert_array_equal(few.X.toarray(), [[0.0, 1.0, 0.0]])
+
+
+def test_missing_values_booleans_and_decimals_are_numbers(tmp_path):
+    path = write(tmp_path / "a.csv", "a,b,c,y\n1,true,,no\n?,false,2.5,yes\n3,,NA,\n")
+    table = read_table(path, target="y")
+    np.testing.assert_array_equal(table.X, [[1.0, 1.0, np.nan], [np.nan, 0.0, 2.5]])
+    assert table.y.tolist() == ["no", "yes"]
+    assert any("1 rows have no value in 'y'" in note for note in table.notes)
+    assert any("2 values are missing, in 'a', 'c'" in note for note in table.notes)
+
+
+def test_a_target_with_gaps_in_parquet_loses_those_rows(tmp_path):
+    parquet.write_table(
+        pa.table({"a": [1.0, 2.0, 3.0], "y": [0.0, float("nan"), 1.0]}), tmp_path / "a.parquet"
+    )
+    table = read_table(tmp_path / "a.parquet", target="y")
+    assert table.X.tolist() == [[1.0], [3.0]] and table.y.tolist() == [0.0, 1.0]
+
+
+def test_one_hot_makes_a_column_of_each_value_and_again_for_a_model(tmp_path):
+    path = write(tmp_path / "a.csv", "colour,size,y\nred,1,0\nblue,2,1\n,3,0\n")
+    table = read_table(path, target="y", one_hot=True)
+    assert table.feature_names == ["colour=blue", "colour=red", "size"]
+    np.testing.assert_array_equal(table.X, [[0, 1, 1], [1, 0, 2], [0, 0, 3]])
+    other = write(tmp_path / "b.csv", "extra,size,colour\n9,5,green\n9,6,red\n")
+    again = read_table(other, columns=table.feature_names)
+    np.testing.assert_array_equal(again.X, [[0, 0, 5], [0, 1, 6]])
+    assert again.y is None and again.feature_names == table.feature_names
+    assert any("'green'" in note for note in again.notes) and any("'extra'" in note for note in again.notes)
+
+
+def test_odd_columns_are_remarked_on(tmp_path):
+    rows = "\n".join(f"{k},7,{'abc'[k % 3]}{k},{k / 3},{k % 2}" for k in range(20))
+    path = write(tmp_path / "a.csv", f"id,same,code,x,y\n{rows}\n")
+    notes = read_table(path, target="y", one_hot=True).notes
+    assert any("'id' has a different whole number in every row" in note for note in notes)
+    assert any("'same' has the same value in every row" in note for note in notes)
+    assert any("'code' has 20 different texts in 20 rows: it is left out" in note for note in notes)
+    assert len(notes) == 3
+    left = read_table(path, target="y", one_hot=True, drop=["id", "same", "code"])
+    assert left.feature_names == ["x"] and left.notes == []
+
+
+def test_columns_of_a_model_are_found_by_name(tmp_path):
+    path = write(tmp_path / "a.csv", "b,y,a\n1,0,2\n3,1,4\n")
+    np.testing.assert_array_equal(read_table(path, columns=["a", "b"]).X, [[2, 1], [4, 3]])
+    np.savez(tmp_path / "a.npz", X=np.array([[1, 2]]), feature_names=["b", "a"])
+    assert read_table(tmp_path / "a.npz", columns=["a", "b"]).X.tolist() == [[2.0, 1.0]]
+
+
+BAD = {
+    "text": (
+        "a.csv",
+        "town,y\nRome,0\nParis,1\n",
+        {},
+        "'town' holds text ('Rome', 'Paris', ...). Pass --one-hot",
+    ),
+    "target": ("a.csv", "a,class\n1,0\n", {"target": "clas"}, "got 'clas'. Did you mean 'class'?"),
+    "no header": ("a.csv", "1,0\n2,1\n", {}, "is the line of column names missing?"),
+    "drop": ("a.csv", "a,y\n1,0\n", {"drop": ["b"]}, "--drop must be a column of DATA; got 'b'"),
+    "twice": ("a.csv", "a,a,y\n1,1,0\n", {}, "got 'a' more than once"),
+    "ragged": ("a.csv", "a,y\n1,0\n1,2,3\n", {}, "must be a csv file"),
+    "empty": ("a.csv", "", {}, "must be a csv file"),
+    "no rows": ("a.csv", "a,y\n", {}, "column names only"),
+    "no columns": ("a.csv", "y\n1\n", {}, "a column besides the target"),
+    "no labels": ("a.csv", "a,y\n1,\n", {}, "all are missing"),
+    "infinite": ("a.csv", "a,y\n1,0\ninf,1\n", {}, "'a' must hold finite numbers"),
+    "absent": ("a.csv", "a,y\n1,0\n", {"columns": ["a", "b"]}, "it lacks 'b'"),
+    "changed": ("a.csv", "a,y\nx,0\n", {"columns": ["a"]}, "'a' must hold numbers, as it did for the model"),
+    "parquet": ("a.parquet", "a,y\n1,0\n", {}, "must be a parquet file"),
+    "npz": ("a.npz", "a,y\n1,0\n", {}, "must hold arrays X and y"),
+    "libsvm": ("a.libsvm", "what is this\n", {}, "must be a libsvm file"),
+    "empty libsvm": ("a.libsvm", "", {}, "it is empty"),
+    "ending": ("a.xlsx", "", {}, "got 'a.xlsx'. Known endings are .csv"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_cannot_be_used_is_told_in_a_sentence(case, tmp_path):
+    name, content, options, said = BAD[case]
+    with pytest.raises(DataError) as error:
+        read_table(write(tmp_path / name, content), **{"target": "y", **options})
+    assert said in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_missing_file_suggests_its_neighbour(tmp_path):
+    write(tmp_path / "table.csv", "")
+    with pytest.raises(DataError, match=r"Did you mean .*table\.csv"):
+        read_table(tmp_path / "tabel.csv")
+
+
+def test_objects_in_npz_are_not_unpickled(tmp_path):
+    np.savez(tmp_path / "a.npz", X=np.array([[object()]]), y=np.array([1]))
+    with pytest.raises(DataError, match="must hold arrays"):
+        read_table(tmp_path / "a.npz")
+
+
+def test_catalogue_knows_the_embedded_table():
+    (table,) = [table for table in catalogue() if table.embedded]
+    assert (table.rows, table.columns) == load_mammography().data.shape
+    names = [table.name for table in catalogue()]
+    assert len(set(names)) == len(names) > 10

@@ -1,0 +1,93 @@
+"""The registry: every method by its paper's name, forgiving about spelling, helpful about the rest."""
+
+import inspect
+
+import numpy as np
+import pytest
+from sklearn.base import BaseEstimator, clone, is_classifier
+
+import auclid
+from auclid import LeastSquaresAUC, algorithms, make
+
+# The methods whose results the papers publish.
+PUBLISHED = """
+ASAM AdaOAM B-LS-SVM B-SVM-OR BAM CBR-FIFO CBR-RS CBR-diag FASAM FBAM FCBR-FIFO FCBR-RS FOAM NASAM
+NBAM NOAMgra NOAMseq NPSAM NSOLAM OAMgra OAMseq OPAUC OPAUCr PSAM RBF-RankSVM RBF-RankSVM-subsample
+RankSVM SOLAM SPAM-L2 SPAM-NET Uni-Exp
+""".split()
+
+RECORDS = algorithms()
+every = pytest.mark.parametrize("method", RECORDS, ids=lambda method: method.name)
+
+
+@pytest.mark.parametrize("name", PUBLISHED)
+def test_published_names_resolve(name):
+    assert isinstance(make(name), BaseEstimator)
+    assert name in [method.name for method in RECORDS]
+
+
+@every
+def test_a_record_says_what_it_is(method):
+    assert method.name and method.reference and method.good_for
+    for flag in (method.online, method.sparse, method.kernel, method.semi_supervised):
+        assert isinstance(flag, bool)
+    model = make(method.name)
+    assert is_classifier(model) and type(model).__module__.startswith("auclid.")
+    assert method.online == hasattr(model, "partial_fit")
+    assert clone(model).get_params().keys() == model.get_params().keys()
+
+
+@every
+def test_a_method_fits_and_takes_parameters(method):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
+    X[:, 0] += 2 * y
+    model = make(method.name)
+    if "random_state" in model.get_params():
+        model = make(method.name, random_state=3)
+        assert model.random_state == 3
+    assert model.fit(X, y).score(X, y) > 0.6
+
+
+def test_names_are_unique_and_every_exported_ranker_has_one():
+    names = [method.name for method in RECORDS]
+    assert len(set(names)) == len(names)
+    built = {type(make(name)) for name in names}
+    for name in auclid.__all__:
+        cls = getattr(auclid, name)
+        if inspect.isclass(cls) and is_classifier(cls()) and name not in ("AUCClassifier", "Kernelized"):
+            assert cls in built, f"{name} has no name in the registry"
+            assert isinstance(make(name), cls)
+
+
+@pytest.mark.parametrize("name", ["SPAM-L2", "spam-l2", "spam l2", "SPAM_L2", "  Spaml2"])
+def test_spelling_is_forgiven(name):
+    assert isinstance(make(name, alpha=0.5), auclid.SPAM) and make(name, alpha=0.5).alpha == 0.5
+
+
+def test_paper_names_carry_their_settings_and_may_be_overruled():
+    assert make("SPAM-NET").l1 > 0.0 and make("SPAM-NET", l1=0.5).l1 == 0.5
+    assert isinstance(make("B-LS-SVM"), LeastSquaresAUC)
+
+
+def test_a_near_miss_is_named():
+    with pytest.raises(
+        ValueError, match=r"^make must be given the name of a method; got 'SPAMM-L2'\. Did you mean SPAM-L2"
+    ):
+        make("SPAMM-L2")
+
+
+@pytest.mark.parametrize("name", ["", "zzzzzz", None, 3])
+def test_other_names_get_the_list(name):
+    with pytest.raises(ValueError, match=r"Known are: .*B-LS-SVM.*SPAM-L2"):
+        make(name)
+
+
+def test_a_wrong_keyword_is_pythons_own_error():
+    with pytest.raises(TypeError, match="colour"):
+        make("SPAM-L2", colour="red")
+
+
+def test_the_list_is_ones_own():
+    algorithms().clear()
+    assert algorithms() == RECORDS

@@ -1,0 +1,308 @@
+"""SAM, ASAM, PSAM: the kernel is the plain walk, the walk nears the optimum, streams are what they say."""
+
+import pickle
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import minimize
+
+import auclid
+from auclid import ASAM, PSAM
+from auclid.losses import LOSSES, value
+from auclid.pairwise import sam
+from reference import all_pairs
+from reference_sam import STEPS, drawn_pairs, streamed_pairs, walk
+
+BOTH = pytest.mark.parametrize("method", [ASAM, PSAM])
+
+
+def table(n=60, d=5, seed=0, shift=0.7):
+    """Rows with some zeros, of which a third are positive and lie ``shift`` further along each column."""
+    rng = np.random.default_rng(seed)
+    is_pos = np.arange(n) % 3 == 0
+    return rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.7) + shift * is_pos[:, None], is_pos
+
+
+def long_indices(X):
+    made = sparse.csr_array(X)
+    made.indices, made.indptr = made.indices.astype(np.int64), made.indptr.astype(np.int64)
+    return made
+
+
+LAYOUTS = {
+    "dense": lambda X: X,
+    "float32": lambda X: X.astype(np.float32),
+    "fortran": np.asfortranarray,
+    "csr": sparse.csr_matrix,
+    "csr float32": lambda X: sparse.csr_array(X.astype(np.float32)),
+    "csr int64": long_indices,
+}
+
+
+def mean_square(X, is_pos):
+    """E|z|^2 over all pairs."""
+    Z, share = all_pairs(X, is_pos)
+    return share @ np.sum(Z * Z, axis=1)
+
+
+def reference_fit(X, is_pos, method, loss, *, n_epochs=1, alpha=0.05, t0=None, rskip=3, askip=4, seed=0):
+    Z = drawn_pairs(X, is_pos, n_epochs * len(X), seed)
+    t0 = mean_square(X, is_pos) / alpha if t0 is None else t0
+    return walk(Z, STEPS[method, loss], alpha, t0, rskip, askip)
+
+
+@pytest.mark.parametrize(("method", "loss"), STEPS)
+def test_fit_is_the_plain_walk(method, loss):
+    X, is_pos = table()
+    last, mean = reference_fit(X, is_pos, method, loss, n_epochs=3)
+    keywords = {"alpha": 0.05, "loss": loss, "n_epochs": 3, "rskip": 3, "askip": 4, "random_state": 0}
+    make = getattr(auclid, method)
+    np.testing.assert_allclose(make(**keywords).fit(X, is_pos).coef_[0], mean, rtol=1e-10)
+    np.testing.assert_allclose(make(**keywords, average=False).fit(X, is_pos).coef_[0], last, rtol=1e-10)
+
+
+def compiled(layout):
+    """In plain Python a float times a float32 is a float32."""
+    return pytest.param(layout, marks=pytest.mark.jit if "float32" in layout else ())
+
+
+@pytest.mark.parametrize("layout", [compiled(layout) for layout in LAYOUTS])
+def test_every_kind_of_rows_takes_the_same_walk(layout, monkeypatch):
+    monkeypatch.setattr("auclid._rows.BLOCK_BYTES", 8 * 5 * 2 * 7)  # Fortran order: blocks of 7 pairs
+    X, is_pos = table()
+    X = X.astype(np.float32).astype(np.float64)
+    _, mean = reference_fit(X, is_pos, "PSAM", "hinge")
+    model = PSAM(alpha=0.05, n_epochs=1, rskip=3, askip=4, random_state=0).fit(LAYOUTS[layout](X), is_pos)
+    np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-10)
+    assert model.coef_.dtype == np.float64
+    assert model.t0_ == pytest.approx(mean_square(X, is_pos) / 0.05)
+
+
+@BOTH
+@pytest.mark.parametrize("skips", [(1, 1), (2, 5), (5, 2)])
+def test_t0_zero_begins_anew_at_the_first_shrinking(method, skips):
+    """The factor 1 - rskip/t is 0 there: what was averaged before must stay in the average."""
+    X, is_pos = table()
+    rskip, askip = skips
+    _, mean = reference_fit(X, is_pos, method.__name__, "hinge", t0=0.0, rskip=rskip, askip=askip)
+    model = method(alpha=0.05, n_epochs=1, t0=0.0, rskip=rskip, askip=askip, random_state=0).fit(X, is_pos)
+    np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-10)
+    assert model.t0_ == 0.0
+
+
+def test_a_scale_that_gets_tiny_is_taken_into_v():
+    """With a t0 that is almost zero the first factor is almost zero as well, and more follow."""
+    X, is_pos = table()
+    _, mean = reference_fit(X, is_pos, "PSAM", "hinge", t0=1e-8, rskip=1, askip=1)
+    model = PSAM(alpha=0.05, n_epochs=1, t0=1e-8, rskip=1, askip=1, random_state=0).fit(X, is_pos)
+    np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-6)
+    assert model._state.scale > sam.TINY
+
+
+@pytest.mark.parametrize("loss", ["hinge", "square", "squared_hinge"])
+@pytest.mark.parametrize("length", [3.0, 1.0, 0.0])
+def test_a_proximal_step_is_the_argmin(loss, length):
+    """Two steps on the one pair there is, and neither shrinking nor averaging: each is a proximal map."""
+    z, alpha, t0, w = length * np.array([0.6, -0.8]), 0.5, 1.0, np.zeros(2)
+    for t in (1, 2):
+
+        def cost(v, start=w, s=1.0 / (alpha * (t + t0))):
+            return 0.5 * np.sum((v - start) ** 2) + s * value(LOSSES[loss](), v @ z)
+
+        w = minimize(cost, w, method="Nelder-Mead", options={"xatol": 1e-9, "fatol": 1e-14}).x
+    model = PSAM(alpha, loss=loss, n_epochs=1, t0=t0, rskip=9, askip=9, random_state=0)
+    model.fit(np.array([z + 1.0, [1.0, 1.0]]), [True, False])
+    np.testing.assert_allclose(model.coef_[0], w, atol=1e-6)
+
+
+def hinge_optimum(Z, alpha):
+    """The least mean hinge loss + alpha/2 |w|^2, from the dual, with proof: primal and dual value meet."""
+    n = len(Z)
+
+    def dual(a):
+        w = Z.T @ a / (alpha * n)
+        return 0.5 * alpha * w @ w - a.mean(), (Z @ w - 1.0) / n
+
+    found = minimize(dual, np.full(n, 0.5), jac=True, bounds=[(0.0, 1.0)] * n, method="L-BFGS-B",
+                     options={"maxiter": 5000, "ftol": 1e-14, "gtol": 1e-10})  # fmt: skip
+    best = objective(Z.T @ found.x / (alpha * n), Z, alpha, "hinge")
+    assert best + found.fun < 1e-4
+    return -found.fun
+
+
+def objective(w, Z, alpha, loss):
+    return np.mean([value(LOSSES[loss](), m) for m in Z @ w]) + 0.5 * alpha * w @ w
+
+
+def smooth_optimum(Z, alpha, loss):
+    return minimize(objective, np.zeros(Z.shape[1]), args=(Z, alpha, loss), method="BFGS", tol=1e-6).fun
+
+
+@pytest.mark.parametrize(
+    ("method", "loss"),
+    [*((ASAM, loss) for loss in ("hinge", "logistic", "squared_hinge", "square")), (PSAM, "hinge")]
+    + [(PSAM, "squared_hinge"), (PSAM, "square")],
+)
+def test_more_epochs_come_nearer_to_the_optimum(method, loss):
+    X, is_pos = table(n=45, d=4)
+    Z, alpha = all_pairs(X, is_pos)[0], 0.05
+    best = hinge_optimum(Z, alpha) if loss == "hinge" else smooth_optimum(Z, alpha, loss)
+
+    def excess(n_epochs):
+        models = [method(alpha, loss=loss, n_epochs=n_epochs, random_state=seed) for seed in range(5)]
+        return np.mean([objective(m.fit(X, is_pos).coef_[0], Z, alpha, loss) for m in models]) - best
+
+    few, more, many = excess(2), excess(30), excess(600)
+    assert few > 2.0 * more > 4.0 * many > -1e-6
+    assert many < 1e-3 * best
+
+
+@BOTH
+def test_one_seed_is_one_model_and_blocks_of_draws_do_not_matter(method, monkeypatch):
+    X, is_pos = table()
+    first = method(random_state=1).fit(X, is_pos)
+    assert np.any(first.coef_ != method(random_state=2).fit(X, is_pos).coef_)
+    monkeypatch.setattr(sam, "DRAW", 7)
+    second = method(random_state=1).fit(X, is_pos)
+    np.testing.assert_array_equal(first.coef_, second.coef_)
+    np.testing.assert_array_equal(first.intercept_, second.intercept_)
+
+
+def test_fit_draws_every_pair_alike(monkeypatch):
+    seen = []
+    real = sam.PairSampler._step
+
+    def watch(self, rows, pos, neg, state):
+        seen.append(np.stack([pos, neg]))
+        return real(self, rows, pos, neg, state)
+
+    monkeypatch.setattr(sam.PairSampler, "_step", watch)
+    X, is_pos = table(n=12)
+    PSAM(n_epochs=1000, random_state=0).fit(X, is_pos)
+    pos, neg = np.concatenate(seen, axis=1)
+    assert is_pos[pos].all() and not is_pos[neg].any()
+    count = np.bincount(12 * pos + neg, minlength=144)
+    count = count[count > 0]
+    assert len(count) == 4 * 8
+    assert np.sum((count - 375.0) ** 2 / 375.0) < 61.1  # chi-squared, 31 degrees of freedom, 0.1 %
+
+
+def batches(model, X, is_pos, size):
+    for start in range(0, len(is_pos), size):
+        model.partial_fit(X[start : start + size], is_pos[start : start + size], classes=[False, True])
+    return model
+
+
+@BOTH
+@pytest.mark.parametrize("layout", ["dense", "csr", "fortran"])
+def test_a_stream_is_the_plain_walk_however_it_is_cut(method, layout, monkeypatch):
+    monkeypatch.setattr(sam, "RESERVOIR", 5)
+    X, is_pos = table(n=80)
+    given = LAYOUTS[layout](X)
+    Z = streamed_pairs(X, is_pos, 5, seed=0)
+    assert len(Z) == 79
+    _, mean = walk(Z, STEPS[method.__name__, "hinge"], 0.05, None, 3, 4)
+    fresh = [method(0.05, rskip=3, askip=4, random_state=0) for _ in range(3)]
+    models = [batches(model, given, is_pos, size) for model, size in zip(fresh, (80, 1, 7), strict=True)]
+    for model in models:
+        np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-9)
+        np.testing.assert_array_equal(model.coef_, models[0].coef_)
+        np.testing.assert_array_equal(model.intercept_, models[0].intercept_)
+        assert model.t0_ == pytest.approx(np.mean(np.sum(Z * Z, axis=1)) / 0.05)
+    middle = 0.5 * (X[is_pos].mean(axis=0) + X[~is_pos].mean(axis=0))
+    assert models[0].intercept_[0] == pytest.approx(-models[0].coef_[0] @ middle)
+
+
+@BOTH
+def test_no_step_before_both_classes_were_seen(method):
+    X, is_pos = table()
+    model = method(random_state=0).partial_fit(X[~is_pos], is_pos[~is_pos], classes=[False, True])
+    assert not model.coef_.any() and not model.decision_function(X).any()
+    model.partial_fit(X[is_pos][:1], [True])
+    assert model.coef_.any()
+    again = pickle.loads(pickle.dumps(model))
+    for one in (model, again):
+        one.partial_fit(X[is_pos][1:], is_pos[is_pos][1:])
+    np.testing.assert_array_equal(model.coef_, again.coef_)
+    assert model.score(X, is_pos) > 0.8
+
+
+def test_a_given_t0_holds_in_a_stream_too():
+    X, is_pos = table(n=80)
+    model = batches(PSAM(0.05, t0=40.0, rskip=3, askip=4, random_state=0), X, is_pos, 11)
+    _, mean = walk(streamed_pairs(X, is_pos, 1000, seed=0), STEPS["PSAM", "hinge"], 0.05, 40.0, 3, 4)
+    np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-9)
+    assert model.t0_ == pytest.approx(40.0)
+
+
+def test_a_stream_goes_on_after_a_fit_but_fit_keeps_no_rows():
+    X, is_pos = table(n=90)
+    model = PSAM(random_state=0).fit(X[:60], is_pos[:60])
+    w, t0 = model.coef_.copy(), model.t0_
+    model.partial_fit(X[60:][is_pos[60:]], is_pos[60:][is_pos[60:]])
+    np.testing.assert_array_equal(model.coef_, w)
+    model.partial_fit(X[60:], is_pos[60:])
+    assert np.any(model.coef_ != w) and model.t0_ == t0
+
+
+def test_a_batch_that_overflows_changes_nothing():
+    X, is_pos = table()
+    model = ASAM(random_state=0).partial_fit(X, is_pos)
+    w, rng = model.coef_.copy(), model._rng.bit_generator.state
+    with pytest.raises(ValueError, match="ASAM must end with finite weights"):
+        model.partial_fit(1e200 * X, is_pos)
+    np.testing.assert_array_equal(model.coef_, w)
+    assert model._rng.bit_generator.state == rng and model._state.t == 59
+
+
+@BOTH
+@pytest.mark.parametrize("scale", [1e-100, 1e-8, 1e8, 1e100])
+def test_the_scale_of_the_rows_does_not_matter(method, scale):
+    """With alpha scaled along, the weights are those of the unscaled rows, divided by the scale."""
+    X, is_pos = table()
+    plain = method(1e-3, random_state=0).fit(X, is_pos).coef_
+    model = method(1e-3 * scale**2, random_state=0).fit(scale * X, is_pos)
+    np.testing.assert_allclose(model.coef_ * scale, plain, rtol=1e-6)
+
+
+@BOTH
+def test_extreme_tables_are_ordinary(method):
+    same = method(random_state=0).fit(np.ones((6, 3)), [0, 0, 0, 1, 1, 1])
+    assert not same.coef_.any() and same.t0_ == 0.0
+    X, is_pos = table()
+    one = np.zeros(len(X), dtype=bool)
+    one[0] = True
+    assert np.isfinite(method(random_state=0).fit(X, one).coef_).all()
+    empty = sparse.csr_array((4, 3))
+    assert not method(random_state=0).fit(empty, [0, 1, 0, 1]).coef_.any()
+    far = method(random_state=0).fit(X + 1e6, is_pos)
+    near = method(random_state=0).fit(X, is_pos)
+    np.testing.assert_allclose(far.coef_, near.coef_, rtol=1e-5)
+
+
+@BOTH
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+def test_rows_too_long_to_square_are_refused(method, verb):
+    X, is_pos = table()
+    with pytest.raises(ValueError, match="must end with finite weights"):
+        getattr(method(), verb)(1e200 * X, is_pos)
+
+
+@BOTH
+def test_alpha_must_be_positive(method):
+    X, is_pos = table()
+    said = rf"The 'alpha' parameter of {method.__name__} must be a float in the range \(0.0, inf\). Got 0.0"
+    with pytest.raises(ValueError, match=said):
+        method(alpha=0.0).fit(X, is_pos)
+
+
+def test_losses_without_a_proximal_step_are_refused():
+    X, is_pos = table()
+    with pytest.raises(ValueError, match=r"The 'loss' parameter of PSAM must be .*squared_hinge"):
+        PSAM(loss="logistic").fit(X, is_pos)
+
+
+def test_the_papers_names():
+    assert [type(auclid.make(name)) for name in ("SAM", "ASAM", "PSAM")] == [ASAM, ASAM, PSAM]
+    assert not auclid.make("SAM").average and auclid.make("ASAM").average
