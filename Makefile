@@ -42,7 +42,7 @@ docs: $(VENV)/.ready-dev  ## run every example of the README and the docstrings
 	$(PYTEST) --doctest-modules src/auclid tests/test_readme.py
 
 clean:  ## remove caches and build products from the checkout; the environment stays
-	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov
+	rm -rf build dist .pytest_cache .numba_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment. A stamp is older than pyproject.toml when the dependencies may have changed.

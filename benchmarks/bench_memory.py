@@ -62,7 +62,8 @@ def main():
             used = int(done.stdout.split()[-1]) * 1024
             allowed = 64e6 + 40 * n + 10 * 8 * d**2
             verdict = "met" if used <= allowed else "MISSED"
-            print(f"{name:<28} {kind:<3} {n:>9,} x {d:<4} {used / 1e6:8.1f} MB  allowed {allowed / 1e6:6.1f} MB  {verdict}")
+            print(f"{name:<28} {kind:<3} {n:>9,} x {d:<4} {used / 1e6:8.1f} MB", end="  ")
+            print(f"allowed {allowed / 1e6:6.1f} MB  {verdict}")
 
 
 if __name__ == "__main__":

@@ -28,7 +28,8 @@ def seconds(code, repeats=5):
 
 def printed(code, repeats=5):
     """The smallest number a process prints."""
-    runs = [subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True) for _ in range(repeats)]
+    command = [sys.executable, "-c", code]
+    runs = [subprocess.run(command, check=True, capture_output=True, text=True) for _ in range(repeats)]
     return min(float(run.stdout) for run in runs)
 
 

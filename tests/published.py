@@ -34,7 +34,7 @@ def _in_parts(name):
 
 
 def mean_auc(name, method, grid, splits):
-    """Mean test AUC of a method by its paper's name, standardised, parameters chosen by 5 folds of each training part."""
+    """Mean test AUC of a method by its paper's name, parameters chosen by 5 folds of each training part."""
     X, y = whole(name)
     scores = []
     for seed, (train, test) in enumerate(splits.split(X, y)):

@@ -82,7 +82,7 @@ def spam_gradient(w, x, positive, p, mean_pos, mean_neg):
 def spam(X, is_pos, order, rate, shrink, *, centred, relative=True, guard=True, stream=False):
     """SPAM by the book, a row of ``order`` a step: returns the last iterate and the average weighted by t^2.
 
-    ``rate(t)`` is the step size, ``shrink(w, step)`` the proximal map of the penalty. In a stream, all that is
+    ``rate(t)`` is the step size, ``shrink(w, step)`` the penalty's proximal map. In a stream, all that is
     known of the rows (means, p, E|x|^2, the centre) is worked out anew at each step from the rows so far.
     """
     X = dense(X)

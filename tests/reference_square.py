@@ -5,6 +5,7 @@ themselves. SPAM is in `reference`.
 """
 
 import numpy as np
+
 from reference import dense
 
 
@@ -37,10 +38,10 @@ def saddle_gradient(w, a, b, alpha, x, positive, p):
 
 
 def saddle_step(w, a, b, alpha, x, positive, p, step, size=1.0, guard=False):
-    """Descent in w (by step / size), a and b, ascent in alpha; each divided by 1 + step times its curvature."""
+    """Descent in w (by step / size), a, b, ascent in alpha; guarded: over 1 + step times a curvature."""
     gw, ga, gb, galpha = saddle_gradient(w, a, b, alpha, x, positive, p)
     share = 2 * (1 - p) if positive else 2 * p
-    curved = guard * step * np.array([share * (x @ x) / size, share, 2 * p * (1 - p)])
+    curved = guard * step * np.array([share * (x @ x) / size, share, 2 * p * (1 - p) + share])
     w = w - step / size * gw / (1 + curved[0])
     a, b = a - step * ga / (1 + curved[1]), b - step * gb / (1 + curved[1])
     return w, a, b, alpha + step * galpha / (1 + curved[2])
@@ -132,7 +133,7 @@ def opauc_gradient(w, x, positive, mean, sigma, penalty, damping=1.0):
 
 
 def opauc(X, is_pos, order, *, alpha, step=None, draws=None, delta=None):
-    """OPAUC (OPAUCr where there are draws, AdaOAM where there is a delta), a row of ``order`` a step: the last w."""
+    """OPAUC (with draws OPAUCr, with delta AdaOAM), a row of ``order`` a step: the last w."""
     X, order = dense(X), np.asarray(order)
     w, squares, t, penalty = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0, alpha / 2
     for k, i in enumerate(order):

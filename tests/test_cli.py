@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 from typer.testing import CliRunner
 
@@ -107,6 +108,14 @@ def job_data(n=300, d=3, missing=False):
     if missing:
         X[::7, 0] = np.nan
     return Rows("made up", X, is_pos, ["0", "1"], ["a", "b", "c"], [])
+
+
+@pytest.mark.parametrize("shape", [(100, 5), (10**6, 5), (10**4, 5000)], ids=str)
+def test_sensible_methods_are_in_the_registry_and_suit(shape):
+    for X in (np.broadcast_to(0.0, shape), sparse.csr_matrix(shape)):
+        names = [models.ours(name, X[:9], 0)[0] for name in models.sensible(X)]
+        assert len(set(names)) == len(names) >= 3
+    assert len(models.sensible(np.broadcast_to(0.0, shape))) >= len(models.sensible(sparse.csr_matrix(shape)))
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -228,6 +237,18 @@ def test_fit_without_a_method_takes_the_front_door(table, monkeypatch):
     monkeypatch.setattr(auclid, "AUCClassifier", AUCClassifier, raising=False)
     monkeypatch.setattr(auclid, "__all__", [*auclid.__all__, "AUCClassifier"])
     assert "AUCClassifier, fitted" in table("fit", "plain.csv", "--target", "y", "--model", "m").stdout
+
+
+@pytest.mark.parametrize("about", [None, "mine", {"columns": 5}], ids=str)
+def test_models_saved_from_python_are_read_by_position_or_name(table, about):
+    X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 3 == 0
+    auclid.save("m", auclid.LeastSquaresAUC().fit(X, np.where(y, "well", "ill")), about=about)
+    write_csv("new.csv", {"a": X[:, 0], "b": X[:, 1]})
+    assert table("predict", "m", "new.csv").exit_code == 0
+    assert {line.split(",")[1] for line in Path("scores.csv").read_text().splitlines()[1:]} == {"ill", "well"}
+    assert table("evaluate", "m", "plain.csv", "--target", "y").exit_code == 0
+    write_csv("wide.csv", {"a": [1], "b": [1], "c": [1]})
+    assert "3 features" in said(table("predict", "m", "wide.csv"))
 
 
 def test_one_hot_models_read_text_again(table):

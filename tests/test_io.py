@@ -3,6 +3,7 @@
 import io
 import json
 import pickle
+import sys
 import zipfile
 from pathlib import Path
 
@@ -147,6 +148,14 @@ def test_compositions_with_scikit_learn_come_back(model, tmp_path):
     X, y = sample()
     loaded = round_trip(model.fit(X, y), tmp_path)
     assert same_bits(scores(model, X), scores(loaded, X))
+
+
+def test_without_skops_the_sentence_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "skops.io", None)
+    with pytest.raises(ImportError, match=r"pip install 'auclid\[io\]'"):
+        save(tmp_path / "a", make_pipeline(StandardScaler(), LeastSquaresAUC()))
+    save(tmp_path / "a", LeastSquaresAUC())
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_what_is_told_about_a_model_comes_back(tmp_path):

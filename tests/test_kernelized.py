@@ -91,9 +91,21 @@ def test_float32_is_near(ranker, monkeypatch):
     expected = model.fit(X, y).score(X, y)
     monkeypatch.setattr(_embedded, "EXACT_BYTES", 0)
     narrow = model.fit(X, y)
-    assert narrow.feature_map_.landmarks_.dtype == np.float32
+    assert narrow.feature_map_._dtype == np.float32
     assert narrow.decision_function(X).dtype == np.float64
     assert narrow.score(X, y) == pytest.approx(expected, abs=5e-3)
+
+
+@EACH_MAP
+@pytest.mark.parametrize("scale", [1e-60, 1e60])
+def test_scale_is_no_matter_even_in_float32(feature_map, scale, monkeypatch):
+    monkeypatch.setattr(_embedded, "EXACT_BYTES", 0)
+    X, y = table()
+    model = Kernelized(feature_map, LeastSquaresAUC())
+    expected = model.fit(X, y).decision_function(X)
+    scores = model.fit(scale * X, y).decision_function(scale * X)
+    assert model.feature_map_._dtype == np.float32
+    np.testing.assert_allclose(scores, expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

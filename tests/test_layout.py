@@ -21,7 +21,7 @@ square.spam square.solam square.fsauc square.opauc square.adaoam
 pairwise.sam pairwise._newton pairwise._goals pairwise.rank_svm pairwise.kernel_rank_svm
 online._buffered online._gaussian online.oam online.cbr online.uni_exp
 maps._kernel_block maps._embedded maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
-semi.samult semi.pnu semi.qsg
+semi._labels semi._sample semi._prior semi._choose semi._closed_form semi.samult semi.pnu semi._waves semi.qsg
 registry auto datasets io cli experiments
 """.split()
 

@@ -215,7 +215,7 @@ def test_the_intercept_maximises_youdens_j(weighted):
 
 
 def wide(n=120, d=60_000, seed=0):
-    X = sparse.random_array((n, d), density=5e-4, format="csr", rng=np.random.default_rng(seed))
+    X = sparse.random(n, d, density=5e-4, format="csr", random_state=seed)
     y = np.arange(n) % 4 == 0
     return X, y
 

@@ -130,7 +130,7 @@ def test_float32_values_keep_six_digits_wherever_the_rows_lie():
     rng = np.random.default_rng(0)
     X, U = (rng.normal(size=(n, 20)).astype(np.float32) + np.float32(1000.0) for n in (300, 70))
     exact = rbf_kernel(X.astype(np.float64) - 1000.0, U.astype(np.float64) - 1000.0, gamma=0.05)
-    values = kernel_of("rbf", U, 0.05, U.mean(axis=0, dtype=np.float64))(X)
+    values = kernel_of("rbf", U.astype(np.float64), 0.05, U.mean(axis=0), np.float32)(X)
     assert values.dtype == np.float32
     np.testing.assert_allclose(values, exact, rtol=3e-6, atol=1e-12)
 
@@ -138,7 +138,7 @@ def test_float32_values_keep_six_digits_wherever_the_rows_lie():
 def test_float32_values_from_equal_to_infinitely_far():
     U = np.array([[0.0], [1e30]], dtype=np.float32)
     X = np.array([[0.0], [1.0], [9.0], [20.0], [1e4], [-1e30]], dtype=np.float32)
-    values = kernel_of("rbf", U, 1.0, np.zeros(1))(X)
+    values = kernel_of("rbf", U.astype(np.float64), 1.0, np.zeros(1, np.float32), np.float32)(X)
     np.testing.assert_allclose(values[:3, 0], np.exp([0.0, -1.0, -81.0]), rtol=1e-5)
     assert values[0, 0] == 1.0
     assert np.all((values[3:] >= 0.0) & (values[3:] < 1e-37))

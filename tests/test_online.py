@@ -1,4 +1,4 @@
-"""OAM, CBR and Uni-Exp: each step is its formula, a stream is a stream however it is cut, extremes are ordinary."""
+"""OAM, CBR and Uni-Exp: each step is its formula, cutting a stream changes no bit, extremes are ordinary."""
 
 import pickle
 from functools import partial
@@ -67,7 +67,7 @@ def same(a, b):
     assert a._rng.bit_generator.state == b._rng.bit_generator.state
 
 
-# --- each step is its formula -----------------------------------------------------------------------------------------
+# --- each step is its formula -------------------------------------------------------------------------------
 
 
 @every_kind
@@ -77,7 +77,8 @@ def same(a, b):
 def test_oam_is_the_reference(update, policy, kind, C):
     X, y = problem()
     iterates = oam(X, y == 1, draws(80), C=C, size=5, update=update, policy=policy)
-    for average, w in ((True, iterates.mean(axis=0)), (False, iterates[-1])):
+    late = np.average(iterates, axis=0, weights=np.arange(1, len(iterates) + 1))
+    for average, w in ((True, late), (False, iterates[-1])):
         model = OAM(C, buffer_size=5, update=update, buffer=policy, average=average, random_state=0)
         model.partial_fit(KINDS[kind](X), y)
         np.testing.assert_allclose(model.coef_[0], w, rtol=1e-9, atol=1e-12)
@@ -211,7 +212,7 @@ def test_symmetric_products_and_updates():
 @pytest.mark.jit
 def test_a_million_rows_leave_the_covariance_positive():
     rng = np.random.default_rng(0)
-    mix = np.array([[1.0, 0.0, 0.0, 0.0], [0.999, 0.05, 0.0, 0.0], [0.0, 3.0, 30.0, 0.0], [0.1, 0.1, 0.1, 0.01]])
+    mix = np.array([[1.0, 0, 0, 0], [0.999, 0.05, 0, 0], [0, 3.0, 30.0, 0], [0.1, 0.1, 0.1, 0.01]])
     model = CBR(C=1.0, buffer_size=4)
     for _ in range(10):
         y = rng.integers(0, 2, 100_000)
@@ -224,7 +225,7 @@ def test_a_million_rows_leave_the_covariance_positive():
     assert np.all(np.isfinite(model.coef_))
 
 
-# --- a stream is a stream ---------------------------------------------------------------------------------------------
+# --- a stream is a stream -----------------------------------------------------------------------------------
 
 
 @every_kind
@@ -298,12 +299,12 @@ def test_the_threshold_lies_halfway_between_the_class_means(method):
 def test_a_batch_that_fails_changes_nothing(method):
     X, y = problem()
     model, other = (new(method).partial_fit(X[:40], y[:40]) for _ in range(2))
-    with pytest.raises(ValueError, match="[Ss]cale"):
+    with pytest.raises(ValueError, match="Scale the columns"):
         model.partial_fit(np.full((10, 4), 1e300) * np.arange(-5, 5)[:, None], [0, 1] * 5)
     same(model.partial_fit(X[40:], y[40:]), other.partial_fit(X[40:], y[40:]))
 
 
-# --- defaults and names -----------------------------------------------------------------------------------------------
+# --- defaults and names -------------------------------------------------------------------------------------
 
 
 def test_the_default_C_follows_the_rows_so_far():
@@ -351,7 +352,7 @@ def test_defaults_rank_about_as_well_as_the_exact_square_loss(method):
     assert new(method).fit(X[:2000], y[:2000]).score(X[2000:], y[2000:]) > best - 0.02
 
 
-# --- extremes ---------------------------------------------------------------------------------------------------------
+# --- extremes -----------------------------------------------------------------------------------------------
 
 
 def test_a_full_covariance_that_does_not_fit_is_refused():
@@ -391,11 +392,11 @@ def test_an_offset_changes_little(method):
     np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-5, atol=1e-8)
 
 
+@every_kind
 @every_method
-@pytest.mark.parametrize(
-    "rows", [np.zeros((6, 3)), np.ones((6, 3)), np.eye(6, 3), sparse.csr_array((6, 3)), sparse.csr_array(np.eye(6, 3))]
-)
-def test_empty_constant_and_single_rows(method, rows):
+@pytest.mark.parametrize("rows", [np.zeros((6, 3)), np.ones((6, 3)), np.eye(6, 3)])
+def test_empty_constant_and_single_rows(method, rows, kind):
+    rows = KINDS[kind](rows)
     model = new(method).fit(rows, [0, 0, 0, 0, 0, 1])
     assert np.all(np.isfinite(model.coef_))
     assert np.all(np.isfinite(model.decision_function(rows)))

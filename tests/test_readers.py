@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import sys
 
 import numpy as np
 import pytest
@@ -165,6 +166,12 @@ def test_a_missing_file_suggests_its_neighbour(tmp_path):
     write(tmp_path / "table.csv", "")
     with pytest.raises(DataError, match=r"Did you mean .*table\.csv"):
         read_table(tmp_path / "tabel.csv")
+
+
+def test_without_pyarrow_the_sentence_says_what_to_install(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow.csv", None)
+    with pytest.raises(DataError, match=r"pip install 'auclid\[io\]'"):
+        read_table(write(tmp_path / "a.csv", "a,y\n1,0\n"), target="y")
 
 
 def test_objects_in_npz_are_not_unpickled(tmp_path):

@@ -141,8 +141,7 @@ def smooth_optimum(Z, alpha, loss):
 
 @pytest.mark.parametrize(
     ("method", "loss"),
-    [*((ASAM, loss) for loss in ("hinge", "logistic", "squared_hinge", "square")), (PSAM, "hinge")]
-    + [(PSAM, "squared_hinge"), (PSAM, "square")],
+    [(getattr(auclid, method), loss) for method, loss in STEPS],
 )
 def test_more_epochs_come_nearer_to_the_optimum(method, loss):
     X, is_pos = table(n=45, d=4)

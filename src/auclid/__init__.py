@@ -6,6 +6,7 @@ from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.registry import algorithms, make
+from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
 from auclid.square import FSAUC, OPAUC, SOLAM, SPAM, AdaOAM, LeastSquaresAUC, LeastSquaresAUCCV
 
 __version__ = "0.1.0"
@@ -16,7 +17,10 @@ __all__ = [
     "FSAUC",
     "OAM",
     "OPAUC",
+    "PNUAUC",
     "PSAM",
+    "QSGS2AUC",
+    "SAMULT",
     "SOLAM",
     "SPAM",
     "AdaOAM",

@@ -4,7 +4,7 @@ try:
     from sklearn.callback import CallbackSupportMixin
 except ImportError:  # scikit-learn < 1.9: estimators work, callbacks are not offered
 
-    class CallbackSupportMixin:
+    class CallbackSupportMixin:  # type: ignore[no-redef]
         """No callbacks in this version of scikit-learn."""
 
 

@@ -399,6 +399,11 @@ class Table:
     mixing = None
     """M where the rows are x = M'e, made of plainer rows e: a moment of those, mixed once, costs less."""
 
+    @property
+    def dtype(self):
+        """The floating type of the rows."""
+        return self.X.dtype
+
     def centre(self):
         """What kernels that are not translation invariant subtract from each row: here nothing, sparse rows stay so."""
         return np.zeros(self.shape[1])

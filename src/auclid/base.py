@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
 from auclid._rows import alike, as_table
-from auclid.metrics import roc_auc
+from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
 
 
@@ -49,7 +49,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         float
         """
         scores = self.decision_function(X)
-        return roc_auc(y, scores, sample_weight=sample_weight, pos_label=self.classes_[1])
+        return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 
     def _begin_fit(self, X, y, sample_weight=None):
         """Check everything before anything changes; returns X, which rows are positive, and their weights."""

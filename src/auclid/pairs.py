@@ -69,8 +69,8 @@ def gradient(y_true, y_score, *, loss="squared_hinge", sample_weight=None):
     Examples
     --------
     >>> from auclid import pairs
-    >>> pairs.gradient([0, 1, 1], [0.0, 2.0, 0.5], loss="hinge")
-    array([ 0.5,  0. , -0.5])
+    >>> pairs.gradient([0, 1, 1], [0.0, 0.75, 0.5], loss="hinge")
+    array([ 1. , -0.5, -0.5])
     """
     cut = _cut("pairs.gradient", y_true, y_score, loss, sample_weight)
     return cut.linear_slope() if loss == "hinge" else cut.square_slope()
@@ -132,7 +132,7 @@ class Pairs:
         self.sign = 1.0 if len(pos) <= len(neg) else -1.0
         self.few, self.many = (pos, neg) if len(pos) <= len(neg) else (neg, pos)
         self.few_mass, self.many_mass = (_mass(weight, index) for index in (self.few, self.many))
-        self.total = self.few_mass.sum() * self.many_mass.sum()
+        self.total = float(self.few_mass.sum()) * float(self.many_mass.sum())
 
     def rank(self, score):
         """The scores in the order that every sum over pairs needs."""

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
+from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
 from auclid.square import FSAUC, OPAUC, SOLAM, SPAM, AdaOAM, LeastSquaresAUC, LeastSquaresAUCCV
 
 
@@ -36,6 +37,9 @@ KUO = "Kuo, Lee & Lin 2014, Large-scale kernel RankSVM"
 LARGE = "Ding, Liu, Zhao & Lim 2017, Large scale kernel methods for online AUC maximization"
 LIU = "Liu, Zhang, Chen, Wang & Yang 2018, Fast stochastic AUC maximization with O(1/n)-convergence rate"
 NATOLE = "Natole, Ying & Lyu 2018, Stochastic proximal algorithms for AUC maximization"
+SAKAI = "Sakai, Niu & Sugiyama 2018, Semi-supervised AUC optimization based on positive-unlabeled learning"
+SHI = "Shi, Gu, Li, Geng & Huang 2019, Quadruply stochastic gradients for large scale nonlinear semi-supervised AUC"
+XIE = "Xie & Li 2018, Semi-supervised AUC optimization without guessing labels of unlabeled data"
 YING = "Ying, Wen & Lyu 2016, Stochastic online AUC maximization"
 ZHAO = "Zhao, Hoi, Jin & Yang 2011, Online AUC maximization"
 
@@ -76,6 +80,7 @@ GRADIENT_OAM = partial(PUBLISHED_OAM, update="gradient")
 RESERVOIR_CBR = partial(CBR, buffer="reservoir")
 
 ONLINE = [
+    Method("OAM", OAM, ZHAO, "streams, where a buffer of rows pays"),
     Method("OAMseq", PUBLISHED_OAM, ZHAO, "comparison; OAM's own defaults rank better"),
     Method("OAMgra", GRADIENT_OAM, ZHAO, "the same, one update a row"),
     Method("CBR-RS", RESERVOIR_CBR, KHALID, "streams of up to some hundred columns"),
@@ -98,15 +103,16 @@ def mapped(feature_map, ranker):
 
 
 FOURIER_300 = partial(RandomFourier, n_components=300)
+FINE = {"alpha": 1e-5}  # embedded rows have length 1, and a curve needs longer weights than a line
 
 KERNEL = [
     Method(name, mapped(feature_map, ranker), reference, good_for, online=online, kernel=True)
     for name, feature_map, ranker, reference, good_for, online in [
-        ("NBAM", KMeansNystroem, RankSVM, KHALID, "curved rankings of any number of rows, all pairs exactly", False),
-        ("FBAM", RandomFourier, RankSVM, KHALID, "the same with random waves for landmarks", False),
-        ("NASAM", KMeansNystroem, ASAM, KHALID, "curved rankings, a pair a step", True),
-        ("FASAM", RandomFourier, ASAM, KHALID, "the same with random waves for landmarks", True),
-        ("NPSAM", KMeansNystroem, PSAM, KHALID, "curved rankings, a pair a step that cannot overshoot", True),
+        ("NBAM", KMeansNystroem, partial(RankSVM, **FINE), KHALID, "curved rankings of any number of rows, all pairs exactly", False),
+        ("FBAM", RandomFourier, partial(RankSVM, **FINE), KHALID, "the same with random waves for landmarks", False),
+        ("NASAM", KMeansNystroem, partial(ASAM, **FINE), KHALID, "curved rankings, a pair a step", True),
+        ("FASAM", RandomFourier, partial(ASAM, **FINE), KHALID, "the same with random waves for landmarks", True),
+        ("NPSAM", KMeansNystroem, partial(PSAM, **FINE), KHALID, "curved rankings, a pair a step that cannot overshoot", True),
         ("NSOLAM", KMeansNystroem, SOLAM, KHALID, "curved rankings, a row a step", True),
         ("NOAMseq", KMeansNystroem, PUBLISHED_OAM, LARGE, "comparison", True),
         ("NOAMgra", KMeansNystroem, GRADIENT_OAM, LARGE, "comparison", True),
@@ -116,9 +122,17 @@ KERNEL = [
     ]
 ]
 
-METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL]
+SEMI = [
+    Method("SAMULT", SAMULT, XIE, "few labelled, very many unlabelled rows; no class prior", semi_supervised=True),
+    Method("PNU-AUC", PNUAUC, SAKAI, "the same by way of the class prior", semi_supervised=True),
+    Method("PU-AUC", partial(PNUAUC, 1.0), SAKAI, "positive and unlabelled rows only", semi_supervised=True),
+    Method("NU-AUC", partial(PNUAUC, -1.0), SAKAI, "negative and unlabelled rows only", semi_supervised=True),
+    Method("QSG-S2AUC", QSGS2AUC, SHI, "curved rankings from any number of rows", kernel=True, semi_supervised=True),
+]
 
-ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO"}
+METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *SEMI]
+
+ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO", "KernelRankSVM": "RBF-RankSVM"}
 """Names of classes, where a paper calls the method otherwise."""
 
 

@@ -131,7 +131,7 @@ def predict(
     output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file to write.")] = Path("scores.csv"),
 ):
     """Write a score for every row: the higher, the more likely positive."""
-    estimator, known = load(model), about(model) or {}
+    estimator, known = load(model), _known(model)
     X, _, notes = _rows(estimator, known, data)
     with _show.progress() as tell:
         tell("predict")
@@ -149,7 +149,7 @@ def predict(
 @app.command()
 def evaluate(model: Model, data: Data, target: Target = None, positive: Positive = None):
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
-    estimator, known = load(model), about(model) or {}
+    estimator, known = load(model), _known(model)
     X, y, notes = _rows(estimator, known, data, target or known.get("target"))
     if y is None:
         raise DataError(NO_LABELS)
@@ -158,6 +158,12 @@ def evaluate(model: Model, data: Data, target: Target = None, positive: Positive
     called = estimator.predict(X) == estimator.classes_[1]
     _show.remarks(notes)
     _show.evaluation(interval, is_pos, called, classes)
+
+
+def _known(model):
+    """What `fit` recorded with a model; nothing where the model was saved otherwise."""
+    told = about(model)
+    return told if isinstance(told, dict) and told.keys() >= {"columns", "classes", "dense"} else {}
 
 
 def _rows(estimator, known, data, target=None):

@@ -21,7 +21,7 @@ SENSIBLE = {
     "LeastSquaresAUC": lambda n, d, is_sparse: d > WIDE,
     "RankSVM": lambda n, d, is_sparse: True,
     "SPAM-L2": lambda n, d, is_sparse: True,
-    "NBAM": lambda n, d, is_sparse: not is_sparse and d <= 1_000,
+    "NPSAM": lambda n, d, is_sparse: not is_sparse and d <= 1_000 and n <= 100_000,
     "RBF-RankSVM": lambda n, d, is_sparse: not is_sparse and n <= 2_000,
 }
 """Which of our methods suit n rows of d columns: exact linear ones, a stream, curved ones."""

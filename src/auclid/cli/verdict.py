@@ -19,16 +19,17 @@ def verdict(rows):
     times = len(mine) if gap.difference > 0.0 else len(rivals)
     pvalue = min(1.0, times * gap.pvalue)
     figures = f"({signed(gap.difference)} AUC, 95 % interval {signed(gap.low)} to {signed(gap.high)}"
-    chosen = f", or {pvalue:.2g} allowing for the {times} it was chosen from" if times > 1 and gap.pvalue < LEVEL else ""
-    allowed = f", p {likely(gap.pvalue, equals='= ')}{chosen})"
+    allowed = f", p {likely(gap.pvalue, equals='= ')}"
+    if times > 1 and gap.pvalue < LEVEL:
+        allowed += f", or {likely(pvalue)} allowing for the {times} it was chosen from"
     if pvalue >= LEVEL:
         return (
             f"Not measurably: {best.name}, the best of ours, and {rival.name}, the best baseline, "
-            f"cannot be told apart on these test rows {figures}{allowed}."
+            f"cannot be told apart on these test rows {figures}{allowed})."
         )
     if gap.difference > 0.0:
-        return f"Yes: {best.name} ranks better than the best baseline, {rival.name} {figures}{allowed}."
-    return f"No: {rival.name} ranks better than the best of ours, {best.name} {figures}{allowed}."
+        return f"Yes: {best.name} ranks better than the best baseline, {rival.name} {figures}{allowed})."
+    return f"No: {rival.name} ranks better than the best of ours, {best.name} {figures}{allowed})."
 
 
 def likely(pvalue, equals=""):

@@ -57,7 +57,7 @@ def write_estimator(value, out):
             f"save must be given estimators that auclid exports; got {name}, whose code it cannot keep."
         )
     for key, x in vars(value).items():
-        if callable(x) and not isinstance(x, BaseEstimator):
+        if callable(x) and not isinstance(x, BaseEstimator) and not is_struct(x):
             raise TypeError(
                 "save must be given a model without functions, since a file may not bring code along; "
                 f"{key} of {name} is one. Use what goes by a name instead, such as kernel='rbf'."

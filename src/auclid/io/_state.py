@@ -26,7 +26,7 @@ def _alike(value, fresh, d):
     if isinstance(fresh, tuple):
         return type(value) is type(fresh) and all(_alike(a, b, d) for a, b in zip(value, fresh, strict=True))
     if isinstance(fresh, np.ndarray):
-        return isinstance(value, np.ndarray) and value.dtype.kind == fresh.dtype.kind and _grown(value, fresh)
+        return isinstance(value, np.ndarray) and value.dtype == fresh.dtype and _grown(value, fresh)
     return isinstance(value, Real) and isinstance(fresh, Real)
 
 

@@ -33,7 +33,7 @@ class Embedded(Table):
     """
 
     def __init__(self, X, feature_map):
-        self._raw, self.dtype = as_table(X), X.dtype
+        self._raw = as_table(X)
         self._values, self._work = feature_map._values(), feature_map._dtype
         self.shape, self._mixing = (X.shape[0], feature_map._n_features_out), feature_map._mixing
         self._width = self.shape[1] if self._mixing is None else len(self._mixing)
@@ -41,6 +41,10 @@ class Embedded(Table):
         self._visits, self._kept_values, self._kept_rows = 0, None, None
 
     centre = DenseTable.centre
+
+    @property
+    def dtype(self):
+        return self._raw.dtype
 
     def part(self, index):
         if self._kept_rows is not None:

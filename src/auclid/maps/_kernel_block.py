@@ -27,12 +27,17 @@ class Gaussian(NamedTuple):
     scale: float
 
     @classmethod
-    def about(cls, landmarks, gamma, centre, dtype):
-        """For these landmarks. Distances are differences of large numbers: so rows are moved to where they lie."""
-        scale = np.sqrt(gamma * LOG2E)
+    def of(cls, landmarks, gamma, centre, dtype):
+        """For these landmarks. Distances are differences of large numbers, so rows are seen from the centre."""
+        scale = float(np.sqrt(gamma * LOG2E))
         V = (landmarks - centre) * scale
         with np.errstate(over="ignore"):
             return cls((2.0 * V.T).astype(dtype), squares(V).astype(dtype), centre, scale)
+
+    @property
+    def dtype(self):
+        """The floating type of the values."""
+        return self.double.dtype
 
     def __call__(self, block):
         """The values, a row for each row of the block and a column for each landmark."""
@@ -52,6 +57,11 @@ class Pairwise(NamedTuple):
     name: str
     landmarks: np.ndarray
     gamma: float | None
+
+    @property
+    def dtype(self):
+        """The floating type of the values."""
+        return self.landmarks.dtype
 
     def __call__(self, block):
         """The values, a row for each row of the block and a column for each landmark."""
@@ -74,11 +84,11 @@ def width(table, name, fineness, rng):
     return float(fineness**power / (np.median(apart) or np.mean(apart) or table.shape[1]))
 
 
-def kernel_of(name, landmarks, gamma, centre):
-    """The kernel with these landmarks, which works in their floating type."""
+def kernel_of(name, landmarks, gamma, centre, dtype):
+    """The kernel with these landmarks, for values in a floating type."""
     if name == "rbf":
-        return Gaussian.about(landmarks.astype(np.float64, copy=False), gamma, centre, landmarks.dtype)
-    return Pairwise(name, landmarks, gamma)
+        return Gaussian.of(landmarks, gamma, centre, dtype)
+    return Pairwise(name, landmarks.astype(dtype, copy=False), gamma)
 
 
 @kernel(fastmath={"contract", "nsz"})

@@ -85,15 +85,16 @@ class KMeansNystroem(FeatureMap):
         self.random_state = random_state
 
     def _learn(self, table, rng, dtype):
-        self.landmarks_ = self._landmarks(table, rng).astype(dtype, copy=False)
+        self.landmarks_ = self._landmarks(table, rng).astype(table.dtype, copy=False)
         self.gamma_ = self._gamma(table, len(self.landmarks_) / 400, rng)
-        self._centre = table.centre()
-        rows = self.landmarks_.astype(np.float64)
-        self.whitening_ = whitening(kernel_of(self.kernel, rows, self.gamma_, self._centre)(rows), CUT[dtype])
+        rows, centre = self.landmarks_.astype(np.float64), table.centre().astype(table.dtype)
+        W = kernel_of(self.kernel, rows, self.gamma_, centre, np.float64)(rows)
+        self.whitening_ = whitening(W, CUT[dtype])
+        self._kernel = kernel_of(self.kernel, rows, self.gamma_, centre, dtype)
 
     @property
     def _dtype(self):
-        return self.landmarks_.dtype
+        return self._kernel.dtype
 
     @property
     def _n_features_out(self):
@@ -116,7 +117,7 @@ class KMeansNystroem(FeatureMap):
         return centres(table.part(chosen), m, rng)
 
     def _values(self):
-        return kernel_of(self.kernel, self.landmarks_, self.gamma_, self._centre)
+        return self._kernel
 
 
 def centres(sample, m, rng):

@@ -71,30 +71,37 @@ class RandomFourier(FeatureMap):
     def _learn(self, table, rng, dtype):
         count = self.n_components if self.form == "phase" else (self.n_components + 1) // 2
         draw = rng.standard_normal if self.kernel == "rbf" else rng.standard_cauchy
-        waves, phases = draw((table.shape[1], count)), rng.uniform(0.0, 2.0 * np.pi, count)
+        self._waves = draw((table.shape[1], count)).astype(dtype)
+        self.phases_ = rng.uniform(0.0, 2.0 * np.pi, count).astype(dtype)
         self.gamma_ = self._gamma(table, self.n_components / 1200, rng)
-        scale = np.sqrt(2.0 * self.gamma_) if self.kernel == "rbf" else self.gamma_
-        self.frequencies_, self.phases_ = (scale * waves).astype(dtype), phases.astype(dtype)
+
+    @property
+    def frequencies_(self):
+        """θ, a column each."""
+        return self._scale * self._waves.astype(np.float64)
+
+    @property
+    def _scale(self):
+        return float(np.sqrt(2.0 * self.gamma_)) if self.kernel == "rbf" else self.gamma_
 
     @property
     def _dtype(self):
-        return self.frequencies_.dtype
+        return self._waves.dtype
 
     @property
     def _n_features_out(self):
         return self.n_components
 
     def _values(self):
-        waves, phases, m = self.frequencies_, self.phases_, self.n_components
-        size = self._dtype.type(np.sqrt(2.0 / m))
+        waves, phases, scale, m = self._waves, self.phases_, self._scale, self.n_components
+        count, size = waves.shape[1], float(np.sqrt(2.0 / self.n_components))
 
         def values(block):
-            angles = block.astype(waves.dtype, copy=False) @ waves
+            angles = (block * scale).astype(waves.dtype, copy=False) @ waves
             angles += phases
             out = np.empty((len(angles), m), angles.dtype)
-            count = angles.shape[1]
-            np.sin(angles[:, : m - count], out=out[:, count:])
             np.cos(angles, out=out[:, :count])
+            np.sin(angles[:, : m - count], out=out[:, count:])
             out *= size
             return out
 

@@ -52,18 +52,23 @@ def roc_auc(y_true, y_score, *, sample_weight=None, pos_label=None) -> float:
     ----------
     Hanley & McNeil (1982), The meaning and use of the area under a ROC curve, Radiology 143.
     """
-    y = column("roc_auc", "y_true", y_true)
     score = numbers_column("roc_auc", "y_score", y_score)
-    same_length("roc_auc", y_true=y, y_score=score)
+    _warn_of_predictions(score)
+    return checked_auc("roc_auc", y_true, score, sample_weight, pos_label)
+
+
+def checked_auc(owner, y_true, y_score, sample_weight=None, pos_label=None):
+    """`roc_auc` in the name of another function, for scores that are known to be scores."""
+    y = column(owner, "y_true", y_true)
+    score = numbers_column(owner, "y_score", y_score)
+    same_length(owner, y_true=y, y_score=score)
     weight = None
     if sample_weight is not None:
-        weight = weight_column("roc_auc", sample_weight)
-        same_length("roc_auc", y_true=y, sample_weight=weight)
+        weight = weight_column(owner, sample_weight)
+        same_length(owner, y_true=y, sample_weight=weight)
         y, score, weight = (values[weight > 0.0] for values in (y, score, weight))
-    is_pos = positives("roc_auc", y, pos_label) if len(y) else np.zeros(0, bool)
-    _warn_of_predictions(score)
-    auc = auc_from_parts(is_pos, score, weight)
-    return _warn_if_undefined("roc_auc", auc)
+    is_pos = positives(owner, y, pos_label) if len(y) else np.zeros(0, bool)
+    return _warn_if_undefined(owner, auc_from_parts(is_pos, score, weight), stacklevel=4)
 
 
 def partial_auc(y_true, y_score, *, max_fpr=1.0, min_tpr=0.0, standardize=True) -> float:
@@ -207,12 +212,12 @@ def _area(fpr, tpr, right, bottom):
     return float(np.sum(width * part * (height[:-1] + height[1:])) / 2.0)
 
 
-def _warn_if_undefined(owner, auc):
+def _warn_if_undefined(owner, auc, stacklevel=3):
     if np.isnan(auc):
         warnings.warn(
             f"{owner} needs rows of both classes. Got one class; the result is nan.",
             UndefinedMetricWarning,
-            stacklevel=3,
+            stacklevel=stacklevel,
         )
     return auc
 

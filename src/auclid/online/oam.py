@@ -12,13 +12,13 @@ from auclid.online._buffered import BufferedRanker, Seen, nothing_seen
 
 
 class State(NamedTuple):
-    """The weights w; the average of the iterates is w - lag/weight."""
+    """The weights w after t rows that met others; the average of the iterates is w - lag/(t(t+1)/2)."""
 
     buffers: Buffers
     seen: Seen
     w: np.ndarray
     lag: np.ndarray
-    weight: float
+    t: float
     length: np.ndarray  # (2, capacity): |x| of the rows held
 
 
@@ -46,8 +46,9 @@ class OAM(BufferedRanker):
         for all of them: as published, C grows to C · max(1, n/buffer_size) with the n rows seen of the
         opposite class.
     average : bool, default=True
-        Whether the answer is the average of the iterates or the last one. As published it is the last one,
-        which is weak; the paper's own settings are ``make("OAMseq")`` and ``make("OAMgra")``.
+        Whether the answer is the average of the iterates, the t-th with weight t, or the last one. As
+        published it is the last one, which is weak; the paper's own settings are ``make("OAMseq")`` and
+        ``make("OAMgra")``.
     n_epochs : int, default=1
     shuffle : bool, default=True
         Whether `fit` meets the rows in random order. With False it does exactly what `partial_fit` does.
@@ -113,18 +114,24 @@ class OAM(BufferedRanker):
             opposite = window.number[np.arange(len(limit)), 1 - window.label]
             limit = limit * np.maximum(1.0, opposite / self.buffer_size)
         if self.update == "sequential":
-            weight = sequential(window, limit, state.w, state.lag, state.weight, state.length)
+            t = sequential(window, limit, state.w, state.lag, state.t, state.length)
         else:
-            weight = gradient(window, 0.5 * limit, state.w, state.lag, state.weight)
-        return state._replace(weight=weight)
+            t = gradient(window, 0.5 * limit, state.w, state.lag, state.t)
+        return state._replace(t=t)
 
     def _weights(self, state):
-        return state.w - state.lag / state.weight if self.average and state.weight > 0.0 else state.w.copy()
+        return state.w - state.lag / past(max(state.t, 1.0)) if self.average else state.w.copy()
 
 
 @kernel
-def sequential(window, limit, w, lag, weight, length):
-    """w += min(C, (1 - w.z)+ / |z|^2) z for the pairs of a row in turn; returns the iterates' weight."""
+def past(t):
+    """The weight of the first t iterates, 1 + 2 + ... + t."""
+    return 0.5 * t * (t + 1.0)
+
+
+@kernel
+def sequential(window, limit, w, lag, t, length):
+    """w += min(C, (1 - w.z)+ / |z|^2) z for the pairs of a row in turn; returns the iterates made."""
     rows, at, members, held = window.rows, window.at, window.members, window.held
     for k in range(at.shape[0]):
         i, c, C = at[k], window.label[k], limit[k]
@@ -146,16 +153,16 @@ def sequential(window, limit, w, lag, weight, length):
                 q = pair_square(rows, i, j)
                 step = min(C, loss / q) if q > 0.0 else 0.0
             if step > 0.0:
-                row_axpy_two(rows, i, y * step, w, y * step * weight, lag)
-                row_axpy_two(rows, j, -y * step, w, -y * step * weight, lag)
+                row_axpy_two(rows, i, y * step, w, y * step * past(t), lag)
+                row_axpy_two(rows, j, -y * step, w, -y * step * past(t), lag)
                 f = row_dot(rows, i, w)
-        weight += 1.0
-    return weight
+        t += 1.0
+    return t
 
 
 @kernel
-def gradient(window, limit, w, lag, weight):
-    """w += C/2 times the sum of z over the pairs of a row with w.z <= 1; returns the iterates' weight."""
+def gradient(window, limit, w, lag, t):
+    """w += C/2 times the sum of z over the pairs of a row with w.z <= 1; returns the iterates made."""
     rows, at, members, held = window.rows, window.at, window.members, window.held
     active = np.empty(members.shape[1], dtype=np.int64)
     for k in range(at.shape[0]):
@@ -172,7 +179,7 @@ def gradient(window, limit, w, lag, weight):
                 count += 1
         step = y * limit[k]
         for j in active[:count]:
-            row_axpy_two(rows, j, -step, w, -step * weight, lag)
-        row_axpy_two(rows, i, step * count, w, step * count * weight, lag)
-        weight += 1.0
-    return weight
+            row_axpy_two(rows, j, -step, w, -step * past(t), lag)
+        row_axpy_two(rows, i, step * count, w, step * count * past(t), lag)
+        t += 1.0
+    return t

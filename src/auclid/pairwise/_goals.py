@@ -25,7 +25,7 @@ class SquaredHinge(NamedTuple):
 
     def coarse(self):
         """The same for a sample of the rows, which need not be solved beyond what it knows."""
-        return SquaredHinge(max(self.tol, 1e-3))
+        return SquaredHinge(max(self.tol, 1e-2))
 
     def after(self, guide):
         """What is left to do on all rows once a sample has reached its goal."""

@@ -135,29 +135,30 @@ class Solver:
         self.count = 0
 
     def path(self, goal):
-        """Yield after each Newton step, until ``goal`` and its refinements are reached or no step goes down."""
-        start = self.point.w
+        """Yield after each Newton step until ``goal``, with its refinements, is reached or no step helps."""
+        start, inverse = self.point.w, None
         if self.guide is not None:
-            for _ in islice(self.guide.path(goal.coarse()), GUIDE_STEPS):
-                pass
-            start, goal = self.guide.point.w, goal.after(self.guide.goal)
-            self.guide = None
+            start, inverse, goal = self._ask_guide(goal)
         while goal is not None:
-            self._take_up(goal, start)
+            self.goal, self.inverse = goal, inverse
+            self.problem = self.problem._replace(parts=goal.parts)
+            self.point = self.problem.at(start)
             while not goal.settled(self):
                 if not self.step(goal.length(self)):
                     return
                 yield
-            goal, start = goal.refined(self), self.point.w
+            goal, start, inverse = goal.refined(self), self.point.w, None
+
+    def _ask_guide(self, goal):
+        """Where to start, with which inverse, and what is left to do."""
+        guide, self.guide = self.guide, None
+        for _ in islice(guide.path(goal.coarse()), GUIDE_STEPS):
+            pass
+        return guide.point.w, guide.problem.space.inverse(guide.point), goal.after(guide.goal)
 
     def reached(self):
         """Whether nothing is left to do."""
-        return self.goal is not None and self.goal.settled(self) and self.goal.refined(self) is None
-
-    def _take_up(self, goal, w):
-        self.goal, self.inverse = goal, None
-        self.problem = self.problem._replace(parts=goal.parts)
-        self.point = self.problem.at(w)
+        return self.goal.settled(self) and self.goal.refined(self) is None
 
     def step(self, length):
         """A Newton step, no more exact than a gradient of ``length`` asks; False where no step goes down."""
@@ -231,7 +232,7 @@ def inverse_hessian(point):
     Rare columns can be missing from the sample: what all rows have more on the diagonal is put there.
     """
     pairs, d = point.problem.pairs, point.problem.space.size
-    chosen = pairs.sample(max(1000, 5 * d, pairs.n // 64))
+    chosen = pairs.sample(max(1000, 5 * d, pairs.n // 16))
     some = point.problem.only(chosen).at(point.w, point.score[chosen])
     H = hessian(some)
     if len(chosen) < len(pairs.few) + len(pairs.many):
@@ -239,14 +240,14 @@ def inverse_hessian(point):
     scale = 1.0 / np.sqrt(np.diag(H))
     H *= scale
     H *= scale[:, None]
-    ridge = 1e-13
-    while True:
+    for ridge in (1e-13, 1e-10, 1e-7):
         try:
             H[np.diag_indices_from(H)] += ridge
             factor = linalg.cho_factor(H, check_finite=False)
             return lambda v: scale * linalg.cho_solve(factor, scale * v, check_finite=False)
         except linalg.LinAlgError:
-            ridge *= 100.0
+            continue
+    return lambda v: scale * scale * v
 
 
 def hessian(point):

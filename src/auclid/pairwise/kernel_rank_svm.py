@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, p
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
-from auclid._progress import CallbackSupportMixin
+from auclid._progress import CallbackSupportMixin, steps
 from auclid._rows import LARGE_BYTES, as_table
 from auclid.base import Ranker
 from auclid.metrics._operating_point import best_threshold
@@ -148,10 +148,12 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         space = KernelSpace(self._matrix(table, chosen))
         goal = SquaredHinge(float(self.tol))
         solver = Solver(Problem(space, pairs.only(chosen), float(self.alpha), goal.parts))
-        self.n_iter_ = run(solver, goal, self, lambda: self._attributes(solver.point, table, chosen))
-        point = without_idle(solver)
-        self.objective_ = float(point.value)
-        vars(self).update(self._attributes(point, table, chosen))
+
+        def look():
+            return self._attributes(without_idle(solver), table, chosen)
+
+        self.n_iter_ = run(solver, goal, self, steps(self, self.max_iter, look, X, y))
+        vars(self).update(look())
         return self
 
     def decision_function(self, X):
@@ -228,6 +230,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
             "support_": chosen[kept],
             "support_vectors_": table.take(chosen[kept] if self.kernel != "precomputed" else slice(0)),
             "dual_coef_": beta[kept].reshape(1, -1),
+            "objective_": float(point.value),
             "intercept_": np.array([-best_threshold(pairs.is_pos, K @ beta, pairs.weight)]),
         }
 
@@ -259,7 +262,7 @@ class KernelSpace:
     def norm(self, a):
         """The length of a."""
         square = float(a @ (self.K @ a))
-        if square < -1e-8 * float(np.abs(a) @ (np.abs(self.K) @ np.abs(a))):
+        if square < 0.0 and square < -1e-8 * float(np.abs(a) @ (np.abs(self.K) @ np.abs(a))):
             raise ValueError(
                 "The kernel of KernelRankSVM must be positive semidefinite; got one by which a function has "
                 "a negative squared length. Use another kernel, for instance 'rbf'."

@@ -67,7 +67,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
     >>> round(RankSVM().fit(X, y).score(X, y), 2)
-    0.92
+    0.93
     """
 
     _parameter_constraints: dict = {
@@ -100,26 +100,36 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         """
         X, is_pos, weight = self._begin_fit(X, y, sample_weight)
         table = as_table(X)
-        w, self.n_iter_, self.objective_ = solve(table, is_pos, weight, self)
+
+        def rounds(look):
+            return steps(self, self.max_iter, look, X, y)
+
+        w, self.n_iter_, self.objective_ = solve(table, is_pos, weight, self, rounds)
         return self._publish_fit(table, is_pos, w, weight)
 
 
-def solve(table, is_pos, weight, settings):
-    """The minimiser, the Newton steps it took and the objective there; ``settings`` is a `RankSVM`."""
+def solve(table, is_pos, weight, settings, rounds=None):
+    """The minimiser, the Newton steps it took and the objective there.
+
+    ``settings`` is a `RankSVM`; ``rounds`` counts the steps, given a function that shows the fitted attributes.
+    """
     goal = GOALS[settings.loss](float(settings.tol))
     solver = guided(Problem(Linear(table), Pairs(is_pos, weight), float(settings.alpha), goal.parts))
-    n_iter = run(solver, goal, settings, lambda: _look(solver.point))
+    _check.finite(settings, np.array(solver.steepest))
+    counted = range(settings.max_iter) if rounds is None else rounds(lambda: _look(solver.point))
+    n_iter = run(solver, goal, settings, counted)
     return solver.point.w, n_iter, float(goal.objective(solver.point))
 
 
-def run(solver, goal, settings, look):
-    """Newton steps until the goal, ``max_iter`` or a callback says stop; gives their number."""
-    path, n_iter = solver.path(goal), 0
-    for _ in steps(settings, settings.max_iter, look):
-        if next(path, path) is path:
+def run(solver, goal, settings, counted):
+    """Newton steps until the goal is reached or ``counted`` ends; gives their number."""
+    path, n_iter, ended = solver.path(goal), 0, False
+    for _ in counted:
+        ended = next(path, path) is path
+        if ended:
             break
         n_iter += 1
-    if not solver.reached():
+    if (ended or n_iter == settings.max_iter) and not solver.reached():
         warnings.warn(
             f"{type(settings).__name__} stopped after {n_iter} Newton steps "
             f"before reaching tol={settings.tol}. Scale the columns of X, or raise max_iter, alpha or tol.",

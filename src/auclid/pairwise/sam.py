@@ -62,13 +62,13 @@ def _(rule, loss, rows, i, j, m, s):
 
 
 class State(NamedTuple):
-    """w = scale v; the sum of the ``count`` iterates averaged so far is lag v + total."""
+    """w = scale v; the sum of the ``averaged`` iterates so far is lag v + total."""
 
     v: np.ndarray
     scale: float
     total: np.ndarray
     lag: float
-    count: int
+    averaged: int
     t: int
     size: float  # alpha t0: by default E|z|^2
     drawn: float  # how many pairs `size` is the mean of; infinite where it is settled
@@ -161,8 +161,8 @@ class PairSampler(StreamRanker):
 
     def _answer(self, state):
         w = state.scale * state.v
-        if self.average and state.count:
-            w = (state.lag * state.v + state.total) / state.count
+        if self.average and state.averaged:
+            w = (state.lag * state.v + state.total) / state.averaged
         means = state.sums / np.maximum(state.n, 1.0)[:, None]
         return w, 0.5 * w @ (means[0] + means[1])
 
@@ -331,7 +331,7 @@ def meet(window, draws, pairs, sums, n):
 
 
 @kernel
-def sweep(rows, pos, neg, rule, loss, alpha, rskip, askip, v, scale, total, lag, count, t, size, drawn):
+def sweep(rows, pos, neg, rule, loss, alpha, rskip, askip, v, scale, total, lag, averaged, t, size, drawn):
     """One step for each pair, O(nnz of its rows): shrinking and averaging touch scalars only."""
     to_shrink, to_average = rskip - t % rskip, askip - t % askip
     for k in range(pos.shape[0]):
@@ -359,5 +359,5 @@ def sweep(rows, pos, neg, rule, loss, alpha, rskip, askip, v, scale, total, lag,
         if to_average == 0:
             to_average = askip
             lag += scale
-            count += 1
-    return scale, lag, count, t, size, drawn
+            averaged += 1
+    return scale, lag, averaged, t, size, drawn

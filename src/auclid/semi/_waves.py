@@ -5,10 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import REORDER, kernel
-from auclid._rows import BLOCK_BYTES
-
-KEPT_BYTES = 1 << 28
-"""Frequencies that are kept; more are drawn anew whenever they are needed."""
+from auclid._rows import BLOCK_BYTES, as_table
 
 TOGETHER = 2048
 """Waves that meet a block of rows at once."""
@@ -28,15 +25,15 @@ class Waves(NamedTuple):
     gamma: float
 
     def block(self, number, d):
-        """The frequencies of one block, (size, d): the same whenever they are asked for."""
+        """The frequencies of one block, (d, size): the same whenever they are asked for."""
         rng = np.random.default_rng([self.seed, number])
         if self.kernel == "rbf":
-            return np.sqrt(2.0 * self.gamma) * rng.standard_normal((self.size, d))
-        return self.gamma * rng.standard_cauchy((self.size, d))
+            return np.sqrt(2.0 * self.gamma) * rng.standard_normal((d, self.size))
+        return self.gamma * rng.standard_cauchy((d, self.size))
 
 
 class Expansion:
-    """f(x) = sum over waves of amplitude cos(frequency.x - phase): made longer, shrunk and evaluated.
+    """f(x) = sum over waves of amplitude cos(frequency.x - phase): a function that is evaluated, and learned by the block.
 
     ``amplitudes`` and ``phases`` (blocks, size) are what it starts from, with room for ``more`` blocks. All amplitudes
     carry one common factor, so that shrinking costs nothing.
@@ -46,52 +43,81 @@ class Expansion:
         room = np.zeros((more, waves.size))
         self._waves, self._d, self.count, self._scale = waves, d, len(amplitudes), 1.0
         self._amplitudes, self._phases = np.concatenate([amplitudes, room]), np.concatenate([phases, room])
-        kept = 8 * self._amplitudes.size * d <= KEPT_BYTES
-        self._kept, self._drawn = np.empty((self._amplitudes.size, d)) if kept else None, 0
+
+    @property
+    def size(self):
+        """Waves a block."""
+        return self._waves.size
 
     def __call__(self, table):
         """f(x) of each row.
 
-        Some waves and some rows at a time, each a product of two matrices, and one cosine for what would be a cosine and
-        a sine. Waves are the outer loop, since they may have to be drawn anew.
+        Some blocks of waves and some rows at a time, each a product of two matrices. Waves are the outer loop, so each
+        block of frequencies is drawn once.
         """
         out = np.zeros(table.shape[0])
-        blocks = max(1, TOGETHER // self._waves.size)
-        rows = max(1, BLOCK_BYTES // (8 * blocks * self._waves.size))
+        blocks = max(1, TOGETHER // self.size)
+        rows = max(1, BLOCK_BYTES // (8 * blocks * self.size))
         for first in range(0, self.count, blocks):
-            waves = slice(first, min(self.count, first + blocks))
-            frequencies, phases = self.frequencies(waves.start, waves.stop), self._phases[waves].ravel()
+            some = slice(first, min(self.count, first + blocks))
+            frequencies = np.hstack([self._waves.block(number, self._d) for number in range(some.start, some.stop)])
+            phases, amplitudes = self._phases[some].ravel(), self._amplitudes[some].ravel()
             for start in range(0, len(out), rows):
                 part = slice(start, min(start + rows, len(out)))
-                add_waves(table.take(part) @ frequencies, phases, self._amplitudes[waves].ravel(), out[part])
+                add_waves(table.take(part) @ frequencies, phases, amplitudes, out[part])
         return self._scale * out
 
-    def frequencies(self, first, last):
-        """The frequencies of some blocks, a column each: kept where all of them fit into memory, else drawn anew."""
-        size = self._waves.size
-        if self._kept is None:
-            return np.concatenate([self._waves.block(number, self._d) for number in range(first, last)]).T
-        for number in range(self._drawn, last):
-            self._kept[number * size : (number + 1) * size] = self._waves.block(number, self._d)
-        self._drawn = max(self._drawn, last)
-        return self._kept[first * size : last * size].T
+    def next_frequencies(self):
+        """The frequencies, (d, size), of the block that the next step will add."""
+        return self._waves.block(self.count, self._d)
 
-    def shrink(self, factor):
-        """f *= factor"""
+    def step(self, factor, cosine, sine, angles, scores):
+        """f <- factor f + cosine.cos(frequency.x) + sine.sin(frequency.x), over the frequencies of the next block.
+
+        ``scores`` are f at some rows and ``angles`` their products with those frequencies; they are moved along.
+        """
+        amplitudes, phases = np.hypot(cosine, sine), np.arctan2(sine, cosine)
+        scores *= factor
+        add_waves(angles, phases, amplitudes, scores)
         self._scale *= factor
         if abs(self._scale) < TINY:
             self._amplitudes *= self._scale
             self._scale = 1.0
-
-    def append(self, cosine, sine):
-        """f += cosine.cos(frequency.x) + sine.sin(frequency.x), over the frequencies of the next block."""
-        self._amplitudes[self.count] = np.hypot(cosine, sine) / self._scale
-        self._phases[self.count] = np.arctan2(sine, cosine)
+        self._amplitudes[self.count], self._phases[self.count] = amplitudes / self._scale, phases
         self.count += 1
 
     def coefficients(self):
         """Amplitudes and phases of all blocks so far."""
         return self._scale * self._amplitudes[: self.count], self._phases[: self.count].copy()
+
+
+class Ahead:
+    """Mini-batches drawn ahead, and f at their rows, moved along from step to step.
+
+    So a block of frequencies meets all rows that are still needed in one product, right when it is drawn, and is never
+    drawn again; a row that comes again and again, as labelled ones do, is met once. ``draws`` (steps, rows a step) are
+    numbers of rows of the table.
+    """
+
+    def __init__(self, f, table, draws):
+        needed, place = np.unique(draws, return_inverse=True)
+        place = place.reshape(draws.shape)
+        last = np.zeros(len(needed), dtype=np.intp)
+        np.maximum.at(last, place, np.arange(len(draws))[:, None])
+        order = np.argsort(-last, kind="stable")  # those needed longest come first
+        self._rows, self._place = table.take(needed[order]), np.argsort(order)[place]
+        self._left = np.searchsorted(-last[order], -np.arange(len(draws)), side="right")
+        self._scores, self._done = f(as_table(self._rows)), 0
+
+    def __bool__(self):
+        """Whether a step is left."""
+        return self._done < len(self._place)
+
+    def next(self, frequencies):
+        """Places of the next mini-batch among the rows still needed, their angles with the frequencies, and f there."""
+        number, left = self._done, self._left[self._done]
+        self._done += 1
+        return self._place[number], self._rows[:left] @ frequencies, self._scores[:left]
 
 
 @kernel(fastmath=REORDER)

@@ -15,7 +15,10 @@ from auclid.maps._kernel_block import width
 from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import NEGATIVE, POSITIVE, begin_fit, begin_partial, members
 from auclid.semi._sample import Samples, contrast
-from auclid.semi._waves import Expansion, Waves
+from auclid.semi._waves import Ahead, Expansion, Waves
+
+AHEAD_BYTES = 1 << 27
+"""Rows of mini-batches that are drawn ahead."""
 
 
 class QSGS2AUC(CallbackSupportMixin, Ranker):
@@ -53,8 +56,8 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
         median distance |x − y|₁ for the Laplacian kernel), kept in ``gamma_``.
     kernel : {"rbf", "laplacian"}, default="rbf"
     offset : int in [0, inf), or None, default=None
-        None: 6 theta, rounded up, so that no step is longer than 1/6. With 0, as in the paper, the first steps are so long
-        that f overflows where alpha is small.
+        None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk is at most 4 (1 + unlabeled_weight), so no
+        step overshoots. With 0, as in the paper, f may grow beyond all bounds where alpha is small.
     unlabeled : "auto", a label, or None, default="auto"
         What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
         exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
@@ -223,23 +226,25 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
     def _iterate(self, table, rows, X, y):
         """Algorithm 1 from where it stands, on the rows of each set of a table."""
         theta = 1.5 / self.alpha if self.theta is None else self.theta
-        offset = ceil(6.0 * theta) if self.offset is None else self.offset
-        f = self._expansion(table.shape[1], self.n_iter)
-        for _ in steps(self, self.n_iter, lambda: self._look(f), X, y):
-            block, slopes = self._gradient(f, table, rows)
-            angles = block @ f.frequencies(f.count, f.count + 1)
+        offset = ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
+        f, ahead = self._expansion(table.shape[1], self.n_iter), None
+        for number in steps(self, self.n_iter, lambda: self._look(f), X, y):
+            if not ahead:
+                ahead = self._draw(f, table, [index for index in rows if len(index)], self.n_iter - number)
+            here, angles, scores = ahead.next(f.next_frequencies())
+            slopes = risk_slopes(np.split(scores[here], len(scores[here]) // self.batch_size), self.unlabeled_weight)
             step = theta / (f.count + 1 + offset)
-            f.shrink(1.0 - step * self.alpha)
-            f.append(*(-step / self.n_components * (slopes @ wave(angles)) for wave in (np.cos, np.sin)))
+            waves = [-step / f.size * (slopes @ wave(angles[here])) for wave in (np.cos, np.sin)]
+            f.step(1.0 - step * self.alpha, *waves, angles, scores)
         vars(self).update(self._look(f))
         return self
 
-    def _gradient(self, f, table, rows):
-        """A mini-batch of each set, and the derivative of its risk by the score of each row."""
-        rows = [index for index in rows if len(index)]
-        chosen = [index[self._rng.integers(len(index), size=self.batch_size)] for index in rows]
-        block = table.take(np.concatenate(chosen))
-        return block, risk_slopes(np.split(f(as_table(block)), len(rows)), self.unlabeled_weight)
+    def _draw(self, f, table, rows, count):
+        """The mini-batches of the next iterations, ``count`` of them or as many as fit into memory."""
+        fits = max(1, AHEAD_BYTES // (8 * len(rows) * self.batch_size * table.shape[1]))
+        draws = self._rng.random((min(count, fits), len(rows), self.batch_size))
+        chosen = [index[(draws[:, k] * len(index)).astype(np.intp)] for k, index in enumerate(rows)]
+        return Ahead(f, table, np.hstack(chosen))
 
     def _look(self, f):
         """The fitted attributes as they would be if the fit stopped now."""

@@ -184,7 +184,8 @@ class OPAUC(StreamRanker):
     -----
     The sketch's noise does not vanish with the number of rows: OPAUCr may stay up to 0.015 of AUC behind
     OPAUC, however many rows it sees. To keep it that close, the sketched covariance is shrunk towards the
-    exact variances of the columns, which weigh d/(d + rank); with the paper's plain sketch it fell 0.02 behind.
+    exact variances of the columns, which weigh d/(d + rank); with the paper's plain sketch it fell 0.02
+    behind.
 
     References
     ----------

@@ -95,6 +95,9 @@ class SOLAM(StreamRanker):
     p, E|x|² and the centre of dense rows come from a first look at all rows in `fit`, and from the rows so
     far in `partial_fit`.
 
+    Classes should be mixed in time: a long run of one class moves a and α away from what the other needs, and
+    only rows of the other bring them back. `SPAM` and `OPAUC` bear a stream that is sorted by class.
+
     References
     ----------
     Ying, Wen & Lyu, "Stochastic online AUC maximization", NIPS 2016; the penalty in place of the ball is from
@@ -228,7 +231,7 @@ def saddle_step(f, q, c, p, step, size, guard, saddle):
     if guard:
         primal /= 1.0 + primal * q
         dual /= 1.0 + dual
-        ascent /= 1.0 + ascent * curve
+        ascent /= 1.0 + ascent * (curve + share)
     move = -primal * (f - saddle[c] - sign * (1.0 + saddle[2]))
     saddle[c] += dual * (f - saddle[c])
     saddle[2] -= ascent * (sign * share * f + curve * saddle[2])

@@ -11,7 +11,7 @@ from auclid._rows import row_axpy, row_axpy_two, row_dot, row_square
 from auclid.base import StreamRanker
 from auclid.penalties import L2, ElasticNet, prox
 from auclid.schedules import Constant, Harmonic, Power, rate
-from auclid.square._means import Known, Running, mean_dot, mean_inner, row_length, see, survey
+from auclid.square._means import mean_dot, mean_inner, means_of, middle, opened, row_length, see, survey
 
 TINY = 1e-6
 """The scale of w = scale v below which v is made anew: lag v + total loses as many digits."""
@@ -122,24 +122,17 @@ class SPAM(StreamRanker):
         return survey(table, is_pos)
 
     def _open(self, d, survey):
-        known = (survey.total.copy(), survey.n.copy(), survey.square.copy(), survey.centre.copy()) if survey else None
-        seen = known or (np.zeros((2, d)), np.zeros(2), np.zeros(1), np.zeros(d))
-        return State(np.zeros(d), 1.0, np.zeros(2), 0.0, np.zeros(d), 0.0, 0.0, *seen)
+        return State(np.zeros(d), 1.0, np.zeros(2), 0.0, np.zeros(d), 0.0, 0.0, *opened(d, survey))
 
     def _learn(self, table, is_pos, order, state, survey):
         penalty, label = self._penalty(), is_pos.astype(np.int8)
         schedule, relative, guard = self._steps(table, state, survey)
         for rows, (at,), steps in table.sweep(order, centre=state.centre):
-            means = self._means(state, survey, order[steps])
+            means = means_of(state, survey, order[steps])
             loop = sweep_scaled if isinstance(penalty, L2) else sweep_dense
             moved = loop(rows, at, label[order[steps]], means, schedule, relative, guard, penalty, *state[:7])
             state = state._replace(scale=moved[0], t=moved[1], lag=moved[2], weight=moved[3])
         return state
-
-    def _means(self, state, survey, order):
-        if survey is None:
-            return Running(state.sums, state.n, state.square, state.centre)
-        return Known(survey.inner[order], survey.length[order], survey.mean, survey.n, survey.square)
 
     def _penalty(self):
         if self.penalty is None:
@@ -175,8 +168,7 @@ class SPAM(StreamRanker):
         w = state.scale * state.v
         if self.average and state.weight > 0.0:
             w = (state.lag * state.v + state.total) / state.weight
-        middle = state.sums / np.maximum(state.n, 1.0)[:, None]
-        return w, 0.5 * w @ (middle[0] + middle[1])
+        return w, w @ middle(state)
 
 
 def longest_row(table, centre):
