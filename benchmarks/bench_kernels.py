@@ -42,7 +42,8 @@ def bench_scores(args):
     for n in (20_000, 256, 1):
         rows = X_test[:n]
         ours, theirs = best(lambda: model.decision_function(rows), lambda: peer.transform(rows) @ w)
-        report(f"decision_function of {n} rows, {args.landmarks} landmarks", "Nystroem.transform + dot", ours, theirs, 0.5)
+        work = f"decision_function of {n} rows, {args.landmarks} landmarks"
+        report(work, "Nystroem.transform + dot", ours, theirs, 0.5)
 
 
 def bench_part(args):
@@ -73,7 +74,8 @@ def bench_whole(args):
     seconds = {}
     with TemporaryDirectory() as folder:
         X, y, X_test, y_test = split("covtype", 0)
-        np.savez(f"{folder}/table.npz", X=X[: args.rows], y=y[: args.rows], X_test=X_test[:50_000], y_test=y_test[:50_000])
+        some, few = slice(args.rows), slice(50_000)
+        np.savez(f"{folder}/table.npz", X=X[some], y=y[some], X_test=X_test[few], y_test=y_test[few])
         for ranker, ratio, gigabytes in RANKERS:
             command = [sys.executable, "-c", CHILD, f"{folder}/table.npz", ranker, str(args.landmarks)]
             done = subprocess.run(command, capture_output=True, text=True, check=True)
@@ -113,18 +115,18 @@ def bench_growth(args):
     """The exponent of the time of a whole fit by rows."""
     X, y, _, _ = split("covtype", 0)
     m, sizes = min(args.landmarks, 400), (10_000, min(400_000, args.rows))
-    times = [
-        best(lambda n=n: Kernelized(KMeansNystroem(m, random_state=0), LeastSquaresAUC()).fit(X[:n], y[:n]), repeats=2)[0]
-        for n in sizes
-    ]
+    model = Kernelized(KMeansNystroem(m, random_state=0), LeastSquaresAUC())
+    times = [best(lambda n=n: model.fit(X[:n], y[:n]), repeats=2)[0] for n in sizes]
     exponent = np.log(times[1] / times[0]) / np.log(sizes[1] / sizes[0])
     verdict = "met" if exponent <= 1.05 else "MISSED"
-    print(f"growth from {sizes[0]} rows ({times[0]:.2f} s) to {sizes[1]} ({times[1]:.2f} s): exponent {exponent:.2f}  bar 1.05  {verdict}")
+    print(f"growth from {sizes[0]} rows ({times[0]:.2f} s) to {sizes[1]} ({times[1]:.2f} s):", end=" ")
+    print(f"exponent {exponent:.2f}  bar 1.05  {verdict}")
 
 
 def main():
     """Print a line for each bar."""
-    items = {"block": bench_block, "scores": bench_scores, "part": bench_part, "whole": bench_whole, "growth": bench_growth}
+    benches = (bench_block, bench_scores, bench_part, bench_whole, bench_growth)
+    items = {bench.__name__.removeprefix("bench_"): bench for bench in benches}
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("items", nargs="*", choices=[*items, []], default=[])
     parser.add_argument("--rows", type=int, default=372_000)

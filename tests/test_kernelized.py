@@ -19,6 +19,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import auclid
 from auclid import (
     PSAM,
+    SAMULT,
     SPAM,
     Kernelized,
     KMeansNystroem,
@@ -202,7 +203,7 @@ def test_a_stream_goes_on_with_its_ranker_and_its_map():
 def test_first_batch_must_hold_the_landmarks():
     X, y = table()
     model = Kernelized(KMeansNystroem(50, random_state=0), LeastSquaresAUC())
-    with pytest.raises(ValueError, match="n_components=50 landmarks .* got 20 rows.*FrozenEstimator"):
+    with pytest.raises(ValueError, match=r"n_components=50 landmarks .* got 20 rows.*FrozenEstimator"):
         model.partial_fit(X[:20], y[:20])
     assert not hasattr(model, "feature_map_") and not hasattr(model, "n_features_in_")
     model.partial_fit(X[:60], y[:60]).partial_fit(X[60:80], y[60:80])
@@ -269,6 +270,17 @@ def test_weights_reach_the_ranker():
         Kernelized(MAPS[1], SPAM()).fit(X, y, sample_weight=weight)
 
 
+def test_unlabelled_rows_are_embedded_too():
+    X, y = table()
+    y[100:] = -1
+    marked = Kernelized(MAPS[0], SAMULT()).fit(X, y)
+    Z = clone(MAPS[0]).fit(X).transform(X)
+    explicit = SAMULT().fit(Z, y)
+    np.testing.assert_allclose(marked.decision_function(X), explicit.decision_function(Z), rtol=1e-6, atol=1e-9)
+    apart = Kernelized(MAPS[0], SAMULT()).fit(X[:100], y[:100], X_unlabeled=X[100:])
+    np.testing.assert_allclose(apart.decision_function(X), marked.decision_function(X), rtol=1e-6, atol=1e-9)
+
+
 def test_labels_names_and_scores_are_as_everywhere():
     pandas = pytest.importorskip("pandas")
     X, y = table()
@@ -327,7 +339,8 @@ def test_family_is_complete():
 @pytest.mark.parametrize("name", FAMILY)
 def test_family_by_name(name):
     X, y = table(600)
-    own = {"C": 0.1} if "OAM" in name[-6:] and "SOLAM" not in name or "CBR" in name else {}
+    ranker = type(make(name).ranker).__name__
+    own = {"C": 0.1} if ranker in ("OAM", "CBR") else {"alpha": 1e-3}
     model = make(name, n_components=30, gamma=0.3, **own).fit(X, y)
     assert isinstance(model.feature_map_, KMeansNystroem if name.startswith("N") else RandomFourier)
     assert model.feature_map_.n_components == 30 and model.feature_map_.gamma_ == 0.3

@@ -2,13 +2,13 @@
 
 import numpy as np
 import pytest
-from published import met, needs_data, whole
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables import raw
 
 import auclid
+from published import met, needs_data, whole
 
 pytestmark = [pytest.mark.long, needs_data]
 

@@ -35,8 +35,8 @@ def test_fourier_products_near_the_kernel_like_one_over_root_m(kernel, form):
     K = KERNELS[kernel](X, gamma=0.3)
 
     def mean_off(m):
-        made = [RandomFourier(m, gamma=0.3, kernel=kernel, form=form, random_state=s).fit_transform(X) for s in range(8)]
-        return np.sqrt(np.mean([off(Z, K) ** 2 for Z in made]))
+        maps = [RandomFourier(m, gamma=0.3, kernel=kernel, form=form, random_state=s) for s in range(8)]
+        return np.sqrt(np.mean([off(one.fit_transform(X), K) ** 2 for one in maps]))
 
     few, many = mean_off(64), mean_off(64 * 64)
     assert many < 1.5 / 64  # a column's variance is at most 3/2 (phase), 1/2 (pair)

@@ -53,6 +53,13 @@ def test_fit_is_the_stream_of_its_shuffled_rows(name):
     assert (fit.coef_ == stream.coef_).all() and fit.n_iter_ == 2
 
 
+def test_drawing_in_small_parts_changes_nothing(monkeypatch):
+    X, y = problem()
+    whole = OPAUC(rank=5, random_state=0).fit(X, y)
+    monkeypatch.setattr("auclid.square.opauc.DRAWS", 35)
+    assert (OPAUC(rank=5, random_state=0).fit(X, y).coef_ == whole.coef_).all()
+
+
 def states(layout, w):
     """A model that has seen all rows, set back to the weights w; and its rows."""
     X, y = problem()

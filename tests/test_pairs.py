@@ -111,6 +111,7 @@ def test_swapping_the_classes_turns_the_scores_round():
     np.testing.assert_allclose(pairs.gradient(1 - y, -s), -pairs.gradient(y, s), rtol=1e-9, atol=1e-16)
 
 
+@pytest.mark.jit
 def test_pairs_beyond_any_integer_in_memory_of_the_rows():
     n = 400_000
     y = np.arange(n) % 2

@@ -76,6 +76,7 @@ def test_the_optimum_is_that_of_a_general_optimiser(form, weighted, share):
     assert model.objective_ == pytest.approx(value, rel=1e-10)
 
 
+@pytest.mark.jit
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("form", ["float32", "CSR"])
 @pytest.mark.parametrize("alpha", [1e-6, 1e-3, 10.0])
@@ -118,6 +119,7 @@ def test_the_hinge_comes_as_near_as_one_asks():
     assert all(value[tol] <= (1 + tol) * value[1e-6] for tol in value)
 
 
+@pytest.mark.jit
 def test_many_rows_of_the_hinge_are_certified():
     X, y, _ = table(20_000, 5, share=0.1)
     w = RankSVM(loss="hinge").fit(X, y).coef_[0]
@@ -242,6 +244,7 @@ def test_memory_stays_far_below_a_dense_copy_of_sparse_rows():
     assert peak < 0.1 * 8 * 2000 * 5000
 
 
+@pytest.mark.jit
 def test_memory_of_dense_rows_is_below_one_copy():
     X, y, _ = table(100_000, 30)
     X = X.astype(np.float32)

@@ -25,8 +25,8 @@ def working_type(n, columns, dtype):
 class Embedded(Table):
     """Rows psi(x) = M'e(x) of the rows x of X.
 
-    ``feature_map`` gives the plain values e (``_values``, from a block of rows), M (``_mixing``, None where psi = e), the
-    floating type it works in (``_dtype``) and the number of columns (``_n_features_out``).
+    ``feature_map`` gives the plain values e (``_values``, from a block of rows), M (``_mixing``, None where psi = e),
+    the floating type it works in (``_dtype``) and the number of columns (``_n_features_out``).
 
     Products with all rows are products with e, and M is applied to vectors. Rows are made only for a solver that steps
     from one to the next: all of them where they fit, and otherwise those of one stretch of steps.

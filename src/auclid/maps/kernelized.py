@@ -7,6 +7,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
 from auclid import _check
+from auclid._rows import append
 from auclid.base import Ranker
 from auclid.maps._embedded import working_type
 from auclid.maps._map import FeatureMap, embedded
@@ -54,7 +55,7 @@ class Kernelized(Ranker):
 
     References
     ----------
-    Khalid, "Efficient AUC maximization methods", 2019: the names NBAM, NPSAM, FOAM, … are such compositions.
+    Khalid, "Scalable large margin pairwise learning algorithms", 2019: NBAM, NPSAM, FCBR, … are such compositions.
 
     Examples
     --------
@@ -78,13 +79,15 @@ class Kernelized(Ranker):
         return self.ranker_.classes_
 
     @_check.checked_with_parts
-    def fit(self, X, y, **params):
+    def fit(self, X, y, X_unlabeled=None, **params):
         """Fit the map on all rows, then the ranker on what it makes of them.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,), labels as the ranker takes them
+        X_unlabeled : array, CSR matrix or frame of shape (m, d), optional
+            More rows, for a semi-supervised ranker.
         **params
             For the ranker's `fit`: ``sample_weight``, where it takes one. The map does not see them.
 
@@ -93,8 +96,12 @@ class Kernelized(Ranker):
         self
         """
         X = self._rows(X, y, reset=True)
-        default = KMeansNystroem(min(COLUMNS, X.shape[0]), random_state=0)
-        self.feature_map_ = fitted_map(self.feature_map or default, X, y)
+        free = None if X_unlabeled is None else _check.rows(self, X_unlabeled)
+        every, labels = (X, y) if free is None else (append(X, free), None)
+        default = KMeansNystroem(min(COLUMNS, every.shape[0]), random_state=0)
+        self.feature_map_ = fitted_map(self.feature_map or default, every, labels)
+        if free is not None:
+            params["X_unlabeled"] = embedded(free, self.feature_map_)
         ranker = clone(self.ranker) if self.ranker else default_ranker(y)
         self.ranker_ = ranker.fit(embedded(X, self.feature_map_), y, **params)
         return self
@@ -158,7 +165,9 @@ def fitted_map(feature_map, X, y):
     feature_map.fit(X, y)
     columns = getattr(feature_map, "n_features_in_", X.shape[1])
     if columns != X.shape[1]:
-        raise ValueError(f"The frozen feature_map of Kernelized must know the columns of X; it knows {columns}, X has {X.shape[1]}.")
+        raise ValueError(
+            f"The frozen feature_map of Kernelized must know the columns of X; it knows {columns}, X has {X.shape[1]}."
+        )
     return feature_map
 
 

@@ -10,7 +10,10 @@ class SquaredHinge(NamedTuple):
 
     tol: float
 
-    parts = ((1.0, 1.0),)
+    @property
+    def parts(self):
+        """One squared hinge."""
+        return ((1.0, 1.0),)
 
     def length(self, solver):
         """How short the gradient must become."""

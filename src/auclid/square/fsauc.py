@@ -116,7 +116,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         """
         X, is_pos, _ = self._begin_fit(X, y)
         table, label = as_table(X), is_pos.astype(np.int8)
-        seen = survey(table, is_pos)
+        seen = survey(table, is_pos)._replace(inner=np.empty((0, 2)))  # products that only SPAM needs
         count = n_stages(table.shape[0] * self.n_epochs)
         orders = stage_orders(_random.generator(self.random_state), table.shape[0], self.n_epochs, count)
         stage = self._first_stage(seen)
@@ -149,13 +149,15 @@ def n_stages(n):
 
 
 def stage_orders(rng, n, n_epochs, count):
-    """The rows of each stage: epochs in random order, end to end, cut into equal parts."""
-    size, left = n * n_epochs // count, np.empty(0, dtype=np.intp)
+    """The rows of each stage, in pieces: epochs in random order, end to end, cut into equal parts."""
+    left = np.empty(0, dtype=np.intp)
     for _ in range(count):
-        while len(left) < size:
-            left = np.concatenate([left, _random.epoch(rng, n)])
-        yield left[:size]
-        left = left[size:]
+        pieces, missing = [], n * n_epochs // count
+        while missing:
+            left = left if len(left) else _random.epoch(rng, n)
+            pieces.append(left[:missing])
+            left, missing = left[missing:], missing - len(pieces[-1])
+        yield pieces
 
 
 def widest(ball, longest, size):
@@ -163,14 +165,15 @@ def widest(ball, longest, size):
     return 2.0 * np.sqrt(2.0 * longest / size) * ball
 
 
-def run(table, label, order, seen, stage):
-    """The progress of one stage over the rows of ``order``."""
+def run(table, label, orders, seen, stage):
+    """The progress of one stage over the rows of its orders."""
     w, d = stage.start.copy(), len(stage.start)
     progress = Progress(w, stage.begun.copy(), np.zeros(d), np.zeros(3), 0.0, float(w @ w), 0.0, 0.0)
-    for rows, (at,), part in table.sweep(order, centre=seen.centre):
-        chosen = order[part]
-        t, norm, path, hit = sweep_stage(rows, at, label[chosen], seen.length[chosen], stage, *progress)
-        progress = progress._replace(t=t, norm=norm, path=path, hit=hit)
+    for order in orders:
+        for rows, (at,), part in table.sweep(order, centre=seen.centre):
+            chosen = order[part]
+            t, norm, path, hit = sweep_stage(rows, at, label[chosen], seen.length[chosen], stage, *progress)
+            progress = progress._replace(t=t, norm=norm, path=path, hit=hit)
     return progress
 
 

@@ -13,6 +13,9 @@ from auclid.square._solve import LARGEST
 STEP = 4.0
 """The first step, for pairs of mean square length 1."""
 
+DRAWS = 1 << 20
+"""Random numbers that are drawn at once."""
+
 
 class Full(NamedTuple):
     """The scatter of each class: lower triangles, row after row."""
@@ -245,12 +248,16 @@ def sketch(d, rank):
     return Sketch(z((2, d, rank)), z((2, rank)), z((2, d)), z((0, rank)), z(rank))
 
 
-def draw(spread, rng, count):
-    """With the random numbers of the next rows, where a sketch wants them."""
-    if not isinstance(spread, Sketch):
-        return spread
+def drawn(spread, rng, count):
+    """Parts of the next ``count`` rows, each with its random numbers where a sketch wants them."""
+    if isinstance(spread, Full):
+        yield slice(0, count), spread
+        return
     rank = len(spread.work)
-    return spread._replace(draws=rng.standard_normal((count, rank)) / np.sqrt(rank))
+    size = max(1, DRAWS // rank)
+    for first in range(0, count, size):
+        part = slice(first, min(first + size, count))
+        yield part, spread._replace(draws=rng.standard_normal((part.stop - first, rank)) / np.sqrt(rank))
 
 
 def start(d, spread, rule):
@@ -262,8 +269,10 @@ def learn(table, is_pos, order, state, alpha, rng):
     """The state after one step for each row of ``order``."""
     label = is_pos.astype(np.int8)
     for rows, (at,), steps in table.sweep(order):
-        drawn = state._replace(spread=draw(state.spread, rng, len(at)))
-        state = state._replace(t=sweep(rows, at, label[order[steps]], 0.5 * alpha, drawn))
+        classes = label[order[steps]]
+        for part, spread in drawn(state.spread, rng, len(at)):
+            t = sweep(rows, at[part], classes[part], 0.5 * alpha, state._replace(spread=spread))
+            state = state._replace(t=t)
     return state
 
 
