@@ -77,16 +77,19 @@ class AUCClassifier(Ranker):
     leaderboard_ : list of records
         ``name``, ``auc`` (mean over held-out folds), ``low`` and ``high`` (DeLong interval of the pooled held-out
         scores), ``fit_seconds``, ``weight`` in the model in use, and a ``note``; the best first.
-    members_ : list of (weight, estimator)
-        What the score is made of, fitted on all rows.
+    members_ : list of (weight, middle, spread, estimator)
+        What the score is made of, fitted on all rows; a member's score counts as weight·(score − middle)/spread.
+    threshold_ : float
+        The value of `decision_function` above which Youden's J is largest on held-out rows.
     classes_ : array of shape (2,)
     n_features_in_ : int
 
     Notes
     -----
     Missing values are replaced by medians (boosted trees see them as they are). With fewer than 10 rows in a class
-    there is no search: one strongly regularised linear ranker is fitted, with a warning. `predict` cuts where Youden's J
-    is largest on held-out scores; `predict_proba` is calibrated and puts rows in the same order as `decision_function`.
+    there is no search: one strongly regularised linear ranker is fitted, with a warning. `predict_proba` is calibrated
+    on held-out rows and puts rows in the order of `decision_function`; `predict` cuts at probability one half, which
+    finds few positives where they are rare: ``decision_function(X) > threshold_`` finds more.
 
     References
     ----------
@@ -185,15 +188,15 @@ class AUCClassifier(Ranker):
             self.members_.append((float(weight), middle, spread, clone(models[name]).fit(X, is_pos)))
 
     def _calibrate(self, scores, label):
-        """Platt's sigmoid on held-out scores, its slope kept positive; and the cut of `predict`."""
-        self._threshold = best_threshold(label, scores)
+        """Platt's sigmoid on held-out scores, its slope kept positive; and where Youden would cut its log-odds."""
         spread = scores.std() or 1.0
-        fitted = LogisticRegression(C=1e3).fit((scores[:, None] - self._threshold) / spread, label)
+        fitted = LogisticRegression(C=1e3).fit(scores[:, None] / spread, label)
         self._slope = max(float(fitted.coef_[0, 0]), 1e-3) / spread
         self._offset = float(fitted.intercept_[0])
+        self.threshold_ = float(best_threshold(label, self._slope * scores + self._offset))
 
     def decision_function(self, X):
-        """Scores: the higher, the more likely ``classes_[1]``.
+        """Calibrated log-odds of ``classes_[1]``: the higher, the more likely.
 
         Parameters
         ----------
@@ -205,10 +208,10 @@ class AUCClassifier(Ranker):
         """
         _check.fitted(self, "members_")
         X = validate_data(self, X, reset=False, **_ROWS)
-        total = np.full(X.shape[0], -self._threshold)
+        total = np.zeros(X.shape[0])
         for weight, middle, spread, model in self.members_:
             total += weight * (np.asarray(model.decision_function(X), dtype=np.float64) - middle) / spread
-        return total
+        return (self._slope * total + self._offset).astype(X.dtype, copy=False)
 
     def predict_proba(self, X):
         """Calibrated probabilities of both classes, in the order of `decision_function`.
@@ -221,7 +224,8 @@ class AUCClassifier(Ranker):
         -------
         array of shape (n, 2)
         """
-        odds = self._slope * self.decision_function(X) + self._offset
+        _check.fitted(self, "members_")
+        odds = self.decision_function(X).astype(np.float64)
         positive = expit(REACH * odds / (REACH + np.abs(odds)))
         return np.column_stack([1.0 - positive, positive])
 

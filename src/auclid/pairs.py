@@ -193,8 +193,7 @@ class Cut:
     """
 
     def __init__(self, ranked, margin, everywhere):
-        self.ranked, self.margin = ranked, margin
-        self.t = ranked.few - margin
+        self.ranked, self.t = ranked, ranked.few - margin
         n = len(ranked.many)
         self.below = np.full(n, len(self.t)) if everywhere else places(self.t, ranked.many)
         self.mass = ranked.mass[self.below]
