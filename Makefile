@@ -21,7 +21,8 @@ demo: $(VENV)/.ready-run  ## compare our methods with the baselines on the embed
 test: lint  ## lint, then every test and every docstring example
 	$(PYTEST) -n $(WORKERS) --durations=20 --doctest-modules src/auclid tests
 
-test-long: $(VENV)/.ready-dev  ## the statistical checks that take minutes
+test-long: $(VENV)/.ready-dev  ## the statistical checks that take minutes; AUCLID_DATA names the folder of real tables
+	@test -n "$$AUCLID_DATA" || echo "AUCLID_DATA is not set: checks on real tables will be skipped."
 	$(PYTEST) -n $(WORKERS) --durations=20 -m long tests
 
 lint: $(VENV)/.ready-dev  ## ruff everywhere, mypy on the package

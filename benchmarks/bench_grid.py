@@ -13,7 +13,9 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((60_000, 50)).astype(np.float32)
 y = X[:, :5].sum(axis=1) + rng.standard_normal(len(X)) > 3.5
 
-MODELS = ["LeastSquaresAUC", "SPAM", "SOLAM", "AdaOAM", "PSAM", "RankSVM", "OAM", "UniExp"]
+MODELS = [
+    "LeastSquaresAUC", "SPAM", "SOLAM", "FSAUC", "OPAUC", "AdaOAM", "ASAM", "PSAM", "RankSVM", "OAM", "CBR", "UniExp",
+]  # fmt: skip
 
 
 def search(name, n_jobs):

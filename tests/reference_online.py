@@ -82,7 +82,7 @@ def cbr(X, is_pos, draws, *, C, size, policy, confidence=0.7, diagonal=False):
 
 
 def uni_exp(X, is_pos, *, step, alpha, push):
-    """The average iterate; rows are measured from the mean of the rows so far."""
+    """The average iterate, the t-th with weight t; rows are measured from the mean of the rows so far."""
     w, total, t = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0
     square = 0.0
     for k in range(len(X)):
@@ -96,5 +96,5 @@ def uni_exp(X, is_pos, *, step, alpha, push):
         x, y = X[k] - centre, 1.0 if is_pos[k] else -1.0
         eta = (step or (k + 1) / square) / np.sqrt(t)
         w = (w + y * push(y * (w @ x), x @ x, eta / (2.0 * share)) * x) / (1.0 + eta * alpha)
-        total = total + w
-    return total / t
+        total = total + t * w
+    return total / (t * (t + 1) / 2)

@@ -72,7 +72,10 @@ def solam(X, is_pos, order, *, centred, zeta=None, radius=None, alpha=None, stre
         share = gamma if zeta else gamma * t**2
         total, weight = total + share * w, weight + share
         step, size = (gamma, 1.0) if zeta else (gamma / (4 * p * (1 - p)), square)
+        begun, ascent = dual, 2 * p * (1 - p) * step
+        apart = w @ (X[seen][is_pos[seen]].mean(axis=0) - X[seen][~is_pos[seen]].mean(axis=0))
         w, a, b, dual = saddle_step(w, a, b, dual, x, is_pos[i], p, step, size, guard=not zeta)
+        dual = dual if zeta else begun - ascent / (1 + ascent) * (apart + begun)  # the mean over rows
         w = w / (1 + step / size * p * (1 - p) * (alpha or 0.0))
         met += np.linalg.norm(w) > bound
         w, most = into_ball(w, bound), bound * longest

@@ -246,13 +246,45 @@ def test_wide_states_are_refused_with_the_name_of_a_method_that_fits():
         lambda: LeastSquaresAUC(solver="moments").fit(X, y),
         lambda: fitted().merge(fitted()),
         lambda: fitted().partial_fit(X, y),
-        lambda: LeastSquaresAUCCV().fit(X, y),
     ):
         with pytest.raises(ValueError, match=r"d = 60000 columns.*SPAM"):
             ask()
     assert vars(model) == vars(LeastSquaresAUC())  # nothing half-changed
     small, label = problem()
     model.partial_fit(small, label)
+
+
+def test_a_wide_path_is_that_of_refits():
+    X, y = wide()
+    cv = StratifiedKFold(2)
+    model = LeastSquaresAUCCV([0.01, 1.0], cv=cv).fit(X, y)
+    for row, (train, test) in zip(model.cv_auc_, cv.split(X, y), strict=True):
+        refits = [LeastSquaresAUC(alpha).fit(X[train], y[train]).score(X[test], y[test]) for alpha in (0.01, 1.0)]
+        np.testing.assert_allclose(row, refits, atol=1e-4)
+    assert model.alpha_ in (0.01, 1.0) and model.score(X, y) > 0.95
+
+
+def test_fit_by_products_says_why_no_rows_can_be_added():
+    X, y = problem()
+    with pytest.raises(ValueError, match=r"fit went by products and kept none\. Use solver='moments'"):
+        LeastSquaresAUC(solver="products").fit(X, y).partial_fit(X, y)
+
+
+def test_an_empty_column_takes_nothing_from_small_ones():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 3)) * [1e6, 1e-6, 0.0]
+    y = X[:, 0] / 1e6 + X[:, 1] / 1e-6 + 0.5 * rng.standard_normal(300) > 0
+    with_it, without = LeastSquaresAUC(0.0).fit(X, y), LeastSquaresAUC(0.0).fit(X[:, :2], y)
+    np.testing.assert_allclose(with_it.coef_[0], [*without.coef_[0], 0.0], rtol=1e-9)
+
+
+@pytest.mark.parametrize("how", [{"l1": 0.01}, {"positive": True}])
+def test_products_bear_columns_of_unlike_scale(how):
+    X, y = problem()
+    X = X * np.logspace(-3, 3, X.shape[1])
+    exact = LeastSquaresAUC(1e-6, solver="moments", **how).fit(X, y)
+    ours = LeastSquaresAUC(1e-6, solver="products", tol=1e-9, max_iter=5000, **how).fit(X, y)
+    np.testing.assert_allclose(ours.decision_function(X), exact.decision_function(X), atol=1e-3)
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,17 @@
-"""FOAM and FCBR: Khalid's table 5.2 on tables at hand, in its protocol; the penalty is tuned on a part of the rows."""
+"""FOAM and FCBR: Khalid's table 5.2 on tables at hand, in its protocol but for these shortcuts.
+
+C is tuned over every third power of two, on 3,000 training rows at the most; tables of 5,000 rows and more are split
+into five folds once, not three times; and the width is our default, not the paper's 100, whose unit it does not say.
+"""
 
 import numpy as np
 import pytest
 from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import raw
 
 import auclid
-from published import met, needs_data, whole
+from published import met, needs_data, tables, whole
 
 pytestmark = [pytest.mark.long, needs_data]
 
@@ -31,7 +34,7 @@ def rows(table):
     if table not in TASKS:
         return whole(table)
     X, _ = whole(table)
-    parts = [raw(table)] if table == "glass" else [raw(table, part) for part in ("train", "test")]
+    parts = [tables.raw(table)] if table == "glass" else [tables.raw(table, part) for part in ("train", "test")]
     return X, np.isin(np.concatenate([y for _, y in parts]), TASKS[table])
 
 

@@ -1,7 +1,9 @@
 """Figures of SPAM's table 2 and SOLAM's table 3 that small tables can show, in the papers' protocols."""
 
 import pytest
-from published import FIVE_BY_FIVE, TWENTY_SPLITS, mean_auc, met, needs_data
+
+import auclid
+from published import FIVE_BY_FIVE, TWENTY_SPLITS, mean_auc, met, needs_data, tables
 
 pytestmark = [pytest.mark.long, needs_data]
 
@@ -39,3 +41,14 @@ def test_spam_table_2(table, method, published, std):
 def test_solam_table_3(table, published, std):
     ours = mean_auc(table, "SOLAM", GRIDS["SOLAM"], FIVE_BY_FIVE)
     assert met(ours, published, std), f"SOLAM on {table}: {ours:.4f}, published {published:.4f} ± {std:.4f}"
+
+
+@pytest.mark.parametrize("table", ["german", "splice"])
+@pytest.mark.parametrize("method", ["SPAM-L2", "SPAM-NET", "SOLAM", "SOLAM-L2", "FSAUC", "OPAUC", "OPAUCr", "AdaOAM"])
+def test_defaults_come_within_0_01_of_the_exact_answer(table, method):
+    gaps = []
+    for seed in range(5):
+        X, y, X_test, y_test = tables.split(table, seed)
+        exact = auclid.LeastSquaresAUC().fit(X, y).score(X_test, y_test)
+        gaps.append(auclid.make(method, random_state=seed).fit(X, y).score(X_test, y_test) - exact)
+    assert sum(gaps) / len(gaps) > (-0.015 if method == "OPAUCr" else -0.01)

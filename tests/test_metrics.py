@@ -618,3 +618,9 @@ def roc_auc_quietly(*args, **keywords):
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=".*at most two distinct values")
         return roc_auc(*args, **keywords)
+
+
+def test_streaming_does_not_take_the_smaller_label_for_positive():
+    with pytest.raises(ValueError, match=r"pos_label=2"):
+        StreamingAUC().update([1, 2, 2], [0.1, 0.2, 0.3])
+    assert StreamingAUC(pos_label=2).update([1, 2, 2], [0.1, 0.2, 0.3]).result().auc == 1.0

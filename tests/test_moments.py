@@ -38,7 +38,7 @@ def blocks(request, monkeypatch):
     """Everything holds whether the rows come in one block or in many."""
     if request.param == "many blocks":
         monkeypatch.setattr(_rows, "BLOCK_BYTES", 64)
-        monkeypatch.setattr(moments, "LARGE_BYTES", 64)
+        monkeypatch.setattr(moments, "BLOCKS", 1)
     return request.param
 
 

@@ -11,7 +11,7 @@ import reference
 import reference_square as slow
 from auclid import FSAUC, SOLAM, LeastSquaresAUC, make
 from auclid.square.fsauc import n_stages, stage_orders
-from auclid.square.solam import saddle_step
+from auclid.square.solam import expected_ascent, saddle_step
 from reference_square import problem
 
 LAYOUTS = {"dense": np.asarray, "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32))}
@@ -90,6 +90,14 @@ def test_a_step_follows_the_derivatives_of_the_saddle_function(positive):
     along = (value(w + tiny * x, *point) - value(w - tiny * x, *point)) / (2 * tiny)
     np.testing.assert_allclose(move * (x @ x), -step * along, rtol=1e-6)
     np.testing.assert_allclose(saddle - point, step * np.array([-slope(0), -slope(1), slope(2)]), atol=1e-9)
+
+
+def test_the_expected_ascent_is_the_mean_over_rows():
+    X, y = problem()
+    is_pos, p, w, alpha, step = y == 1, y.mean(), np.array([0.3, -0.2, 0.1, 0.5]), -0.2, 1e-6
+    m = np.array([X[~is_pos].mean(axis=0) @ w, X[is_pos].mean(axis=0) @ w])
+    slopes = [slow.saddle_gradient(w, 0.0, 0.0, alpha, x, c, p)[3] for x, c in zip(X, is_pos, strict=True)]
+    assert (expected_ascent(alpha, m, p, step) - alpha) / step == pytest.approx(np.mean(slopes), rel=1e-5)
 
 
 def test_the_saddle_point_is_the_least_pair_loss():
@@ -233,18 +241,25 @@ def test_other_batches_of_a_stream_give_the_same_bits(layout, settings):
 
 
 @every_layout
-def test_a_stream_may_bring_all_negatives_first(layout):
-    """The order is bad for SOLAM, but legal, and mixed rows mend it."""
+@pytest.mark.parametrize("name", ["SOLAM", "SOLAM-L2"])
+def test_a_stream_may_bring_all_negatives_first(layout, name):
+    """Rows without a centre (CSR) lose a little more: one class at a time, they pull w along its mean."""
     X, y = problem(300)
     order = np.argsort(y, kind="stable")
-    model = SOLAM()
+    model = make(name)
     for i in (order[:100], order[100:200], order[200:]):
         model.partial_fit(layout(X[i]), y[i], classes=[0, 1])
         if y[i].max() == 0:
             assert not model.coef_.any() and not model.decision_function(layout(X)).any()
-    assert np.isfinite(model.coef_).all() and model.coef_.any()
-    model.partial_fit(layout(X), y)
-    assert model.score(X, y) > LeastSquaresAUC().fit(X, y).score(X, y) - 0.02
+    behind = 0.05 if sparse.issparse(layout(X)) else 0.03
+    assert model.score(X, y) > LeastSquaresAUC().fit(X, y).score(X, y) - behind
+
+
+def test_a_stream_of_dense_rows_may_bring_all_positives_first():
+    X, y = problem(300)
+    order = np.argsort(-y, kind="stable")
+    model = SOLAM().partial_fit(X[order], y[order])
+    assert model.score(X, y) > LeastSquaresAUC().fit(X, y).score(X, y) - 0.03
 
 
 def test_partial_fit_goes_on_after_fit():
@@ -256,6 +271,8 @@ def test_partial_fit_goes_on_after_fit():
     np.testing.assert_allclose(model._state.sums, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
     w = model._state.scale * model._state.v
     np.testing.assert_allclose(model._state.norm, w @ w, rtol=1e-9)
+    means = [(X[y == c] - X.mean(axis=0)).mean(axis=0) for c in (0, 1)]
+    np.testing.assert_allclose(model._state.m, means @ w, rtol=1e-9)
     assert model.score(X, y) > LeastSquaresAUC().fit(X, y).score(X, y) - 0.02
 
 

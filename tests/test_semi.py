@@ -5,11 +5,11 @@ import warnings
 
 import numpy as np
 import pytest
-import reference_semi as slow
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
 
+import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
 from auclid._rows import Stacked, as_table
 from auclid.moments import block_moments
@@ -149,7 +149,7 @@ def test_without_a_penalty_the_solution_is_the_shortest():
 @pytest.mark.parametrize("cls", [SAMULT, PNUAUC])
 @pytest.mark.parametrize("params", [{"unlabeled_weight": 0.0}, {}])
 def test_weight_zero_and_no_unlabelled_rows_are_the_supervised_fit(cls, params):
-    X, y, truth = mixed()
+    X, y, _ = mixed()
     labelled = y >= 0
     supervised = LeastSquaresAUC(alpha=0.1).fit(X[labelled], y[labelled])
     if params:
@@ -412,8 +412,9 @@ def test_no_unlabelled_rows_are_said_once(cls):
     X, _, truth = mixed()
     with pytest.warns(UserWarning) as said:
         quick(cls).fit(X, truth)
-    assert [w for w in said if "no unlabelled rows" in str(w.message)][0].filename == __file__
     assert len(said) == 1
+    assert "no unlabelled rows" in str(said[0].message)
+    assert said[0].filename == __file__
 
 
 # --- positive and unlabelled rows -----------------------------------------------------------------
@@ -472,9 +473,9 @@ def test_a_stream_of_negative_and_unlabelled_rows():
     [
         (SAMULT(unlabeled=0), r"SAMULT must have labelled rows of both classes; got 5 positive and 0 negative"),
         (QSGS2AUC(unlabeled=0), r"QSGS2AUC must have labelled rows of both classes; got 5 positive and 0 negative"),
-        (PNUAUC(0.5, prior=0.3, unlabeled=0), "negative ones unless unlabeled_weight is 1; got 5 positive"),
+        (PNUAUC(0.5, prior=0.3, unlabeled=0), "rows of the other class unless .weight. is 1; got 5 positive"),
         (PNUAUC(0.0, unlabeled=0), "labelled rows of both classes; got 5 positive and 0 negative"),
-        (PNUAUC(1.0, unlabeled=0), "the class prior.*pass prior="),
+        (PNUAUC(1.0, unlabeled=0), "must have prior=, since without labelled rows of both classes"),
     ],
 )
 def test_positive_and_unlabelled_rows_are_refused_where_the_risk_needs_more(model, said):
@@ -542,7 +543,8 @@ def test_a_sample_holds_each_row_with_the_same_probability(monkeypatch):
 
 def test_a_sample_of_few_rows_is_all_of_them():
     table = as_table(np.arange(6.0)[:, None])
-    samples = Samples().after(table, [np.array([0, 2]), np.array([1]), np.array([], dtype=int)], np.random.default_rng(0))
+    members = [np.array([0, 2]), np.array([1]), np.array([], dtype=int)]
+    samples = Samples().after(table, members, np.random.default_rng(0))
     np.testing.assert_array_equal(samples.neg.rows[:, 0], [0.0, 2.0])
     np.testing.assert_array_equal(samples.pos.rows[:, 0], [1.0])
     assert samples.unl.rows is None
@@ -569,7 +571,8 @@ def test_a_weight_must_beat_the_supervised_fit_clearly():
 def test_alpha_chosen_is_the_best_held_out_one():
     X, y, truth = mixed(n=1000, labelled=40, d=30)
     model = SAMULT(0.0).fit(X, y)
-    aucs = [SAMULT(0.0, alpha=alpha).fit(X, y).score(X[40:], truth[40:]) for alpha in model.alpha_ * np.array([1e-4, 1, 1e4])]
+    alphas = model.alpha_ * np.array([1e-4, 1.0, 1e4])
+    aucs = [SAMULT(0.0, alpha=alpha).fit(X, y).score(X[40:], truth[40:]) for alpha in alphas]
     assert aucs[1] > aucs[0]
     assert aucs[1] >= aucs[2] - 0.02
 

@@ -80,7 +80,8 @@ def _table(estimator, X, reset):
         estimator.n_features_in_ = X.shape[1]
     if X.shape[1] != estimator.n_features_in_:
         raise ValueError(
-            f"X has {X.shape[1]} features, but {_name(estimator)} is expecting {estimator.n_features_in_} features as input."
+            f"X has {X.shape[1]} features, but {_name(estimator)} is expecting "
+            f"{estimator.n_features_in_} features as input."
         )
     return X
 
@@ -156,7 +157,7 @@ def finite(estimator, w):
     if not np.all(np.isfinite(w)):
         raise ValueError(
             f"{_name(estimator)} must end with finite weights, but its steps overflowed. "
-            "Scale the columns of X (for instance with StandardScaler) or use a smaller step."
+            "Scale the columns of X (for instance with StandardScaler) or, where the method has one, use a smaller step."
         )
     return w
 

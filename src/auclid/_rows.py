@@ -359,6 +359,23 @@ def as_array(block):
     return block.toarray() if sparse.issparse(block) else np.asarray(block)
 
 
+def centred(block, centre):
+    """The block minus a centre, and that centre. A sparse one moves in its full columns only, so it stays sparse;
+    in the others zero is among the values, so no mean can dwarf the spread around it."""
+    if not sparse.issparse(block):
+        return block - centre, centre
+    full = np.bincount(block.indices, minlength=block.shape[1]) == block.shape[0]
+    shift = np.where(full, np.ravel(centre), 0.0)
+    data = block.data - shift[block.indices]
+    return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape), shift
+
+
+def gram(block):
+    """X' X of a block, an array."""
+    product = block.T @ block
+    return product.toarray() if sparse.issparse(product) else product
+
+
 def squares(block):
     """|x|^2 of each row of a block: an array, or a CSR matrix."""
     if sparse.issparse(block):
@@ -481,7 +498,7 @@ class DenseTable(Table):
         return self.X.T[:, index].T
 
     def centre(self):
-        """About the mean: that of a few thousand rows is near enough, and any centre gives the same gradients."""
+        """About the mean: that of a few thousand rows is near enough, and any centre gives the same expected gradient."""
         n = self.shape[0]
         some = slice(None) if n <= SAMPLE else np.sort(np.random.default_rng(0).integers(n, size=SAMPLE))
         return self.take(some).mean(axis=0)

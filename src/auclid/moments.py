@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import sparse
 
-from auclid._rows import LARGE_BYTES, as_table, squares
+from auclid._rows import as_table, centred, gram, squares
+
+BLOCKS = 16
+"""Blocks of rows, at the most, whose scatter is formed at once."""
 
 TINY = np.finfo(np.float64).tiny
 
@@ -119,7 +121,7 @@ def grouped_moments(X, group, n_groups, weight=None, full=True):
 def _moments(table, index, weight):
     """Moments of the rows of ``index``, a block of them at a time: large blocks, since each costs a d x d sum."""
     d = max(1, table.shape[1])
-    size = max(table.block_rows(), min(4 * d, LARGE_BYTES // (8 * d)), 1)
+    size = max(table.block_rows(), min(4 * d, BLOCKS * table.block_rows()))
     total = None
     for start in range(0, max(1, len(index)), size):
         chosen = index[start : start + size]
@@ -134,13 +136,11 @@ def block_moments(block, weight=None):
     n = w.sum()
     if n == 0.0:
         return Moments.empty(block.shape[1])
-    rest, shift = _centred(block, (w @ block) / n)
+    rest, shift = centred(block, (w @ block) / n)
     mean = (w @ rest) / n
     if weight is not None:
         rest = rest * np.sqrt(w)[:, None]
-    scatter = rest.T @ rest
-    if sparse.issparse(scatter):
-        scatter = scatter.toarray()
+    scatter = gram(rest)
     scatter -= np.multiply.outer(n * mean, mean)
     return Moments(float(n), shift + mean, scatter)
 
@@ -158,21 +158,10 @@ def _traces(table, group, n_groups, weight):
         if not used.any():
             continue
         n = member.sum(axis=0)
-        rest, shift = _centred(block, block.mean(axis=0) if centre is None else centre)
+        rest, shift = centred(block, block.mean(axis=0) if centre is None else centre)
         mean = (rest.T @ member).T / np.maximum(n, TINY)[:, None]
         spread = squares(rest) @ member - n * np.einsum("gj,gj->g", mean, mean)
         centre = shift + rest.mean(axis=0)
         for g in range(n_groups):
             total[g] = total[g] + Moments(float(n[g]), shift + mean[g], np.asarray(max(spread[g], 0.0)))
     return total
-
-
-def _centred(block, centre):
-    """The block minus a centre, and that centre. A sparse one moves in its full columns only, so it stays sparse;
-    in the others zero is among the values, so no mean can dwarf the spread around it."""
-    if not sparse.issparse(block):
-        return block - centre, centre
-    full = np.bincount(block.indices, minlength=block.shape[1]) == block.shape[0]
-    shift = np.where(full, np.ravel(centre), 0.0)
-    data = block.data - shift[block.indices]
-    return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape), shift

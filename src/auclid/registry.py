@@ -126,8 +126,8 @@ KERNEL = [
 SEMI = [
     Method("SAMULT", SAMULT, XIE, "few labelled, very many unlabelled rows; no class prior", semi_supervised=True),
     Method("PNU-AUC", PNUAUC, SAKAI, "the same by way of the class prior", semi_supervised=True),
-    Method("PU-AUC", partial(PNUAUC, 1.0), SAKAI, "positive and unlabelled rows only", semi_supervised=True),
-    Method("NU-AUC", partial(PNUAUC, -1.0), SAKAI, "negative and unlabelled rows only", semi_supervised=True),
+    Method("PU-AUC", partial(PNUAUC, unlabeled_weight=1.0), SAKAI, "positive and unlabelled rows only", semi_supervised=True),
+    Method("NU-AUC", partial(PNUAUC, unlabeled_weight=-1.0), SAKAI, "negative and unlabelled rows only", semi_supervised=True),
     Method("QSG-S2AUC", QSGS2AUC, SHI, "curved rankings from any number of rows", kernel=True, semi_supervised=True),
 ]
 

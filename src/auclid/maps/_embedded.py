@@ -1,5 +1,7 @@
 """A table whose rows are psi(x) of the rows of another: made block by block, when a solver asks for them."""
 
+from functools import cached_property
+
 import numpy as np
 
 from auclid._rows import BLOCK_BYTES, DenseTable, Table, as_table
@@ -37,7 +39,6 @@ class Embedded(Table):
         self._values, self._work = feature_map._values(), feature_map._dtype
         self.shape, self._mixing = (X.shape[0], feature_map._n_features_out), feature_map._mixing
         self._width = self.shape[1] if self._mixing is None else len(self._mixing)
-        self._narrow_mixing = None if self._mixing is None else self._mixing.astype(self._work, copy=False)
         self._visits, self._kept_values, self._kept_rows = 0, None, None
 
     centre = DenseTable.centre
@@ -104,15 +105,16 @@ class Embedded(Table):
         return max(1, BLOCK_BYTES // (8 * max(1, self._width)))
 
     def _visit(self):
-        """Who comes a second time for a product with the rows will come again: from then on, values are kept."""
+        """Who comes a third time for a product with the rows will come again: from then on, values are kept."""
         self._visits += 1
         nothing_kept = self._kept_rows is None and self._kept_values is None
-        if self._visits == 2 and nothing_kept and self._fits(self._width, KEPT_VALUES):
+        if self._visits == 3 and nothing_kept and self._fits(self._width, KEPT_VALUES):
             self._kept_values = self._gather(slice(None), self._width, self.values)
 
     def _fits(self, columns, limit):
         """Whether all rows may be kept; in float64, only few of them ever are."""
-        return self.shape[0] * columns * self._work.itemsize <= (limit if self._work.itemsize == 4 else EXACT_BYTES)
+        limit = limit if self._work == np.float32 else EXACT_BYTES
+        return self.shape[0] * columns * self._work.itemsize <= limit
 
     def _gather(self, index, columns, make):
         index = np.arange(self.shape[0])[index]
@@ -122,4 +124,8 @@ class Embedded(Table):
         return out
 
     def _mix(self, index):
-        return self.values(index) if self._mixing is None else self.values(index) @ self._narrow_mixing
+        return self.values(index) if self._mixing is None else self.values(index) @ self._working_mixing
+
+    @cached_property
+    def _working_mixing(self):
+        return self._mixing.astype(self._work, copy=False)

@@ -52,7 +52,9 @@ class StreamingAUC:
     >>> (morning + evening).result()
     AUCBounds(auc=0.75, low=0.75, high=0.75)
 
-    References ---------- Bins by value after Bouckaert (2006), Efficient AUC learning curve calculation, and
+    References
+    ----------
+    Bins by value after Bouckaert (2006), Efficient AUC learning curve calculation, and
     mergeable dyadic summaries after Shrivastava et al. (2004), Medians and beyond: q-digest.
     """
 
@@ -122,8 +124,18 @@ class StreamingAUC:
         if len(others):
             known = self._same_negative(others[0])
             unlike = others[others != known]
-            self._neg_label = self._same_negative(unlike[0], known) if len(unlike) else known
+            negative = self._same_negative(unlike[0], known) if len(unlike) else known
+            self._refuse_greater(negative)
+            self._neg_label = negative
         return is_pos
+
+    def _refuse_greater(self, other):
+        """The greater label is positive everywhere else, so the default must not quietly mean the smaller one."""
+        if self.pos_label == 1 and isinstance(other, np.number) and other > 1:
+            raise ValueError(
+                f"StreamingAUC takes 1 for the positive label, and the other must be smaller. Got {other} too. "
+                f"Pass pos_label={other}."
+            )
 
     def _same_negative(self, label, known=None):
         known = self._neg_label if known is None else known

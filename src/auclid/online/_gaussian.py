@@ -94,10 +94,9 @@ def _(model, rows, i, j, top):
 @move.implement(Full)
 def _(model, rows, i, j, step, kappa, v, mean):
     x, g, h = model.x, model.g, model.h
-    for k in range(h.shape[0]):
-        mean[k] += step * h[k]
     root = np.sqrt(kappa / (1.0 + kappa * v))  # Sherman and Morrison: cov - h h' kappa / (1 + kappa v)
     for k in range(h.shape[0]):
+        mean[k] += step * h[k]
         h[k] *= root
     reduce(model.cov, h)
     along = inner(h, x)
@@ -179,23 +178,29 @@ def inner(a, b):
 
 @kernel(fastmath=REORDER)
 def multiply(A, x, out):
-    """out = A x from the lower triangle of A, two rows at a time: each number is read once and used twice."""
+    """out = A x from the lower triangle of A, four rows at a time: each number is read once and used twice."""
     d = x.shape[0]
-    for r in range(0, d - 1, 2):
-        a, b, s, t = x[r], x[r + 1], 0.0, 0.0
+    fours = d - d % 4
+    for r in range(0, fours, 4):
+        p, q, s, t = A[r], A[r + 1], A[r + 2], A[r + 3]
+        a, b, c, e = x[r], x[r + 1], x[r + 2], x[r + 3]
+        along_p = along_q = along_s = along_t = 0.0
         for k in range(r):
-            out[k] += a * A[r, k] + b * A[r + 1, k]
-            s += A[r, k] * x[k]
-            t += A[r + 1, k] * x[k]
-        out[r] = s + A[r, r] * a + A[r + 1, r] * b
-        out[r + 1] = t + A[r + 1, r] * a + A[r + 1, r + 1] * b
-    if d % 2:
-        r = d - 1
-        a, s = x[r], 0.0
+            out[k] += a * p[k] + b * q[k] + c * s[k] + e * t[k]
+            along_p += p[k] * x[k]
+            along_q += q[k] * x[k]
+            along_s += s[k] * x[k]
+            along_t += t[k] * x[k]
+        out[r] = along_p + p[r] * a + q[r] * b + s[r] * c + t[r] * e
+        out[r + 1] = along_q + q[r] * a + q[r + 1] * b + s[r + 1] * c + t[r + 1] * e
+        out[r + 2] = along_s + s[r] * a + s[r + 1] * b + s[r + 2] * c + t[r + 2] * e
+        out[r + 3] = along_t + t[r] * a + t[r + 1] * b + t[r + 2] * c + t[r + 3] * e
+    for r in range(fours, d):
+        p, a, along_p = A[r], x[r], 0.0
         for k in range(r):
-            out[k] += a * A[r, k]
-            s += A[r, k] * x[k]
-        out[r] = s + A[r, r] * a
+            out[k] += a * p[k]
+            along_p += p[k] * x[k]
+        out[r] = along_p + p[r] * a
 
 
 @kernel(fastmath={"contract"})

@@ -11,12 +11,9 @@ from auclid.base import StreamRanker
 from auclid.square._means import Running, enter
 from auclid.square.spam import TINY
 
-CAP = 30.0
-"""Exponents of plain steps stop here, so that no row, however wrong, overflows."""
-
 
 class State(NamedTuple):
-    """w = scale v; the sum of the iterates is lag v + total; and what the rows so far tell."""
+    """w = scale v; the weighted sum of the iterates is lag v + total; and what the rows so far tell."""
 
     v: np.ndarray
     scale: float
@@ -37,16 +34,16 @@ class UniExp(StreamRanker):
         mean over rows of exp(−y w·x) / (2 P(y)) + (alpha/2) |w|²,
 
     where y = ±1 and P(y) is the share of y's class among the rows so far. Its minimiser ranks pairs
-    consistently. The answer is the average of the iterates. A step costs O(nnz of the row).
+    consistently. Steps are implicit, w ← argmin_v ½|v − w|² + (step/√t) · the row's loss at v: for small ones
+    the paper's gradient steps, but no row, however wrong, can throw w far off or overflow. The answer is the
+    average of the iterates, the t-th with weight t. A step costs O(nnz of the row).
 
     Parameters
     ----------
     alpha : float in [0, inf), default=1e-4
         Strength of the squared penalty.
     step : float in (0, inf) or None, default=None
-        Steps are ``step``/√t. Given, they are the plain gradient steps of the paper, exponents capped at 30.
-        None takes 1/E|x|² of the rows so far, and implicit steps, w ← argmin_v ½|v − w|² + (step/√t) loss(v),
-        which no row can throw far off.
+        Steps are ``step``/√t. None takes 1/E|x|² of the rows so far.
     n_epochs : int, default=1
     shuffle : bool, default=True
         Whether `fit` meets the rows in random order. With False it does exactly what `partial_fit` does.
@@ -114,10 +111,11 @@ class UniExp(StreamRanker):
         for rows, (at,), steps in table.sweep(order, centre=state.centre):
             moved = sweep(rows, at, label[order[steps]], means, self._given(), float(self.alpha), *state[:5])
             state = state._replace(scale=moved[0], t=moved[1], lag=moved[2])
+        _check.finite(self, state.square)
         return state
 
     def _answer(self, state):
-        w = (state.lag * state.v + state.total) / max(state.t, 1.0)
+        w = (state.lag * state.v + state.total) / max(0.5 * state.t * (state.t + 1.0), 1.0)
         middle = (state.sums / np.maximum(state.n, 1.0)[:, None]).mean(axis=0)
         return w, w @ middle
 
@@ -133,20 +131,12 @@ def pace(step, square):
 @kernel
 def product_log(log_a):
     """The u >= 0 with u e^u = a, by Newton's method on u + log u = log a from a point below it."""
-    if log_a < -CAP:
+    if log_a < -37.0:  # u = a to the last bit, and a may be zero
         return np.exp(log_a)
     u = log_a - np.log(log_a) if log_a > 1.0 else 1.0 / (1.0 + np.exp(-log_a))
     for _ in range(4):
         u -= (u + np.log(u) - log_a) * u / (1.0 + u)
     return u
-
-
-@kernel
-def push(m, q, eta, implicit):
-    """By how much a row moves w along itself: eta exp(-m), or that with the margin m + q push it leads to."""
-    if implicit:
-        return product_log(np.log(eta * q) - m) / q
-    return eta * np.exp(min(-m, CAP))
 
 
 @kernel
@@ -162,14 +152,15 @@ def sweep(rows, at, label, means, step, alpha, v, scale, t, total, lag):
         t += 1.0
         y, q = 1.0 if c else -1.0, row_square(rows, i)
         eta = pace(step, means.square) / np.sqrt(t)
-        move = 0.0
-        if q > 0.0:
-            move = y * push(y * f, q, eta * (n[0] + n[1]) / (2.0 * n[c]), step == 0.0)
-        row_axpy_two(rows, i, move / scale, v, -lag * move / scale, total)
+        weighed = eta * (n[0] + n[1]) / (2.0 * n[c])
+        if q > 0.0 and weighed > 0.0:  # the move along x that is weighed * exp(-margin) at the margin it leads to
+            move = y * product_log(np.log(weighed * q) - y * f) / q
+            row_axpy_two(rows, i, move / scale, v, -lag * move / scale, total)
         scale /= 1.0 + eta * alpha
-        lag += scale
+        lag += t * scale
         if scale < TINY:
-            v *= scale
-            lag /= scale
-            scale = 1.0
+            for j in range(v.shape[0]):
+                total[j] += lag * v[j]
+                v[j] *= scale
+            lag, scale = 0.0, 1.0
     return scale, t, lag

@@ -23,8 +23,8 @@ WIDE = 1000
 def choose(estimator, seen, weights, known):
     """One of the weights, and alpha: as given, or where there is a choice those of the best held-out AUC.
 
-    Where a class has no labelled rows, unlabelled ones stand in for it: for any ranking that AUC is a rising line in the
-    true one, so the best is the same.
+    Where a class has no labelled rows, unlabelled ones stand in for it: for any ranking that AUC is a rising line in
+    the true one, so the best is the same.
     """
     lower = "neg" if seen.sets.neg.n else "unl"
     upper = "pos" if seen.sets.pos.n else "unl"

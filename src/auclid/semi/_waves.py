@@ -33,7 +33,7 @@ class Waves(NamedTuple):
 
 
 class Expansion:
-    """f(x) = sum over waves of amplitude cos(frequency.x - phase): a function that is evaluated, and learned by the block.
+    """f(x) = sum over waves of amplitude cos(frequency.x - phase): a function to evaluate, and to learn by the block.
 
     ``amplitudes`` and ``phases`` (blocks, size) are what it starts from, with room for ``more`` blocks. All amplitudes
     carry one common factor, so that shrinking costs nothing.

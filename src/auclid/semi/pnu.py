@@ -59,8 +59,8 @@ class PNUAUC(ClosedForm):
 
     References
     ----------
-    Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled learning", Machine Learning 107,
-    2018.
+    Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled learning", Machine Learning
+    107, 2018.
 
     Examples
     --------
@@ -131,9 +131,9 @@ class PNUAUC(ClosedForm):
             return weight
         if not (sets.pos.n and sets.neg.n):
             raise ValueError(
-                f"The risk of PNUAUC must be convex, but with prior={known['prior_']:.2g} and these rows it is not, and "
-                "without labelled rows of both classes unlabeled_weight cannot be reduced. Label more rows, or pass a "
-                "smaller prior."
+                f"The risk of PNUAUC must be convex, but with prior={known['prior_']:.2g} and these rows it is not, "
+                "and without labelled rows of both classes unlabeled_weight cannot be reduced. Label more rows, or "
+                "pass a smaller prior."
             )
         reduced = weight * self._convex_share(sets, weight, known)
         warnings.warn(
@@ -156,21 +156,20 @@ class PNUAUC(ClosedForm):
         return low
 
     def _refusal(self, sets):
-        weight = self.unlabeled_weight
-        if not sets.unl.n or weight == 0.0:
-            lacking = not (sets.pos.n and sets.neg.n)
-            needs = "labelled rows of both classes"
+        weight, labelled = self.unlabeled_weight, (sets.pos.n, sets.neg.n)
+        if weight == 0.0 or not sets.unl.n:
+            enough, needs = all(labelled), "labelled rows of both classes"
         elif weight == "auto":
-            lacking = not (sets.pos.n and sets.neg.n) and sets.pos.n < 2
-            needs = "labelled rows of both classes, or two positive ones"
-        elif weight > 0.0:
-            lacking = sets.pos.n < 2 or (weight < 1.0 and not sets.neg.n)
-            needs = "two positive rows (its risk takes pairs of them), and negative ones unless unlabeled_weight is 1"
+            enough, needs = all(labelled) or sets.pos.n > 1, "labelled rows of both classes, or two positive ones"
         else:
-            lacking = sets.neg.n < 2 or (weight > -1.0 and not sets.pos.n)
-            needs = "two negative rows (its risk takes pairs of them), and positive ones unless unlabeled_weight is -1"
-        if not lacking and sets.unl.n and weight != 0.0 and self.prior is None and not (sets.pos.n and sets.neg.n):
-            lacking, needs = True, "the class prior, which positive and unlabelled rows alone do not tell: pass prior="
-        if lacking:
-            return f"PNUAUC(unlabeled_weight={weight!r}) must have {needs}; got {sets.pos.n:.0f} positive and {sets.neg.n:.0f} negative ones."
-        return None
+            own, other, name = (*labelled, "positive") if weight > 0.0 else (*labelled[::-1], "negative")
+            enough = own > 1 and (other or abs(weight) == 1.0)
+            needs = f"two {name} rows (its risk takes pairs of them), and rows of the other class unless |weight| is 1"
+        if enough and self.prior is None and not all(labelled):
+            enough, needs = False, "prior=, since without labelled rows of both classes no row tells it"
+        if enough:
+            return None
+        return (
+            f"PNUAUC(unlabeled_weight={weight!r}) must have {needs}; "
+            f"got {sets.pos.n:.0f} positive and {sets.neg.n:.0f} negative rows."
+        )

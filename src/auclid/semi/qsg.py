@@ -29,8 +29,8 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
 
         (1 − u) R_PN + u (R_PU + R_NU − ½) + (alpha/2) |f|²,      u = unlabeled_weight, 1 − γ in the paper.
 
-    Iteration i draws ``batch_size`` rows of each set and a block of ``n_components`` random frequencies ω keyed by (seed,
-    i). All pairs of the batch give the gradient ζ_i, a sum of cos and sin of ω·x; then
+    Iteration i draws ``batch_size`` rows of each set and a block of ``n_components`` random frequencies ω keyed by
+    (seed, i). All pairs of the batch give the gradient ζ_i, a sum of cos and sin of ω·x; then
 
         f ← (1 − η_i alpha) f − η_i ζ_i,      η_i = theta / (i + offset).
 
@@ -41,11 +41,11 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
     ----------
     unlabeled_weight : float in [0, 1], default=0.5
         What unlabelled rows count; 0 is supervised.
-    alpha : float in (0, inf), default=0.01
+    alpha : float in (0, inf), default=0.001
         Strength of the squared penalty on f.
     theta : float in (0, inf), or None, default=None
         Size of the steps. The error falls like 1/t where theta·alpha is between 1 and 2. None: 1.5/alpha.
-    n_iter : int, default=500
+    n_iter : int, default=1000
         Iterations of `fit`, and of each call of `partial_fit`.
     n_components : int, default=32
         Frequencies a block.
@@ -56,8 +56,8 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
         median distance |x − y|₁ for the Laplacian kernel), kept in ``gamma_``.
     kernel : {"rbf", "laplacian"}, default="rbf"
     offset : int in [0, inf), or None, default=None
-        None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk is at most 4 (1 + unlabeled_weight), so no
-        step overshoots. With 0, as in the paper, f may grow beyond all bounds where alpha is small.
+        None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk is at most 4 (1 + unlabeled_weight),
+        so no step overshoots. With 0, as in the paper, f may grow beyond all bounds where alpha is small.
     unlabeled : "auto", a label, or None, default="auto"
         What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
         exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
@@ -78,8 +78,8 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
 
     Notes
     -----
-    Columns should be scaled, for instance to [0, 1]. `Kernelized` with `SAMULT` solves the same problem exactly on a fixed
-    set of features, and is faster and nearer to the optimum where its one pass over all rows can be afforded.
+    Columns should be scaled, for instance to [0, 1]. `Kernelized` with `SAMULT` solves the same problem exactly on a
+    fixed set of features, in one pass over all rows; it also chooses alpha and the weight by itself.
 
     References
     ----------
@@ -117,9 +117,9 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
         self,
         unlabeled_weight=0.5,
         *,
-        alpha=0.01,
+        alpha=1e-3,
         theta=None,
-        n_iter=500,
+        n_iter=1000,
         n_components=32,
         batch_size=32,
         gamma=None,
@@ -161,7 +161,8 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
         if not (len(rows[NEGATIVE]) and len(rows[POSITIVE])):
             raise ValueError(
                 f"QSGS2AUC must have labelled rows of both classes; got {len(rows[POSITIVE])} positive and "
-                f"{len(rows[NEGATIVE])} negative ones. PNUAUC(unlabeled_weight=1) learns from positive and unlabelled rows."
+                f"{len(rows[NEGATIVE])} negative ones. "
+                "PNUAUC(unlabeled_weight=1) learns from positive and unlabelled rows."
             )
         self._open(table)
         self._samples = Samples().after(table, rows, self._rng)

@@ -21,7 +21,8 @@ class SAMULT(ClosedForm):
     Parameters
     ----------
     unlabeled_weight : float in [0, 1] or "auto", default="auto"
-        What unlabelled rows count; 0 is supervised. "auto": by cross-validation, and 0 unless another is clearly better.
+        What unlabelled rows count; 0 is supervised. "auto": by cross-validation, and 0 unless another is clearly
+        better.
     alpha : float in [0, inf) or "auto", default="auto"
         Strength of the squared penalty. "auto": by cross-validation.
     unlabeled : "auto", a label, or None, default="auto"
@@ -73,7 +74,7 @@ class SAMULT(ClosedForm):
     }
 
     _grid = (0.0, 0.25, 0.5, 1.0)
-    _caution = 0.25
+    _caution = 0.5
 
     def __init__(self, unlabeled_weight="auto", *, alpha="auto", unlabeled="auto"):
         self.unlabeled_weight = unlabeled_weight

@@ -138,7 +138,8 @@ def survey(table, is_pos):
         first_look(rows, at, label[steps], total, length[steps])
     n = np.array([n_rows - is_pos.sum(), is_pos.sum()], dtype=np.float64)
     mean = total / n[:, None]
-    inner = table.matmul(mean.T) - centre @ mean.T
+    inner = table.matmul(mean.T)
+    inner -= centre @ mean.T
     return Survey(total + n[:, None] * centre, n, np.array([length.mean()]), centre, mean, inner, length)
 
 

@@ -22,13 +22,12 @@ def moments_fit(table):
     return table.shape[1] <= CHEAP
 
 
-def largest_moments(estimator, d, always=False):
+def largest_moments(estimator, d):
     """Refuse a state that would not fit, and name methods that do."""
-    if always or d > LARGEST:
+    if d > LARGEST:
         raise ValueError(
             f"The moments of {type(estimator).__name__} must be d x d, too large a state for d = {d} columns "
-            f"(at most {LARGEST}, and solver='products' keeps none). "
-            "Use fit on all rows, or SPAM, which streams in memory of one row."
+            f"(at most {LARGEST}). Use fit on all rows, or SPAM, which streams in memory of one row."
         )
 
 
@@ -59,8 +58,13 @@ def _counted(settings):
 
 
 def solve_symmetric(A, b, minimum_norm=False):
-    """A^-1 b by Cholesky, columns scaled first; by eigenvalues where A is singular."""
-    scale = 1.0 / np.sqrt(np.where(np.diag(A) > 0.0, np.diag(A), 1.0))
+    """A^-1 b by Cholesky, columns scaled first; by eigenvalues where A is singular. An empty column gets no weight."""
+    used = np.diag(A) != 0.0
+    if not used.all():
+        w = np.zeros_like(b)
+        w[used] = solve_symmetric(A[np.ix_(used, used)], b[used], minimum_norm) if used.any() else 0.0
+        return w
+    scale = 1.0 / np.sqrt(np.diag(A))
     try:
         scaled = A * scale
         scaled *= scale[:, None]
@@ -165,18 +169,21 @@ def _conjugate_gradients(product, diagonal, b, settings, rounds):
         )
     except StopIteration:  # the counter's, which scipy lets pass
         failed = True
+    finally:
+        getattr(counter, "close", lambda: None)()
     _say_unless(not failed, settings, n_iter)
     return w, max(1, n_iter)
 
 
 def _proximal_gradients(product, diagonal, b, settings, rounds):
-    """FISTA with restarts where momentum points uphill."""
-    step = 1.0 / _largest_eigenvalue(product, len(b))
+    """FISTA with restarts where momentum points uphill, in u = w / scale, which gives all columns one curvature."""
+    scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    step = 1.0 / _largest_eigenvalue(lambda u: scale * product(scale * u), len(b))
     w, ahead = np.zeros_like(b), np.zeros_like(b)
     momentum, n_iter, change = 1.0, 0, np.inf
-    for _ in rounds(lambda: w):
-        target = ahead - step * (product(ahead) - b)
-        new = np.sign(target) * np.maximum(np.abs(target) - step * settings.l1, 0.0)
+    for _ in rounds(lambda: scale * w):
+        target = ahead - step * scale * (product(scale * ahead) - b)
+        new = np.sign(target) * np.maximum(np.abs(target) - step * settings.l1 * scale, 0.0)
         if settings.positive:
             new = np.maximum(new, 0.0)
         if (ahead - new) @ (new - w) > 0.0:
@@ -189,7 +196,7 @@ def _proximal_gradients(product, diagonal, b, settings, rounds):
         if change <= settings.tol:
             break
     _say_unless(change <= settings.tol, settings, n_iter)
-    return w, n_iter
+    return scale * w, n_iter
 
 
 def _largest_eigenvalue(product, d):

@@ -6,7 +6,7 @@ import numpy as np
 
 from auclid import _check
 from auclid.base import StreamRanker
-from auclid.square.opauc import damping, descend, full, learn, pace, start
+from auclid.square.opauc import damping, descend, first_step, full, learn, pace, start
 
 STEP = 0.2
 """The step, for pairs of mean square length 1."""
@@ -73,6 +73,8 @@ class AdaOAM(StreamRanker):
     classes_ : array of shape (2,)
     n_iter_ : int
         Epochs made.
+    step_ : float
+        η in use.
 
     References
     ----------
@@ -111,6 +113,9 @@ class AdaOAM(StreamRanker):
     def _learn(self, table, is_pos, order, state, survey):
         state = state._replace(rule=self._rule(state.rule.squares))
         return learn(table, is_pos, order, state, self.alpha, self._rng)
+
+    def _settle(self, state):
+        self.step_ = first_step(state, self.alpha)
 
     def _answer(self, state):
         return state.w.copy(), state.w @ state.mean.mean(axis=0)

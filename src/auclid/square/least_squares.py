@@ -47,6 +47,8 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     classes_ : array of shape (2,)
     n_iter_ : int
         Iterations made; 1 for the closed form.
+    solver_ : str
+        The solver `fit` went by.
 
     Notes
     -----
@@ -99,7 +101,8 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         """
         X, is_pos, weight = self._begin_fit(X, y, sample_weight)
         table, rounds = as_table(X), self._rounds(X, y)
-        if self._by_moments(table):
+        self.solver_ = "moments" if self._by_moments(table) else "products"
+        if self.solver_ == "moments":
             self._moments = class_moments(table, is_pos, weight)
             w, self.n_iter_ = solve_moments(self._moments, self, rounds)
         else:
@@ -164,7 +167,11 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
 
     def _kept_moments(self):
         if self._moments is None:
-            largest_moments(self, self.n_features_in_, always=True)
+            largest_moments(self, self.n_features_in_)
+            raise ValueError(
+                "LeastSquaresAUC must have its moments to add rows, but fit went by products and kept none. "
+                "Use solver='moments', or start with partial_fit."
+            )
         return self._moments
 
     def _resume(self, moments):

@@ -1,5 +1,7 @@
 """LeastSquaresAUCCV: the whole path of alpha, cross-validated exactly from the moments of the folds."""
 
+from numbers import Integral
+
 import numpy as np
 from scipy import linalg
 from sklearn.model_selection import check_cv
@@ -9,7 +11,8 @@ from auclid._rows import LARGE_BYTES, as_table
 from auclid.base import LinearRanker
 from auclid.metrics._auc import auc_from_parts
 from auclid.moments import ClassMoments, class_moments, grouped_moments
-from auclid.square._solve import largest_moments, quadratic, solve_symmetric
+from auclid.square._solve import moments_fit, quadratic, solve_products, solve_symmetric
+from auclid.square.least_squares import LeastSquaresAUC
 
 
 class LeastSquaresAUCCV(LinearRanker):
@@ -22,7 +25,8 @@ class LeastSquaresAUCCV(LinearRanker):
     Parameters
     ----------
     alphas : array of floats in [0, inf), or None, default=None
-        Penalties to try. None: 50 values from 1e-7 to 1e2 times twice the mean eigenvalue of S.
+        Penalties to try. None: 50 values (10 above 3,000 columns, where each is solved by itself, by conjugate
+        gradients) from 1e-7 to 1e2 times twice the mean eigenvalue of S.
     cv : int, splitter or iterable of (train, test), default=5
         As in scikit-learn; a number means stratified folds.
 
@@ -72,22 +76,38 @@ class LeastSquaresAUCCV(LinearRanker):
         self
         """
         X, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        largest_moments(self, X.shape[1])
         table = as_table(X)
-        labels = self.classes_[is_pos.astype(np.intp)]
-        folds = _folds(check_cv(self.cv, labels, classifier=True), labels)
+        folds = _folds(self.cv, self.classes_, is_pos)
+        w = (self._by_moments if moments_fit(table) else self._by_products)(table, is_pos, weight, folds)
+        return self._publish_fit(table, is_pos, w, weight)
+
+    def _by_moments(self, table, is_pos, weight, folds):
+        """The whole path of each fold from its moments."""
         trained, total = training_moments(table, is_pos, weight, folds)
-        self.alphas_ = self._grid(total)
+        self.alphas_ = self._grid(np.trace(total.within) / table.shape[1], 50)
         aucs = [self._held_out(table, is_pos, weight, m, test) for m, (_, test) in zip(trained, folds, strict=True)]
         self.cv_auc_ = np.array(aucs)
         self.alpha_ = self._choose()
-        w = solve_symmetric(*quadratic(total, self.alpha_), minimum_norm=self.alpha_ == 0.0)
-        return self._publish_fit(table, is_pos, w, weight)
+        return solve_symmetric(*quadratic(total, self.alpha_), minimum_norm=self.alpha_ == 0.0)
 
-    def _grid(self, moments):
+    def _by_products(self, table, is_pos, weight, folds):
+        """Too many columns for moments: conjugate gradients for each fold and alpha."""
+        total = class_moments(table, is_pos, weight, full=False)
+        self.alphas_ = self._grid(float(total.within) / table.shape[1], 10)
+        models = [LeastSquaresAUC(alpha) for alpha in self.alphas_]
+        self.cv_auc_ = np.full((len(folds), len(models)), np.nan)
+        for aucs, (train, test) in zip(self.cv_auc_, folds, strict=True):
+            counts, label, w = _only(train, test, len(is_pos), weight), is_pos[test], _part(weight, test)
+            if _both(is_pos, counts) and _both(label, w):
+                W = [solve_products(table, is_pos, counts, model)[0] for model in models]
+                aucs[:] = path_auc(table, test, label, w, np.column_stack(W))
+        self.alpha_ = self._choose()
+        return solve_products(table, is_pos, weight, LeastSquaresAUC(self.alpha_))[0]
+
+    def _grid(self, size, count):
+        """The penalties given, or ``count`` of them around twice the mean variance of a column of S."""
         if self.alphas is None:
-            size = 2.0 * np.trace(moments.within) / len(moments.gap)
-            return (size if size > 0.0 else 1.0) * np.logspace(-7, 2, 50)
+            return 2.0 * (size if size > 0.0 else 0.5) * np.logspace(-7, 2, count)
         alphas = np.asarray(self.alphas, dtype=np.float64).ravel()
         if not len(alphas) or not np.all(np.isfinite(alphas)) or alphas.min() < 0.0:
             raise ValueError(
@@ -97,7 +117,7 @@ class LeastSquaresAUCCV(LinearRanker):
         return alphas
 
     def _held_out(self, table, is_pos, weight, moments, test):
-        label, w = is_pos[test], None if weight is None else weight[test]
+        label, w = is_pos[test], _part(weight, test)
         if not moments.complete or not _both(label, w):
             return np.full(len(self.alphas_), np.nan)
         return path_auc(table, test, label, w, path(moments, self.alphas_))
@@ -142,11 +162,15 @@ def _both(is_pos, weight):
     return bool(kept.any() and not kept.all())
 
 
-def _folds(cv, labels):
+def _part(weight, index):
+    return None if weight is None else weight[index]
+
+
+def _folds(cv, classes, is_pos):
     """(train, test) of each fold; train is None where it is all rows but the tested ones, as it mostly is."""
-    n, folds = len(labels), []
-    every = np.arange(n)
-    for train, test in cv.split(every, labels):
+    n, folds = len(is_pos), []
+    every, labels = np.arange(n), is_pos if isinstance(cv, Integral) else classes[is_pos.astype(np.intp)]
+    for train, test in check_cv(cv, labels, classifier=True).split(every, labels):
         train, test = every[train], every[test]
         rest = np.ones(n, dtype=bool)
         rest[test] = False
@@ -158,21 +182,29 @@ def _folds(cv, labels):
 
 
 def training_moments(table, is_pos, weight, folds):
-    """The training moments of each fold, and those of all rows."""
+    """The training moments of each fold, one after the other as they are asked for, and those of all rows."""
     n, d = table.shape
     if not _partition(n, folds):
-        direct = [class_moments(table, is_pos, _only(train, test, n, weight)) for train, test in folds]
+        direct = (class_moments(table, is_pos, _only(train, test, n, weight)) for train, test in folds)
         return direct, class_moments(table, is_pos, weight)
     group = is_pos.astype(np.int32)
     for number, (_, test) in enumerate(folds):
         group[test] += 2 * number
     parts = grouped_moments(table, group, 2 * len(folds), weight)
     parts = [ClassMoments(pos, neg) for neg, pos in zip(parts[::2], parts[1::2], strict=True)]
-    before, after = [ClassMoments.empty(d)], [ClassMoments.empty(d)]
-    for k in range(len(folds)):
-        before.append(before[-1] + parts[k])
-        after.append(parts[-1 - k] + after[-1])
-    return [before[k] + after[-2 - k] for k in range(len(folds))], before[-1]
+    after = [ClassMoments.empty(d)]
+    for part in reversed(parts):
+        after.append(part + after[-1])
+    total = after.pop()
+    return _without_each(parts, after), total
+
+
+def _without_each(parts, after):
+    """The sum of all parts but the k-th, for each k: those before it, plus those after it."""
+    before = ClassMoments.empty(len(parts[0].gap))
+    for part in parts:
+        yield before + after.pop()
+        before = before + part
 
 
 def _only(train, test, n, weight):

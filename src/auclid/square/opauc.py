@@ -182,6 +182,8 @@ class OPAUC(StreamRanker):
     classes_ : array of shape (2,)
     n_iter_ : int
         Epochs made.
+    step_ : float
+        The first step in use: the one given, or 4/L.
 
     Notes
     -----
@@ -228,8 +230,18 @@ class OPAUC(StreamRanker):
     def _learn(self, table, is_pos, order, state, survey):
         return learn(table, is_pos, order, state._replace(rule=self._rule()), self.alpha, self._rng)
 
+    def _settle(self, state):
+        self.step_ = first_step(state, self.alpha)
+
     def _answer(self, state):
         return state.w.copy(), state.w @ state.mean.mean(axis=0)
+
+
+def first_step(state, alpha):
+    """eta_1 with what is known of the rows now."""
+    if state.n.min() == 0.0:
+        return state.rule.step
+    return float(pace(state.rule, 1.0, 0.5 * alpha + pair_square_mean(state.mean, state.n, state.trace)))
 
 
 def full(estimator, d):

@@ -10,7 +10,7 @@ from auclid import _check
 from auclid._generic import kernel
 from auclid._rows import row_axpy_two, row_dot
 from auclid.base import StreamRanker
-from auclid.square._means import enter, means_of, middle, opened, row_length, survey
+from auclid.square._means import mean_inner, means_of, middle, opened, row_length, see, survey
 from auclid.square.spam import TINY, fold
 
 ZETA = 2.0
@@ -21,11 +21,12 @@ GENEROUS = 30.0
 
 
 class State(NamedTuple):
-    """w = scale v; the weighted sum of iterates is lag v + total; and the class means so far."""
+    """w = scale v; the weighted sum of iterates is lag v + total; m_c = w . mu_c; and the class means so far."""
 
     v: np.ndarray
     scale: float
     saddle: np.ndarray  # (b, a, alpha)
+    m: np.ndarray
     t: float
     total: np.ndarray
     lag: float
@@ -69,8 +70,9 @@ class SOLAM(StreamRanker):
     zeta : float in (0, inf) or None, default=None
         A number gives the published algorithm: steps zeta/√t, and the answer is the average of the iterates
         weighted by them. None needs no tuning: rows are measured in units of √E|x|², zeta is 2/(4p(1−p)), a
-        step is bounded for rows that are too long for it (e/(1 + e|x|²) for a step e), and the weights of the
-        average carry another t².
+        step is bounded for rows that are too long for it (e/(1 + e|x|²) for a step e), α follows its mean
+        derivative 2p(1−p)(w·μ₋ − w·μ₊ − α), with μ± the class means, in place of one row's, and the weights
+        of the average carry another t².
     alpha : float in [0, inf) or None, default=None
         Strength of the squared penalty that replaces the ball (SOLAM-L2); with ``radius`` too, both hold.
     n_epochs : int, default=5
@@ -92,11 +94,12 @@ class SOLAM(StreamRanker):
 
     Notes
     -----
-    p, E|x|² and the centre of dense rows come from a first look at all rows in `fit`, and from the rows so
+    p, E|x|², μ± and the centre of dense rows come from a first look at all rows in `fit`, and from the rows so
     far in `partial_fit`.
 
-    Classes should be mixed in time: a long run of one class moves a and α away from what the other needs, and
-    only rows of the other bring them back. `SPAM` and `OPAUC` bear a stream that is sorted by class.
+    Dense rows may come sorted by class, unless ``zeta`` is given: one row's derivative then leads α astray in
+    a long run of one class. Sparse rows are not centred, so that such a run also pulls w towards or away from
+    its class mean: some AUC is lost if all negatives come first, and nearly all if all positives do. Mix them.
 
     References
     ----------
@@ -131,14 +134,14 @@ class SOLAM(StreamRanker):
         return survey(table, is_pos)
 
     def _open(self, d, survey):
-        v, saddle, total = np.zeros(d), np.zeros(3), np.zeros(d)
-        return State(v, 1.0, saddle, 0.0, total, 0.0, 0.0, 0.0, 0.0, 0.0, *opened(d, survey))
+        v, saddle, m, total = np.zeros(d), np.zeros(3), np.zeros(2), np.zeros(d)
+        return State(v, 1.0, saddle, m, 0.0, total, 0.0, 0.0, 0.0, 0.0, 0.0, *opened(d, survey))
 
     def _learn(self, table, is_pos, order, state, survey):
         rule, label = self._rule(), is_pos.astype(np.int8)
         for rows, (at,), steps in table.sweep(order, centre=state.centre):
             means = means_of(state, survey, order[steps])
-            moved = sweep(rows, at, label[order[steps]], means, rule, *state[:10])
+            moved = sweep(rows, at, label[order[steps]], means, rule, *state[:11])
             names = ("scale", "t", "lag", "weight", "norm", "longest", "hit")
             state = state._replace(**dict(zip(names, moved, strict=True)))
         return state
@@ -183,15 +186,13 @@ def bound(rule, size):
 
 
 @kernel
-def sweep(rows, at, label, means, rule, v, scale, saddle, t, total, lag, weight, norm, longest, hit):
-    """One primal-dual step a row, O(nnz) each: w = scale v, its length and its average kept up to date."""
+def sweep(rows, at, label, means, rule, v, scale, saddle, m, t, total, lag, weight, norm, longest, hit):
+    """One primal-dual step a row, O(nnz) each: w = scale v, its length, projections and average kept up to date."""
     for k in range(at.shape[0]):
         i, c = at[k], label[k]
-        f = scale * row_dot(rows, i, v)
-        moved = f * enter(means, rows, i, c)
-        f -= moved
-        saddle[0] -= moved
-        saddle[1] -= moved
+        before = scale * row_dot(rows, i, v)
+        f = see(means, rows, i, c, before, m)
+        saddle[:2] -= before - f
         n = means.n
         if n[0] == 0.0 or n[1] == 0.0:
             continue
@@ -206,7 +207,10 @@ def sweep(rows, at, label, means, rule, v, scale, saddle, t, total, lag, weight,
             size = 1.0
         lag += share * scale
         weight += share
+        alpha = saddle[2]
         move = saddle_step(f, q, c, p, step, size, rule.relative, saddle)
+        if rule.relative:
+            saddle[2] = expected_ascent(alpha, m, p, step)
         row_axpy_two(rows, i, move / scale, v, -lag * move / scale, total)
         shrink = 1.0 / (1.0 + step / size * p * (1.0 - p) * rule.alpha)
         norm = shrink * shrink * max(0.0, norm + move * (2.0 * f + move * q))
@@ -214,6 +218,8 @@ def sweep(rows, at, label, means, rule, v, scale, saddle, t, total, lag, weight,
             shrink *= radius / np.sqrt(norm)
             norm = radius * radius
             hit = t
+        m[0] = shrink * (m[0] + move * mean_inner(means, rows, i, k, 0))
+        m[1] = shrink * (m[1] + move * mean_inner(means, rows, i, k, 1))
         scale *= shrink
         clip(saddle, radius, longest)
         if scale < TINY:
@@ -236,6 +242,13 @@ def saddle_step(f, q, c, p, step, size, guard, saddle):
     saddle[c] += dual * (f - saddle[c])
     saddle[2] -= ascent * (sign * share * f + curve * saddle[2])
     return move
+
+
+@kernel
+def expected_ascent(alpha, m, p, step):
+    """Where alpha's mean step over all rows leads, guarded: unlike one row's, whatever the class that arrives."""
+    ascent = 2.0 * p * (1.0 - p) * step
+    return alpha + ascent / (1.0 + ascent) * (m[0] - m[1] - alpha)
 
 
 @kernel

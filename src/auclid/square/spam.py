@@ -74,6 +74,8 @@ class SPAM(StreamRanker):
     classes_ : array of shape (2,)
     n_iter_ : int
         Epochs made.
+    schedule_ : struct
+        The step sizes in use; those of "auto", "sqrt" and "constant" at the share of positives and E|x|² seen last.
 
     References
     ----------
@@ -127,9 +129,10 @@ class SPAM(StreamRanker):
     def _learn(self, table, is_pos, order, state, survey):
         penalty, label = self._penalty(), is_pos.astype(np.int8)
         schedule, relative, guard = self._steps(table, state, survey)
+        self._used = schedule, relative
         for rows, (at,), steps in table.sweep(order, centre=state.centre):
             means = means_of(state, survey, order[steps])
-            loop = sweep_scaled if isinstance(penalty, L2) else sweep_dense
+            loop = sweep_scaled if type(penalty) is L2 else sweep_dense
             moved = loop(rows, at, label[order[steps]], means, schedule, relative, guard, penalty, *state[:7])
             state = state._replace(scale=moved[0], t=moved[1], lag=moved[2], weight=moved[3])
         return state
@@ -163,6 +166,12 @@ class SPAM(StreamRanker):
         if self.schedule == "thm2":
             return Power(beta / bound, 0.5)
         return Harmonic((1.0 + beta**2 / bound) ** 2 / beta, 1.0)
+
+    def _settle(self, state):
+        schedule, relative = self._used
+        if relative and state.n.min() > 0.0:
+            schedule = schedule._replace(step=schedule.step * pace(state.n, state.square))
+        self.schedule_ = schedule
 
     def _answer(self, state):
         w = state.scale * state.v
