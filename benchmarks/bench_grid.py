@@ -26,5 +26,5 @@ def search(name, n_jobs):
 
 
 for name in MODELS:
-    two, one = best(lambda: search(name, 2), lambda: search(name, 1), repeats=2)  # noqa: B023
+    two, one = best(lambda: search(name, 2), lambda: search(name, 1), repeats=2)
     report(f"GridSearchCV(n_jobs=2) over {name}", "n_jobs=1", two, one, 1.0)

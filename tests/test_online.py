@@ -275,7 +275,7 @@ def test_one_class_batches_wait_for_the_other(method):
     assert model.score(X, y) > 0.8
 
 
-@pytest.mark.parametrize("method", ["OAM", "CBR", "CBR diagonal"])
+@every_method
 def test_a_stream_of_arrays_and_matrices_is_one_of_arrays(method):
     X, y = problem()
     mixed = new(method).partial_fit(X[:40], y[:40]).partial_fit(sparse.csr_matrix(X[40:]), y[40:])

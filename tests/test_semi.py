@@ -407,6 +407,14 @@ def test_unlabelled_rows_apart_must_have_the_columns_of_x(cls):
             quick(cls).fit(X, y, X_unlabeled=wrong)
 
 
+@pytest.mark.parametrize("cls", [SAMULT, PNUAUC])
+def test_unlabelled_rows_apart_cannot_pass_by_a_feature_map(cls):
+    X, y, _ = mixed()
+    model = Kernelized(RandomFourier(4, random_state=0), quick(cls))
+    with pytest.raises(ValueError, match=r"same feature map as X.*mark them in y"):
+        model.fit(X, y, X_unlabeled=X)
+
+
 @pytest.mark.parametrize("cls", EVERY)
 def test_no_unlabelled_rows_are_said_once(cls):
     X, _, truth = mixed()

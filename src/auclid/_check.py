@@ -157,7 +157,7 @@ def finite(estimator, w):
     if not np.all(np.isfinite(w)):
         raise ValueError(
             f"{_name(estimator)} must end with finite weights, but its steps overflowed. "
-            "Scale the columns of X (for instance with StandardScaler) or, where the method has one, use a smaller step."
+            "Scale the columns of X (for instance with StandardScaler) or use a smaller step, where there is one."
         )
     return w
 

@@ -4,6 +4,7 @@ In Python a table is a `Table` (`DenseTable`, `SparseTable`): products, blocks o
 In kernels its rows are a struct (`Dense`, `CSR`) met through the verbs `row_dot`, `row_axpy`, ... below.
 """
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -498,7 +499,7 @@ class DenseTable(Table):
         return self.X.T[:, index].T
 
     def centre(self):
-        """About the mean: that of a few thousand rows is near enough, and any centre gives the same expected gradient."""
+        """About the mean: that of a few thousand rows is near enough; the expected gradient is the same for any."""
         n = self.shape[0]
         some = slice(None) if n <= SAMPLE else np.sort(np.random.default_rng(0).integers(n, size=SAMPLE))
         return self.take(some).mean(axis=0)
@@ -549,7 +550,7 @@ class SparseTable(Table):
 
 
 class Stacked(Table):
-    """The rows of two tables, one above the other; its blocks are what the upper table's are, arrays or CSR matrices."""
+    """The rows of two tables, one above the other; its blocks are arrays or CSR matrices, as the upper table's are."""
 
     def __init__(self, upper, lower):
         self.upper, self.lower = upper, lower
@@ -568,7 +569,7 @@ def _slices(n, size):
 
 def _places(chosen):
     ends = np.cumsum([0] + [len(c) for c in chosen])
-    return [np.arange(a, b) for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    return [np.arange(a, b) for a, b in pairwise(ends)]
 
 
 def _read_only(array):

@@ -337,8 +337,8 @@ def leaderboard(trials, label, folds, weights):
         aucs = [auc_from_parts(label[test], part.scores) for part, (_, test) in zip(parts, folds, strict=True)]
         pooled = np.bincount(order, np.concatenate([part.scores for part in parts]), minlength=len(label))
         interval = auc_interval(label, pooled)
-        seconds = float(np.mean([part.seconds for part in parts]))
-        lines.append(Entry(name, float(np.mean(aucs)), interval.low, interval.high, seconds, weights.get(name, 0.0), ""))
+        auc, seconds = float(np.mean(aucs)), float(np.mean([part.seconds for part in parts]))
+        lines.append(Entry(name, auc, interval.low, interval.high, seconds, weights.get(name, 0.0), ""))
     return sorted(lines, key=lambda line: -line.auc)
 
 

@@ -123,11 +123,13 @@ KERNEL = [
     ]
 ]
 
+PU_AUC, NU_AUC = (partial(PNUAUC, unlabeled_weight=weight) for weight in (1.0, -1.0))
+
 SEMI = [
     Method("SAMULT", SAMULT, XIE, "few labelled, very many unlabelled rows; no class prior", semi_supervised=True),
     Method("PNU-AUC", PNUAUC, SAKAI, "the same by way of the class prior", semi_supervised=True),
-    Method("PU-AUC", partial(PNUAUC, unlabeled_weight=1.0), SAKAI, "positive and unlabelled rows only", semi_supervised=True),
-    Method("NU-AUC", partial(PNUAUC, unlabeled_weight=-1.0), SAKAI, "negative and unlabelled rows only", semi_supervised=True),
+    Method("PU-AUC", PU_AUC, SAKAI, "positive and unlabelled rows only", semi_supervised=True),
+    Method("NU-AUC", NU_AUC, SAKAI, "negative and unlabelled rows only", semi_supervised=True),
     Method("QSG-S2AUC", QSGS2AUC, SHI, "curved rankings from any number of rows", kernel=True, semi_supervised=True),
 ]
 

@@ -60,10 +60,10 @@ class KMeansNystroem(FeatureMap):
 
     The more landmarks, and the more rows to learn their weights from, the finer the best kernel. The rule for ``gamma``
     was the best of a handful on 19 tables of 460 to 18,000 rows, under `LeastSquaresAUC` on held-out rows. On these
-    same tables, so a little flattering, it lost 0.0012, 0.0011 and 0.0021 AUC on average, with 100, 400 and 1,200 landmarks,
-    against the best of six widths in hindsight; 1 over the median alone lost 0.0046, 0.0048 and 0.0062. In an earlier
-    trial (28 tables, 400 landmarks) 1 over the mean squared distance to the mean did about as 1 over the median, and
-    four times that value clearly worse.
+    same tables, so a little flattering, it lost 0.0012, 0.0011 and 0.0021 AUC on average, with 100, 400 and 1,200
+    landmarks, against the best of six widths in hindsight; 1 over the median alone lost 0.0046, 0.0048 and 0.0062. In
+    an earlier trial (28 tables, 400 landmarks) 1 over the mean squared distance to the mean did about as 1 over the
+    median, and four times that value clearly worse.
 
     References
     ----------

@@ -189,7 +189,7 @@ class ClosedForm(LinearRanker):
 
     def _resume(self, seen):
         if self._refusal(seen.sets):
-            self._seen = seen
+            self._seen, self.n_iter_ = seen, 1
             return self._publish(np.zeros_like(seen.sets.pos.mean), 0.0)
         w = self._learn(seen)
         return self._publish(w, w @ seen.sets.midpoint)

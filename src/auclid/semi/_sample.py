@@ -31,8 +31,8 @@ class Samples(NamedTuple):
 
     def after(self, table, members, rng):
         """With the rows of a table, given the numbers of those of each set; each draws once, in its order."""
-        draws = rng.random(table.shape[0])
-        return Samples(*(extend(sample, table, index, draws[index]) for sample, index in zip(self, members)))
+        draws, pairs = rng.random(table.shape[0]), zip(self, members, strict=True)
+        return Samples(*(extend(sample, table, index, draws[index]) for sample, index in pairs))
 
     def union(self, other, rng):
         """Samples of the rows that either has seen."""

@@ -79,7 +79,7 @@ def solve_symmetric(A, b, minimum_norm=False):
 
 def solve_spectral(A, b):
     """The minimum-norm solution of A w = b, directions within rounding of zero left out."""
-    values, vectors = linalg.eigh(A, check_finite=False)
+    values, vectors = linalg.eigh(A, driver="evd", check_finite=False)
     kept = values > values[-1] * len(b) * np.finfo(float).eps
     return vectors[:, kept] @ ((vectors[:, kept].T @ b) / values[kept])
 

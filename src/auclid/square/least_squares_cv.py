@@ -135,7 +135,7 @@ class LeastSquaresAUCCV(LinearRanker):
 
 def path(moments, alphas):
     """One column a value of alpha: the direction of the minimiser (its length cannot change an AUC)."""
-    values, vectors = linalg.eigh(moments.within, check_finite=False)
+    values, vectors = linalg.eigh(moments.within, driver="evd", check_finite=False)
     values = np.maximum(values, 0.0)
     inner = vectors.T @ moments.gap
     columns = np.empty((len(inner), len(alphas)))
