@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from tables import folder, raw, require_data
 
-from auclid import AUCClassifier
+from auclid.auto import AUCClassifier
 from auclid.metrics import compare_auc, roc_auc
 
 

@@ -175,3 +175,11 @@ def test_too_few_steps_are_told():
     X, y, _ = rings(100)
     with pytest.warns(ConvergenceWarning, match="KernelRankSVM stopped after 1 Newton steps"):
         KernelRankSVM(max_iter=1, tol=1e-9).fit(X, y)
+
+
+def test_the_laplacian_kernel_takes_wide_indices():
+    X, y = sparse.random(40, 6, density=0.5, format="csr", random_state=0), np.arange(40) % 3 == 0
+    wide = X.copy()
+    wide.indices, wide.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+    ours, other = (KernelRankSVM(kernel="laplacian").fit(Z, y).decision_function(Z) for Z in (wide, X))
+    np.testing.assert_array_equal(ours, other)

@@ -16,7 +16,7 @@ TABLES = ["a9a", "w8a", "ijcnn1", "mnist", "connect-4", "covtype", "letter", "ma
 LARGE = ["a9a", "mnist", "connect-4", "covtype", "letter", "magic04"]
 """Tables with 1,000 test rows of each class or more."""
 
-PUBLISHED = {  # Khalid 2019, the greater figure of tables 6.3 and 7.3; w8a's test part is not to be had
+PUBLISHED = {  # Khalid 2019, the greater figure of tables 6.3 and 7.3; w8a by itself, below
     "a9a": {ASAM: (0.89637, 0.00104), PSAM: (0.90111, 0.00011)},
     "ijcnn1": {ASAM: (0.91503, 0.00197), PSAM: (0.92218, 0.00024)},
     "connect-4": {ASAM: (0.87771, 0.00057), PSAM: (0.88200, 0.00005)},
@@ -71,3 +71,10 @@ BAM = {"a9a": 0.90430, "ijcnn1": 0.91560, "connect-4": 0.88200, "mnist": 0.96053
 def test_the_dissertations_batch_figures(name):
     ours = all_pairs_auc(name)
     assert met(ours, BAM[name], 0.0), f"{ours:.4f}, published {BAM[name]:.4f}"
+
+
+@pytest.mark.xfail(strict=True, reason="w8a's own test part is not to be had; a fifth of its training part is harder")
+@pytest.mark.parametrize(("model", "published"), [(ASAM, 0.97742), (PSAM, 0.97747), (RankSVM, 0.97880)])
+def test_the_dissertations_figures_of_w8a(model, published):
+    scores = [auc(model(), "w8a", seed, dense=True) for seed in range(2)]
+    assert met(np.mean(scores), published, 0.0)

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 from scipy.optimize import brentq, minimize
 from scipy.stats import norm
+from sklearn.base import clone
 
 from auclid import CBR, OAM, LeastSquaresAUC, UniExp, make
 from auclid.online._gaussian import multiply, reduce
@@ -418,3 +419,17 @@ def test_duplicates_and_one_positive(method):
 def test_confidence_one_half_has_no_loss_at_zero():
     X, y = problem()
     assert not np.any(CBR(confidence=0.5).fit(X, y).coef_)
+
+
+@pytest.mark.parametrize(
+    ("model", "change"),
+    [(OAM(buffer_size=5), {"buffer_size": 50}), (CBR(buffer_size=5), {"buffer_size": 2}),
+     (CBR(), {"covariance": "diagonal"})],
+)  # fmt: skip
+def test_a_stream_keeps_the_parameters_its_state_was_built_for(model, change):
+    X, y = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    model = clone(model).partial_fit(X, y)
+    before = model.coef_.copy()
+    with pytest.raises(ValueError, match="must stay what it was when the stream began"):
+        model.set_params(**change).partial_fit(X, y)
+    np.testing.assert_array_equal(model.coef_, before)

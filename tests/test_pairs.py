@@ -160,3 +160,17 @@ def test_any_labels_will_do():
 def test_bad_input_is_told_in_one_sentence(args, kw, said):
     with pytest.raises(ValueError, match=said):
         pairs.value(*args, **kw)
+
+
+@pytest.mark.parametrize("score", [[-1e308, 1e308], [1e308, -1e308], [1e200, -1e200]])
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "square"])
+def test_scores_whose_margins_have_no_square_get_one_sentence(score, loss):
+    with pytest.raises(ValueError, match=r"y_score of pairs\.value must lie within"):
+        pairs.value([0, 1], score, loss=loss)
+
+
+def test_a_constant_direction_costs_no_digits():
+    rng = np.random.default_rng(0)
+    y, s, u = np.arange(50) % 3 == 0, rng.standard_normal(50), rng.standard_normal(50)
+    np.testing.assert_allclose(pairs.curvature_product(y, s, u + 1e9), pairs.curvature_product(y, s, u), atol=1e-6)
+    np.testing.assert_allclose(pairs.curvature_product(y, s, u + 1.0), pairs.curvature_product(y, s, u), atol=1e-14)

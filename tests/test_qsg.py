@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.preprocessing import minmax_scale
 
 import reference_semi as slow
-from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier
+from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier, _rows
 from auclid._rows import as_table
 from auclid.datasets import load_mammography
 from auclid.semi import _waves, qsg
@@ -120,7 +120,8 @@ def test_without_unlabelled_rows_it_is_supervised(draws):
 def test_drawing_fewer_batches_ahead_changes_nothing(monkeypatch, draws):
     X, y = problem()
     whole = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
-    monkeypatch.setattr(qsg, "AHEAD_BYTES", 8 * 3 * 4 * 3 * 6)
+    monkeypatch.setattr(qsg, "AHEAD", 1)
+    monkeypatch.setattr(_rows, "BLOCK_BYTES", 8 * 3 * (3 * 4 * 6))  # three columns, six steps of three sets of four
     parts = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
     assert [len(rows) for rows in draws] == [20, 6, 6, 6, 2]
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-12)

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize, sparse
+from sklearn.frozen import FrozenEstimator
 
 import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
@@ -268,7 +269,12 @@ def test_under_a_feature_map(cls, feature_map):
     Z = model.feature_map_.transform(X)
     np.testing.assert_allclose(model.decision_function(X), quick(cls).fit(Z, y).decision_function(Z), atol=1e-8)
     assert model.score(X, truth) > 0.75
-    assert Kernelized(feature_map, cls()).fit(X, y).score(X, truth) > 0.75
+    assert quiet(Kernelized(feature_map, cls()), X, y).score(X, truth) > 0.75
+    apart = Kernelized(FrozenEstimator(model.feature_map_), quick(cls)).fit(X[:60], y[:60], X_unlabeled=X[60:])
+    np.testing.assert_allclose(apart.decision_function(X), model.decision_function(X), atol=1e-8)
+    narrow, upper, lower = Kernelized(feature_map, quick(cls)), X[:60].astype("f"), X[60:].astype("f")
+    narrow.fit(upper, y[:60], X_unlabeled=lower)  # moments of plain kernel values, mixed afterwards
+    np.testing.assert_allclose(narrow.decision_function(upper), model.decision_function(X[:60]), atol=1e-2)
 
 
 @pytest.mark.parametrize("cls", EVERY)
@@ -405,14 +411,6 @@ def test_unlabelled_rows_apart_must_have_the_columns_of_x(cls):
     for wrong in (X[:, :3], X[0], [["a"] * 4]):
         with pytest.raises(ValueError, match="X_unlabeled must be rows like those of X"):
             quick(cls).fit(X, y, X_unlabeled=wrong)
-
-
-@pytest.mark.parametrize("cls", [SAMULT, PNUAUC])
-def test_unlabelled_rows_apart_cannot_pass_by_a_feature_map(cls):
-    X, y, _ = mixed()
-    model = Kernelized(RandomFourier(4, random_state=0), quick(cls))
-    with pytest.raises(ValueError, match=r"same feature map as X.*mark them in y"):
-        model.fit(X, y, X_unlabeled=X)
 
 
 @pytest.mark.parametrize("cls", EVERY)
@@ -566,13 +564,17 @@ def test_a_weight_must_beat_the_supervised_fit_clearly():
     base = 0.8 + 0.05 * rng.standard_normal((10, 1, 1))
     noise = 0.01 * rng.standard_normal((10, 1, 1))
     noise -= noise.mean()
-    scores = np.concatenate([base, base + noise + 0.004, base + noise + 0.003], axis=1)
+    scores = np.concatenate([base, base + noise + 0.003, base + noise + 0.004], axis=1)
     scores = np.concatenate([scores, scores - 0.1, scores], axis=2)  # the third alpha ties with the first
     error = noise.std(ddof=1) * np.sqrt(1.0 / 10.0 + 0.25)
-    assert best(scores, 0.25, 0.9 * 0.004 / error) == (1, 2)
+    assert best(scores, 0.25, 0.9 * 0.004 / error) == (2, 2)
     assert best(scores, 0.25, 1.1 * 0.004 / error) == (0, 2)
-    scores[3, 1] = np.nan  # not convex in one fold
-    assert best(scores, 0.25, 0.0) == (2, 2)
+    assert best(scores, 0.25, 0.0) == (2, 2)  # always a little better than the first
+    doubtful = scores.copy()
+    doubtful[:, 1] += np.where(np.arange(10) % 2, 0.01, -0.01)[:, None]
+    assert best(doubtful, 0.25, 0.0) == (1, 2)  # the two cannot be told apart
+    scores[3, 2] = np.nan  # not convex in one fold
+    assert best(scores, 0.25, 0.0) == (1, 2)
     assert best(np.full((5, 1, 7), np.nan), 0.25, 1.0) == (0, 3)
 
 
@@ -599,7 +601,7 @@ def test_unlabelled_rows_help_where_columns_are_correlated_and_labels_few():
         chosen.append(model.unlabeled_weight_)
     assert np.mean(gains) > 0.005
     assert np.min(gains) > -0.01
-    assert np.mean(chosen) > 0.2
+    assert np.mean(chosen) > 0.05
 
 
 def test_the_registry_knows_the_family():

@@ -371,6 +371,13 @@ def centred(block, centre):
     return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape), shift
 
 
+def narrow(block):
+    """The block with 32-bit indices, where it is sparse and they suffice."""
+    if not sparse.issparse(block) or block.indices.dtype == np.int32 or max(block.nnz, *block.shape) >= 2**31:
+        return block
+    return sparse.csr_matrix((block.data, block.indices.astype(np.int32), block.indptr.astype(np.int32)), block.shape)
+
+
 def gram(block):
     """X' X of a block, an array."""
     product = block.T @ block
@@ -550,16 +557,26 @@ class SparseTable(Table):
 
 
 class Stacked(Table):
-    """The rows of two tables, one above the other; its blocks are arrays or CSR matrices, as the upper table's are."""
+    """The rows of two tables, one above the other; its blocks are what the upper's are, arrays or CSR matrices."""
 
     def __init__(self, upper, lower):
         self.upper, self.lower = upper, lower
         self.shape = (upper.shape[0] + lower.shape[0], upper.shape[1])
+        self.mixing = upper.mixing if upper.mixing is lower.mixing else None
 
     def part(self, index):
+        return self._gather(index, self.upper.part, self.lower.part)
+
+    def plain(self, index):
+        return self.take(index) if self.mixing is None else self._gather(index, self.upper.plain, self.lower.plain)
+
+    def block_rows(self):
+        return min(self.upper.block_rows(), self.lower.block_rows())
+
+    def _gather(self, index, from_upper, from_lower):
         index = np.arange(self.shape[0])[index] if isinstance(index, slice) else index
         below = index >= self.upper.shape[0]
-        both = append(self.upper.part(index[~below]), self.lower.part(index[below] - self.upper.shape[0]))
+        both = append(from_upper(index[~below]), from_lower(index[below] - self.upper.shape[0]))
         return both[np.argsort(np.argsort(below, kind="stable"))]
 
 

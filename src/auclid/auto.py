@@ -23,7 +23,7 @@ from auclid.maps import Kernelized, KMeansNystroem
 from auclid.metrics import auc_interval
 from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairwise.rank_svm import RankSVM
+from auclid.pairwise import RankSVM
 from auclid.registry import find
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 
@@ -97,12 +97,12 @@ class AUCClassifier(Ranker):
 
     Examples
     --------
-    >>> from auclid import AUCClassifier
+    >>> from auclid.auto import AUCClassifier
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
     >>> model = AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0).fit(X, y)
-    >>> [entry.name for entry in model.leaderboard_ if entry.auc > 0.9]
-    ['logistic', 'LeastSquaresAUC']
+    >>> sorted(entry.name for entry in model.leaderboard_ if entry.auc > 0.9)
+    ['LeastSquaresAUC', 'logistic']
     """
 
     _parameter_constraints: dict = {

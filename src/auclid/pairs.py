@@ -12,6 +12,9 @@ from sklearn.utils.validation import check_consistent_length
 from auclid import _check
 from auclid._generic import kernel
 
+FARTHEST = 1e140
+"""Scores up to which sums of squared margins stay finite."""
+
 _PARAMETERS: dict = {"loss": [StrOptions({"squared_hinge", "hinge", "square"})]}
 
 
@@ -111,6 +114,8 @@ def _cut(owner, y_true, y_score, loss, sample_weight, *others):
     weight = _check.weights(sample_weight, score)
     is_pos = y == _check.two_classes(owner, y)[1]
     _check.both_weighed(owner, is_pos, weight)
+    if np.abs(score).max() > FARTHEST:
+        raise ValueError(f"y_score of {owner} must lie within ±{FARTHEST:g}, so that margins have squares. Scale it.")
     ranked = Pairs(is_pos, weight).rank(score)
     return ranked.cut(1.0, everywhere=loss == "square")
 
@@ -219,6 +224,7 @@ class Cut:
 
     def square_product(self, u):
         """The second derivatives of `square_value`, times u."""
+        u = u - u.mean()  # a constant moves no margin, and its digits are wanted elsewhere
         few, many = u[self.ranked.rows], u[self.ranked.pairs.many]
         before = _running(self.ranked.own * few)[self.below]
         return self._rows(self.partners() * few - self.above(many), self.mass * many - before, 2.0)
@@ -285,5 +291,8 @@ def places(t, s):
 
 @kernel
 def cell(x, low, scale, count):
-    """Which cell holds x: never falls as x rises, so cells keep the order of what is in them."""
-    return int(min(max((x - low) * scale, 0.0), count - 1.0))
+    """Which cell holds x: never falls as x rises, so cells keep the order of what is in them; NaN goes to the first."""
+    place = (x - low) * scale
+    if not place > 0.0:
+        return 0
+    return int(place) if place < count - 1.0 else count - 1

@@ -131,6 +131,7 @@ class CBR(BufferedRanker):
         return State(empty(d), nothing_seen(d), np.zeros(d), cov, np.zeros((2, self.buffer_size)))
 
     def _meet(self, window, limit, state):
+        self._unchanged("covariance", self.covariance, "full" if state.cov.ndim == 2 else "diagonal")
         sweep(window, limit, float(ndtri(self.confidence)), state.mean, work_on(state.cov), state.bound)
         return state
 

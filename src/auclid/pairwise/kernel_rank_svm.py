@@ -8,7 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._rows import LARGE_BYTES, as_table
+from auclid._rows import LARGE_BYTES, as_table, narrow
 from auclid.base import Ranker
 from auclid.metrics._operating_point import best_threshold
 from auclid.moments import class_moments
@@ -209,6 +209,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
 
     def _between(self, A, B):
         known = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
+        A, B = narrow(A), narrow(B)  # scikit-learn's laplacian reads no others
         return pairwise_kernels(A, B, metric=self.kernel, **{name: known[name] for name in self._takes()})
 
     def _similar(self, table, part):

@@ -68,19 +68,31 @@ def _held_out(estimator, sets, known, weights, alphas, table, test, is_pos):
 
 
 def best(scores, share, caution):
-    """Which weight and which alpha, from held-out AUCs (folds × weights × alphas), weight 0 the supervised one.
+    """Which weight and which alpha, from held-out AUCs (folds × weights × alphas); the first weight is supervised.
 
-    A weight is taken only where it beats the supervised fit by ``caution`` standard errors, since among several some
-    look better by chance. The standard error of the difference allows for folds that share rows: ``share`` is that of
-    tested to trained ones (Nadeau & Bengio 2003).
+    A weight counts only where it beats the supervised fit by ``caution`` standard errors, since among several some look
+    better by chance. Of those that do, the first is taken that is within one standard error of the best: held-out rows
+    cannot tell them apart, and the smaller weight does less harm where they mislead.
     """
     mean = np.where(np.isnan(scores).any(axis=0), -np.inf, scores.mean(axis=0))
     if np.isinf(mean[0]).any():  # one weight, on the brink of a risk without minimum
         return 0, mean.shape[1] // 2
     alpha = mean.shape[1] - 1 - mean[:, ::-1].argmax(axis=1)  # of equals, the largest
     chosen = np.take_along_axis(scores, alpha[None, :, None], axis=2)[:, :, 0]
-    gain = chosen - chosen[:, :1]
-    error = np.sqrt(gain.var(axis=0, ddof=1) * (1.0 / len(gain) + share))
-    sure = gain.mean(axis=0) > caution * error  # never of a gain that is nan
-    weight = int(np.argmax(np.where(sure, gain.mean(axis=0), 0.0)))
+    gain, error = _lead(chosen, chosen[:, :1], share)
+    sure = gain > caution * error  # never where it is nan
+    if not sure.any():
+        return 0, int(alpha[0])
+    top = np.argmax(np.where(sure, gain, -np.inf))
+    behind, error = _lead(chosen[:, top : top + 1], chosen, share)
+    weight = int(np.argmax(sure & (behind <= error)))
     return weight, int(alpha[weight])
+
+
+def _lead(a, b, share):
+    """By how much a is above b over folds, and the standard error of that.
+
+    The error allows for folds that share rows: ``share`` is that of tested to trained ones (Nadeau & Bengio 2003).
+    """
+    gap = a - b
+    return gap.mean(axis=0), np.sqrt(gap.var(axis=0, ddof=1) * (1.0 / len(gap) + share))

@@ -115,7 +115,7 @@ class ClosedForm(LinearRanker):
     - ``_known(seen)``: what the risk needs beside moments and weight (a class prior), as fitted attributes;
     - ``_risk(sets, weight, known)``: the risk, for sets that hold all rows it needs;
     - ``_refusal(sets)``: why the sets are not enough, or None;
-    - ``_grid``: weights that "auto" tries, 0 first, and ``_caution``: standard errors by which one must beat 0;
+    - ``_grid``: weights that "auto" tries, by size, and ``_caution``: standard errors by which one must beat 0;
     - ``_trial`` and ``_convex_weight``, where not every weight makes a convex risk.
     """
 

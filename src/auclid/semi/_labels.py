@@ -8,7 +8,7 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import column_or_1d
 
 from auclid import _check
-from auclid._rows import Stacked, Table, as_table
+from auclid._rows import Stacked, as_table
 
 NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
 """Numbers of the three sets, as `grouped_moments` takes them."""
@@ -29,7 +29,7 @@ def begin_fit(estimator, X, y, X_unlabeled=None):
     classes = _classes(estimator, marked.labels)
     table, sets = as_table(X), _sets(marked, classes)
     if X_unlabeled is not None:
-        table = Stacked(table, _unlabelled_rows(estimator, X, X_unlabeled))
+        table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
         sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED, dtype=np.int8)])
     if not (sets == UNLABELED).any():
         warnings.warn(
@@ -154,12 +154,7 @@ def _sets(marked, classes):
     return sets
 
 
-def _unlabelled_rows(estimator, X, X_unlabeled):
-    if isinstance(X, Table) and not isinstance(X_unlabeled, Table):
-        raise ValueError(
-            f"X_unlabeled must come through the same feature map as X, but it came to {type(estimator).__name__} as it "
-            "is. Put unlabelled rows into X and mark them in y."
-        )
+def _unlabelled_rows(estimator, X_unlabeled):
     try:
         return as_table(_check.rows(estimator, X_unlabeled))
     except ValueError as error:

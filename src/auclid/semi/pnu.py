@@ -57,6 +57,10 @@ class PNUAUC(ClosedForm):
     (below ½ and η < 0). Then |η| is reduced until the risk is, with a warning; where η = 1 and no row is labelled
     negative it cannot be, and the fit is refused.
 
+    Unbiased is not accurate: the terms with R_PP or R_NN add noise, most of all with few labelled rows, and on most
+    tables no η beats the supervised fit by much. η near 1 is for data without labelled negatives; otherwise a small η
+    on the side of the rarer class is the one worth trying, or `SAMULT`.
+
     References
     ----------
     Sakai, Niu & Sugiyama, "Semi-supervised AUC optimization based on positive-unlabeled learning", Machine Learning
@@ -87,7 +91,7 @@ class PNUAUC(ClosedForm):
         "unlabeled": "no_validation",
     }
 
-    _grid = (0.0, 0.1, 0.25, 0.5, -0.1, -0.25, -0.5)
+    _grid = (0.0, 0.1, -0.1, 0.25, -0.25, 0.5, -0.5)
     _caution = 1.0  # differences of estimated risks are noisy
 
     def __init__(self, unlabeled_weight="auto", *, prior=None, alpha="auto", unlabeled="auto"):

@@ -17,8 +17,8 @@ from auclid.semi._labels import NEGATIVE, POSITIVE, begin_fit, begin_partial, me
 from auclid.semi._sample import Samples, contrast
 from auclid.semi._waves import Ahead, Expansion, Waves
 
-AHEAD_BYTES = 1 << 27
-"""Rows of mini-batches that are drawn ahead."""
+AHEAD = 64
+"""Blocks of rows whose mini-batches are drawn ahead."""
 
 
 class QSGS2AUC(CallbackSupportMixin, Ranker):
@@ -242,7 +242,7 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
 
     def _draw(self, f, table, rows, count):
         """The mini-batches of the next iterations, ``count`` of them or as many as fit into memory."""
-        fits = max(1, AHEAD_BYTES // (8 * len(rows) * self.batch_size * table.shape[1]))
+        fits = max(1, AHEAD * table.block_rows() // (len(rows) * self.batch_size))
         draws = self._rng.random((min(count, fits), len(rows), self.batch_size))
         chosen = [index[(draws[:, k] * len(index)).astype(np.intp)] for k, index in enumerate(rows)]
         return Ahead(f, table, np.hstack(chosen))

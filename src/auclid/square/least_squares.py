@@ -63,8 +63,8 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     >>> from auclid import LeastSquaresAUC
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
-    >>> round(LeastSquaresAUC().fit(X, y).score(X, y), 2)
-    0.92
+    >>> bool(LeastSquaresAUC().fit(X, y).score(X, y) > 0.9)
+    True
     """
 
     _parameter_constraints: dict = {

@@ -99,7 +99,7 @@ class SOLAM(StreamRanker):
 
     Dense rows may come sorted by class, unless ``zeta`` is given: one row's derivative then leads α astray in
     a long run of one class. Sparse rows are not centred, so that such a run also pulls w towards or away from
-    its class mean: some AUC is lost if all negatives come first, and nearly all if all positives do. Mix them.
+    its class mean, which costs AUC, most of all if the positives come first: mix them.
 
     References
     ----------

@@ -86,8 +86,8 @@ class SPAM(StreamRanker):
     >>> from auclid import SPAM
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
-    >>> round(SPAM(random_state=0).fit(X, y).score(X, y), 2)
-    0.92
+    >>> bool(SPAM(random_state=0).fit(X, y).score(X, y) > 0.9)
+    True
     """
 
     _parameter_constraints: dict = {
