@@ -46,9 +46,9 @@ class SAMULT(ClosedForm):
     For the 0–1 loss R_PU + R_NU − ½ equals R_PN, which is why no class prior is needed. For the square loss it exceeds
     it by ½ + 2 w·(πΣ₊ + (1 − π)Σ₋)·w: unlabelled rows add a penalty on the variance within classes, estimated from very
     many rows. That helps where the labelled rows alone cannot tell it: a linear model, few labels for its columns,
-    correlated columns. The fewer the labels, the more: on seven tables about half a point of AUC with 40 labels, a tenth
-    of one with 200. Under a kernel map a well chosen alpha does the same, and little or nothing is gained; where alpha
-    is held large, unlabelled rows seem to help, as a smaller alpha would.
+    correlated columns. The fewer the labels, the more: on seven tables about half a point of AUC with 40 labels, a
+    tenth of one with 200. Under a kernel map a well chosen alpha does the same, and nothing is gained on average; where
+    alpha is held large, unlabelled rows seem to help, as a smaller alpha would.
 
     "auto" tries weights and penalties on up to 2,000 labelled rows a class, kept as a uniform sample. That takes some
     hundreds of solutions of d × d systems: with thousands of columns, give numbers.
@@ -77,7 +77,7 @@ class SAMULT(ClosedForm):
     }
 
     _grid = (0.0, 0.1, 0.25, 0.5, 1.0)
-    _caution = 0.25
+    _caution = 0.5
 
     def __init__(self, unlabeled_weight="auto", *, alpha="auto", unlabeled="auto"):
         self.unlabeled_weight = unlabeled_weight

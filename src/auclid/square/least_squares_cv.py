@@ -149,10 +149,10 @@ def path(moments, alphas):
 
 def path_auc(table, test, is_pos, weight, W):
     """The AUC of each column of W on the held-out rows; columns go in groups, so that memory stays bounded."""
-    columns = max(1, LARGE_BYTES // (32 * len(test)))
+    columns = max(1, LARGE_BYTES // (16 * len(test)))
     aucs = []
     for first in range(0, W.shape[1], columns):
-        scores = np.ascontiguousarray(table.matmul(W[:, first : first + columns], test).T)
+        scores = np.ascontiguousarray(table.matmul(np.ascontiguousarray(W[:, first : first + columns]), test).T)
         aucs += [auc_from_parts(is_pos, column, weight) for column in scores]
     return aucs
 
