@@ -576,6 +576,9 @@ def test_a_weight_must_beat_the_supervised_fit_clearly():
     scores[3, 2] = np.nan  # not convex in one fold
     assert best(scores, 0.25, 0.0) == (1, 2)
     assert best(np.full((5, 1, 7), np.nan), 0.25, 1.0) == (0, 3)
+    scores = np.full((10, 2, 3), 0.8) + 0.001 * rng.standard_normal((10, 2, 3))
+    scores[:, 0, 1], scores[:, 1, 0], scores[:, 1, 2] = 0.82, 0.9, 0.85
+    assert best(scores, 0.25, 0.0) == (1, 2)  # not with the first alpha, which the supervised fit does not stand
 
 
 def test_alpha_chosen_is_the_best_held_out_one():

@@ -99,8 +99,8 @@ def curvature_product(y_true, y_score, direction, *, loss="squared_hinge", sampl
     Examples
     --------
     >>> from auclid import pairs
-    >>> pairs.curvature_product([0, 1, 1], [0.0, 2.0, 0.5], [0.0, 0.0, 1.0])
-    array([-1.,  0.,  1.])
+    >>> pairs.curvature_product([0, 1], [0.0, 0.5], [0.0, 1.0])
+    array([-2.,  2.])
     """
     direction = _numbers("direction", direction)
     cut = _cut("pairs.curvature_product", y_true, y_score, loss, sample_weight, direction)

@@ -71,13 +71,15 @@ def best(scores, share, caution):
     """Which weight and which alpha, from held-out AUCs (folds × weights × alphas); the first weight is supervised.
 
     A weight counts only where it beats the supervised fit by ``caution`` standard errors, since among several some look
-    better by chance. Of those that do, the first is taken that is within one standard error of the best: held-out rows
-    cannot tell them apart, and the smaller weight does less harm where they mislead.
+    better by chance; with an alpha no smaller, since unlabelled rows take nothing off what a penalty is needed for. Of
+    those that do, the first is taken that is within one standard error of the best: held-out rows cannot tell them
+    apart, and the smaller weight does less harm where they mislead.
     """
     mean = np.where(np.isnan(scores).any(axis=0), -np.inf, scores.mean(axis=0))
     if np.isinf(mean[0]).any():  # one weight, on the brink of a risk without minimum
         return 0, mean.shape[1] // 2
-    alpha = mean.shape[1] - 1 - mean[:, ::-1].argmax(axis=1)  # of equals, the largest
+    mean[1:, : _last_best(mean[:1])[0]] = -np.inf
+    alpha = _last_best(mean)
     chosen = np.take_along_axis(scores, alpha[None, :, None], axis=2)[:, :, 0]
     gain, error = _lead(chosen, chosen[:, :1], share)
     sure = gain > caution * error  # never where it is nan
@@ -87,6 +89,11 @@ def best(scores, share, caution):
     behind, error = _lead(chosen[:, top : top + 1], chosen, share)
     weight = int(np.argmax(sure & (behind <= error)))
     return weight, int(alpha[weight])
+
+
+def _last_best(mean):
+    """The column of the best in each row; of equals, the last."""
+    return mean.shape[1] - 1 - mean[:, ::-1].argmax(axis=1)
 
 
 def _lead(a, b, share):
