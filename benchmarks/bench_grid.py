@@ -1,5 +1,6 @@
 """GridSearchCV with two workers against one: no method may be slower for having its threads fight."""
 
+import sys
 import warnings
 
 import numpy as np
@@ -13,7 +14,7 @@ rng = np.random.default_rng(0)
 X = rng.standard_normal((60_000, 50)).astype(np.float32)
 y = X[:, :5].sum(axis=1) + rng.standard_normal(len(X)) > 3.5
 
-MODELS = [
+MODELS = sys.argv[1:] or [
     "LeastSquaresAUC", "SPAM", "SOLAM", "FSAUC", "OPAUC", "AdaOAM", "ASAM", "PSAM", "RankSVM", "OAM", "CBR", "UniExp",
 ]  # fmt: skip
 

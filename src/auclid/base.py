@@ -169,6 +169,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
             state = self._epoch(table, is_pos, state, survey)
             self.n_iter_ = number + 1
         self._state = state
+        del survey  # it may hold several numbers a row, and finding the threshold wants some too
         w, threshold = self._answer(state)
         self._publish(w, threshold) if self._causal else self._publish_fit(table, is_pos, w)
         self._settle(state)

@@ -58,7 +58,7 @@ def energy(model, rows, i, j, top):
 
 @generic
 def move(model, rows, i, j, step, kappa, v, mean):
-    """mean += step cov z, cov^-1 += kappa z z' (its diagonal), for v = z . cov z; returns row i's energy."""
+    """mean += step cov z, cov^-1 += kappa z z' (its diagonal), for v = z . cov z; row i's energy and score after it."""
 
 
 SLACK = 1e-12
@@ -102,7 +102,7 @@ def _(model, rows, i, j, step, kappa, v, mean):
     along = inner(h, x)
     for k in range(h.shape[0]):
         g[k] -= along * h[k]
-    return inner(x, g)
+    return inner(x, g), inner(x, mean)
 
 
 @arrive.implement(Diagonal)
@@ -136,7 +136,7 @@ def _(model, rows, i, j, top):
 
 @move.implement(Diagonal, fastmath=REORDER)
 def _(model, rows, i, j, step, kappa, v, mean):
-    x, cov, own = model.x, model.cov, 0.0
+    x, cov, own, f = model.x, model.cov, 0.0, 0.0
     first, last = row_span(rows, j)
     for e in range(first, last):
         k, b = row_entry(rows, j, e)
@@ -148,12 +148,13 @@ def _(model, rows, i, j, step, kappa, v, mean):
     for e in range(first, last):
         k, a = row_entry(rows, i, e)
         z, c = x[k], cov[k]
-        mean[k] += step * z * c
+        w = mean[k] + step * z * c
         c /= 1.0 + kappa * z * z * c
         own += a * a * c
-        cov[k] = c
+        f += a * w
+        mean[k], cov[k] = w, c
         x[k] = a
-    return own
+    return own, f
 
 
 @kernel(fastmath=REORDER)

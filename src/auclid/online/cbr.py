@@ -181,8 +181,7 @@ def sweep(window, limit, phi, mean, model, bound):
             if v <= TINY or m >= phi * np.sqrt(v):
                 continue
             alpha, root = confident_step(m, np.sqrt(v), phi, limit[t])
-            own = move(model, rows, i, j, alpha * y, alpha * phi / root, v, mean)
-            f = row_dot(rows, i, mean)
+            own, f = move(model, rows, i, j, alpha * y, alpha * phi / root, v, mean)
             losses += 1
         leave(model, rows, i)
     return losses

@@ -46,9 +46,10 @@ class SAMULT(ClosedForm):
     For the 0–1 loss R_PU + R_NU − ½ equals R_PN, which is why no class prior is needed. For the square loss it exceeds
     it by ½ + 2 w·(πΣ₊ + (1 − π)Σ₋)·w: unlabelled rows add a penalty on the variance within classes, estimated from very
     many rows. That helps where the labelled rows alone cannot tell it: a linear model, few labels for its columns,
-    correlated columns. The fewer the labels, the more: on seven tables about half a point of AUC with 40 labels, a
-    tenth of one with 200. Under a kernel map a well chosen alpha does the same, and nothing is gained on average; where
-    alpha is held large, unlabelled rows seem to help, as a smaller alpha would.
+    correlated columns. Do not expect much: on seven tables with 20 to 200 labels some tenths of a point of AUC on
+    average, one to two points where positives are rarest, with 1,000 labels nothing. Under a kernel map a well chosen
+    alpha does the same, and nothing is gained on average; where alpha is held large, unlabelled rows seem to help, as a
+    smaller alpha would. `benchmarks/quality_semi.py` has the figures.
 
     "auto" tries weights and penalties on up to 2,000 labelled rows a class, kept as a uniform sample. That takes some
     hundreds of solutions of d × d systems: with thousands of columns, give numbers.

@@ -124,6 +124,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
             progress = run(table, label, next(orders), seen, stage)
             stage = following(stage, progress, seen)
             self.n_iter_ = number + 1
+        seen = orders = None  # they hold several numbers a row, and finding the threshold wants some too
         self.radius_ = stage.radius
         self._publish_fit(table, is_pos, stage.start)
         warn_if_bound(self, progress.hit > 0.9 * progress.t)
