@@ -307,3 +307,11 @@ def test_long_indices_and_a_read_only_table_change_nothing(method):
 def test_parameters_out_of_range_are_named(wrong):
     with pytest.raises(ValueError, match=f"'{next(iter(wrong))}' parameter of SOLAM must be"):
         SOLAM(**wrong).fit(*problem())
+
+
+def test_the_step_in_use_is_kept():
+    X, y = problem()
+    p, square = y.mean(), ((X - X.mean(axis=0)) ** 2).sum(axis=1).mean()
+    chosen = SOLAM(random_state=0).fit(X, y)
+    np.testing.assert_allclose(chosen.zeta_, 2.0 / (4.0 * p * (1.0 - p) * square))
+    assert SOLAM(zeta=0.1, random_state=0).fit(X, y).zeta_ == 0.1

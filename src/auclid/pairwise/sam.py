@@ -11,7 +11,7 @@ from auclid._rows import pair_axpy_two, pair_dot, pair_square, row_add, row_fetc
 from auclid.base import StreamRanker
 from auclid.buffers import Buffers, admit, advance, empty, reservoir
 from auclid.losses import LOSSES, prox_step, slope
-from auclid.square._means import first_look
+from auclid.square._means import first_look, middle
 
 DRAW = 1 << 16
 """Pairs that are drawn at a time: an epoch of them need not fit in memory."""
@@ -163,8 +163,7 @@ class PairSampler(StreamRanker):
         w = state.scale * state.v
         if self.average and state.averaged:
             w = (state.lag * state.v + state.total) / state.averaged
-        means = state.sums / np.maximum(state.n, 1.0)[:, None]
-        return w, 0.5 * w @ (means[0] + means[1])
+        return w, w @ middle(state)
 
 
 class ASAM(PairSampler):

@@ -11,7 +11,7 @@ from auclid._generic import kernel
 from auclid._rows import row_axpy_two, row_dot
 from auclid.base import StreamRanker
 from auclid.square._means import mean_inner, means_of, middle, opened, row_length, see, survey
-from auclid.square.spam import TINY, fold
+from auclid.square.spam import TINY, fold, pace
 
 ZETA = 2.0
 """The first step, for rows of mean square length 1 and classes of one size."""
@@ -88,6 +88,8 @@ class SOLAM(StreamRanker):
         score halfway between the class means.
     radius_ : float
         The bound of |w| in use.
+    zeta_ : float
+        The step of w at t = 1: the ``zeta`` given, or 2/(4p(1−p)·E|x|²) at the p and E|x|² seen last.
     classes_ : array of shape (2,)
     n_iter_ : int
         Epochs made.
@@ -158,7 +160,11 @@ class SOLAM(StreamRanker):
         return w, w @ middle(state)
 
     def _settle(self, state):
-        self.radius_ = float(bound(self._rule(), unit(state.square)))
+        rule = self._rule()
+        self.radius_ = float(bound(rule, unit(state.square)))
+        self.zeta_ = rule.zeta
+        if rule.relative and state.n.min() > 0.0:
+            self.zeta_ = float(rule.zeta * pace(state.n, state.square))
         warn_if_bound(self, state.hit > 0.9 * state.t)
 
 
