@@ -38,12 +38,11 @@ bench: $(VENV)/.ready-dev  ## every benchmarks/bench_*.py in turn, each printing
 		echo "== $$script"; $(PY) $$script; \
 	done
 
-docs: $(VENV)/.ready-dev  ## run every example of the README and the docstrings
-	@echo "There is no built site yet: the documentation is README.md and the docstrings. Their examples run now."
-	$(PYTEST) --doctest-modules src/auclid tests/test_readme.py
+docs: $(VENV)/.ready-docs  ## run the gallery and build the documentation into site/; `make test` runs its code blocks
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 clean:  ## remove caches and build products from the checkout; the environment stays
-	rm -rf build dist .pytest_cache .numba_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov
+	rm -rf build dist site .pytest_cache .numba_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment. A stamp is older than pyproject.toml when the dependencies may have changed.
@@ -57,6 +56,11 @@ $(VENV)/.ready-run: pyproject.toml
 	$(environment)
 	$(PIP) install --quiet -e '.[cli,plot,io]'
 	@touch $@
+
+$(VENV)/.ready-docs: pyproject.toml
+	$(environment)
+	$(PIP) install --quiet -e '.[docs]'
+	@touch $@ $(VENV)/.ready-run
 
 $(VENV)/.ready-dev: pyproject.toml
 	$(environment)

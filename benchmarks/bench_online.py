@@ -1,20 +1,25 @@
 """Speed and memory of the online methods with buffers, against BLAS and SciPy in the same run.
 
-``python benchmarks/bench_online.py memory`` instead feeds ten million rows to each and watches the memory.
+``python benchmarks/bench_online.py memory`` instead feeds ten million rows to each and watches the memory; names
+after it (``"CBR full"``) choose some.
 """
 
 import ctypes
 import resource
+import subprocess
 import sys
 import warnings
+from functools import partial
+from itertools import cycle
 
 import numpy as np
 from clock import best, report
 from numba import njit
 from numba.extending import get_cython_function_address
+from scipy import sparse
 from tables import require_data, split
 
-from auclid import CBR, OAM
+from auclid import CBR, OAM, UniExp
 from auclid._rows import as_table, row_dot
 from auclid.online import cbr
 
@@ -106,23 +111,53 @@ def sparse_pairs():
         report(f"{name}, news20 CSR, a row and one of {pairs}", "X @ w, a row", ours / pairs, peer / 20, 3.0)
 
 
-def memory(rows=10_000_000, batch=20_000, d=30):
-    """Peak memory over a long stream: after a tenth of it, nothing more is needed."""
+STREAMS = {  # what learns, and from which rows
+    "CBR full": (CBR, np.asarray),
+    "CBR diagonal": (partial(CBR, covariance="diagonal"), np.asarray),
+    "CBR diagonal, CSR": (partial(CBR, covariance="diagonal"), sparse.csr_matrix),
+    "OAM": (OAM, np.asarray),
+    "OAM reservoir": (partial(OAM, buffer="reservoir"), np.asarray),
+    "OAM, CSR": (OAM, sparse.csr_matrix),
+    "UniExp": (UniExp, np.asarray),
+    "UniExp, CSR": (UniExp, sparse.csr_matrix),
+}
+BATCHES = [20_000, 1, 5_003, 117, 14_879]
+"""Rows of the batches, in turn."""
+MARKS = [10**5, 10**6, 10**7]
+
+
+def peak():
+    """The most memory this process ever held, in megabytes."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def stream(name, d=10):
+    """Feed ten million rows by partial_fit; print the state's size, and the peak of memory on the way."""
+    build, kind = STREAMS[name]
     rng = np.random.default_rng(0)
-    X, y = rng.standard_normal((batch, d)), rng.integers(0, 2, batch)
+    y = rng.integers(0, 2, BATCHES[0])
+    X = rng.standard_normal((len(y), d)) * (rng.random((len(y), d)) < 0.5)
     X[:, 0] += y
-    for model in (CBR(), CBR(covariance="diagonal"), OAM(), OAM(buffer="reservoir")):
-        peaks = []
-        for _ in range(rows // batch):
-            model.partial_fit(X, y)
-            peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-        start, end = peaks[len(peaks) // 10], peaks[-1]
-        held = sum(x.nbytes for x in leaves(model._state) if isinstance(x, np.ndarray))
-        print(
-            f"{model}: {rows:.0e} rows, state {held / 1024:.0f} kB, peak {start / 1024:.1f} MB early,",
-            f"{end / 1024:.1f} MB at the end  {'met' if end - start < 1024 else 'MISSED'}",
-            flush=True,
-        )
+    batches = [(kind(X[-n:]), y[-n:]) for n in BATCHES]
+    model, rows, peaks = build(random_state=0), 0, []
+    for X, y in cycle(batches):
+        model.partial_fit(X, y, classes=[0, 1])
+        rows += len(y)
+        if rows >= MARKS[len(peaks)]:
+            peaks.append(peak())
+        if len(peaks) == len(MARKS):
+            break
+    held = sum(x.nbytes for x in leaves(model._state) if isinstance(x, np.ndarray))
+    after = ", ".join(f"{mark:.0e} rows {found:.1f} MB" for mark, found in zip(MARKS, peaks, strict=True))
+    growth = peaks[-1] - peaks[0]
+    print(f"{name:<18} state {held / 1024:4.0f} kB; peak after {after}; growth {growth:.1f} MB", end="  ")
+    print("met" if growth < 1.0 else "MISSED", flush=True)
+
+
+def memory(names):
+    """Each stream in a process of its own, so that no other's memory is counted."""
+    for name in names or STREAMS:
+        subprocess.run([sys.executable, __file__, "stream", name], check=True)
 
 
 def leaves(state):
@@ -133,8 +168,10 @@ def leaves(state):
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    if sys.argv[1:] == ["memory"]:
-        memory()
+    if sys.argv[1:2] == ["memory"]:
+        memory(sys.argv[2:])
+    elif sys.argv[1:2] == ["stream"]:
+        stream(sys.argv[2])
     else:
         require_data()
         full_covariance()

@@ -63,6 +63,8 @@ PARAMETERS = {
     },
     "AUCClassifier": {"budget": None, "methods": "auto", "cv": 5, "n_jobs": None, "random_state": None},
 }
+# What an estimator that tries many models is given, so that a check stays quick.
+CHEAP = {"AUCClassifier": {"methods": ["LeastSquaresAUC", "logistic"], "cv": 2}}
 EPOCHS_BY_DEFAULT = {"OAM": 1, "CBR": 1, "UniExp": 1}
 
 
@@ -74,8 +76,8 @@ every, every_ranker, every_online = named(EVERY), named(RANKERS), named(ONLINE)
 
 
 def new(cls, **params):
-    """An estimator with its defaults, and a seed where it takes one."""
-    model = cls(**params)
+    """An estimator with its defaults (or what is CHEAP), and a seed where it takes one."""
+    model = cls(**{**CHEAP.get(cls.__name__, {}), **params})
     return model.set_params(random_state=0) if "random_state" in model.get_params() else model
 
 
@@ -133,6 +135,7 @@ def test_a_parameter_out_of_range_gets_scikit_learns_sentence_and_changes_nothin
         "feature_map": None,
         "ranker": None,
         "penalty": "x",
+        "n_jobs": 0,
     }
     tried = 0
     for name in PARAMETERS[cls.__name__]:
@@ -266,9 +269,9 @@ SEEDS = [lambda: 5, lambda: np.random.RandomState(5), lambda: np.random.default_
 def test_the_same_seed_gives_the_same_bits(cls, seed):
     X, y = problem()
     use = "decision_function" if cls in RANKERS else "transform"
-    a, b = (getattr(cls(random_state=seed()).fit(X, y), use)(X) for _ in range(2))
+    a, b = (getattr(new(cls).set_params(random_state=seed()).fit(X, y), use)(X) for _ in range(2))
     assert (a == b).all()
-    cls(random_state=None).fit(X, y)
+    new(cls).set_params(random_state=None).fit(X, y)
 
 
 @every_ranker
@@ -315,7 +318,7 @@ def test_extremes_are_ordinary(cls, rows):
         y = (np.arange(len(y)) == 7).astype(int)
     if rows == "one of each":
         X, y = X[:2], np.array([0, 1])
-        if cls.__name__ in ("LeastSquaresAUCCV", "AUCClassifier", "PNUAUC"):
+        if cls.__name__ in ("LeastSquaresAUCCV", "PNUAUC"):
             pytest.skip("needs more than one row a class")
     if rows == "constant column":
         X[:, 2] = 5.0
@@ -323,7 +326,7 @@ def test_extremes_are_ordinary(cls, rows):
         X[:] = 1.0
     if rows in ("huge", "tiny"):
         X = X * [1e6 if rows == "huge" else 1e-6, 1.0, 1.0, 1.0]
-    if rows == "one positive" and cls.__name__ in ("LeastSquaresAUCCV", "AUCClassifier", "PNUAUC"):
+    if rows == "one positive" and cls.__name__ in ("LeastSquaresAUCCV", "PNUAUC"):
         X, y = np.vstack([X, X, X, X, X]), np.tile(y, 5)
     model = new(cls).fit(X, y)
     assert np.isfinite(model.decision_function(X)).all()

@@ -33,6 +33,7 @@ from auclid import (
 )
 from auclid._rows import as_table
 from auclid.base import LinearRanker
+from auclid.io import ModelFileError
 from auclid.maps import _embedded
 from auclid.maps._embedded import Embedded
 from auclid.moments import class_moments
@@ -158,7 +159,10 @@ def test_sweeps_meet_every_step_once(kept, monkeypatch):
     assert met == list(range(500))
 
 
-@pytest.mark.parametrize("ranker", [LeastSquaresAUC(), SPAM(n_epochs=1), RankSVM()], ids=str)
+MEMORY = [LeastSquaresAUC(), LeastSquaresAUCCV(), SPAM(n_epochs=1), PSAM(n_epochs=1), RankSVM()]
+
+
+@pytest.mark.parametrize("ranker", MEMORY, ids=str)
 def test_no_float64_table_of_all_embedded_rows_is_ever_made(ranker):
     X, y = table(60_000)
     Kernelized(KMeansNystroem(4), ranker).fit(X[:500], y[:500])
@@ -199,6 +203,81 @@ def test_a_stream_goes_on_with_its_ranker_and_its_map():
     explicit = SPAM(random_state=0).partial_fit(Z[:100], y[:100]).partial_fit(Z[100:], y[100:])
     model.partial_fit(X[:100], y[:100]).partial_fit(X[100:], y[100:])
     np.testing.assert_allclose(model.decision_function(X), explicit.decision_function(Z), rtol=1e-9)
+
+
+def counted(model):
+    """How often whitening meets a weight vector: a list that grows."""
+    calls, fitted = [], model.feature_map_
+
+    class Counted(np.ndarray):
+        def __matmul__(self, other):
+            calls.append(other)
+            return np.asarray(self) @ other
+
+    fitted.whitening_ = fitted.whitening_.view(Counted)
+    return calls
+
+
+@pytest.mark.parametrize("stream", [False, True], ids=["fit", "partial_fit"])
+def test_weights_are_whitened_once_and_never_stale(stream):
+    X, y = table()
+    model = Kernelized(MAPS[0], LeastSquaresAUC())
+    for part in (slice(120), slice(240)):
+        model = model.partial_fit(X[part], y[part]) if stream else model.fit(X[part], y[part])
+        explicit = model.ranker_.decision_function(model.feature_map_.transform(X))
+        np.testing.assert_allclose(model.decision_function(X), explicit, rtol=1e-6, atol=1e-9)
+    calls = counted(model)
+    model.decision_function(X[:1]), model.predict(X), model.score(X, y)
+    assert not calls
+    model.ranker_.merge(LeastSquaresAUC().fit(model.feature_map_.transform(X[:100]), 1 - y[:100]))
+    explicit = model.ranker_.decision_function(model.feature_map_.transform(X))
+    np.testing.assert_allclose(model.decision_function(X), explicit, rtol=1e-6, atol=1e-9)
+    assert calls
+
+
+def test_a_failed_batch_leaves_all_scores():
+    X, y = table()
+    model = Kernelized(MAPS[1], LeastSquaresAUC()).partial_fit(X, y)
+    before = model.decision_function(X)
+    with pytest.raises(ValueError, match="must hold only the classes"):
+        model.partial_fit(X, y + 1)
+    np.testing.assert_array_equal(model.decision_function(X), before)
+
+
+@EACH_MAP
+def test_scores_do_not_depend_on_the_company_of_a_row(feature_map):
+    X, y = table()
+    model = Kernelized(feature_map, LeastSquaresAUC()).fit(X, y)
+    alone = np.concatenate([model.decision_function(X[i : i + 1]) for i in range(20)])
+    np.testing.assert_allclose(alone, model.decision_function(X)[:20], rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("feature_map", [*MAPS, FrozenEstimator(clone(MAPS[0]).fit(table()[0]))], ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_loaded_model_scores_and_goes_on_to_the_same_bits(feature_map, dtype, tmp_path):
+    X, y = table()
+    X = X.astype(dtype)
+    model = Kernelized(feature_map, LeastSquaresAUC()).partial_fit(X[:120], y[:120])
+    auclid.save(tmp_path / "model", model)
+    loaded = auclid.load(tmp_path / "model")
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+    for one in (model, loaded):
+        one.partial_fit(X[120:], y[120:])
+    np.testing.assert_array_equal(loaded.decision_function(X), model.decision_function(X))
+
+
+@pytest.mark.parametrize("part", ["coef_", "made of", "weights"])
+def test_a_loaded_model_must_fit_together(part, tmp_path):
+    X, y = table()
+    model = Kernelized(MAPS[0], LeastSquaresAUC()).fit(X, y)
+    made_of, weights = model._weights
+    if part == "coef_":
+        model.ranker_.coef_ = model.ranker_.coef_[:, :5]
+    else:
+        model._weights = (made_of[:5], weights) if part == "made of" else (made_of, weights[:5])
+    auclid.save(tmp_path / "model", model)
+    with pytest.raises(ModelFileError, match="what its Kernelized has learnt does not fit together"):
+        auclid.load(tmp_path / "model")
 
 
 def test_first_batch_must_hold_the_landmarks():
@@ -343,11 +422,21 @@ def test_family_by_name(name):
     X, y = table(600)
     ranker = type(make(name).ranker).__name__
     own = {"C": 0.1} if ranker in ("OAM", "CBR") else {"alpha": 1e-3}
-    model = make(name, n_components=30, gamma=0.3, **own).fit(X, y)
+    model = make(name, n_components=60, gamma=0.3, random_state=0, **own).fit(X, y)
     assert isinstance(model.feature_map_, KMeansNystroem if name.startswith("N") else RandomFourier)
-    assert model.feature_map_.n_components == 30 and model.feature_map_.gamma_ == 0.3
+    assert model.feature_map_.n_components == 60 and model.feature_map_.gamma_ == 0.3
     assert own.items() <= model.ranker_.get_params().items()
     assert model.score(X, y) > 0.8
+
+
+@pytest.mark.parametrize("name", ["NBAM", "FBAM"])
+def test_batch_by_name_is_not_fooled_by_few_noisy_rows(name):
+    rng = np.random.default_rng(0)
+    X, X_test = rng.normal(size=(2, 300, 8))
+    y, y_test = (rows[:, 0] + rng.normal(size=300) > 0.5 for rows in (X, X_test))
+    aucs = [make(name, random_state=0, n_components=300, **own).fit(X, y).score(X_test, y_test)
+            for own in ({}, {"alpha": 1e-5})]  # fmt: skip
+    assert aucs[0] > 0.8 and aucs[0] > aucs[1] + 0.02
 
 
 def test_a_seed_by_name_goes_to_both():

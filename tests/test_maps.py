@@ -8,8 +8,10 @@ from scipy import sparse
 from sklearn.metrics.pairwise import laplacian_kernel, pairwise_kernels, rbf_kernel
 from sklearn.utils.estimator_checks import check_estimator
 
+import auclid
 from auclid import KMeansNystroem, RandomFourier
 from auclid._rows import as_table
+from auclid.io import ModelFileError
 from auclid.maps._kernel_block import kernel_of, width
 
 KERNELS = {"rbf": rbf_kernel, "laplacian": laplacian_kernel}
@@ -208,6 +210,61 @@ def test_same_seed_same_bits(feature_map):
     for seed in (np.random.default_rng(3), np.random.RandomState(3)):
         feature_map.set_params(random_state=seed).fit(X)
     feature_map.set_params(random_state=0)
+
+
+def forged(fitted, **changed):
+    """A file with a map whose parts are others."""
+    kernel = getattr(fitted, "_kernel", None)
+    for name, value in changed.items():
+        if kernel is not None and name in kernel._fields:
+            fitted._kernel = kernel._replace(**{name: value})
+        else:
+            setattr(fitted, name, value)
+    return fitted
+
+
+def without_gamma(fitted):
+    """The same with lengths that are too few, looking as if it were not fitted."""
+    del fitted.gamma_
+    return forged(fitted, lengths=np.zeros(3))
+
+
+HOSTILE = {
+    "lengths, and no gamma_": lambda: without_gamma(KMeansNystroem(9).fit(table(30))),
+    "lengths": lambda: forged(KMeansNystroem(9).fit(table(30)), lengths=np.zeros(3)),
+    "type of lengths": lambda: forged(KMeansNystroem(9).fit(table(30)), lengths=np.zeros(9, np.float32)),
+    "doubles": lambda: forged(KMeansNystroem(9).fit(table(30)), double=np.zeros((4, 90))),
+    "centre": lambda: forged(KMeansNystroem(9).fit(table(30)), centre=np.zeros(3)),
+    "scale": lambda: forged(KMeansNystroem(9).fit(table(30)), scale=np.ones(9)),
+    "landmarks": lambda: forged(KMeansNystroem(9).fit(table(30)), landmarks_=np.zeros((8, 4))),
+    "whitening": lambda: forged(KMeansNystroem(9).fit(table(30)), whitening_=np.zeros((3, 9))),
+    "another kernel": lambda: forged(KMeansNystroem(9).fit(table(30)), kernel="laplacian"),
+    "other landmarks": lambda: forged(
+        KMeansNystroem(9, kernel="laplacian").fit(table(30)), landmarks=np.zeros((9, 3))
+    ),
+    "waves": lambda: forged(RandomFourier(9).fit(table(30)), n_components=20),
+    "phases": lambda: forged(RandomFourier(9).fit(table(30)), phases_=np.zeros(2)),
+    "width": lambda: forged(RandomFourier(9).fit(table(30)), gamma_="wide"),
+}
+
+
+@pytest.mark.parametrize("part", HOSTILE)
+def test_a_loaded_map_must_fit_together(part, tmp_path):
+    auclid.save(tmp_path / "map", HOSTILE[part]())
+    with pytest.raises(ModelFileError, match=r"what its \w+ has learnt does not fit together"):
+        auclid.load(tmp_path / "map")
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian", "cosine"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_a_loaded_map_gives_the_same_bits(kernel, dtype, tmp_path):
+    X = table(60).astype(dtype)
+    maps = [KMeansNystroem(9, kernel=kernel, random_state=0)]
+    if kernel != "cosine":
+        maps += [RandomFourier(9, kernel=kernel, form=form, random_state=0) for form in ("pair", "phase")]
+    for feature_map in maps:
+        auclid.save(tmp_path / "map", feature_map.fit(X))
+        np.testing.assert_array_equal(auclid.load(tmp_path / "map").transform(X), feature_map.transform(X))
 
 
 @EACH_MAP

@@ -119,6 +119,32 @@ def test_uni_exp_is_the_reference(step, alpha):
     np.testing.assert_allclose(model.coef_[0], expected, rtol=1e-8, atol=1e-12)
 
 
+def capped_gradient(m, q, eta):
+    """The plain step: eta exp(-m), the exponent at most 30."""
+    return eta * np.exp(min(-m, 30.0))
+
+
+def test_uni_exp_takes_the_plain_gradient_to_first_order():
+    X, y = problem()
+    for step in (1e-2, 1e-3, 1e-4):
+        plain = uni_exp(X, y == 1, step=step, alpha=0.1, push=capped_gradient)
+        ours = UniExp(0.1, step=step).partial_fit(X, y).coef_[0]
+        gap = np.linalg.norm(ours - plain) / np.linalg.norm(plain)
+        assert 3.0 * step < gap < 20.0 * step
+
+
+@pytest.mark.parametrize("step", [None, 1.0, 1e6])
+def test_no_row_overflows_uni_exp(step):
+    X, y = problem()
+    X[::7] *= -1e4  # scores of rows on the wrong side: exp(-margin) alone would be infinite
+    with np.errstate(over="ignore", invalid="ignore"):
+        bare = uni_exp(X, y == 1, step=step, alpha=1e-4, push=lambda m, q, eta: eta * np.exp(-m))
+    assert not np.all(np.isfinite(bare))
+    model = UniExp(step=step).partial_fit(X, y)
+    assert np.all(np.isfinite(model.coef_))
+    assert abs(model.coef_ @ X.T).max() < 1e4
+
+
 def test_uni_exp_leaves_sparse_rows_where_they_are():
     X, y = problem()
     X -= X.mean(axis=0)  # the running mean is not zero, but the difference is small
@@ -184,10 +210,10 @@ def test_the_diagonal_is_that_of_the_inverse_form():
 
 @pytest.mark.parametrize("method", ["OAM", "OAM gradient", "CBR", "CBR diagonal"])
 def test_no_loss_no_change(method):
-    X, y = np.array([[0.0, 0.0], [4.0, 1.0]] * 30), np.array([0, 1] * 30)
+    X, y = np.array([[0.0, 0.0], [4.0, 1.0], [0.0, 0.0], [1.0, 4.0]] * 30), np.array([0, 1, 0, 1] * 30)
     model = new(method, C=0.2).partial_fit(X, y)
     before = model._state
-    model.partial_fit(np.array([[400.0, 100.0], [-400.0, -100.0]]), [1, 0])
+    model.partial_fit(np.array([[400.0, 400.0], [-400.0, -400.0]]), [1, 0])  # surer than either direction learned
     assert np.any(before[2])
     np.testing.assert_array_equal(model._state[2], before[2])  # the weights
     if "CBR" in method:
@@ -322,6 +348,16 @@ def test_the_default_step_follows_the_rows_so_far():
     assert UniExp(step=0.3).fit(X, y).step_ == 0.3
 
 
+@pytest.mark.parametrize(("cls", "given"), [(OAM, "C"), (CBR, "C"), (UniExp, "step")])
+def test_what_was_used_stays_what_it_was(cls, given):
+    X, y = problem()
+    model, said = cls(), f"{given}_"
+    assert not hasattr(model, said)
+    used = getattr(model.fit(X, y), said)
+    assert getattr(model.set_params(**{given: 3.0}), said) == used
+    assert getattr(model.partial_fit(X, y), said) == 3.0
+
+
 @pytest.mark.parametrize(
     ("name", "cls", "params"),
     [
@@ -374,13 +410,27 @@ def test_raw_columns_leave_finite_weights(method, kind):
 
 
 @every_method
-@pytest.mark.parametrize("scale", [1e-160, 1e-100, 1e60])
-def test_any_scale_leaves_finite_weights_or_says_why(method, scale):
+@pytest.mark.parametrize("scale", [1e-60, 1e-30, 1e30, 1e60])
+def test_the_default_step_follows_any_scale(method, scale):
     X, y = problem(200)
-    try:
-        assert np.all(np.isfinite(new(method).fit(X * scale, y).coef_))
-    except ValueError as error:
-        assert "Scale the columns" in str(error)
+    penalty = {"alpha": 0.0} if "UniExp" in method else {}
+    model, plain = (new(method, **penalty).fit(Z, y) for Z in (X * scale, X))
+    assert np.all(np.isfinite(model.coef_))
+    if "CBR" not in method and method != "UniExp step":  # their first covariance, or step, is no scale of the rows
+        np.testing.assert_allclose(model.coef_ * scale, plain.coef_, rtol=1e-6)
+    if method != "UniExp step":
+        assert model.score(X * scale, y) > 0.8
+
+
+@every_method
+@pytest.mark.parametrize("scale", [1e-170, 1e160])
+def test_rows_whose_squares_no_float_holds(method, scale):
+    X, y = problem(200)
+    if scale < 1.0:  # no length to speak of: nothing is learned
+        assert not np.any(new(method).fit(X * scale, y).coef_)
+        return
+    with pytest.raises(ValueError, match="Scale the columns"):
+        new(method).fit(X * scale, y)
 
 
 @pytest.mark.parametrize("alpha", [1e-4, 10.0, 1e4])
@@ -395,6 +445,18 @@ def test_an_offset_changes_little(method):
     X, y = problem(300)
     plain, moved = new(method).fit(X, y), new(method).fit(X + 1e6, y)
     np.testing.assert_allclose(moved.coef_, plain.coef_, rtol=1e-5, atol=1e-8)
+
+
+@every_policy
+@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+def test_a_sparse_column_far_from_zero_keeps_its_digits(covariance, policy):
+    X, y = problem()
+    X[:, 1] += 1e8  # the energy of a row is 1e16, that of a pair about 1
+    mean, cov = cbr(X, y == 1, draws(80), C=0.3, size=5, policy=policy, diagonal=covariance == "diagonal")
+    model = CBR(0.3, buffer_size=5, buffer=policy, covariance=covariance, random_state=0)
+    model.partial_fit(sparse.csr_array(X), y)
+    np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-5)
+    np.testing.assert_allclose(whole(model._state.cov), cov, rtol=1e-5, atol=1e-6)
 
 
 @every_kind

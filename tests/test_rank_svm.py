@@ -10,9 +10,10 @@ from scipy import sparse
 from scipy.optimize import minimize
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
+from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
-from auclid import LeastSquaresAUC, RankSVM, make, pairs
+from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, make, pairs
 from auclid._rows import Table, as_table
 from auclid.pairs import Pairs
 from auclid.pairwise import _newton
@@ -288,3 +289,25 @@ def test_the_default_alpha_ranks_as_well_as_logistic_regression(name, monkeypatc
     from quality_pairwise import auc
 
     assert auc("RankSVM", name) >= auc("LogisticRegression", name) - 0.005
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix], ids=["dense", "sparse"])
+def test_alpha_is_chosen_by_the_square_loss(kind):
+    X, y, weight = table(200, 4)
+    model = RankSVM("auto").fit(kind(X), y, sample_weight=weight)
+    assert model.alpha_ == 0.3 * LeastSquaresAUCCV().fit(kind(X), y, sample_weight=weight).alpha_
+    given = RankSVM(model.alpha_).fit(kind(X), y, sample_weight=weight)
+    np.testing.assert_array_equal(model.coef_, given.coef_)
+    assert given.alpha_ == model.alpha_ and model.alpha == "auto"
+
+
+def test_alpha_is_the_default_where_a_class_has_fewer_rows_than_folds():
+    X, y, _ = table(40, 3)
+    rare = np.r_[np.flatnonzero(y)[:4], np.flatnonzero(y == 0)]
+    assert RankSVM("auto").fit(X[rare], y[rare]).alpha_ == RankSVM().alpha
+    with pytest.raises(ValueError, match="'alpha' parameter of RankSVM"):
+        RankSVM("best").fit(X, y)
+
+
+def test_scikit_learn_checks_with_a_chosen_alpha():
+    check_estimator(RankSVM("auto"))

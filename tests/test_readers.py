@@ -2,6 +2,7 @@
 
 import bz2
 import gzip
+import lzma
 import sys
 
 import numpy as np
@@ -54,19 +55,32 @@ def formats(folder, X, y):
     text = (folder / "a.libsvm").read_bytes()
     (folder / "a.bz2").write_bytes(bz2.compress(text))
     (folder / "a.txt.gz").write_bytes(gzip.compress(text))
-    yield from (folder / "a.bz2", folder / "a.txt.gz")
+    (folder / "a.svm.xz").write_bytes(lzma.compress(text))
+    (folder / "a").write_bytes(text)
+    (folder / "german.numer").write_bytes(text)
+    yield from (folder / name for name in ("a.bz2", "a.txt.gz", "a.svm.xz", "a", "german.numer"))
 
 
 def test_every_format_gives_the_same_table(tmp_path):
     X, y = numbers()
     paths = list(formats(tmp_path, X, y))
-    assert len(paths) == 10
+    assert len(paths) == 13
     for path in paths:
         table = read_table(path, target="y")
         values = table.X.toarray() if sparse.issparse(table.X) else table.X
         np.testing.assert_array_equal(values, X, err_msg=path.name)
         np.testing.assert_array_equal(np.asarray(table.y) == 1, y)
         assert values.dtype == np.float64 and len(table.feature_names) == 3 and table.notes == []
+
+
+def test_a_data_file_has_no_line_of_names(tmp_path):
+    X, y = numbers()
+    text = csv_of(X, y).partition("\n")[2]
+    (tmp_path / "a.data.gz").write_bytes(gzip.compress(text.encode()))
+    for path in (write(tmp_path / "a.data", text), tmp_path / "a.data.gz"):
+        table = read_table(path, target="x4")
+        np.testing.assert_array_equal(np.column_stack([table.X, table.y]), np.column_stack([X, y]))
+        assert table.feature_names == ["x1", "x2", "x3"]
 
 
 def test_libsvm_columns_stay_in_place_in_a_smaller_file(tmp_path):
@@ -150,6 +164,10 @@ BAD = {
     "npz": ("a.npz", "a,y\n1,0\n", {}, "must hold arrays X and y"),
     "libsvm": ("a.libsvm", "what is this\n", {}, "must be a libsvm file"),
     "empty libsvm": ("a.libsvm", "", {}, "it is empty"),
+    "not bz2": ("a.bz2", "1 1:1\n", {}, "must be a libsvm file"),
+    "not xz": ("a.xz", "1 1:1\n", {}, "must be a libsvm file"),
+    "no ending": ("notes", "Dear reader, at 10:30\n", {}, "got 'notes'. Known endings are .csv"),
+    "ragged data": ("a.data", "1,0\n1,2,3\n", {}, "must be a csv file without a line of column names"),
     "ending": ("a.xlsx", "", {}, "got 'a.xlsx'. Known endings are .csv"),
 }
 

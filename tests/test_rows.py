@@ -11,6 +11,7 @@ from scipy import sparse
 
 from auclid import SPAM, LeastSquaresAUC, _rows
 from auclid._generic import kernel
+from auclid._means import first_look
 from auclid._rows import (
     CSR,
     Dense,
@@ -30,7 +31,6 @@ from auclid._rows import (
     row_span,
     row_square,
 )
-from auclid.square._means import first_look
 
 
 def csr(X, dtype=np.float64, index=np.int32, kind=sparse.csr_array):

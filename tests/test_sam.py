@@ -227,6 +227,14 @@ def test_no_step_before_both_classes_were_seen(method):
     assert model.score(X, is_pos) > 0.8
 
 
+def test_the_t0_used_stays_what_it_was():
+    X, is_pos = np.random.default_rng(0).standard_normal((40, 3)), np.arange(40) % 2
+    model = PSAM(alpha=0.1, random_state=0)
+    assert not hasattr(model, "t0_")
+    used = model.fit(X, is_pos).t0_
+    assert model.set_params(alpha=1.0).t0_ == used
+
+
 def test_a_given_t0_holds_in_a_stream_too():
     X, is_pos = table(n=80)
     model = batches(PSAM(0.05, t0=40.0, rskip=3, askip=4, random_state=0), X, is_pos, 11)

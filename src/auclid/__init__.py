@@ -1,6 +1,7 @@
 """Train models that maximise the area under the ROC curve."""
 
 from auclid import datasets, metrics, pairs
+from auclid.auto import AUCClassifier
 from auclid.io import load, save
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
@@ -13,6 +14,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "ASAM",
+    "AUCClassifier",
     "CBR",
     "FSAUC",
     "OAM",

@@ -394,7 +394,9 @@ def squares(block):
 def about(block, centre, scale, V):
     """Z V and |z|^2 of each row z = scale (x - centre) of a block, in V's floating type."""
     if not sparse.issparse(block):
-        Z = ((block - centre) * scale).astype(V.dtype, copy=False)
+        Z = block - centre
+        Z *= scale  # in place: a second temporary of a wide block would cost as much as all kernel values
+        Z = Z.astype(V.dtype, copy=False)
         return Z @ V, squares(Z)
     Z, centre = (block * scale).astype(V.dtype, copy=False), (centre * scale).astype(V.dtype, copy=False)
     return Z @ V - centre @ V, (squares(Z) - 2.0 * (Z @ centre) + centre @ centre).astype(V.dtype, copy=False)

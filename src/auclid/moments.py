@@ -6,6 +6,9 @@ import numpy as np
 
 from auclid._rows import as_table, centred, gram, squares
 
+LARGEST = 8192
+"""Columns up to which a d x d matrix is kept (half a gigabyte)."""
+
 BLOCKS = 16
 """Blocks of rows, at the most, whose scatter is formed at once."""
 

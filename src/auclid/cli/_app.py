@@ -10,7 +10,7 @@ from rich.markup import escape
 from scipy import sparse
 from typer.core import TyperGroup
 
-from auclid.cli import _show, models
+from auclid.cli import _show, experiments, models
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read_rows
 from auclid.cli.report import report
@@ -38,6 +38,8 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+
+app.add_typer(experiments.app, name="experiments")
 
 Data = Annotated[Path, typer.Argument(metavar="DATA", help="A csv, parquet, libsvm or npz file.")]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
@@ -109,10 +111,7 @@ def fit(
     """Train a model on all rows and save it."""
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
-    build = (
-        (lambda: models.ours(method, rows.X, seed)) if method else (lambda: models.front_door(rows.X, seed))
-    )
-    name, estimator = build()
+    name, estimator = models.ours(method, rows.X, seed) if method else models.front_door(seed)
     with _show.progress() as tell:
         tell(name)
         start = perf_counter()

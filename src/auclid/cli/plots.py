@@ -1,75 +1,11 @@
-"""Plots as SVG: a few lines of text each, coloured by the page's style sheet, sharp at any size."""
+"""The plots of a comparison."""
 
 from html import escape
 
 import numpy as np
 
+from auclid._page.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Frame, nice, span, text
 from auclid.cli import curves
-
-WIDTH, HEIGHT = 440, 330
-LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 40
-
-
-class Frame:
-    """Axes: what a pair of numbers is in pixels, and the lines and words around them."""
-
-    def __init__(self, x, y, *, left=LEFT, height=HEIGHT, log=False):
-        self.x, self.y, self.left, self.height, self.log = x, y, left, height, log
-
-    def across(self, x):
-        low, high = np.log10(self.x) if self.log else self.x
-        x = np.log10(x) if self.log else np.asarray(x)
-        return self.left + (x - low) / (high - low) * (WIDTH - self.left - RIGHT)
-
-    def up(self, y):
-        low, high = self.y
-        return self.height - BOTTOM - (np.asarray(y) - low) / (high - low) * (self.height - TOP - BOTTOM)
-
-    def path(self, x, y):
-        pairs = zip(np.ravel(self.across(x)), np.ravel(self.up(y)), strict=True)
-        return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in pairs)
-
-    def axes(self, x_label, y_label, x_ticks, y_ticks, x_format=None, y_format=None):
-        parts = []
-        for tick in x_ticks:
-            at = float(self.across(tick))
-            parts.append(
-                f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{self.height - BOTTOM}"/>'
-            )
-            parts.append(_text(at, self.height - BOTTOM + 16, (x_format or _number)(tick), "middle"))
-        for tick in y_ticks:
-            at = float(self.up(tick))
-            parts.append(
-                f'<line class="grid" x1="{self.left}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
-            )
-            parts.append(_text(self.left - 6, at + 4, (y_format or _number)(tick), "end"))
-        middle = (self.left + WIDTH - RIGHT) / 2
-        parts.append(_text(middle, self.height - 6, x_label, "middle", "label"))
-        if y_label:
-            turn = f'transform="rotate(-90 12 {self.height / 2 - 10})"'
-            parts.append(_text(12, self.height / 2 - 10, y_label, "middle", "label", turn))
-        return "".join(parts)
-
-    def svg(self, title, body, extra=""):
-        return (
-            f'<svg viewBox="0 0 {WIDTH} {self.height}" role="img" aria-label="{escape(title)}" {extra}>'
-            f"<title>{escape(title)}</title>{body}</svg>"
-        )
-
-
-def _text(x, y, text, anchor, css="tick", extra=""):
-    return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{escape(text)}</text>'
-
-
-def _number(value):
-    return f"{value:.6g}"
-
-
-def nice(low, high, count=5):
-    """Round numbers between two bounds, about ``count`` of them."""
-    step = 10.0 ** np.floor(np.log10((high - low) / count))
-    step *= next(k for k in (1, 2, 5, 10) if (high - low) / (k * step) <= count)
-    return np.round(np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step, 12) + 0.0
 
 
 def roc_plot(is_pos, rows, best, rival):
@@ -93,7 +29,7 @@ def roc_plot(is_pos, rows, best, rival):
 
 def forest_plot(rows, rival):
     """The AUC of every model with its interval; the dashed line is the best baseline."""
-    low, high = _range([row.interval.low for row in rows] + [row.interval.high for row in rows])
+    low, high = span([row.interval.low for row in rows] + [row.interval.high for row in rows])
     height = TOP + BOTTOM + 30 * len(rows)
     frame = Frame((low, high), (0.0, len(rows)), left=14, height=height)
     body = [frame.axes("AUC with 95 % interval", "", nice(low, high), ())]
@@ -106,13 +42,13 @@ def forest_plot(rows, rival):
         css = "ours" if row.ours else "rival"
         body.append(f'<line class="line {css}" x1="{a:.1f}" x2="{b:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>')
         body.append(f'<circle class="dot {css}" cx="{c:.1f}" cy="{y:.1f}" r="4.5"/>')
-        body.append(_text(a, y - 8, f"{k + 1}  {row.name}", "start", "name"))
+        body.append(text(a, y - 8, f"{k + 1}  {row.name}", "start", "name"))
     return frame.svg("AUC intervals", "".join(body))
 
 
 def time_plot(rows):
     """AUC against fit time; the numbers are those of the leaderboard."""
-    low, high = _range([row.interval.auc for row in rows])
+    low, high = span([row.interval.auc for row in rows])
     times = [max(row.seconds, 1e-4) for row in rows]
     first, last = np.floor(np.log10(min(times)) - 0.1), np.ceil(np.log10(max(times)) + 0.1)
     frame = Frame((10.0**first, 10.0**last), (low, high), log=True)
@@ -123,14 +59,8 @@ def time_plot(rows):
         css = "ours" if row.ours else "rival"
         label = f"<title>{escape(row.name)}: AUC {row.interval.auc:.4f}, {row.seconds:.3f} s</title>"
         body.append(f'<circle class="dot {css}" cx="{x:.1f}" cy="{y:.1f}" r="9">{label}</circle>')
-        body.append(_text(x, y + 4, str(k + 1), "middle", "inside"))
+        body.append(text(x, y + 4, str(k + 1), "middle", "inside"))
     return frame.svg("AUC against fit time", "".join(body))
-
-
-def _range(values):
-    low, high = min(values), max(values)
-    room = max(0.06 * (high - low), 0.002)
-    return low - room, min(high + room, 1.0 + room / 2)
 
 
 def histogram_plot(is_pos, row, threshold):

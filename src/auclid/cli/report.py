@@ -6,6 +6,7 @@ from html import escape
 from importlib import resources
 from string import Template
 
+from auclid._page import style
 from auclid.cli import curves, plots
 from auclid.cli.verdict import likely, signed
 
@@ -13,12 +14,12 @@ from auclid.cli.verdict import likely, signed
 def report(result):
     """The page of a comparison, as text."""
     page = resources.files("auclid.cli") / "page"
-    parts = {name: (page / name).read_text("utf-8") for name in ("report.html", "report.css", "report.js")}
+    parts = {name: (page / name).read_text("utf-8") for name in ("report.html", "report.js")}
     rows, is_pos = result.ranked, result.data.is_pos[result.test]
     best, rival = result.best(ours=True), result.best(ours=False)
     models = [_model(k, row, is_pos, result.data.classes) for k, row in enumerate(rows)]
     return Template(parts["report.html"]).substitute(
-        style=parts["report.css"],
+        style=style(),
         script=parts["report.js"],
         source=escape(result.data.source),
         verdict=escape(result.verdict),

@@ -1,5 +1,7 @@
 """Does optimising AUC pay on this table? One sentence, whichever way it comes out."""
 
+from auclid._page import signed
+
 LEVEL = 0.05
 
 
@@ -35,8 +37,3 @@ def verdict(rows):
 def likely(pvalue, equals=""):
     """A p-value as people write it."""
     return f"{equals}{pvalue:.2g}" if pvalue >= 1e-4 else "< 0.0001"
-
-
-def signed(number):
-    """A difference of AUCs, with a sign that is as wide as the other one."""
-    return f"{number:+.4f}".replace("-", "−")

@@ -18,7 +18,7 @@ class DataError(ValueError):
     """A file that cannot be used as a table; says why in a sentence."""
 
 
-def read_csv(path):
+def read_csv(path, has_names=True):
     """The Arrow table of a csv file; separated by commas, semicolons or tabs, as its first line is."""
     csv = _arrow("csv")
     import pyarrow as pa
@@ -28,12 +28,16 @@ def read_csv(path):
         with pa.input_stream(str(path), compression="detect") as stream:
             first = stream.read(1 << 16).partition(b"\n")[0]
         separator = max(",;\t", key=lambda mark: first.count(mark.encode()))
-        return csv.read_csv(
-            path, parse_options=csv.ParseOptions(delimiter=separator), convert_options=options
+        table = csv.read_csv(
+            path,
+            read_options=csv.ReadOptions(autogenerate_column_names=not has_names),
+            parse_options=csv.ParseOptions(delimiter=separator),
+            convert_options=options,
         )
+        return table if has_names else table.rename_columns(numbered(table.num_columns))
     except (pa.ArrowException, OSError, UnicodeError) as error:
         raise DataError(
-            f"{str(path)!r} must be a csv file with a line of column names: {_line(error)}."
+            f"{str(path)!r} must be a csv file with{'' if has_names else 'out'} a line of column names: {_line(error)}."
         ) from None
 
 

@@ -42,8 +42,8 @@ def catalogue():
     """The tables that papers on AUC maximisation use, as a list of records.
 
     Each record has ``name``, ``rows`` and ``columns`` (of the training part where a table comes in two),
-    ``positive`` (which rows are the positive class), ``home`` (where it is to be had: auclid downloads
-    nothing) and ``embedded``.
+    ``positive`` (which rows are the positive class), ``home`` (where it is to be had; `auclid experiments
+    fetch` downloads it from there) and ``embedded``.
 
     Examples
     --------

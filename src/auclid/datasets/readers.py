@@ -1,6 +1,10 @@
 """Tables from files: csv, parquet, libsvm and npz, as numbers, labels and column names."""
 
+import bz2
 import difflib
+import gzip
+import lzma
+import re
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,15 +25,16 @@ class TableFile(NamedTuple):
 
 
 def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
-    """The table of a file, by its ending: .csv, .tsv, .parquet, .npz, .libsvm, .svm, .txt (or .gz, .bz2).
+    """The table of a file, by its ending: .csv, .tsv, .data, .parquet, .npz, .libsvm, .svm, .txt (or .gz, .bz2).
 
     Parameters
     ----------
     path : str or path-like
-        A csv or parquet file needs pyarrow. An npz file holds arrays X and y, or a CSR matrix as scipy saves
-        it with y inside or beside it in ``NAME.y.npy``.
+        A csv or parquet file needs pyarrow. A data file is a csv file without a line of names: its columns
+        are x1, x2 and so on. An npz file holds arrays X and y, or a CSR matrix as scipy saves it with y inside
+        or beside it in ``NAME.y.npy``. A file of another ending, or of none, is a libsvm file if it begins so.
     target : str, optional
-        The column with the labels, of a csv or parquet file; the other formats know theirs. None: no labels.
+        The column with the labels, of a csv, data or parquet file; the others know theirs. None: no labels.
     one_hot : bool, default=False
         Whether a column of text becomes one column for each of its values, named ``column=value``.
     drop : names of columns to leave out
@@ -58,8 +63,8 @@ def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
     if not path.is_file():
         raise DataError(f"DATA must be a file; there is none at {str(path)!r}.{_near_file(path)}")
     kind = _kind(path)
-    if kind in ("csv", "parquet"):
-        table = _columns.read_csv(path) if kind == "csv" else _columns.read_parquet(path)
+    if kind in NAMED:
+        table = NAMED[kind](path)
         return TableFile(*_columns.to_numbers(table, target, one_hot, drop, columns))
     X, y, names = (_npz if kind == "npz" else _libsvm)(path, columns)
     if y is not None and X.shape[0] != len(y):
@@ -70,18 +75,27 @@ def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
     return TableFile(X, y, names, _columns.remarks(X, names))
 
 
+NAMED = {
+    "csv": _columns.read_csv,
+    "data": lambda path: _columns.read_csv(path, has_names=False),
+    "parquet": _columns.read_parquet,
+}
+"""Files of named columns, one of which may be the target."""
+
+PACKED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+
 ENDINGS = {
-    ".csv": "csv", ".tsv": "csv", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz",
+    ".csv": "csv", ".tsv": "csv", ".data": "data", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz",
     ".libsvm": "libsvm", ".svm": "libsvm", ".svmlight": "libsvm", ".txt": "libsvm", ".t": "libsvm",
 }  # fmt: skip
 
 
 def _kind(path):
-    endings = [ending for ending in path.suffixes if ending not in (".gz", ".bz2")]
+    endings = [ending for ending in path.suffixes if ending not in PACKED]
     last = endings[-1].lower() if endings else ""
     if last in ENDINGS:
         return ENDINGS[last]
-    if path.suffix in (".bz2", ".gz") or last in (".train", ".test", ".scale"):
+    if path.suffix in PACKED or last in (".train", ".test", ".scale") or _begins_like_libsvm(path):
         return "libsvm"  # the way such files are named where they come from
     raise DataError(
         f"DATA must be a csv, parquet, libsvm or npz file; got {path.name!r}. "
@@ -89,9 +103,14 @@ def _kind(path):
     )
 
 
+def _begins_like_libsvm(path):
+    with open(path, "rb") as file:
+        return re.search(rb"^\s*[-+.\deE]+\s+\d+:\S", file.read(1 << 16), re.MULTILINE) is not None
+
+
 def has_columns(path):
     """Whether it is a file of named columns, one of which may be the target."""
-    return path.is_file() and _kind(path) in ("csv", "parquet")
+    return path.is_file() and _kind(path) in NAMED
 
 
 def _near_file(path):
@@ -105,8 +124,9 @@ def _libsvm(path, columns):
     from sklearn.datasets import load_svmlight_file
 
     try:
-        X, y = load_svmlight_file(str(path), zero_based=True)
-    except (ValueError, OSError, EOFError, UnicodeError, IndexError) as error:
+        with PACKED.get(path.suffix, open)(path, "rb") as file:
+            X, y = load_svmlight_file(file, zero_based=True)
+    except (ValueError, OSError, EOFError, UnicodeError, IndexError, lzma.LZMAError) as error:
         raise DataError(
             f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...': {error}."
         ) from None

@@ -28,7 +28,6 @@ SHELLS = {
 """What may stand around an estimator of ours, and where it is found."""
 
 TRUSTED = {
-    "auclid.auto._clip",
     "numpy.dtype",
     "sklearn.calibration._CalibratedClassifier",
     "sklearn.calibration._SigmoidCalibration",

@@ -1,4 +1,4 @@
-"""Whether a loaded stream can go on: kernels trust the shapes and row numbers in its state."""
+"""Whether a loaded model can go on: kernels trust the shapes and row numbers in what it has learnt."""
 
 from copy import copy
 from numbers import Real
@@ -11,7 +11,9 @@ from auclid.io._archive import ModelFileError
 
 
 def check_state(model):
-    """Raise unless the state of a stream is such as its class would have made."""
+    """Raise unless a model, and the state of a stream, is such as its class would have made."""
+    if hasattr(model, "_sound") and not model._sound():
+        raise ModelFileError(f"what its {type(model).__name__} has learnt does not fit together.")
     if not hasattr(model, "_state"):
         return
     d = model.coef_.shape[1]

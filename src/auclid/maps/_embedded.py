@@ -28,7 +28,8 @@ class Embedded(Table):
     """Rows psi(x) = M'e(x) of the rows x of X.
 
     ``feature_map`` gives the plain values e (``_values``, from a block of rows), M (``_mixing``, None where psi = e),
-    the floating type it works in (``_dtype``) and the number of columns (``_n_features_out``).
+    the floating type it works in (``_dtype``) and the number of columns (``_n_features_out``). ``width`` is how many
+    plain values a row has.
 
     Products with all rows are products with e, and M is applied to vectors. Rows are made only for a solver that steps
     from one to the next: all of them where they fit, and otherwise those of one stretch of steps.
@@ -38,7 +39,7 @@ class Embedded(Table):
         self._raw = as_table(X)
         self._values, self._work = feature_map._values(), feature_map._dtype
         self.shape, self._mixing = (X.shape[0], feature_map._n_features_out), feature_map._mixing
-        self._width = self.shape[1] if self._mixing is None else len(self._mixing)
+        self.width = self.shape[1] if self._mixing is None else len(self._mixing)
         self._visits, self._kept_values, self._kept_rows = 0, None, None
 
     centre = DenseTable.centre
@@ -71,18 +72,25 @@ class Embedded(Table):
         self._visit()
         if self._kept_rows is not None:
             return self._kept_rows.matmul(W, index)
-        W = W if self._mixing is None else self._mixing @ W
+        return self.values_matmul(self.values_weights(W), index)
+
+    def values_weights(self, W):
+        """M W: psi(x).w = e.(M w)."""
+        return W if self._mixing is None else self._mixing @ W
+
+    def values_matmul(self, V, index=None):
+        """e V in float64, of the rows of ``index`` only where one is given."""
         n = self.shape[0] if index is None else len(index)
-        out = np.empty((n, *W.shape[1:]))
+        out = np.empty((n, *V.shape[1:]))
         for part in self.slices(n):
-            out[part] = self._wide(part if index is None else index[part]) @ W
+            out[part] = self._wide(part if index is None else index[part]) @ V
         return out
 
     def rmatmul(self, U):
         self._visit()
         if self._kept_rows is not None:
             return self._kept_rows.rmatmul(U)
-        out = np.zeros((self._width, *U.shape[1:]))
+        out = np.zeros((self.width, *U.shape[1:]))
         for part in self.slices():
             out += self._wide(part).T @ U[part]
         return out if self._mixing is None else self._mixing.T @ out
@@ -102,14 +110,14 @@ class Embedded(Table):
                 yield rows, at, slice(start + steps.start, start + steps.stop)
 
     def block_rows(self):
-        return max(1, BLOCK_BYTES // (8 * max(1, self._width)))
+        return max(1, BLOCK_BYTES // (8 * max(1, self.width)))
 
     def _visit(self):
         """Who comes a third time for a product with the rows will come again: from then on, values are kept."""
         self._visits += 1
         nothing_kept = self._kept_rows is None and self._kept_values is None
-        if self._visits == 3 and nothing_kept and self._fits(self._width, KEPT_VALUES):
-            self._kept_values = self._gather(slice(None), self._width, self.values)
+        if self._visits == 3 and nothing_kept and self._fits(self.width, KEPT_VALUES):
+            self._kept_values = self._gather(slice(None), self.width, self.values)
 
     def _fits(self, columns, limit):
         """Whether all rows may be kept; in float64, only few of them ever are."""

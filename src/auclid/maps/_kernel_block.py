@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
+from auclid._check import DTYPES
 from auclid._generic import kernel
 from auclid._rows import about, squares
 
@@ -34,6 +35,12 @@ class Gaussian(NamedTuple):
         with np.errstate(over="ignore"):
             return cls((2.0 * V.T).astype(dtype), squares(V).astype(dtype), centre, scale)
 
+    def fits(self, name, m, d):
+        """Whether it is made for m landmarks of d columns: nothing else checks before `fall` reads lengths."""
+        shapes = (self.double, (d, m)), (self.lengths, (m,)), (self.centre, (d,))
+        alike = floats(*shapes) and self.double.dtype == self.lengths.dtype
+        return name == "rbf" and alike and isinstance(self.scale, float)
+
     @property
     def dtype(self):
         """The floating type of the values."""
@@ -57,6 +64,10 @@ class Pairwise(NamedTuple):
     name: str
     landmarks: np.ndarray
     gamma: float | None
+
+    def fits(self, name, m, d):
+        """Whether it is this kernel, with m landmarks of d columns."""
+        return name == self.name != "rbf" and floats((self.landmarks, (m, d)))
 
     @property
     def dtype(self):
@@ -89,6 +100,11 @@ def kernel_of(name, landmarks, gamma, centre, dtype):
     if name == "rbf":
         return Gaussian.of(landmarks, gamma, centre, dtype)
     return Pairwise(name, landmarks.astype(dtype, copy=False), gamma)
+
+
+def floats(*expected):
+    """Whether each array is one of float32 or float64, of the shape beside it."""
+    return all(isinstance(x, np.ndarray) and x.dtype in DTYPES and x.shape == shape for x, shape in expected)
 
 
 @kernel(fastmath={"contract", "nsz"})

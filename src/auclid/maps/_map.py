@@ -19,7 +19,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     - ``_dtype``: that type;
     - ``_values()``: a function from a block of rows to plain values e, in that type;
     - ``_mixing``: M where psi(x) = M'e, or None where psi(x) = e;
-    - ``_n_features_out``: how many columns psi(x) has.
+    - ``_n_features_out``: how many columns psi(x) has;
+    - ``_sound()``: whether what it has learnt, if anything, fits together: kernels trust the shapes in a loaded file.
     """
 
     _parameter_constraints: dict = {
@@ -81,16 +82,16 @@ class Foreign:
 
     _mixing = None
 
-    def __init__(self, transformer, X):
+    def __init__(self, transformer, X, columns=None):
         self._transformer = transformer
-        self._n_features_out = transformer.transform(X[:1]).shape[1]
+        self._n_features_out = columns or transformer.transform(X[:1]).shape[1]
         self._dtype = working_type(X.shape[0], self._n_features_out, X.dtype)
 
     def _values(self):
         return lambda block: as_array(self._transformer.transform(block)).astype(self._dtype, copy=False)
 
 
-def embedded(X, feature_map):
-    """The rows that a fitted transformer makes of X, frozen or not, ours or not."""
+def embedded(X, feature_map, columns=None):
+    """The rows that a fitted transformer makes of X, frozen or not, ours or not; ``columns`` of them, where known."""
     inside = feature_map.estimator if isinstance(feature_map, FrozenEstimator) else feature_map
-    return Embedded(X, inside if isinstance(inside, FeatureMap) else Foreign(feature_map, X))
+    return Embedded(X, inside if isinstance(inside, FeatureMap) else Foreign(feature_map, X, columns))

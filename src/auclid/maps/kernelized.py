@@ -8,8 +8,9 @@ from sklearn.utils.metaestimators import available_if
 
 from auclid import _check
 from auclid._rows import append
-from auclid.base import Ranker
+from auclid.base import LinearRanker, Ranker
 from auclid.maps._embedded import working_type
+from auclid.maps._kernel_block import floats
 from auclid.maps._map import FeatureMap, embedded
 from auclid.maps.kmeans_nystroem import KMeansNystroem
 from auclid.maps.random_fourier import RandomFourier
@@ -103,8 +104,9 @@ class Kernelized(Ranker):
         if free is not None:
             params["X_unlabeled"] = embedded(free, self.feature_map_)
         ranker = default_ranker(y) if self.ranker is None else clone(self.ranker)
-        self.ranker_ = ranker.fit(embedded(X, self.feature_map_), y, **params)
-        return self
+        rows = embedded(X, self.feature_map_)
+        self.ranker_ = ranker.fit(rows, y, **params)
+        return self._publish(rows)
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
     @_check.checked_with_parts
@@ -133,7 +135,15 @@ class Kernelized(Ranker):
             enough_rows(self.feature_map, X)
             self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, X, y)
             self.ranker_ = LeastSquaresAUC() if self.ranker is None else clone(self.ranker)
-        self.ranker_.partial_fit(embedded(X, self.feature_map_), y, classes=classes, **params)
+        rows = embedded(X, self.feature_map_)
+        self.ranker_.partial_fit(rows, y, classes=classes, **params)
+        return self._publish(rows)
+
+    def _publish(self, rows):
+        """Keep w and M w, the weights of plain values: to make these takes longer than to score a row."""
+        if isinstance(self.ranker_, LinearRanker):
+            w = self.ranker_.coef_[0].copy()
+            self._weights = w, rows.values_weights(w)
         return self
 
     def decision_function(self, X):
@@ -148,7 +158,25 @@ class Kernelized(Ranker):
         array of shape (n,), of X's floating type
         """
         _check.fitted(self, "ranker_")
-        return self.ranker_.decision_function(embedded(_check.rows(self, X), self.feature_map_))
+        X = _check.rows(self, X)
+        rows = embedded(X, self.feature_map_, self.ranker_.n_features_in_)
+        if not isinstance(self.ranker_, LinearRanker):
+            return self.ranker_.decision_function(rows)
+        scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
+        return scores.astype(X.dtype, copy=False)
+
+    def _values_weights(self, rows):
+        """The weights of plain values; anew where the ranker has learnt more by itself, as its `merge` lets it."""
+        w, (made_of, weights) = self.ranker_.coef_[0], self._weights
+        return weights if np.array_equal(w, made_of) else rows.values_weights(w)
+
+    def _sound(self):
+        """Whether a loaded model has as many weights as its map makes columns, and as many again as values."""
+        if not isinstance(getattr(self, "ranker_", None), LinearRanker):
+            return True
+        rows = embedded(np.empty((0, self.n_features_in_)), self.feature_map_, self.ranker_.n_features_in_)
+        columns, (made_of, weights) = rows.shape[1:], self._weights
+        return floats((self.ranker_.coef_[0], columns), (made_of, columns), (weights, (rows.width,)))
 
     def _rows(self, X, y, reset):
         """Checked rows; what the labels mean is the ranker's business."""

@@ -3,6 +3,7 @@
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
+from auclid.maps._kernel_block import floats
 from auclid.maps._map import FeatureMap
 
 
@@ -25,7 +26,8 @@ class RandomFourier(FeatureMap):
         Columns of the result, m.
     gamma : float in (0, inf), or None, default=None
         Inverse width, as in scikit-learn. None: √(m/1200) over the median squared distance of two rows, or
-        (m/1200)^¼ over their median distance |x − y|₁ for the Laplacian kernel; kept in ``gamma_``.
+        (m/1200)^¼ over their median distance |x − y|₁ for the Laplacian kernel; kept in ``gamma_``. A batch of a
+        stream that fits the map chooses it.
     kernel : {"rbf", "laplacian"}, default="rbf"
     form : {"pair", "phase"}, default="pair"
         A cosine and a sine of each frequency, or one cosine. "pair" takes half the work, gives every row the length
@@ -69,11 +71,22 @@ class RandomFourier(FeatureMap):
         self.random_state = random_state
 
     def _learn(self, table, rng, dtype):
-        count = self.n_components if self.form == "phase" else (self.n_components + 1) // 2
+        count = self._count
         draw = rng.standard_normal if self.kernel == "rbf" else rng.standard_cauchy
         self._waves = draw((table.shape[1], count)).astype(dtype)
         self.phases_ = rng.uniform(0.0, 2.0 * np.pi, count).astype(dtype)
         self.gamma_ = self._gamma(table, self.n_components / 1200, rng)
+
+    def _sound(self):
+        if not hasattr(self, "_waves"):
+            return True
+        shapes = (self._waves, (self.n_features_in_, self._count)), (self.phases_, (self._count,))
+        return floats(*shapes) and isinstance(self.gamma_, float)
+
+    @property
+    def _count(self):
+        """Frequencies."""
+        return self.n_components if self.form == "phase" else (self.n_components + 1) // 2
 
     @property
     def frequencies_(self):

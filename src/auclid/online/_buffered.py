@@ -7,6 +7,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._generic import kernel
+from auclid._means import middle
 from auclid._rows import row_axpy, row_dot, row_square
 from auclid.base import StreamRanker
 from auclid.buffers import POLICIES, advance
@@ -67,12 +68,6 @@ class BufferedRanker(StreamRanker):
         "buffer": [StrOptions(set(POLICIES))],
     }
 
-    @property
-    def C_(self):
-        """The C used last: the one given, or the default one after the rows seen so far."""
-        _check.fitted(self, "coef_")
-        return float(self._limit(np.array([spread(self._state.seen)]))[0])
-
     def _limit(self, spreads):
         """C, or SHARE/E|z|^2 (50/M) where that is left to the data; 0 while there is no spread."""
         if self.C is not None:
@@ -107,5 +102,7 @@ class BufferedRanker(StreamRanker):
     def _answer(self, state):
         """The weights, and the score halfway between the class means."""
         w, seen = self._weights(state), state.seen
-        middle = (seen.total / np.maximum(seen.n, 1.0)[:, None]).mean(axis=0)
-        return w, w @ (middle + state.buffers.centre)
+        return w, w @ (middle(seen.total, seen.n) + state.buffers.centre)
+
+    def _settle(self, state):
+        self.C_ = float(self._limit(np.array([spread(state.seen)]))[0])

@@ -28,12 +28,15 @@ class Diagonal(NamedTuple):
 
     cov: np.ndarray
     x: np.ndarray  # x_i spread out over all columns
+    opposed: float  # 0 where no entry of any row is negative, else 1
 
 
-def work_on(cov):
-    """The struct of a covariance (d, d) or of variances (d,), with room for a row and a pair."""
+def work_on(cov, rows, count):
+    """The struct of a covariance (d, d) or of variances (d,), with room for a row and a pair of so many rows."""
     d = len(cov)
-    return Full(cov, *np.zeros((4, d))) if cov.ndim == 2 else Diagonal(cov, np.zeros(d))
+    if cov.ndim == 2:
+        return Full(cov, *np.zeros((4, d)))
+    return Diagonal(cov, np.zeros(d), 1.0 if any_negative(rows, count) else 0.0)
 
 
 @generic
@@ -47,13 +50,21 @@ def leave(model, rows, i):
 
 
 @generic
-def ceiling(model, rows, j, own, other):
-    """A bound above z . cov z in O(nnz of row j), from row i's energy and a bound above that of row j."""
+def reach(model, own, other):
+    """A bound above z . cov z in O(1), from bounds above both rows' energies."""
 
 
 @generic
-def energy(model, rows, i, j, top):
-    """z . cov z, which may leave cov z behind for `move`; ``top`` is what `ceiling` said."""
+def ceiling(model, rows, j, own, other):
+    """A bound above z . cov z, but for rounding, in O(nnz of row j): from row i's energy and a bound above row j's.
+
+    Where it takes a bound for row j's energy, it is as much above z . cov z as that bound is above the energy.
+    """
+
+
+@generic
+def energy(model, rows, i, j, own, top):
+    """z . cov z, which may leave cov z behind for `move`; ``own`` is row i's energy, ``top`` what `ceiling` said."""
 
 
 @generic
@@ -63,6 +74,9 @@ def move(model, rows, i, j, step, kappa, v, mean):
 
 SLACK = 1e-12
 """Rounding, relative to the energies of both rows, that a bound on their difference's energy allows for."""
+
+LOST = 1e-4
+"""Share of row i's energy below which z . cov z, found as a difference of energies, has lost too many digits."""
 
 
 @arrive.implement(Full)
@@ -78,13 +92,18 @@ def _(model, rows, i):
     pass
 
 
+@reach.implement(Full)
+def _(model, own, other):
+    return own + other + 2.0 * np.sqrt(own * other)
+
+
 @ceiling.implement(Full)
 def _(model, rows, j, own, other):
-    return (1.0 + SLACK) * (own + other) - 2.0 * row_dot(rows, j, model.g)
+    return own + other - 2.0 * row_dot(rows, j, model.g)
 
 
 @energy.implement(Full)
-def _(model, rows, i, j, top):
+def _(model, rows, i, j, own, top):
     model.z[:] = 0.0
     pair_axpy(rows, i, j, 1.0, model.z)
     multiply(model.cov, model.z, model.h)
@@ -119,6 +138,11 @@ def _(model, rows, i):
         model.x[k] = 0.0
 
 
+@reach.implement(Diagonal)
+def _(model, own, other):  # as x_i . cov x_j >= 0 where no entry is negative
+    return own + other + 2.0 * model.opposed * np.sqrt(own * other)
+
+
 @ceiling.implement(Diagonal, fastmath=REORDER)
 def _(model, rows, j, own, other):
     x, cov, total = model.x, model.cov, own
@@ -130,8 +154,8 @@ def _(model, rows, j, own, other):
 
 
 @energy.implement(Diagonal)
-def _(model, rows, i, j, top):
-    return top
+def _(model, rows, i, j, own, top):
+    return top if top > LOST * own else pair_energy(rows, i, j, model.x, model.cov)
 
 
 @move.implement(Diagonal, fastmath=REORDER)
@@ -157,6 +181,17 @@ def _(model, rows, i, j, step, kappa, v, mean):
     return own, f
 
 
+@kernel
+def any_negative(rows, count):
+    """Whether any entry of the first rows is negative."""
+    for i in range(count):
+        first, last = row_span(rows, i)
+        for e in range(first, last):
+            if row_entry(rows, i, e)[1] < 0.0:
+                return True
+    return False
+
+
 @kernel(fastmath=REORDER)
 def row_energy(rows, i, cov):
     """x_i . cov x_i with variances cov."""
@@ -165,6 +200,24 @@ def row_energy(rows, i, cov):
     for e in range(first, last):
         k, x = row_entry(rows, i, e)
         total += x * x * cov[k]
+    return total
+
+
+@kernel
+def pair_energy(rows, i, j, x, cov):
+    """z . cov z with variances cov, column by column; x holds row i and is left so."""
+    total = 0.0
+    first, last = row_span(rows, j)
+    for e in range(first, last):
+        k, b = row_entry(rows, j, e)
+        z = x[k] - b
+        total += z * z * cov[k]
+        x[k] = 0.0
+    first, last = row_span(rows, i)
+    for e in range(first, last):
+        k, a = row_entry(rows, i, e)
+        total += x[k] * x[k] * cov[k]
+        x[k] = a
     return total
 
 

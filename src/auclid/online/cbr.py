@@ -10,12 +10,12 @@ from auclid import _check
 from auclid._generic import kernel
 from auclid._rows import row_dot
 from auclid.buffers import Buffers, admit, empty
+from auclid.moments import LARGEST
 from auclid.online._buffered import BufferedRanker, Seen, nothing_seen
-from auclid.online._gaussian import arrive, ceiling, energy, leave, move, work_on
-from auclid.square._solve import LARGEST
+from auclid.online._gaussian import SLACK, arrive, ceiling, energy, leave, move, reach, work_on
 
-TINY = 1e-300
-"""z . cov z below which a pair counts as a duplicate: its reciprocal would overflow."""
+DUPLICATE = 1e-300
+"""z . cov z below which a pair counts as two equal rows: its reciprocal would overflow."""
 
 
 class State(NamedTuple):
@@ -77,7 +77,12 @@ class CBR(BufferedRanker):
 
     Notes
     -----
-    Σ starts at I, so columns should be of like scale: standardise them.
+    Σ starts at I, and the default C is a share of E|z|²: a column that carries nearly all of E|z|² takes all the
+    learning, and the others hardly move. So bring columns to a like scale first: standardise dense ones, divide
+    sparse ones by their largest value.
+
+    Sparse rows are not centred. A column 10⁷ times as far from zero as it varies leaves E|z|², and with it the
+    default C, few digits; give C, or dense rows, which are measured from the first one.
 
     References
     ----------
@@ -132,7 +137,8 @@ class CBR(BufferedRanker):
 
     def _meet(self, window, limit, state):
         self._unchanged("covariance", self.covariance, "full" if state.cov.ndim == 2 else "diagonal")
-        sweep(window, limit, float(ndtri(self.confidence)), state.mean, work_on(state.cov), state.bound)
+        model = work_on(state.cov, window.rows, window.held.sum() + len(window.at))
+        sweep(window, limit, float(ndtri(self.confidence)), state.mean, model, state.bound)
         return state
 
     def _weights(self, state):
@@ -171,14 +177,14 @@ def sweep(window, limit, phi, mean, model, bound):
             j, other = members[1 - c, s], bound[1 - c, s]
             m = y * (f - row_dot(rows, j, mean))
             # No covariance ever grows, so an energy once known bounds all later ones.
-            if m > 0.0 and m * m >= phi * phi * (own + other + 2.0 * np.sqrt(own * other)):
+            if m > 0.0 and m * m >= phi * phi * reach(model, own, other):
                 continue
-            top = ceiling(model, rows, j, own, other)
-            if m > 0.0 and m * m >= phi * phi * top:
+            top, slack = ceiling(model, rows, j, own, other), SLACK * (own + other)
+            if m > 0.0 and m * m >= phi * phi * (top + slack):
                 continue
-            v = energy(model, rows, i, j, top)
-            bound[1 - c, s] = max(0.0, other + v - top)
-            if v <= TINY or m >= phi * np.sqrt(v):
+            v = energy(model, rows, i, j, own, top)
+            bound[1 - c, s] = min(other, other + v - top + slack)  # its energy now, and no less
+            if v <= DUPLICATE or m >= phi * np.sqrt(v):
                 continue
             alpha, root = confident_step(m, np.sqrt(v), phi, limit[t])
             own, f = move(model, rows, i, j, alpha * y, alpha * phi / root, v, mean)

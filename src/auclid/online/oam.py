@@ -65,6 +65,12 @@ class OAM(BufferedRanker):
     C_ : float
         The C used last, before a reservoir's growth.
 
+    Notes
+    -----
+    The default C is a share of E|z|²: a column that carries nearly all of it takes all the learning, and the others
+    hardly move. So bring columns to a like scale first: standardise dense ones, divide sparse ones by their largest
+    value.
+
     References
     ----------
     Zhao, Hoi, Jin & Yang, "Online AUC maximization", ICML 2011.

@@ -14,6 +14,13 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.pairs import Pairs
 from auclid.pairwise._goals import GOALS
 from auclid.pairwise._newton import Linear, Problem, guided
+from auclid.square.least_squares_cv import LeastSquaresAUCCV
+
+FOLDS = 5
+"""Folds that choose alpha="auto"."""
+
+SHARE = 0.3
+"""alpha="auto", in units of the square loss's best: pairs beyond the margin cost nothing, so less need be shrunk."""
 
 
 class RankSVM(CallbackSupportMixin, LinearRanker):
@@ -30,8 +37,9 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     Parameters
     ----------
-    alpha : float in (0, inf), default=1e-3
-        Strength of the squared penalty; C = 1/(alpha·n₊·n₋) in ½|w|² + C Σ loss.
+    alpha : float in (0, inf) or "auto", default=1e-3
+        Strength of the squared penalty; C = 1/(alpha·n₊·n₋) in ½|w|² + C Σ loss. "auto": 0.3 times the one that
+        `LeastSquaresAUCCV` finds best in five folds; 1e-3 where a class has fewer rows than that.
     loss : {"squared_hinge", "hinge"}, default="squared_hinge"
         The hinge is approached by smooth losses; it takes several times as long.
     tol : float in (0, inf), default=1e-3
@@ -45,6 +53,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     coef_ : array of shape (1, d)
     intercept_ : array of shape (1,)
         Minus the threshold that maximises Youden's J on the training scores. It cannot change an AUC.
+    alpha_ : float
+        The ``alpha`` in use.
     classes_ : array of shape (2,)
     n_iter_ : int
         Newton steps made on all rows.
@@ -71,7 +81,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     """
 
     _parameter_constraints: dict = {
-        "alpha": [_check.real(closed="neither")],
+        "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
         "loss": [StrOptions(set(GOALS))],
         "tol": [_check.real(closed="neither")],
         "max_iter": [_check.at_least(1)],
@@ -104,17 +114,28 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         def rounds(look):
             return steps(self, self.max_iter, look, X, y)
 
-        w, self.n_iter_, self.objective_ = solve(table, is_pos, weight, self, rounds)
+        self.alpha_ = best_alpha(table, is_pos, weight) if self.alpha == "auto" else float(self.alpha)
+        w, self.n_iter_, self.objective_ = solve(table, is_pos, weight, self, rounds, self.alpha_)
         return self._publish_fit(table, is_pos, w, weight)
 
 
-def solve(table, is_pos, weight, settings, rounds=None):
+def best_alpha(table, is_pos, weight):
+    """What alpha="auto" stands for."""
+    counted = is_pos if weight is None else is_pos[weight > 0.0]
+    if min(counted.sum(), (~counted).sum()) < FOLDS:
+        return RankSVM().alpha
+    return SHARE * LeastSquaresAUCCV(cv=FOLDS).fit(table, is_pos, weight).alpha_
+
+
+def solve(table, is_pos, weight, settings, rounds=None, alpha=None):
     """The minimiser, the Newton steps it took and the objective there.
 
-    ``settings`` is a `RankSVM`; ``rounds`` counts the steps, given a function that shows the fitted attributes.
+    ``settings`` is a `RankSVM`; ``rounds`` counts the steps, given a function that shows the fitted attributes;
+    ``alpha`` replaces that of the settings.
     """
+    alpha = float(settings.alpha if alpha is None else alpha)
     goal = GOALS[settings.loss](float(settings.tol))
-    solver = guided(Problem(Linear(table), Pairs(is_pos, weight), float(settings.alpha), goal.parts))
+    solver = guided(Problem(Linear(table), Pairs(is_pos, weight), alpha, goal.parts))
     _check.finite(settings, np.array(solver.steepest))
     counted = range(settings.max_iter) if rounds is None else rounds(lambda: _look(solver.point))
     n_iter = run(solver, goal, settings, counted)

@@ -7,11 +7,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._generic import generic, kernel
+from auclid._means import first_look, middle
 from auclid._rows import pair_axpy_two, pair_dot, pair_square, row_add, row_fetch
 from auclid.base import StreamRanker
 from auclid.buffers import Buffers, admit, advance, empty, reservoir
 from auclid.losses import LOSSES, prox_step, slope
-from auclid.square._means import first_look, middle
 
 DRAW = 1 << 16
 """Pairs that are drawn at a time: an epoch of them need not fit in memory."""
@@ -111,11 +111,6 @@ class PairSampler(StreamRanker):
         self.average = average
         self.random_state = random_state
 
-    @property
-    def t0_(self):
-        """The t0 in use: the one given, or E|z|²/alpha of the rows (in a stream, of the pairs so far)."""
-        return self._state.size / self.alpha
-
     def _survey(self, table, is_pos):
         """E|z|^2 = E|x+|^2 + E|x-|^2 - 2 mu+ . mu-, settled; sums and numbers of the rows of each class."""
         centre, label, length = table.centre(), is_pos.astype(np.int8), np.empty(len(is_pos))
@@ -163,7 +158,10 @@ class PairSampler(StreamRanker):
         w = state.scale * state.v
         if self.average and state.averaged:
             w = (state.lag * state.v + state.total) / state.averaged
-        return w, w @ middle(state)
+        return w, w @ middle(state.sums, state.n)
+
+    def _settle(self, state):
+        self.t0_ = state.size / self.alpha
 
 
 class ASAM(PairSampler):

@@ -6,10 +6,10 @@ import numpy as np
 
 from auclid import _check, _random
 from auclid._generic import kernel
+from auclid._means import survey
 from auclid._progress import CallbackSupportMixin, steps
 from auclid._rows import as_table, row_axpy_two, row_dot
 from auclid.base import LinearRanker
-from auclid.square._means import survey
 from auclid.square.solam import GENEROUS, clip, saddle_step, unit, warn_if_bound
 
 STEP = 0.1

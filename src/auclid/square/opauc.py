@@ -8,7 +8,7 @@ from auclid import _check
 from auclid._generic import REORDER, generic, kernel
 from auclid._rows import row_add
 from auclid.base import StreamRanker
-from auclid.square._solve import LARGEST
+from auclid.moments import LARGEST
 
 STEP = 4.0
 """The first step, for pairs of mean square length 1."""

@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from auclid import _check
 from auclid._generic import kernel
+from auclid._means import TINY, mean_inner, means_of, middle, opened, row_length, see, survey
 from auclid._rows import row_axpy_two, row_dot
 from auclid.base import StreamRanker
-from auclid.square._means import mean_inner, means_of, middle, opened, row_length, see, survey
-from auclid.square.spam import TINY, fold, pace
+from auclid.square.spam import fold, pace
 
 ZETA = 2.0
 """The first step, for rows of mean square length 1 and classes of one size."""
@@ -157,7 +157,7 @@ class SOLAM(StreamRanker):
 
     def _answer(self, state):
         w = (state.lag * state.v + state.total) / (state.weight or 1.0)
-        return w, w @ middle(state)
+        return w, w @ middle(state.sums, state.n)
 
     def _settle(self, state):
         rule = self._rule()

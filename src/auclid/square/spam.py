@@ -7,14 +7,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._generic import floats, kernel, require
+from auclid._means import TINY, mean_dot, mean_inner, means_of, middle, opened, row_length, see, survey
 from auclid._rows import row_axpy, row_axpy_two, row_dot, row_square
 from auclid.base import StreamRanker
 from auclid.penalties import L2, ElasticNet, prox
 from auclid.schedules import Constant, Harmonic, Power, rate
-from auclid.square._means import mean_dot, mean_inner, means_of, middle, opened, row_length, see, survey
-
-TINY = 1e-6
-"""The scale of w = scale v below which v is made anew: lag v + total loses as many digits."""
 
 
 class State(NamedTuple):
@@ -177,7 +174,7 @@ class SPAM(StreamRanker):
         w = state.scale * state.v
         if self.average and state.weight > 0.0:
             w = (state.lag * state.v + state.total) / state.weight
-        return w, w @ middle(state)
+        return w, w @ middle(state.sums, state.n)
 
 
 def longest_row(table, centre):

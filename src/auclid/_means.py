@@ -1,4 +1,4 @@
-"""What a stochastic square-loss step knows of the class means: all of it (`fit`), or the rows so far (a stream).
+"""What a stochastic step knows of the class means: all of it (`fit`), or the rows so far (a stream).
 
 Classes are numbered 0 (negative) and 1 (positive). All projections are of rows and means minus the rows' centre.
 """
@@ -9,6 +9,9 @@ import numpy as np
 
 from auclid._generic import generic, kernel
 from auclid._rows import centre_dot, recentre, row_add, row_axpy, row_dot, row_square
+
+TINY = 1e-6
+"""The scale of averaged weights w = scale v below which v is made anew: lag v + total loses as many digits."""
 
 
 class Known(NamedTuple):
@@ -157,9 +160,9 @@ def means_of(state, survey, order):
     return Known(survey.inner[order], survey.length[order], survey.mean, survey.n, survey.square)
 
 
-def middle(state):
-    """Halfway between the class means seen."""
-    mean = state.sums / np.maximum(state.n, 1.0)[:, None]
+def middle(total, n):
+    """Halfway between the class means, from the sums and numbers of the rows of each class."""
+    mean = total / np.maximum(n, 1.0)[:, None]
     return 0.5 * (mean[0] + mean[1])
 
 

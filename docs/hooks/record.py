@@ -1,0 +1,10 @@
+"""The published record has its place in the navigation as soon as its pages are there."""
+
+from pathlib import Path
+
+
+def on_config(config):
+    """Add docs/record/index.md, where `auclid experiments` has written it."""
+    if (Path(config.docs_dir) / "record" / "index.md").exists():
+        config.nav.append({"The published record": "record/index.md"})
+    return config

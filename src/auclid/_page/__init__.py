@@ -1,0 +1,14 @@
+"""What our pages share: a style sheet, axes for plots, and how a difference is written."""
+
+from importlib import resources
+
+
+def style(*parts):
+    """The style sheet of every page (by day, by night, on a phone, on paper), or just some parts of it."""
+    folder = resources.files(__name__)
+    return "".join((folder / f"{part}.css").read_text("utf-8") for part in parts or ("svg", "page"))
+
+
+def signed(number):
+    """A difference of AUCs, with a sign that is as wide as the other one."""
+    return f"{number:+.4f}".replace("-", "−")

@@ -1,0 +1,125 @@
+"""`auclid experiments`: list, run and report the tables and figures of the papers."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.table import Table
+
+from auclid import experiments
+from auclid.cli import _show
+
+app = typer.Typer(help="Every table and figure of the papers, rerun.", no_args_is_help=True)
+
+Folder = Annotated[Path, typer.Option("--record", metavar="DIR", help="The folder of the results.")]
+
+
+@app.command("list")
+def list_(record: Folder = Path("record")):
+    """The tables and figures, and how much of each is on record."""
+    table = Table(box=None, pad_edge=False)
+    for name in ("id", "what", "rows on record"):
+        table.add_column(name, no_wrap=name != "what")
+    for one in experiments.experiments().values():
+        found = len(experiments.Record(record, one.id, figure=one.kind != "table").rows())
+        table.add_row(f"[bold cyan]{one.id}[/]", escape(one.title), str(found or ""))
+    Console().print(table)
+
+
+@app.command()
+def run(
+    tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Ids that `list` shows, or `all`.")],
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats, coarser grids: minutes.")] = False,
+    datasets: Annotated[str, typer.Option(help="Some of its datasets, with commas.")] = "",
+    methods: Annotated[str, typer.Option(help="Some of its methods, with commas.")] = "",
+    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
+    runs: Annotated[int, typer.Option(min=0, help="At most so many runs of each; 0: all.")] = 0,
+    record: Folder = Path("record"),
+):
+    """Run what is not on record yet. It may be stopped at any time and goes on where it was."""
+    for name in experiments.experiments() if tables == ["all"] else tables:
+        one = experiments.experiment(name)
+        _show.say(f"[bold cyan]{one.id}[/] {escape(one.title)}")
+        with _bar(jobs) as tell:
+            done = experiments.run(
+                name, record, datasets=_words(datasets), methods=_words(methods), quick=quick, jobs=jobs,
+                runs=runs or None, tell=tell,
+            )  # fmt: skip
+        for dataset, method, seed, why in done.failed:
+            _show.remarks([f"{method} on {dataset}, run {seed}, failed: {why}"])
+        if done.plan is not None:
+            _show.remarks([f"{dataset} was left out: {why}" for dataset, why in done.plan.missing])
+            _show.remarks([f"{method} was left out: it is not installed" for method in done.plan.absent])
+
+
+@app.command()
+def report(
+    record: Folder = Path("record"),
+    output: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write pages to.")] = Path("pages"),
+):
+    """Write one page a paper: ours beside theirs, with verdicts, and the figures."""
+    from auclid.experiments import pages
+
+    pages.write(record, output)
+    _show.say(escape(f"Pages: {output}"))
+
+
+@app.command()
+def fetch(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables; all by default.")] = None,
+    folder: Annotated[Path, typer.Option(envvar="AUCLID_DATA", metavar="DIR", help="Where to.")] = Path("data"),
+):
+    """Download the original files from LIBSVM and UCI, checked where a checksum is known."""
+    from auclid.experiments import fetch as files
+
+    files.fetch(names or list(files.sources()), folder, tell=lambda sentence: _show.say(escape(sentence)))
+
+
+def _words(text):
+    return [word.strip() for word in text.split(",") if word.strip()]
+
+
+class _bar:
+    """A bar with the cells made and the time the rest may take."""
+
+    def __init__(self, jobs):
+        self.jobs = jobs
+        console = Console(stderr=True)
+        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
+        self.bar = Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True,
+                            disable=not console.is_terminal)  # fmt: skip
+        self.task = None
+
+    def __enter__(self):
+        self.bar.start()
+        return self.tell
+
+    def __exit__(self, *_):
+        self.bar.stop()
+
+    def tell(self, progress):
+        """Show how far a run is."""
+        if self.task is None:
+            self.task = self.bar.add_task("", total=progress.total, left="")
+        left = progress.remaining(self.jobs)
+        said = " · ".join(map(str, progress.last[:2])) if progress.last else ""
+        self.bar.update(
+            self.task, completed=progress.finished, description=escape(said), left="" if left is None else _spell(left)
+        )
+
+
+def _spell(seconds):
+    """A time in words.
+
+    Examples
+    --------
+    >>> from auclid.cli.experiments import _spell
+    >>> _spell(42), _spell(200), _spell(9000)
+    ('about 42 s left', 'about 3 min left', 'about 2.5 h left')
+    """
+    if seconds < 100:
+        return f"about {seconds:.0f} s left"
+    return f"about {seconds / 60:.0f} min left" if seconds < 6000 else f"about {seconds / 3600:.1f} h left"

@@ -1,0 +1,138 @@
+"""The points of a figure: AUC against epochs, features or seconds, accuracy against imbalance, few labelled rows."""
+
+import warnings
+from time import perf_counter
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem
+
+from auclid import maps
+from auclid.experiments import methods, protocol
+from auclid.metrics import roc_auc
+from auclid.square import LeastSquaresAUCCV
+
+
+def points(one, dataset, method, how, run):
+    """(x, y) of each point of a method's curve in one run; x is None in a box plot."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return SWEEPS[one.sweep["over"]](one.sweep, method.built, protocol.parts(dataset.name, how, run), how, run)
+
+
+def _parameter(sweep, name, parts, how, run):
+    """Test AUC for each value of a parameter, the others tuned once."""
+    chosen = methods.tuned(name, parts, how, run)
+    found = []
+    for value in sweep["values"]:
+        params = how["fixed"] | chosen | {sweep["name"]: value}
+        ranker, X, X_test, _ = methods.rows_for(methods.build(name, params, run), parts)
+        found.append((float(value), roc_auc(parts.y_test, methods.scores(clone(ranker).fit(X, parts.y), X_test))))
+    return found
+
+
+def _seconds(sweep, name, parts, how, run):
+    """Test AUC against seconds of training, after each batch of a few passes."""
+    chosen = methods.tuned(name, parts, how, run)
+    model = methods.build(name, how["fixed"] | chosen, run)
+    methods.warm_up(f"{name}, in batches", _Stream(model), parts.X, parts.y)
+    rng, spent, found = np.random.default_rng(run), 0.0, []
+    for _ in range(sweep["passes"]):
+        for rows in np.array_split(rng.permutation(len(parts.y)), sweep["batches"]):
+            X, y = parts.X[rows], parts.y[rows]
+            start = perf_counter()
+            model.partial_fit(X, y, classes=[False, True])
+            spent += perf_counter() - start
+            found.append((spent, roc_auc(parts.y_test, methods.scores(model, parts.X_test))))
+    return found
+
+
+class _Stream:
+    """Lets `warm_up` compile what partial_fit needs."""
+
+    def __init__(self, model):
+        self.model = model
+
+    def fit(self, X, y):
+        return clone(self.model).partial_fit(X, y, classes=[False, True])
+
+    def __sklearn_clone__(self):
+        return self
+
+
+def _ratio(sweep, name, parts, how, run):
+    """Accuracy of predictions on the test part, trained with ever fewer positives."""
+    rng, found = np.random.default_rng(run), []
+    pos, neg = rng.permutation(np.flatnonzero(parts.y)), np.flatnonzero(~parts.y)
+    for ratio in sweep["values"]:
+        rows = np.concatenate([pos[: max(2, int(len(neg) / ratio))], neg])
+        model = methods.build(name, how["fixed"], run).fit(parts.X[rows], parts.y[rows])
+        found.append((float(ratio), float(np.mean(model.predict(parts.X_test) == parts.y_test))))
+    return found
+
+
+# --- few labelled rows, many unlabelled ones ------------------------------------------------------------------------
+
+WIDTHS = tuple(2.0**k for k in range(-3, 4))
+LANDMARKS = 200
+
+
+def _few_labels(parts, labelled, unlabelled, run):
+    """Rows with most labels hidden (-1)."""
+    order = np.random.default_rng(run).permutation(len(parts.y))
+    while not 1 < parts.y[order[:labelled]].sum() < labelled - 1:
+        order = np.roll(order, 1)
+    order = order[: labelled + unlabelled]
+    return parts.X[order], np.where(np.arange(len(order)) < labelled, parts.y[order].astype(int), -1)
+
+
+def _width(X, y):
+    """The kernel's gamma, by five folds of the labelled rows."""
+    folds = min(5, np.bincount(y).min())
+
+    def held_out(gamma):
+        Z = Nystroem(gamma=gamma, n_components=len(X), random_state=0).fit_transform(X)
+        return LeastSquaresAUCCV(np.logspace(-6, 0, 13), cv=folds).fit(Z, y).cv_auc_.mean(axis=0).max()
+
+    return max(WIDTHS, key=held_out)
+
+
+def _semi_model(name, X, y, run):
+    """The method with the kernel's width chosen: closed forms on landmarks of all rows, QSG on its own waves."""
+    gamma = _width(X[y >= 0], y[y >= 0])
+    if name == "QSG-S2AUC":
+        return methods.build(name, {"gamma": gamma}, run)
+    landmarks = min(LANDMARKS, len(y))
+    return maps.Kernelized(
+        maps.KMeansNystroem(landmarks, gamma=gamma, random_state=run), methods.build(name, {}, run)
+    )
+
+
+def _semi(sweep, name, parts, how, run):
+    """Test AUC, once a run: a box plot is made of many."""
+    X, y = _few_labels(parts, sweep["labelled"], sweep["unlabelled"], run)
+    model = _semi_model(name, X, y, run).fit(X, y)
+    return [(None, roc_auc(parts.y_test, methods.scores(model, parts.X_test)))]
+
+
+def _unlabelled(sweep, name, parts, how, run):
+    """Seconds of a fit against the number of unlabelled rows."""
+    found = []
+    for unlabelled in sweep["values"]:
+        X, y = _few_labels(parts, sweep["labelled"], unlabelled, run)
+        model = _semi_model(name, X, y, run)
+        if not found:
+            clone(model).fit(X, y)  # compiles what the clock must not see
+        start = perf_counter()
+        model.fit(X, y)
+        found.append((float(unlabelled), perf_counter() - start))
+    return found
+
+
+SWEEPS = {
+    "parameter": _parameter,
+    "seconds": _seconds,
+    "ratio": _ratio,
+    "semi": _semi,
+    "unlabelled": _unlabelled,
+}

@@ -1,0 +1,84 @@
+"""Tables of data, read from the folder that AUCLID_DATA names, and the binary tasks made of them."""
+
+import os
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from scipy import sparse
+
+from auclid.datasets import DataError, read_table
+from auclid.experiments import fetch
+
+ENDINGS = (".npz", ".libsvm", ".svm", ".txt", "", ".bz2", ".gz")
+PARTS = {"train": (".train", ".tr", ""), "test": (".test", ".t")}
+
+
+def folder():
+    """The data folder; says how to name one where there is none."""
+    path = os.environ.get("AUCLID_DATA")
+    if not path or not Path(path).is_dir():
+        raise DataError("AUCLID_DATA must name the folder with the data; set it, or see `auclid experiments fetch`.")
+    return Path(path)
+
+
+def file_of(name, part="train"):
+    """The file of a table (its training or test part), or None where the folder has none."""
+    known = (folder() / f"{name}{middle}{ending}" for middle in PARTS[part] for ending in ENDINGS)
+    return next((path for path in known if path.is_file()), None)
+
+
+def at_hand(name):
+    """Whether the folder holds a table."""
+    return file_of(name) is not None or fetch.located(name, "train", folder()) is not None
+
+
+@lru_cache(maxsize=4)
+def part(name, which="train"):
+    """(X, labels) of one part of a table, X in floating numbers; None where there is no such part."""
+    path = file_of(name, which)
+    if path is None or path.suffix != ".npz":
+        found = fetch.original(name, which, folder())
+        if found is not None or path is None:
+            return found
+    table = read_table(path)
+    return table.X, table.y
+
+
+def stacked(parts):
+    """Parts of a table below one another; the narrower ones get empty columns."""
+    if len(parts) == 1:
+        return parts[0]
+    width = max(X.shape[1] for X, _ in parts)
+    wide = [_widened(X, width) for X, _ in parts]
+    X = sparse.vstack(wide, format="csr") if sparse.issparse(wide[0]) else np.concatenate(wide)
+    return X, np.concatenate([y for _, y in parts])
+
+
+def _widened(X, width):
+    missing = width - X.shape[1]
+    if not missing:
+        return X
+    if sparse.issparse(X):
+        return sparse.csr_matrix((X.data, X.indices, X.indptr), (X.shape[0], width))
+    return np.pad(X, ((0, 0), (0, missing)))
+
+
+def whole(name):
+    """(X, labels) of all rows, training and test part together."""
+    return stacked([found for found in (part(name), part(name, "test")) if found is not None])
+
+
+def is_positive(labels, positive):
+    """Which rows are positive: a list of labels, or "rarest"."""
+    if positive == "rarest":
+        known, counts = np.unique(labels, return_counts=True)
+        positive = [known[counts.argmin()]]
+    return np.isin(np.asarray(labels, dtype=np.float64), np.asarray(positive, dtype=np.float64))
+
+
+def densely(X, dense):
+    """X as an array where so asked, in float32 where that saves much memory."""
+    if dense and sparse.issparse(X):
+        X = X.toarray()
+    return X.astype(np.float32) if not sparse.issparse(X) and X.size > 20_000_000 else X

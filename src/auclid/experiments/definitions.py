@@ -1,0 +1,184 @@
+"""What a table or figure of a paper is: read from its TOML file, checked, and resolved for one dataset and method."""
+
+import difflib
+import re
+import tomllib
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+SETTINGS = {
+    "split", "folds", "repeats", "test_size", "inner_folds", "scale", "dense", "max_rows", "train_rows", "test_rows",
+    "tune_rows", "only", "positive", "grid", "fixed",
+}  # fmt: skip
+"""What a protocol, a dataset, a method or a method on a dataset may set.
+
+The later of these wins, but of repeats the fewest do, and fixed parameters add up.
+"""
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A table of data in an experiment, and the binary task made of it."""
+
+    published: str
+    name: str | None = None
+    task: str = ""
+    missing: str | None = None
+    counted: bool = True
+    reason: str = ""
+    note: str = ""
+    settings: dict = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Method:
+    """A column of a table: a method of the registry, or a baseline; ``published`` is None for those the paper lacks.
+
+    ``make`` is the registry's name where the column goes by another one.
+    """
+
+    name: str
+    published: str | None = None
+    make: str | None = None
+    ours: bool = True
+    settings: dict = field(default_factory=dict)
+    on: dict = field(default_factory=dict)
+
+    @property
+    def built(self):
+        """The name to build it by."""
+        return self.make or self.name
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One table (or two of the same runs) or one figure of a paper."""
+
+    id: str
+    title: str
+    paper: str
+    reference: str
+    full: str
+    reduced: str
+    datasets: tuple
+    methods: tuple
+    protocol: dict
+    quick: dict
+    covers: tuple = ()
+    notes: tuple = ()
+    figure: dict = field(default_factory=dict)
+    sweep: dict = field(default_factory=dict)
+
+    @property
+    def kind(self):
+        """"table", "curve" or "box"."""
+        return self.figure.get("kind", "table")
+
+    def settings(self, dataset, method, quick=False):
+        """The protocol as it holds for a method on a dataset, grids as lists of values."""
+        parts = [self.protocol, dataset.settings, method.settings, method.on.get(dataset.published, {})]
+        merged: dict[str, Any] = {"grid": {}, "fixed": {}}
+        for part in parts:
+            fewest = min(part.get("repeats", np.inf), merged.get("repeats", np.inf))
+            merged |= {**part, "fixed": merged["fixed"] | part.get("fixed", {}), "repeats": fewest}
+        grid = {name: values(value) for name, value in merged["grid"].items()}
+        if quick:
+            for name, most in self.quick.items():
+                merged[name] = min(merged.get(name) or most, most)
+            grid = {name: thinned(value, self.quick.get("grid_size", 4)) for name, value in grid.items()}
+        return merged | {"grid": grid}
+
+    def runs(self, dataset, method, quick=False):
+        """How many train/test runs a method makes on a dataset."""
+        how = self.settings(dataset, method, quick)
+        return how["repeats"] * (how["folds"] if how["split"] == "folds" else 1)
+
+    def note(self, dataset, method, metric="auc"):
+        """What is to be said beside a figure: the dataset's remark and those of this very cell."""
+        said = [dataset.note]
+        for note in self.notes:
+            asked = (("datasets", dataset.published), ("methods", method), ("metrics", metric))
+            if all(value in note.get(key, [value]) for key, value in asked):
+                said.append(note["note"])
+        return " ".join(filter(None, said))
+
+
+def values(said):
+    """The values of a grid: a list, or a range of powers as papers write it, such as "2^[-10:10]" or "2^[-10:3:10]".
+
+    Examples
+    --------
+    >>> from auclid.experiments.definitions import values
+    >>> values("10^[-2:1]"), values("2^[0:3:6]"), values([1, 5])
+    ([0.01, 0.1, 1.0, 10.0], [1.0, 8.0, 64.0], [1, 5])
+    """
+    if not isinstance(said, str):
+        return list(said)
+    found = re.fullmatch(r"(\d+)\^\[(-?\d+):(?:(\d+):)?(-?\d+)\]", said)
+    if not found:
+        raise ValueError(f"A grid must be a list or a range of powers like '2^[-10:10]'; got {said!r}.")
+    base, low, step, high = (None if part is None else int(part) for part in found.groups())
+    return [float(base) ** k for k in range(low, high + 1, step or 1)]
+
+
+def thinned(grid, most):
+    """At most so many values, evenly chosen, the ends among them."""
+    if len(grid) <= most:
+        return grid
+    return [grid[k] for k in np.unique(np.linspace(0, len(grid) - 1, most).round().astype(int))]
+
+
+def _settings(entry):
+    return {name: entry.pop(name) for name in list(entry) if name in SETTINGS}
+
+
+def _dataset(entry):
+    return Dataset(settings=_settings(entry), **entry)
+
+
+def _method(entry):
+    return Method(settings=_settings(entry), **entry)
+
+
+def parse(name, text):
+    """An experiment from the text of its TOML file."""
+    told = tomllib.loads(text)
+    datasets = tuple(_dataset(entry) for entry in told.pop("datasets"))
+    methods = tuple(_method(entry) for entry in told.pop("methods"))
+    covers = tuple((entry["table"], entry["metric"]) for entry in told.pop("covers", []))
+    notes = tuple(told.pop("notes", []))
+    return Experiment(name, datasets=datasets, methods=methods, covers=covers, notes=notes, **told)
+
+
+def _files():
+    folder = resources.files("auclid.experiments") / "tables"
+    return sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda path: path.name)
+
+
+@cache
+def experiments():
+    """All experiments by id, tables before figures.
+
+    Examples
+    --------
+    >>> from auclid.experiments import experiments
+    >>> experiments()["spam-2"].covers
+    (('2', 'auc'),)
+    """
+    found = [parse(path.name.removesuffix(".toml"), path.read_text(encoding="utf-8")) for path in _files()]
+    return {one.id: one for one in sorted(found, key=lambda one: one.kind != "table")}
+
+
+def experiment(name):
+    """The experiment of an id, or of a table that it covers: "khalid-4.4" is answered by the runs of "khalid-4.3"."""
+    known = {f"{one.paper.lower()}-{table}": one for one in experiments().values() for table, _ in one.covers}
+    known |= experiments()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
+        hint = f" Did you mean {near[0]}?" if near else ""
+        raise ValueError(f"TABLE must be an id that `auclid experiments list` shows; got {name!r}.{hint}")
+    return known[name]

@@ -1,0 +1,367 @@
+"""What the record says about methods: paired differences over tables, each with an interval, and a sentence on it."""
+
+import csv
+import itertools
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from scipy import sparse
+from scipy.stats import binom
+from scipy.stats import t as student
+
+from auclid._page import signed
+from auclid.datasets import DataError
+from auclid.experiments import data
+from auclid.experiments.definitions import experiments
+from auclid.experiments.methods import BASELINES, build
+from auclid.experiments.record import Record
+from auclid.experiments.render import Cell, Page, Paragraph, Points, Section, Table, counted
+from auclid.io import beside
+from auclid.registry import algorithms
+
+NAME, TITLE = "what-we-learned", "What we learned"
+LEVEL = 0.95
+FEW = 0.1
+"""Positives are few where their share is below this."""
+WIDE, THIN = 5_000, 0.05
+"""Text has more columns than this, and a smaller share of them filled."""
+LOGISTIC, TREES = "LogisticRegression", "LightGBM"
+COLOURS = {1: "better", -1: "worse", 0: ""}
+
+
+class Gap(NamedTuple):
+    """The middle of paired differences, its interval (None where there are too few), and how many there are."""
+
+    middle: float
+    low: float | None
+    high: float | None
+    n: int
+
+    @property
+    def sign(self):
+        """1 or -1 where the interval keeps off zero, else 0."""
+        if self.low is None or self.low <= 0.0 <= self.high:
+            return 0
+        return 1 if self.low > 0.0 else -1
+
+
+def median_gap(differences, level=LEVEL):
+    """The median of paired differences with the interval of the sign test, which asks nothing of their distribution.
+
+    The interval runs from the k-th smallest to the k-th largest, with the largest k for which fewer than k of n fair
+    coins fall heads with probability at most (1 - level) / 2. Below six differences there is no such k at 95 %.
+
+    Examples
+    --------
+    >>> from auclid.experiments.learned import median_gap
+    >>> median_gap([3.0, 1.0, 2.0, 4.0, 6.0, 5.0])
+    Gap(middle=3.5, low=1.0, high=6.0, n=6)
+    >>> median_gap([1.0, 2.0]).low is None
+    True
+    """
+    ordered = np.sort(np.asarray(differences, dtype=float))
+    n = len(ordered)
+    k = int(np.sum(binom.cdf(np.arange(n), n, 0.5) <= (1.0 - level) / 2.0))
+    low, high = (float(ordered[k - 1]), float(ordered[n - k])) if k else (None, None)
+    return Gap(float(np.median(ordered)), low, high, n)
+
+
+def mean_gap(differences, level=LEVEL, overlap=0.25):
+    """The mean of paired differences over runs, with an interval that allows for training rows in common.
+
+    mean ± t s sqrt(1/n + overlap), with n - 1 degrees of freedom and the deviation s; ``overlap`` is the number of test
+    rows over that of training rows, 1/4 for 5 folds or 80/20 splits. One run has no interval.
+
+    Examples
+    --------
+    >>> from auclid.experiments.learned import mean_gap
+    >>> gap = mean_gap([0.01, 0.02, 0.03])
+    >>> round(gap.middle, 3), round(gap.low, 3), round(gap.high, 3), gap.sign
+    (0.02, -0.013, 0.053, 0)
+
+    References
+    ----------
+    Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52.
+    """
+    found = np.asarray(differences, dtype=float)
+    n, middle = len(found), float(found.mean())
+    if n < 2:
+        return Gap(middle, None, None, n)
+    reach = float(student.ppf(0.5 + level / 2.0, n - 1) * found.std(ddof=1) * np.sqrt(1.0 / n + overlap))
+    return Gap(middle, middle - reach, middle + reach, n)
+
+
+# --- facts about the tables ----------------------------------------------------------------------------------------
+
+
+class Facts(NamedTuple):
+    """A task: rows, columns, the share of positives, the share of entries that are not zero."""
+
+    rows: int
+    columns: int
+    positive: float
+    filled: float
+
+    @property
+    def few(self):
+        return self.positive < FEW
+
+    @property
+    def text(self):
+        return self.columns > WIDE and self.filled < THIN
+
+
+def facts(record):
+    """{(experiment, dataset): Facts}, kept in the record as ``datasets.csv``; those not in it are counted anew.
+
+    Counting needs the data; a table that is not at hand stays unknown.
+    """
+    path = Path(record) / "datasets.csv"
+    known = {}
+    if path.exists():
+        with path.open(encoding="utf-8", newline="") as file:
+            for one, dataset, *numbers in list(csv.reader(file))[1:]:
+                known[one, dataset] = Facts(*map(int, numbers[:2]), *map(float, numbers[2:]))
+    unknown = sorted(_tasks(record) - known.keys(), key=lambda key: key[::-1])  # each table is read once
+    fresh = {key: found for key in unknown if (found := _count(*key))}
+    if fresh:
+        known |= fresh
+        with beside(path, "w") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            lines.writerow(("experiment", "dataset", *Facts._fields))
+            lines.writerows([*key, *(f"{number:.6g}" for number in known[key])] for key in sorted(known))
+    return known
+
+
+def _tasks(record):
+    return {(one.id, row["dataset"]) for one in _with_rows(record) for row in Record(record, one.id).rows()}
+
+
+def _with_rows(record):
+    return [one for one in experiments().values() if one.kind == "table" and Record(record, one.id).path.exists()]
+
+
+def _count(one, dataset):
+    one = experiments()[one]
+    dataset = next(d for d in one.datasets if d.published == dataset)
+    try:
+        X, labels = data.whole(dataset.name)
+    except (DataError, ValueError):
+        return None
+    y = data.is_positive(labels, one.settings(dataset, one.methods[0])["positive"])
+    entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
+    return Facts(*X.shape, float(y.mean()), float(entries / np.prod(X.shape, dtype=float)))
+
+
+# --- the record ----------------------------------------------------------------------------------------------------
+
+
+class Run(NamedTuple):
+    """What one method did on one task, by run."""
+
+    auc: dict
+    seconds: dict
+
+
+def runs(record):
+    """{(experiment, dataset): {method: Run}} of all tables in a record."""
+    found: dict = {}
+    for one in _with_rows(record):
+        for row in Record(record, one.id).rows():
+            if row["auc"] is None or row["fit_seconds"] is None:
+                continue
+            methods = found.setdefault((one.id, row["dataset"]), {})
+            run = methods.setdefault(row["method"], Run({}, {}))
+            run.auc[row["run"]], run.seconds[row["run"]] = row["auc"], row["fit_seconds"]
+    return found
+
+
+@cache
+def one_pass(one, dataset, method):
+    """Whether a method sees each row once in an experiment, and could go on with a stream."""
+    if method not in {m.name for m in algorithms() if m.online}:
+        return False
+    one = experiments()[one]
+    dataset = next(d for d in one.datasets if d.published == dataset)
+    column = next(m for m in one.methods if m.name == method)
+    params = build(method, one.settings(dataset, column)["fixed"], 0).get_params()
+    passes = [value for name, value in params.items() if name.split("__")[-1] == "n_epochs"]
+    return passes in ([], [1])
+
+
+def auc_gap(a, b):
+    """How much better a ranks than b, on average over the runs that both made; None where there are none."""
+    both = [a.auc[run] - b.auc[run] for run in a.auc.keys() & b.auc.keys()]
+    return float(np.mean(both)) if both else None
+
+
+def time_gap(a, b):
+    """How many powers of ten faster a is than b."""
+    both = [np.log10(max(b.seconds[run], 1e-6) / max(a.seconds[run], 1e-6)) for run in a.auc.keys() & b.auc.keys()]
+    return float(np.mean(both)) if both else None
+
+
+def gaps(tasks, measure):
+    """{(a, b): Gap} over the datasets that both were run on; one that several tables have counts once."""
+    found: dict = {}
+    for (one, dataset), methods in tasks.items():
+        unit = next(d.name for d in experiments()[one].datasets if d.published == dataset)
+        for a, b in itertools.permutations(methods, 2):
+            gap = measure(methods[a], methods[b])
+            if gap is not None:
+                found.setdefault((a, b), {}).setdefault(unit, []).append(gap)
+    return {pair: median_gap([np.mean(some) for some in units.values()]) for pair, units in found.items()}
+
+
+# --- the page ------------------------------------------------------------------------------------------------------
+
+
+def page(record):
+    """The page, from the record alone."""
+    tasks, known = runs(record), facts(record)
+    few = {key: methods for key, methods in tasks.items() if key in known and known[key].few}
+    text = {key: methods for key, methods in tasks.items() if key in known and known[key].text}
+    streams = {
+        key: {name: run for name, run in methods.items() if name in BASELINES or one_pass(*key, name)}
+        for key, methods in tasks.items()
+    }
+    sections = [
+        _situation("Quality", tasks, auc_gap, signed),
+        _situation("Time", tasks, time_gap, _times),
+        _situation(f"Few positives (below {FEW:.0%})", few, auc_gap, signed),
+        _situation("Streams: methods that see each row once, beside baselines", streams, auc_gap, signed),
+        _situation("Sparse text", text, auc_gap, signed),
+        _where_baselines_win(tasks),
+    ]
+    datasets = {dataset for _, dataset in tasks}
+    lead = (
+        f"From {sum(len(run.auc) for methods in tasks.values() for run in methods.values()):,} runs "
+        f"on {counted(len(datasets), 'dataset')} in {counted(len({one for one, _ in tasks}), 'table')} of the record."
+    )
+    return Page(NAME, TITLE, lead, METHOD, [section for section in sections if section])
+
+
+METHOD = (
+    "Two methods are compared on the datasets that both were run on in the same table, with the same splits: the "
+    "difference is averaged over runs, and over tables where a dataset is in several. The figure is the median over "
+    "datasets, with the 95 % interval of the sign test; a method beats another where that interval keeps off zero, "
+    "which takes six datasets at least. Speeds are ratios: 2× is twice as fast. Each interval stands on its own: of "
+    "twenty true ties, one may look decided."
+)
+
+
+def _times(power):
+    """A ratio of speeds: 2× is twice as fast."""
+    ratio = 10.0**power
+    return f"{ratio:,.0f}×" if ratio >= 10.0 else f"{ratio:.2g}×"
+
+
+def _situation(title, tasks, measure, show):
+    """Who beats whom: sentences chosen by the intervals, then the table they come from."""
+    found = gaps(tasks, measure)
+    names = sorted({a for a, _ in found})
+    if not names:
+        return Section(title, [Paragraph("The record has no runs for this yet.")])
+    beats = {a: [b for b in names if (a, b) in found and found[a, b].sign > 0] for a in names}
+    beaten = {a: [b for b in names if (a, b) in found and found[a, b].sign < 0] for a in names}
+    rivals = {a: sum((a, b) in found and found[a, b].low is not None for b in names) for a in names}
+    faster = "faster" if measure is time_gap else "better"
+    sentences = [_leaders(names, beats, beaten, rivals, faster)]
+    sentences += [_against(found, names, rival, faster, show) for rival in (LOGISTIC, TREES) if rival in names]
+    names.sort(key=lambda a: (len(beaten[a]) - len(beats[a]), a))
+    columns = [Cell((word,)) for word in ("method", "beats", "beaten by", "of")]
+    columns += [Cell((f"against {rival}",)) for rival in (LOGISTIC, TREES)]
+    rows = [
+        (
+            Cell((a,), "rival" if a in BASELINES else ""),
+            [
+                *(Cell((str(number),)) for number in (len(beats[a]), len(beaten[a]), rivals[a])),
+                *(_gap_cell(found.get((a, rival)), show) for rival in (LOGISTIC, TREES)),
+            ],
+        )
+        for a in names
+    ]
+    return Section(title, [Points(sentences), Table(columns, rows)])
+
+
+def _leaders(names, beats, beaten, rivals, better):
+    best = sorted((a for a in names if beats[a] and not beaten[a]), key=lambda a: -len(beats[a]))
+    if not best:
+        return f"No method is {better} than some and beaten by none."
+    listed = "; ".join(f"{a}, {better} than {len(beats[a])} of {rivals[a]}" for a in best)
+    return f"Beaten by none: {listed}."
+
+
+def _against(found, names, rival, better, show):
+    """Which methods are on which side of a baseline."""
+    mine = {a: found[a, rival] for a in names if (a, rival) in found}
+    sides = {sign: [a for a, gap in mine.items() if gap.sign == sign and gap.low is not None] for sign in (1, -1, 0)}
+    apart = [a for a, gap in mine.items() if gap.low is None]
+    worse = {"better": "worse", "faster": "slower"}[better]
+    parts = []
+    for sign, word in ((1, better), (-1, worse)):
+        some = sorted(sides[sign], key=lambda a: -sign * mine[a].middle)
+        listed = "; ".join(f"{a} ({_gap(mine[a], show)})" for a in some)
+        parts.append(f"{word} than {rival}: {listed}." if some else f"No method is {word} than {rival}.")
+    if sides[0]:
+        parts.append(f"Not to be told from it: {', '.join(sides[0])}.")
+    if apart:
+        parts.append(f"Run beside it on too few datasets to tell: {', '.join(apart)}.")
+    return " ".join(part[0].upper() + part[1:] for part in parts)
+
+
+def _gap(gap, show):
+    return f"{show(gap.middle)}, {show(gap.low)} to {show(gap.high)}, {counted(gap.n, 'dataset')}"
+
+
+def _gap_cell(gap, show):
+    if gap is None:
+        return Cell(("",))
+    across = "too few for an interval" if gap.low is None else f"{show(gap.low)} to {show(gap.high)}"
+    return Cell((show(gap.middle), across, counted(gap.n, "dataset")), COLOURS[gap.sign])
+
+
+# --- where a baseline wins -----------------------------------------------------------------------------------------
+
+
+def _where_baselines_win(tasks):
+    """The best of ours against the best baseline, task by task, over the runs of both."""
+    rows, winners = [], {"ours": [], "undecided": []}
+    for (one, dataset), methods in sorted(tasks.items(), key=lambda item: item[0][::-1]):
+        ours, theirs = (_best(methods, baseline=baseline) for baseline in (False, True))
+        if ours is None or theirs is None:
+            continue
+        a, b = methods[ours].auc, methods[theirs].auc
+        both = sorted(a.keys() & b.keys())
+        if not both:
+            continue
+        gap = mean_gap([a[run] - b[run] for run in both])
+        winner = {1: "ours", -1: theirs, 0: "undecided"}[gap.sign]
+        winners.setdefault(winner, []).append(f"{dataset} ({one}, {signed(gap.middle)})")
+        across = "one run has no interval" if gap.low is None else f"{signed(gap.low)} to {signed(gap.high)}"
+        difference = Cell((signed(gap.middle), across, counted(gap.n, "run")), COLOURS[gap.sign])
+        rows.append((Cell((dataset, one)), [Cell((ours,)), Cell((theirs,)), difference]))
+    if not rows:
+        return None
+    sentences = [
+        f"Of {len(rows)} tasks with both, the best of ours ranks better in {len(winners['ours'])}, a baseline in "
+        f"{len(rows) - len(winners['ours']) - len(winners['undecided'])}; {len(winners['undecided'])} cannot be told."
+    ]
+    sentences += [
+        f"{name} wins on {', '.join(some)}." for name, some in winners.items() if name in BASELINES
+    ] or ["No baseline wins on any of them."]
+    columns = [Cell((word,)) for word in ("task", "best of ours", "best baseline", "difference")]
+    caution = (
+        "The best of each side is chosen by the same test rows that it is measured on, and we have more methods to "
+        "choose from, which favours ours. Differences are means over runs, with 95 % intervals that allow for training "
+        "rows in common (Nadeau & Bengio 2003)."
+    )
+    title = "Where logistic regression or boosted trees win"
+    return Section(title, [Points(sentences), Paragraph(caution, "caption"), Table(columns, rows)])
+
+
+def _best(methods, baseline):
+    some = {name: np.mean(list(run.auc.values())) for name, run in methods.items() if (name in BASELINES) == baseline}
+    return max(some, key=some.__getitem__) if some else None

@@ -1,0 +1,94 @@
+"""One train/test run: which rows, how scaled, how a grid is searched. Test rows meet nothing but the final score."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, train_test_split
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+
+from auclid.experiments import data
+
+SCALERS = {
+    "columns": lambda X: StandardScaler(with_mean=not sparse.issparse(X)),
+    "rows": lambda X: Normalizer(),
+    "largest": lambda X: MaxAbsScaler(),
+    "range": lambda X: MinMaxScaler(),
+    "none": lambda X: FunctionTransformer(),
+}
+"""Columns to mean 0 (no matter to pairs, so not where sparse) and variance 1; rows to length 1; and so on."""
+
+SPLITS = ("folds", "holdout", "given")
+"""Cross-validation; a random part held out; the test part that comes with the table."""
+
+
+@dataclass(frozen=True)
+class Parts:
+    """The rows of one run: training and test part, scaled by what the training part tells."""
+
+    X: Any
+    y: np.ndarray
+    X_test: Any
+    y_test: np.ndarray
+    key: tuple  # tells one from another
+
+
+def parts(name, how, run):
+    """The training and test part of a run of a dataset."""
+    keys = "split folds test_size scale dense only max_rows train_rows test_rows".split()
+    frozen = {key: how.get(key) for key in keys}
+    positive = how["positive"]
+    return _parts(name, tuple(frozen.items()), positive if isinstance(positive, str) else tuple(positive), run)
+
+
+@lru_cache(maxsize=2)
+def _parts(name, frozen, positive, run):
+    how = dict(frozen)
+    X, y, train, test = _rows(name, how, positive, run)
+    train, test = capped(train, y, how["train_rows"], run), capped(test, y, how["test_rows"], run)
+    X_train, X_test = (data.densely(X[rows], how["dense"]) for rows in (train, test))
+    scaler = SCALERS[how["scale"]](X_train).fit(X_train)
+    X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
+    return Parts(X_train, y[train], X_test, y[test], (name, frozen, positive, run))
+
+
+def _rows(name, how, positive, run):
+    """X, which rows are positive, and the numbers of the training and test rows."""
+    X, labels = data.part(name, how["only"]) if how["only"] else data.whole(name)
+    y = data.is_positive(labels, positive)
+    if how["split"] == "given":
+        n = data.part(name)[0].shape[0]
+        return X, y, np.arange(n), np.arange(n, len(y))
+    kept = np.arange(len(y))
+    if how["max_rows"] and len(y) > how["max_rows"]:
+        kept = np.sort(np.random.default_rng(0).permutation(len(y))[: how["max_rows"]])
+    if how["split"] == "holdout":
+        train, test = train_test_split(kept, test_size=how["test_size"], random_state=run, stratify=y[kept])
+        return X, y, train, test
+    train, test = fold(y[kept], how["folds"], run)
+    return X, y, kept[train], kept[test]
+
+
+def fold(y, folds, run):
+    """Training and test rows of the run-th fold; each pass over the folds shuffles anew."""
+    splits = RepeatedStratifiedKFold(n_splits=folds, n_repeats=run // folds + 1, random_state=0).split(y, y)
+    return list(splits)[run]
+
+
+def capped(rows, y, most, seed):
+    """At most so many of the rows, classes in their shares."""
+    if not most or len(rows) <= most:
+        return rows
+    return train_test_split(rows, train_size=most, random_state=seed, stratify=y[rows])[0]
+
+
+def inner(y, how, run):
+    """(rows to tune on, their folds): some of the training part and inner folds of it."""
+    rows = capped(np.arange(len(y)), y, how.get("tune_rows"), run)
+    folds = min(how["inner_folds"], np.bincount(y[rows].astype(int), minlength=2).min())
+    if folds < 2:
+        raise ValueError(f"Tuning expects two rows of each class at least; the training part of run {run} has fewer.")
+    splitter = StratifiedKFold(folds, shuffle=True, random_state=run)
+    return rows, list(splitter.split(rows, y[rows]))

@@ -1,0 +1,208 @@
+"""Runs an experiment: its cells in order, those already on record left out, one process or several."""
+
+import multiprocessing
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from auclid.experiments import curves, data, methods, protocol
+from auclid.experiments.definitions import Experiment, experiment
+from auclid.experiments.record import Record
+
+QUICK = "quick"
+"""Quick runs have a folder of their own below the record's: they must not be taken for the full ones."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is to be done: groups of (dataset, run, methods) that share their rows, and what cannot be done."""
+
+    experiment: Experiment
+    groups: tuple
+    missing: tuple  # (dataset, why)
+    absent: tuple  # methods that need something which is not installed
+    quick: bool = False
+
+    @property
+    def cells(self):
+        """(dataset, method, run) by their published names, in order."""
+        return [(d.published, m.name, run) for d, run, some in self.groups for m in some]
+
+    @classmethod
+    def of(cls, one, done=(), *, datasets=(), methods_=(), quick=False, runs=None):
+        """The cells of an experiment that are not done, for the datasets and methods asked for (all by default)."""
+        _known(datasets, [d.published for d in one.datasets], "--datasets")
+        _known(methods_, [m.name for m in one.methods], "--methods")
+        chosen = [d for d in one.datasets if not datasets or d.published in datasets]
+        absent_data = [d for d in chosen if not _at_hand(d)]
+        missing = tuple((d.published, d.missing or f"{d.name} is not in AUCLID_DATA") for d in absent_data)
+        ours = [m for m in one.methods if m.ours and (not methods_ or m.name in methods_)]
+        absent = tuple(m.name for m in ours if not methods.available(m.built))
+        ours = [m for m in ours if methods.available(m.built)]
+        groups = []
+        for dataset in filter(_at_hand, chosen):
+            most = max((one.runs(dataset, m, quick) for m in ours), default=0)
+            for run in range(min(most, runs or most)):
+                some = [m for m in ours if run < one.runs(dataset, m, quick)]
+                some = [m for m in some if (dataset.published, m.name, run) not in done]
+                if some:
+                    groups.append((dataset, run, tuple(some)))
+        return cls(one, tuple(groups), missing, absent, quick)
+
+
+def _at_hand(dataset):
+    return dataset.missing is None and data.at_hand(dataset.name)
+
+
+def _known(asked, names, option):
+    for name in asked:
+        if name not in names:
+            raise ValueError(f"{option} must be some of {', '.join(names)}; got {name!r}.")
+
+
+def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, runs=None, tell=None):
+    """Run what is missing of an experiment and return the plan it followed.
+
+    Parameters
+    ----------
+    name : str or Experiment
+        Such as "spam-2".
+    record : path
+        Folder of the results; quick ones go to a folder ``quick`` below it.
+    datasets, methods : names, optional
+        Some of the experiment's.
+    quick : bool
+        Fewer repeats and coarser grids.
+    jobs : int
+        Processes.
+    runs : int, optional
+        At most so many runs of each dataset and method; a later call makes the others.
+    tell : callable, optional
+        Called with a `Progress` before the first cell and after each.
+    """
+    one = name if isinstance(name, Experiment) else experiment(name)
+    rows = Record(Path(record) / QUICK if quick else record, one.id, figure=one.kind != "table")
+    if one.sweep.get("over") == "record":
+        return _from_record(one, rows, tell)
+    plan = Plan.of(one, rows.done(), datasets=datasets, methods_=methods, quick=quick, runs=runs)
+    progress = Progress(plan.cells, plan)
+    tell = tell or (lambda progress: None)
+    tell(progress)
+    for dataset, method, seed, found, seconds in (_here if jobs == 1 else _elsewhere)(plan, jobs):
+        cell = {"dataset": dataset, "method": method, "run": seed}
+        if isinstance(found, str):
+            progress.failed.append((dataset, method, seed, found))
+        else:
+            rows.add([cell | row for row in found])
+        progress.after(dataset, method, seed, seconds)
+        tell(progress)
+    if rows.path.exists():
+        rows.settle()
+    return progress
+
+
+def _from_record(one, rows, tell):
+    """A figure of seconds that a table's runs have measured already."""
+    progress = Progress(())
+    names = {m.name for m in one.methods}
+    found = [row for row in Record(rows.path.parent, one.sweep["of"]).rows() if row["method"] in names]
+    rows.path.unlink(missing_ok=True)
+    rows.add([{**row, "y": 1000.0 * row["fit_seconds"]} for row in found])
+    if tell:
+        tell(progress)
+    return progress
+
+
+class Progress:
+    """How far a run is, and how long the rest may take."""
+
+    def __init__(self, cells, plan=None):
+        self.plan = plan
+        self.left = list(cells)
+        self.total = len(cells)
+        self.last = None
+        self.failed = []
+        self._seconds = {}
+
+    @property
+    def finished(self):
+        """Cells made."""
+        return self.total - len(self.left)
+
+    def after(self, dataset, method, run, seconds):
+        """Note that a cell is finished."""
+        self.left.remove((dataset, method, run))
+        self.last = (dataset, method, run)
+        for key in ((dataset, method), dataset, method, None):
+            self._seconds.setdefault(key, []).append(seconds)
+
+    def remaining(self, jobs=1):
+        """Seconds the rest may take: by like cells where there were some; None before the first."""
+        if not self._seconds:
+            return None
+        return sum(self._guess(dataset, method) for dataset, method, _ in self.left) / jobs
+
+    def _guess(self, dataset, method):
+        known = next(key for key in ((dataset, method), dataset, method, None) if key in self._seconds)
+        return float(np.mean(self._seconds[known]))
+
+
+def _group(plan, dataset, run, some):
+    """Yield (dataset, method, run, rows, seconds) for the methods of a group; rows is a sentence where it failed."""
+    for method in some:
+        start = perf_counter()
+        try:
+            with threadpool_limits(1):
+                found = rows_of(plan.experiment, dataset, method, run, plan.quick)
+        except (ValueError, ArithmeticError, MemoryError, TypeError, KeyError) as error:
+            found = f"{type(error).__name__}: {' '.join(str(error).split())[:300]} ({_where(error)})"
+        yield dataset.published, method.name, run, found, perf_counter() - start
+
+
+def _where(error):
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{Path(last.filename).name}:{last.lineno}"
+
+
+def rows_of(one, dataset, method, run, quick=False):
+    """The rows of one cell: one for a table, one a point for a figure."""
+    how = one.settings(dataset, method, quick)
+    if one.kind != "table":
+        return [{"x": x, "y": y} for x, y in curves.points(one, dataset, method, how, run)]
+    return [methods.cell(method.built, protocol.parts(dataset.name, how, run), how, run)]
+
+
+def _here(plan, jobs):
+    for dataset, run, some in plan.groups:
+        yield from _group(plan, dataset, run, some)
+
+
+def _elsewhere(plan, jobs):
+    """The same by several processes; rows come as soon as they are known."""
+    context = multiprocessing.get_context("spawn")
+    tasks, results = context.Queue(), context.Queue()
+    for k in [*range(len(plan.groups)), *[None] * jobs]:
+        tasks.put(k)
+    workers = [context.Process(target=_work, args=(plan, tasks, results), daemon=True) for _ in range(jobs)]
+    for worker in workers:
+        worker.start()
+    ended = 0
+    while ended < jobs:
+        found = results.get()
+        if found is None:
+            ended += 1
+        else:
+            yield found
+    for worker in workers:
+        worker.join()
+
+
+def _work(plan, tasks, results):
+    while (k := tasks.get()) is not None:
+        for found in _group(plan, *plan.groups[k]):
+            results.put(found)
+    results.put(None)

@@ -1,0 +1,112 @@
+"""Ours beside theirs: every published figure with our mean, the difference and the verdict."""
+
+import csv
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from auclid.experiments.definitions import experiments
+from auclid.experiments.record import Record
+
+LEAST = 0.005
+"""The least that counts as a difference, however small a published deviation is."""
+
+COLUMN = {"auc": "auc", "accuracy_at_optroc": "accuracy_at_optroc", "seconds": "fit_seconds"}
+
+
+class Figure(NamedTuple):
+    """A figure of a paper and what we found."""
+
+    paper: str
+    table: str
+    dataset: str
+    method: str
+    metric: str
+    published: float
+    published_std: float | None
+    mean: float | None
+    std: float | None
+    runs: int
+    difference: float | None
+    verdict: str  # better, met, worse; shown (seconds); not run, missing, not ours
+    counted: bool
+    note: str
+    experiment: str
+
+
+def verdict(mean, published, std=None):
+    """"better", "met" or "worse": above, within or below ``published`` by more than max(std, 0.005).
+
+    Examples
+    --------
+    >>> from auclid.experiments import verdict
+    >>> verdict(0.91, 0.90, 0.02), verdict(0.91, 0.90, 0.0), verdict(0.89, 0.90, None)
+    ('met', 'better', 'worse')
+    """
+    margin = max(std or 0.0, LEAST) + 1e-12
+    if mean > published + margin:
+        return "better"
+    return "met" if mean >= published - margin else "worse"
+
+
+@cache
+def published():
+    """The figures of the papers, as dictionaries of paper, table, dataset, method, metric, mean, std."""
+    text = (resources.files("auclid.experiments") / "published.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.splitlines()))
+    return [{**row, "mean": float(row["mean"]), "std": float(row["std"]) if row["std"] else None} for row in rows]
+
+
+def _found(record, one):
+    """Rows of a record by (dataset, published method)."""
+    names = {m.name: m.published for m in one.methods if m.published}
+    found = {}
+    for row in Record(record, one.id).rows():
+        if row["method"] in names:
+            found.setdefault((row["dataset"], names[row["method"]]), []).append(row)
+    return found
+
+
+def summary(record):
+    """Yield a `Figure` for each published figure, as the results in a folder stand.
+
+    Parameters
+    ----------
+    record : path
+        A folder that `run` wrote to.
+    """
+    owner = {(one.paper, *cover): one for one in experiments().values() for cover in one.covers}
+    found = {one.id: _found(Path(record), one) for one in owner.values()}
+    for row in published():
+        one = owner[row["paper"], row["table"], row["metric"]]
+        yield _figure(row, one, found[one.id].get((row["dataset"], row["method"]), []))
+
+
+def _figure(row, one, rows):
+    dataset = next(d for d in one.datasets if d.published == row["dataset"])
+    method = next(m for m in one.methods if m.published == row["method"])
+    values = [r[COLUMN[row["metric"]]] for r in rows if r[COLUMN[row["metric"]]] is not None]
+    mean = float(np.mean(values)) if values else None
+    std = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    said = _said(row, dataset, method, mean)
+    counted = row["metric"] != "seconds" and dataset.missing is None and dataset.counted and method.ours
+    missing = dataset.missing and f"Missing: {dataset.missing}."
+    uncounted = not dataset.counted and f"Not counted: {dataset.reason}"
+    note = " ".join(filter(None, [missing, uncounted, one.note(dataset, method.published, row["metric"])]))
+    return Figure(
+        row["paper"], row["table"], row["dataset"], row["method"], row["metric"], row["mean"], row["std"], mean, std,
+        len(values), None if mean is None else mean - row["mean"], said, counted, note, one.id,
+    )  # fmt: skip
+
+
+def _said(row, dataset, method, mean):
+    if not method.ours:
+        return "not ours"
+    if dataset.missing is not None:
+        return "missing"
+    if mean is None:
+        return "not run"
+    return "shown" if row["metric"] == "seconds" else verdict(mean, row["mean"], row["std"])

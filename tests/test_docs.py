@@ -1,0 +1,169 @@
+"""What the documentation shows is true: its code runs, prints what it says, and names everything.
+
+The blocks of a page run in order, in one namespace and one folder. A ``text`` block after a ``python`` block is what
+that one prints. Lines of ``sh`` blocks go through the command if they begin with ``auclid``; the others are in NOT_RUN.
+"""
+
+import ast
+import contextlib
+import doctest
+import importlib.util
+import io
+import re
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+import auclid
+
+ROOT = Path(__file__).parent.parent
+DOCS, EXAMPLES = ROOT / "docs", sorted((ROOT / "examples").glob("*.py"))
+PAGES = [ROOT / "README.md", *sorted(path for path in DOCS.rglob("*.md") if path.parent in (DOCS, DOCS / "reference"))]
+
+NOT_RUN = {
+    "make demo": "installs; it is `auclid compare`, which is run",
+    "make test": "would run this test",
+    "pip install '.[cli,plot,io]'": "installs",
+}
+"""Shell lines that are not run, and why not."""
+
+needs_callbacks = pytest.mark.skipif(
+    importlib.util.find_spec("sklearn.callback") is None, reason="this scikit-learn has no callbacks"
+)
+FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", flags=re.M | re.S)
+
+
+def blocks(path):
+    """(language, text, line) of each fenced block of a page."""
+    page = path.read_text(encoding="utf-8")
+    return [(m[1], m[2], page.count("\n", 0, m.start()) + 2) for m in FENCE.finditer(page)]
+
+
+def marked(path):
+    name = path.stem
+    return pytest.param(path, id=name, marks=[needs_callbacks] if name == "monitoring" else [])
+
+
+def commands(text):
+    """The lines of a shell block without comments, and without what is empty then."""
+    lines = (line.split(" #")[0].strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def run_command(line):
+    """An `auclid` line, driven as a user would."""
+    runner, app = pytest.importorskip("typer.testing").CliRunner(), importlib.import_module("auclid.cli._app").app
+    done = runner.invoke(app, shlex.split(line)[1:])
+    assert done.exit_code == 0, f"{line}\n{done.output}"
+
+
+def check_printed(said, expected, where):
+    same = doctest.OutputChecker().check_output(expected, said, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    assert same, f"{where} shows\n{expected}but its code prints\n{said}"
+
+
+@pytest.mark.parametrize("path", [marked(path) for path in PAGES if blocks(path)])
+def test_the_code_of_a_page_runs_and_prints_what_it_shows(path, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    seed_files(path, tmp_path)
+    names, said = {"__name__": "page"}, ""
+    for language, text, line in blocks(path):
+        where = f"{path.name}:{line}"
+        if language == "python":
+            code = compile("\n" * (line - 1) + text, str(path), "exec")
+            with contextlib.redirect_stdout(io.StringIO()) as printed:
+                exec(code, names)
+            said = printed.getvalue()
+        elif language == "text":
+            check_printed(said, text, where)
+        elif language == "sh":
+            for command in commands(text):
+                if command.startswith("auclid"):
+                    run_command(command)
+                else:
+                    assert command in NOT_RUN, f"{where} shows {command!r}, which no test runs"
+        else:
+            raise AssertionError(f"{where}: a block is python, text or sh, not {language!r}")
+
+
+def seed_files(path, folder):
+    """The files that the shell lines of a page speak of, where its own code does not write them."""
+    if "table.csv" in path.read_text(encoding="utf-8") and path.stem != "command":
+        X, y = auclid.datasets.load_mammography(return_X_y=True)
+        kept = [*range(0, len(y), 40), *(y == 1).nonzero()[0][:40]]
+        lines = [",".join(map(str, [*X[k], y[k]])) for k in kept]
+        for name in ("table", "new", "test"):
+            (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d,e,f,y", *lines]) + "\n", encoding="utf-8")
+
+
+def test_every_line_that_is_not_run_is_shown_somewhere():
+    shown = {line for path in PAGES for kind, text, _ in blocks(path) if kind == "sh" for line in commands(text)}
+    assert set(NOT_RUN) <= shown
+
+
+def test_a_wrong_output_would_be_seen():
+    with pytest.raises(AssertionError, match="prints"):
+        check_printed("0.93\n", "0.94\n", "here")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [pytest.param(p, id=p.stem, marks=[needs_callbacks] if p.stem == "monitoring" else []) for p in EXAMPLES],
+)
+def test_an_example_runs_and_leaves_its_picture(path, tmp_path, monkeypatch, capsys):
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    monkeypatch.chdir(tmp_path)
+    runpy.run_path(str(path), run_name="__main__")
+    matplotlib.pyplot.close("all")
+    assert [left.name for left in tmp_path.iterdir()] == [f"{path.stem}.png"]
+    assert (tmp_path / f"{path.stem}.png").stat().st_size > 5_000
+    assert capsys.readouterr().out  # the gallery shows it
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.stem)
+def test_an_example_has_a_title_and_a_text(path):
+    title, _, text = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))).partition("\n\n")
+    assert 10 < len(title) < 90 and "\n" not in title and len(text) > 100
+
+
+def test_the_gallery_has_at_least_eight_examples():
+    assert len(EXAMPLES) >= 8
+
+
+MODULES = {
+    "metrics": auclid.metrics.__all__,
+    "datasets": auclid.datasets.__all__,
+    "pairs": ["value", "gradient", "curvature_product"],
+}
+"""The public modules, and what they hold."""
+
+
+def public_names():
+    """Everything a user may import."""
+    for name in auclid.__all__:
+        yield from (f"auclid.{name}.{own}" for own in MODULES[name]) if name in MODULES else [f"auclid.{name}"]
+
+
+def test_the_reference_has_every_public_name_once():
+    pages = "\n".join(path.read_text(encoding="utf-8") for path in sorted((DOCS / "reference").glob("*.md")))
+    entries = re.findall(r"^::: (\S+)$", pages, flags=re.M)
+    assert len(entries) == len(set(entries))
+    assert set(public_names()) - set(entries) == set()
+
+
+def test_every_page_is_in_the_navigation():
+    listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.M)
+    pages = {str(path.relative_to(DOCS).as_posix()) for path in PAGES[1:]}
+    assert set(listed) - {"gallery/index.md"} == pages
+
+
+def test_links_between_pages_lead_somewhere():
+    made = {f"gallery/{path.stem}.md" for path in EXAMPLES} | {"gallery/index.md"}
+    for path in PAGES[1:]:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+            target = (path.parent / link).resolve()
+            known = target.exists() or target.relative_to(DOCS).as_posix() in made
+            assert known, f"{path.name} links to {link}"

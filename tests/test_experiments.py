@@ -1,0 +1,500 @@
+"""The runner of the papers' tables, on tiny tables of data; and the tables' own files."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from typer.testing import CliRunner
+
+from auclid.cli._app import app
+from auclid.experiments import (
+    Plan,
+    Record,
+    data,
+    experiment,
+    experiments,
+    methods,
+    protocol,
+    published,
+    run,
+    summary,
+    verdict,
+)  # fmt: skip
+from auclid.experiments.curves import SWEEPS
+from auclid.experiments.definitions import SETTINGS, parse, values
+from auclid.experiments.protocol import SCALERS, SPLITS
+from auclid.experiments.runner import Progress
+
+TINY = """
+title = "A tiny table"
+paper = "SPAM"
+reference = "none"
+full = "much"
+reduced = "little"
+covers = [{table = "2", metric = "auc"}]
+
+[protocol]
+split = "folds"
+folds = 2
+repeats = 2
+inner_folds = 2
+test_size = 0.25
+scale = "columns"
+
+[quick]
+repeats = 1
+grid_size = 2
+
+[[datasets]]
+name = "tiny"
+published = "diabetes"
+task = "label 1"
+positive = [1]
+
+[[datasets]]
+published = "acoustic"
+missing = "it is elsewhere"
+
+[[methods]]
+name = "SPAM-L2"
+published = "SPAM-L2"
+grid = {alpha = "10^[-3:0]"}
+
+[[methods]]
+name = "OAMseq"
+published = "OAMseq"
+grid = {C = [0.1, 1.0]}
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A data folder with a table of 60 rows whose first column numbers them, and one with a test part."""
+    rng = np.random.default_rng(0)
+    y = np.tile([1, 2, 3], 20)
+    X = np.column_stack([np.arange(60.0), rng.normal(size=(60, 2)) + (y == 1)[:, None]])
+    np.savez(tmp_path / "tiny.npz", X=X, y=y)
+    np.savez(tmp_path / "parts.train.npz", X=X[:40], y=y[:40])
+    np.savez(tmp_path / "parts.test.npz", X=X[40:], y=y[40:])
+    monkeypatch.setenv("AUCLID_DATA", str(tmp_path))
+    data.part.cache_clear()
+    protocol._parts.cache_clear()
+    return tmp_path
+
+
+@pytest.fixture
+def tiny():
+    return parse("tiny-2", TINY)
+
+
+def without_seconds(record):
+    return [{key: value for key, value in row.items() if key != "fit_seconds"} for row in record.rows()]
+
+
+# --- running, stopping, going on ------------------------------------------------------------------------------------
+
+
+def test_a_run_has_one_row_a_cell_and_keeps_what_was_chosen(folder, tiny):
+    run(tiny, folder / "record")
+    rows = Record(folder / "record", "tiny-2").rows()
+    cells = {("diabetes", method, k) for method in ("SPAM-L2", "OAMseq") for k in range(4)}
+    assert {(row["dataset"], row["method"], row["run"]) for row in rows} == cells
+    assert all(0.0 <= row["auc"] <= 1.0 and 0.5 <= row["accuracy_at_optroc"] <= 1.0 for row in rows)
+    assert all(row["chosen"]["C"] in (0.1, 1.0) for row in rows if row["method"] == "OAMseq")
+
+
+class Stop(Exception):
+    pass
+
+
+def test_a_run_that_was_stopped_goes_on_and_gives_the_same_csv(folder, tiny):
+    run(tiny, folder / "whole")
+    made = []
+
+    def stop(progress):
+        if progress.finished == 3:
+            raise Stop
+
+    with pytest.raises(Stop):
+        run(tiny, folder / "broken", tell=stop)
+    broken = Record(folder / "broken", "tiny-2")
+    assert len(broken.rows()) == 3
+    with broken.path.open("a") as file:
+        file.write("diabetes,SPAM-L2,3,0.9")  # a row that a kill cut off
+    run(tiny, folder / "broken", tell=lambda progress: made.append(progress.last))
+    assert len(made) == 1 + 5, "a finished cell was run again"
+    assert without_seconds(broken) == without_seconds(Record(folder / "whole", "tiny-2"))
+
+
+KILLED = """
+import sys
+from auclid.experiments import run
+from auclid.experiments.definitions import parse
+import time
+run(parse("tiny-2", open(sys.argv[1]).read()), sys.argv[2], tell=lambda progress: time.sleep(0.2))
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no SIGKILL")
+def test_a_killed_process_leaves_a_record_that_another_one_completes(folder, tiny):
+    (folder / "tiny.toml").write_text(TINY)
+    record = Record(folder / "killed", "tiny-2")
+    command = [sys.executable, "-c", KILLED, str(folder / "tiny.toml"), str(folder / "killed")]
+    process = subprocess.Popen(command, env=os.environ)
+    deadline = time.monotonic() + 120
+    while len(record.rows()) < 2 and time.monotonic() < deadline and process.poll() is None:
+        time.sleep(0.02)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert 2 <= len(record.rows()) < 8
+    run(tiny, folder / "killed")
+    run(tiny, folder / "whole")
+    assert without_seconds(record) == without_seconds(Record(folder / "whole", "tiny-2"))
+
+
+def test_processes_give_the_same_csv(folder, tiny):
+    run(tiny, folder / "one")
+    run(tiny, folder / "two", jobs=2)
+    assert without_seconds(Record(folder / "two", "tiny-2")) == without_seconds(Record(folder / "one", "tiny-2"))
+
+
+def test_quick_runs_are_fewer_and_have_a_folder_of_their_own(folder, tiny):
+    run(tiny, folder / "record", quick=True)
+    assert len(Record(folder / "record" / "quick", "tiny-2").rows()) == 4
+    assert not Record(folder / "record", "tiny-2").rows()
+    how = tiny.settings(tiny.datasets[0], tiny.methods[0], quick=True)
+    assert how["grid"] == {"alpha": [0.001, 1.0]}
+
+
+def test_more_runs_leave_the_earlier_ones_alone(folder, tiny):
+    run(tiny, folder / "record", runs=1)
+    first = Record(folder / "record", "tiny-2").rows()
+    assert len(first) == 2
+    run(tiny, folder / "record")
+    assert all(row in Record(folder / "record", "tiny-2").rows() for row in first)
+
+
+def test_a_plan_names_what_is_missing_and_refuses_unknown_names(folder, tiny):
+    plan = Plan.of(tiny)
+    assert plan.missing == (("acoustic", "it is elsewhere"),)
+    assert len(plan.cells) == 8
+    assert len(Plan.of(tiny, methods_=["OAMseq"]).cells) == 4
+    with pytest.raises(ValueError, match="--datasets must be some of diabetes, acoustic; got 'iris'"):
+        Plan.of(tiny, datasets=["iris"])
+
+
+def test_a_cell_that_fails_is_told_and_not_recorded(folder, tiny, monkeypatch):
+    def broken(name, parts, how, run):
+        raise ValueError("no")
+
+    monkeypatch.setattr(methods, "cell", broken)
+    told = run(tiny, folder / "record", runs=1)
+    assert [cell[:3] for cell in told.failed] == [("diabetes", "SPAM-L2", 0), ("diabetes", "OAMseq", 0)]
+    assert not Record(folder / "record", "tiny-2").rows()
+
+
+def test_the_time_left_is_told_by_like_cells():
+    progress = Progress([("a", "fast", 0), ("a", "slow", 0), ("a", "fast", 1), ("a", "slow", 1)])
+    assert progress.remaining() is None
+    progress.after("a", "fast", 0, 1.0)
+    progress.after("a", "slow", 0, 9.0)
+    assert progress.remaining() == 10.0
+    assert progress.remaining(jobs=2) == 5.0
+
+
+# --- no leak --------------------------------------------------------------------------------------------------------
+
+
+class Spy(BaseEstimator):
+    """Remembers the numbers of all rows that it learns from, and of those it scores last."""
+
+    learned, scored = set(), set()
+
+    def __init__(self, strength=1.0):
+        self.strength = strength
+
+    def fit(self, X, y):
+        Spy.learned |= set(np.asarray(X)[:, 0].tolist())
+        return self
+
+    def decision_function(self, X):
+        Spy.scored = set(np.asarray(X)[:, 0].tolist())
+        return np.asarray(X)[:, 1]
+
+
+HOW = {"folds": 3, "repeats": 1, "test_size": 0.25, "inner_folds": 2, "positive": [1], "grid": {}, "fixed": {}}
+
+
+@pytest.mark.parametrize("split", SPLITS)
+@pytest.mark.parametrize("turn", [0, 1, 4])
+def test_test_rows_are_only_scored(folder, monkeypatch, split, turn):
+    monkeypatch.setitem(methods.BASELINES, "Spy", Spy)
+    monkeypatch.setattr(methods, "_warm", set())
+    Spy.learned, Spy.scored = set(), set()
+    how = {**HOW, "split": split, "scale": "none", "grid": {"strength": [1.0, 2.0]}, "tune_rows": 20}
+    parts = protocol.parts("parts" if split == "given" else "tiny", how, turn)
+    methods.cell("Spy", parts, how, turn)
+    assert Spy.scored == set(parts.X_test[:, 0])
+    assert Spy.learned == set(parts.X[:, 0])
+    assert not Spy.learned & Spy.scored
+    assert len(Spy.learned) + len(Spy.scored) == 60
+
+
+def test_folds_hold_each_row_once_and_each_pass_shuffles(folder):
+    how = {**HOW, "split": "folds", "scale": "none"}
+    tests = [set(protocol.parts("tiny", how, k).X_test[:, 0]) for k in range(6)]
+    assert set.union(*tests[:3]) == set.union(*tests[3:]) == set(range(60))
+    assert sum(map(len, tests)) == 120
+    assert tests[0] != tests[3]
+
+
+@pytest.mark.parametrize("scale", ["columns", "range", "largest"])
+def test_scaling_is_learned_from_training_rows(folder, scale):
+    how = {**HOW, "split": "holdout"}
+    raw, scaled = (protocol.parts("tiny", {**how, "scale": name}, 2) for name in ("none", scale))
+    expected = SCALERS[scale](raw.X).fit(raw.X)
+    np.testing.assert_allclose(scaled.X_test, expected.transform(raw.X_test))
+
+
+def test_sparse_columns_are_not_centred(folder):
+    X = sparse.random(40, 5, density=0.4, format="csr", random_state=0)
+    sparse.save_npz(folder / "thin.npz", X)
+    np.save(folder / "thin.y.npy", np.arange(40) % 2)
+    parts = protocol.parts("thin", {**HOW, "split": "holdout", "scale": "columns"}, 0)
+    assert sparse.issparse(parts.X)
+    assert parts.X.nnz + parts.X_test.nnz == X.nnz
+
+
+def test_caps_keep_the_share_of_positives(folder):
+    how = {**HOW, "split": "holdout", "scale": "none", "max_rows": 48, "train_rows": 12, "test_rows": 6}
+    parts = protocol.parts("tiny", how, 0)
+    assert (len(parts.y), parts.y.sum(), len(parts.y_test), parts.y_test.sum()) == (12, 4, 6, 2)
+
+
+def test_a_map_is_shared_by_the_methods_of_a_run_only(folder):
+    how = {**HOW, "split": "folds", "scale": "columns", "fixed": {"n_components": 8}, "grid": {"alpha": [1e-3, 1e-1]}}
+    methods._shared_map.cache_clear()
+    for turn in (0, 1):
+        parts = protocol.parts("tiny", how, turn)
+        for name in ("NPSAM", "NBAM"):
+            found = methods.cell(name, parts, how, turn)
+            alone = methods.build(name, how["fixed"] | found["chosen"], turn).fit(parts.X, parts.y)
+            assert found["auc"] == pytest.approx(alone.score(parts.X_test, parts.y_test), abs=0.02)
+    assert methods._shared_map.cache_info().misses == 2
+
+
+# --- the clock ------------------------------------------------------------------------------------------------------
+
+
+class Compiled(Spy):
+    """Takes its time at the first fit of a process."""
+
+    ready = False
+
+    def fit(self, X, y):
+        if not Compiled.ready:
+            time.sleep(0.4)
+        Compiled.ready = True
+        return super().fit(X, y)
+
+
+def test_timing_leaves_out_compilation(folder, monkeypatch):
+    monkeypatch.setitem(methods.BASELINES, "Compiled", Compiled)
+    monkeypatch.setattr(methods, "_warm", set())
+    Compiled.ready = False
+    how = {**HOW, "split": "holdout", "scale": "none"}
+    found = methods.cell("Compiled", protocol.parts("tiny", how, 0), how, 0)
+    assert Compiled.ready
+    assert found["fit_seconds"] < 0.3
+
+
+# --- verdicts -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mean", "theirs", "std", "said"),
+    [
+        (0.90, 0.90, None, "met"),
+        (0.905, 0.90, 0.0, "met"),
+        (0.9051, 0.90, 0.0, "better"),
+        (0.895, 0.90, 0.001, "met"),
+        (0.8949, 0.90, 0.001, "worse"),
+        (0.88, 0.90, 0.02, "met"),
+        (0.8799, 0.90, 0.02, "worse"),
+        (0.93, 0.90, 0.02, "better"),
+    ],
+)
+def test_verdict(mean, theirs, std, said):
+    assert verdict(mean, theirs, std) == said
+
+
+def test_summary_has_one_record_a_published_figure(tmp_path):
+    record = Record(tmp_path, "spam-2")
+    rows = [{"dataset": "diabetes", "method": "SPAM-L2", "run": k, "auc": auc, "fit_seconds": 1.0} for k, auc in
+            enumerate([0.84, 0.86])]  # fmt: skip
+    record.add(rows)
+    found = list(summary(tmp_path))
+    assert len(found) == len(published()) == 1296
+    (one,) = [figure for figure in found if figure.runs]
+    assert (one.dataset, one.method, one.published) == ("diabetes", "SPAM-L2", 0.8272)
+    assert (one.verdict, one.counted) == ("met", True)
+    assert one.mean == pytest.approx(0.85)
+    assert one.difference == pytest.approx(0.0228)
+    assert one.std == pytest.approx(np.std([0.84, 0.86], ddof=1))
+    kinds = {figure.verdict for figure in found if figure.dataset == "acoustic"}
+    assert kinds == {"missing"}
+    assert not any(figure.counted for figure in found if figure.metric == "seconds" or figure.dataset == "acoustic")
+
+
+# --- the tables' files ----------------------------------------------------------------------------------------------
+
+ALL = pytest.mark.parametrize("name", experiments())
+
+
+@ALL
+def test_a_file_is_whole(name):
+    one = experiments()[name]
+    assert one.title and one.full and one.reduced and one.reference
+    assert len({d.published for d in one.datasets}) == len(one.datasets)
+    assert len({m.name for m in one.methods}) == len(one.methods)
+    assert set(one.protocol) <= SETTINGS
+    assert set(one.quick) <= SETTINGS | {"grid_size"}
+    for dataset in one.datasets:
+        assert (dataset.missing is None) == (dataset.name is not None)
+        assert dataset.counted or dataset.reason
+        assert dataset.missing or dataset.task or one.sweep.get("over") == "record"
+    for method in one.methods:
+        assert set(method.on) <= {d.published for d in one.datasets}
+    if one.kind == "table":
+        assert one.covers
+    else:
+        assert one.kind in ("curve", "box") and one.figure["y"]
+        assert one.sweep["over"] in {*SWEEPS, "record"}
+    for note in one.notes:
+        assert note["note"] and set(note) <= {"note", "datasets", "methods", "metrics"}
+        assert set(note.get("datasets", [])) <= {d.published for d in one.datasets}
+        assert set(note.get("methods", [])) <= {m.published for m in one.methods}
+
+
+@ALL
+def test_a_file_names_known_methods_with_known_parameters(name):
+    one = experiments()[name]
+    for method in (m for m in one.methods if m.ours):
+        assert method.built in methods.known()
+        if not methods.available(method.built) or one.sweep.get("over") == "record":
+            continue
+        for dataset in (d for d in one.datasets if d.missing is None):
+            how = one.settings(dataset, method)
+            assert how["split"] in SPLITS and how["scale"] in SCALERS
+            for choice in methods.candidates(how["grid"]):
+                methods.build(method.built, how["fixed"] | choice, 0)
+
+
+@ALL
+def test_a_quick_run_is_small(name):
+    one = experiments()[name]
+    for dataset in (d for d in one.datasets if d.missing is None):
+        for method in one.methods:
+            how = one.settings(dataset, method, quick=True)
+            assert one.runs(dataset, method, quick=True) <= 2
+            assert len(methods.candidates(how["grid"])) <= 9
+            assert min(how.get(key) or np.inf for key in ("max_rows", "train_rows")) <= 3000
+
+
+def test_every_published_figure_has_its_place():
+    covered = [(one.paper, *cover) for one in experiments().values() for cover in one.covers]
+    assert len(covered) == len(set(covered)), "two files claim one table"
+    assert set(covered) == {(row["paper"], row["table"], row["metric"]) for row in published()}
+    owner = {cover: one for one in experiments().values() for cover in [(one.paper, *c) for c in one.covers]}
+    for row in published():
+        one = owner[row["paper"], row["table"], row["metric"]]
+        assert row["dataset"] in {d.published for d in one.datasets}
+        assert row["method"] in {m.published for m in one.methods}
+
+
+def test_a_table_is_found_by_its_own_number_too():
+    assert experiment("khalid-4.4") is experiment("khalid-4.3")
+    assert experiment("khalid-3.3").id == "khalid-3.2"
+
+
+def test_grids_are_read_as_papers_write_them():
+    assert values("2^[-1:1]") == [0.5, 1.0, 2.0]
+    assert values("10^[-4:2:0]") == [1e-4, 1e-2, 1.0]
+    with pytest.raises(ValueError, match="range of powers like"):
+        values("1:9:100")
+
+
+# --- figures --------------------------------------------------------------------------------------------------------
+
+FIGURE = TINY.replace('covers = [{table = "2", metric = "auc"}]', "").replace("repeats = 2", "repeats = 1") + """
+[figure]
+kind = "curve"
+x = "x"
+y = "y"
+
+[sweep]
+"""
+
+
+@pytest.mark.parametrize(
+    ("sweep", "points"),
+    [
+        ('over = "parameter"\nname = "n_epochs"\nvalues = [1, 3]', 2),
+        ('over = "seconds"\npasses = 2\nbatches = 3', 6),
+        ('over = "ratio"\nvalues = [1, 2, 4]', 3),
+    ],
+)
+def test_a_figure_has_its_points(folder, sweep, points):
+    one = parse("tiny-fig-1", FIGURE + sweep)
+    run(one, folder / "record")
+    rows = Record(folder / "record", "tiny-fig-1", figure=True).rows()
+    assert len(rows) == 2 * 2 * points
+    assert all(0.0 <= row["y"] <= 1.0 for row in rows)
+    xs = [row["x"] for row in rows if (row["method"], row["run"]) == ("OAMseq", 0)]
+    assert xs == sorted(xs) and len(set(xs)) == points
+    assert not Plan.of(one, Record(folder / "record", "tiny-fig-1", figure=True).done()).cells
+
+
+def test_a_figure_of_times_is_drawn_from_a_tables_record(folder, tiny):
+    run(tiny, folder / "record")
+    one = parse("tiny-fig-2", FIGURE.replace('"curve"', '"box"') + 'over = "record"\nof = "tiny-2"')
+    run(one, folder / "record")
+    rows = Record(folder / "record", "tiny-fig-2", figure=True).rows()
+    times = Record(folder / "record", "tiny-2").rows()
+    assert [row["y"] for row in rows] == pytest.approx([1000.0 * row["fit_seconds"] for row in times], rel=1e-4)
+    assert all(row["x"] is None for row in rows)
+
+
+# --- the command ----------------------------------------------------------------------------------------------------
+
+command = partial(CliRunner().invoke, app)
+
+
+def test_the_command_lists_and_refuses(folder):
+    listed = command(["experiments", "list", "--record", str(folder / "record")])
+    assert listed.exit_code == 0
+    assert "spam-2" in listed.output and "khalid-4.3" in listed.output
+    refused = command(["experiments", "run", "spam2"])
+    assert refused.exit_code == 2
+    assert "Did you mean spam-2?" in " ".join(refused.output.split())
+
+
+def test_the_command_runs_and_says_what_is_missing(folder, monkeypatch):
+    rng = np.random.default_rng(0)
+    y = np.tile([-1, 1], 30)
+    np.savez(folder / "diabetes.npz", X=rng.normal(size=(60, 3)) + y[:, None], y=y)
+    asked = ["--datasets", "diabetes,acoustic", "--methods", "B-LS-SVM", "--runs", "1", "--record", str(folder / "r")]
+    ran = command(["experiments", "run", "spam-2", *asked])
+    assert ran.exit_code == 0, ran.output
+    assert "acoustic was left out" in " ".join(ran.output.split())
+    (row,) = Record(folder / "r", "spam-2").rows()
+    assert row["auc"] > 0.9
+    monkeypatch.delenv("AUCLID_DATA")
+    assert "AUCLID_DATA must name the folder" in " ".join(command(["experiments", "run", "spam-2"]).output.split())
