@@ -43,7 +43,7 @@ PUBLISHED = {
 of those, and so not comparable where the dissertation used the given test parts."""
 
 SEARCHED = 20_000
-"""Training rows on which widths and alphas are compared."""
+"""Training rows, at the most, on which widths and alphas are compared."""
 
 WIDER = (0.5, 2.0, 4.0)
 """Multiples of the default gamma that are tried besides."""

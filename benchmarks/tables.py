@@ -46,11 +46,11 @@ def raw(name, part=None):
         return file["X"].astype(np.float32), file["y"]
 
 
-def positive(name, y):
-    """Labels as booleans, after the task of the table."""
+def positive(name, y, among=None):
+    """Labels as booleans, after the task of the table; the rarest is the rarest ``among`` others, where those count."""
     name = SHORT.get(name, name)
     if name not in POSITIVE:
-        labels, counts = np.unique(y, return_counts=True)
+        labels, counts = np.unique(y if among is None else among, return_counts=True)
         return y == labels[counts.argmin()]
     return np.isin(y, list(POSITIVE[name]))
 
@@ -66,7 +66,7 @@ def split(name, seed=0, dense=None, scale=True):
     y = positive(name, labels)
     if name in GIVEN_TEST:
         X_test, labels_test = raw(name, "test")
-        y_test = positive(name, labels_test)
+        y_test = positive(name, labels_test, labels)  # a test part may have another rarest label
     else:
         X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=y)
     if dense and sparse.issparse(X):

@@ -288,9 +288,7 @@ def test_the_same_seed_gives_the_same_bits_with_the_default_candidates():
 
 def test_jobs_do_not_change_the_model():
     X, y = problem()
-    np.testing.assert_array_equal(
-        fitted(X, y, n_jobs=2).decision_function(X), fitted(X, y).decision_function(X)
-    )
+    np.testing.assert_array_equal(fitted(X, y, n_jobs=2).decision_function(X), fitted(X, y).decision_function(X))
 
 
 @pytest.mark.parametrize("methods", ["auto", CHEAP], ids=str)

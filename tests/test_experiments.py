@@ -419,6 +419,17 @@ def test_every_published_figure_has_its_place():
         assert row["method"] in {m.published for m in one.methods}
 
 
+def test_the_later_setting_wins_the_fewest_repeats_do_and_fixed_parameters_add_up():
+    text = TINY.replace('positive = [1]', 'positive = [1]\nrepeats = 5\ntrain_rows = 30\nfixed = {n_epochs = 2}')
+    text = text.replace('published = "OAMseq"', 'published = "OAMseq"\nrepeats = 1\nfixed = {buffer_size = 9}')
+    one = parse("tiny-2", text + 'on = {diabetes = {train_rows = 20, grid = {C = [3.0]}}}')
+    spam, oam = (one.settings(one.datasets[0], method) for method in one.methods)
+    assert (spam["repeats"], oam["repeats"]) == (2, 1)
+    assert (spam["train_rows"], oam["train_rows"]) == (30, 20)
+    assert oam["grid"] == {"C": [3.0]}
+    assert oam["fixed"] == {"n_epochs": 2, "buffer_size": 9}
+
+
 def test_a_table_is_found_by_its_own_number_too():
     assert experiment("khalid-4.4") is experiment("khalid-4.3")
     assert experiment("khalid-3.3").id == "khalid-3.2"

@@ -495,3 +495,14 @@ def test_a_stream_keeps_the_parameters_its_state_was_built_for(model, change):
     with pytest.raises(ValueError, match="must stay what it was when the stream began"):
         model.set_params(**change).partial_fit(X, y)
     np.testing.assert_array_equal(model.coef_, before)
+
+
+@pytest.mark.parametrize("model", [CBR(shuffle=False), OAM(average=False, shuffle=False)])
+def test_what_the_guide_names_for_drift_follows_a_turn(model):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((8000, 5))
+    y = X[:, 0] + rng.standard_normal(8000) > 1.0
+    model = clone(model).fit(X[:5000], y[:5000])
+    assert model.score(X[7000:], y[7000:]) > 0.75
+    model.partial_fit(-X[5000:7000], y[5000:7000])
+    assert model.score(-X[7000:], y[7000:]) > 0.75

@@ -66,6 +66,15 @@ def test_the_sum_of_waves_is_that_of_cosines(size):
     np.testing.assert_allclose(out, 1.0 + np.cos(angles - phases) @ amplitudes, atol=1e-13 * max(size, 1.0))
 
 
+@pytest.mark.parametrize("kernel", ["rbf", "laplacian"])
+def test_no_row_however_far_scores_beyond_the_amplitudes(kernel):
+    X, y = problem()
+    model = QSGS2AUC(n_iter=20, kernel=kernel, random_state=0).fit(X, y)
+    far = np.repeat(X[:1], 8, axis=0)
+    far[:, 0] = 10.0 ** np.array([8, 12, 15, 16, 17, 20, 30, 300])
+    assert (np.abs(model.decision_function(far) - model.intercept_) <= np.abs(model.amplitudes_).sum()).all()
+
+
 def test_how_scores_are_cut_into_blocks_changes_nothing(monkeypatch):
     X, y = problem()
     model = QSGS2AUC(n_iter=20, n_components=3, gamma=2.0, random_state=0).fit(X, y)
@@ -187,6 +196,28 @@ def test_a_stream_reaches_the_ranking_of_a_fit():
         parts.partial_fit(X[part], y[part], classes=[0, 1])
     assert parts.n_iter_ == whole.n_iter_ == 200
     assert parts.score(X, truth) > whole.score(X, truth) - 0.02 > 0.8
+
+
+def test_a_stream_chooses_its_width_when_both_classes_were_seen():
+    X, y = problem()
+    model = QSGS2AUC(n_iter=5, random_state=0)
+    for row in (np.flatnonzero(y == 0)[0], np.flatnonzero(y == -1)[0]):
+        model.partial_fit(1e3 * X[[row]], y[[row]], classes=[0, 1])
+    model.partial_fit(1e3 * X, y)
+    whole = QSGS2AUC(n_iter=5, random_state=0).fit(1e3 * X, y)
+    assert model.gamma_ == pytest.approx(whole.gamma_, rel=0.5)
+
+
+@pytest.mark.parametrize("change", [{"kernel": "laplacian"}, {"n_components": 8}])
+def test_what_a_stream_was_begun_with_stays(change):
+    X, y = problem()
+    model = QSGS2AUC(n_iter=5, random_state=0).fit(X, y)
+    scores = model.decision_function(X)
+    model.set_params(**change)
+    np.testing.assert_array_equal(model.decision_function(X), scores)
+    with pytest.raises(ValueError, match="must stay what it was when the stream began"):
+        model.partial_fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(X), scores)
 
 
 def test_a_batch_that_fails_changes_nothing():

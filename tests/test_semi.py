@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import optimize, sparse
+from scipy import linalg, optimize, sparse
 from sklearn.frozen import FrozenEstimator
+from sklearn.model_selection import GridSearchCV
 
 import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
@@ -19,6 +20,7 @@ from auclid.semi._choose import best
 from auclid.semi._closed_form import Sets, across, combine, inside
 from auclid.semi._prior import energy_prior
 from auclid.semi._sample import Sample, Samples, extend, union
+from auclid.semi.pnu import CURVATURE
 
 EVERY = [SAMULT, PNUAUC, QSGS2AUC]
 
@@ -176,8 +178,34 @@ def test_a_risk_without_minimum_gets_less_weight_and_never_a_maximiser():
     w = model.coef_[0]
     for step in 1e-2 * np.vstack([np.eye(8), -np.eye(8)]):
         assert risk.value(w) + 5e-7 * w @ w <= risk.value(w + step) + 5e-7 * (w + step) @ (w + step)
-    slightly_more = model._risk(moments(neg, pos, unl), 1.01 * model.unlabeled_weight_, {"prior_": 0.1})
-    assert not slightly_more.convex()
+    supervised = across(moments(neg, pos, unl).pos, moments(neg, pos, unl).neg).square
+    left = linalg.eigh(risk.square, supervised + 1e-9 * np.eye(8), eigvals_only=True).min()
+    assert left == pytest.approx(CURVATURE, abs=0.01)
+
+
+def test_a_reduced_weight_still_ranks():
+    X, y, truth = mixed(n=2000, labelled=40, share=0.8)
+    supervised = PNUAUC(0.0, alpha=1e-2).fit(X, y).score(X, truth)
+    with pytest.warns(UserWarning, match="reduced to"):
+        model = PNUAUC(1.0, prior=0.95, alpha=1e-2).fit(X, y)
+    assert model.score(X, truth) > supervised - 0.1
+
+
+@pytest.mark.parametrize("build", EVERY)
+def test_score_leaves_out_unlabelled_rows(build):
+    X, y, truth = mixed(n=400)
+    model = quiet(quick(build), X, y)
+    labelled = y >= 0
+    assert model.score(X, y) == model.score(X[labelled], y[labelled])
+    assert model.score(X, y) != model.score(X, truth)
+    weight = np.random.default_rng(0).random(len(y))
+    assert model.score(X, y, weight) == model.score(X[labelled], y[labelled], weight[labelled])
+
+
+def test_marked_labels_can_be_searched():
+    X, y, _ = mixed(n=400)
+    search = GridSearchCV(SAMULT(alpha=0.1), {"unlabeled_weight": [0.0, 0.5]}, cv=3, error_score="raise").fit(X, y)
+    assert search.best_score_ > 0.6
 
 
 def test_a_risk_without_minimum_is_refused_where_the_weight_cannot_be_reduced():
@@ -523,8 +551,10 @@ def test_the_class_prior_is_kept_and_doubted():
     model = PNUAUC(0.2).fit(X, y)
     assert model.prior_ == pytest.approx(0.3, abs=0.15)
     rng = np.random.default_rng(0)
-    with pytest.warns(UserWarning, match=r"estimated the class prior.*poorly.*Pass prior="):
+    with pytest.warns(UserWarning, match=r"uses the class prior.*poorly.*Pass prior="):
         PNUAUC(0.2).fit(rng.standard_normal((100, 2)), np.where(np.arange(100) < 20, np.arange(100) % 2, -1))
+    with pytest.warns(UserWarning, match=r"class prior 0.01, but its estimate, -.*lies outside"):
+        PNUAUC(0.2).fit(np.where(y == -1, -4.0, 0.0)[:, None] + X, y)
     with pytest.warns(UserWarning, match="poorly"):
         PNUAUC(0.2).fit(np.ones((60, 2)), np.where(np.arange(60) < 20, np.arange(60) % 2, -1))
     assert np.isnan(PNUAUC(0.0).fit(X, y).prior_)

@@ -187,5 +187,21 @@ def mergeable(a, b):
         ("feature names", *(list(getattr(m, "feature_names_in_", [])) for m in (a, b))),
         ("classes", a.classes_.tolist(), b.classes_.tolist()),
     ):
-        if of_a != of_b:
+        if not _equal(of_a, of_b):
             raise ValueError(f"merge must be given a {_name(a)} with the same {what}; got {of_b}, expected {of_a}.")
+
+
+def _equal(a, b):
+    """a == b, also where a parameter is NaN."""
+    if isinstance(a, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    return bool(a == b or (a != a and b != b))
+
+
+def unchanged(estimator, name, now, begun):
+    """Raise where a parameter that a stream's state was built for has changed since."""
+    if now != begun:
+        raise ValueError(
+            f"The '{name}' parameter of {_name(estimator)} must stay what it was when the stream began, {begun!r}. "
+            f"Got {now!r} instead. Begin anew with fit."
+        )

@@ -68,7 +68,8 @@ class KMeansNystroem(FeatureMap):
     On ten tables that had no say in the choice (``benchmarks/quality_kernels.py --widths``: up to 800 landmarks, five
     splits) the mean test AUC was 0.8653, against 0.8631 of 1 over the mean squared distance to the mean, the same of
     scikit-learn's 1/(d·var) and 0.8646 of 1/d. On standardised columns these three are one rule; ours was better on
-    five tables, equal on two and worse on three, among them sonar by 0.054. Where it matters, search ``gamma``.
+    five tables, equal on two and worse on three, among them sonar by 0.054. On the test rows of ten tables that had a
+    say, two splits, the means were 0.9481 and 0.9482. Where it matters, search ``gamma``.
 
     References
     ----------

@@ -77,7 +77,7 @@ class BufferedRanker(StreamRanker):
             return np.divide(share, spreads, out=np.zeros(len(spreads)), where=spreads > 0.0)
 
     def _learn(self, table, is_pos, order, state, survey):
-        self._unchanged("buffer_size", self.buffer_size, state[-1].shape[1])
+        _check.unchanged(self, "buffer_size", self.buffer_size, state[-1].shape[1])
         label, policy = is_pos.astype(np.int8), POLICIES[self.buffer]
         stretch = max(table.block_rows(), 2 * self.buffer_size)
         for start in range(0, len(order), stretch):
@@ -90,14 +90,6 @@ class BufferedRanker(StreamRanker):
             _check.finite(self, spreads)
             state = self._meet(window, self._limit(spreads), state._replace(buffers=buffers))
         return state
-
-    def _unchanged(self, name, now, begun):
-        """Refuse a parameter that the state was built for and that has changed since."""
-        if now != begun:
-            raise ValueError(
-                f"The '{name}' parameter of {type(self).__name__} must stay what it was when the stream began, "
-                f"{begun!r}. Got {now!r} instead. Begin anew with fit."
-            )
 
     def _answer(self, state):
         """The weights, and the score halfway between the class means."""

@@ -136,7 +136,7 @@ class CBR(BufferedRanker):
         return State(empty(d), nothing_seen(d), np.zeros(d), cov, np.zeros((2, self.buffer_size)))
 
     def _meet(self, window, limit, state):
-        self._unchanged("covariance", self.covariance, "full" if state.cov.ndim == 2 else "diagonal")
+        _check.unchanged(self, "covariance", self.covariance, "full" if state.cov.ndim == 2 else "diagonal")
         model = work_on(state.cov, window.rows, window.held.sum() + len(window.at))
         sweep(window, limit, float(ndtri(self.confidence)), state.mean, model, state.bound)
         return state

@@ -69,7 +69,9 @@ class OAM(BufferedRanker):
     -----
     The default C is a share of E|z|²: a column that carries nearly all of it takes all the learning, and the others
     hardly move. So bring columns to a like scale first: standardise dense ones, divide sparse ones by their largest
-    value.
+    value. Sparse rows are not centred: a column 10⁷ times as far from zero as it varies leaves E|z|² few digits.
+
+    The average is of the whole stream. Where the stream drifts, ``average=False`` follows it.
 
     References
     ----------

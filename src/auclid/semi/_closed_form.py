@@ -12,7 +12,7 @@ from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.moments import LARGEST, Moments, grouped_moments
 from auclid.semi._choose import choose
-from auclid.semi._labels import POSITIVE, UNLABELED, begin_fit, begin_partial, members
+from auclid.semi._labels import POSITIVE, UNLABELED, PartlyLabelled, begin_fit, begin_partial, members
 from auclid.semi._sample import Samples
 from auclid.square._solve import solve_symmetric
 
@@ -107,7 +107,7 @@ class Seen:
         return Seen(self.sets + other.sets, self.samples.union(other.samples, rng), rng)
 
 
-class ClosedForm(LinearRanker):
+class ClosedForm(PartlyLabelled, LinearRanker):
     """A linear ranker that minimises a quadratic risk of three sets of rows.
 
     A subclass gives

@@ -4,6 +4,7 @@ import warnings
 from typing import NamedTuple
 
 import numpy as np
+from sklearn.utils import _safe_indexing
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import column_or_1d
 
@@ -141,6 +142,32 @@ def _other(label, mark):
 def _other_first(classes, mark):
     """The classes with the one that marks unlabelled rows first: it is the negative one, whatever it is called."""
     return classes[::-1] if mark is not None and classes[1] == mark else classes
+
+
+class PartlyLabelled:
+    """What a ranker of partly labelled rows adds: `score` passes over unlabelled ones."""
+
+    def score(self, X, y, sample_weight=None):
+        """The AUC on the labelled rows; those that y marks as unlabelled are left out, unless a class has that name.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        _check.fitted(self)
+        mark = None if self.unlabeled in self.classes_.tolist() else self.unlabeled
+        marked = read(y, mark, self.classes_)
+        if y is None or not marked.free.any():
+            return super().score(X, y, sample_weight)
+        known = np.flatnonzero(~marked.free)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[known]
+        return super().score(_safe_indexing(X, known), marked.y[known], weight)
 
 
 def members(sets):

@@ -15,10 +15,11 @@ DOUBTFUL = 0.1
 
 
 class Prior(NamedTuple):
-    """An estimated share of positives and its standard error."""
+    """An estimated share of positives, kept off 0 and 1; its standard error; and the estimate as it was."""
 
     value: float
     error: float
+    raw: float
 
 
 def energy_prior(neg, pos, unl):
@@ -66,8 +67,9 @@ def energy_prior(neg, pos, unl):
         variance += (counts[k] - 1.0) * np.var(left_out)
     error = float(np.sqrt(variance))
     if not np.isfinite(value):
-        return Prior(0.5, np.inf)
-    return Prior(float(np.clip(value, LOWEST, 1.0 - LOWEST)), error if np.isfinite(error) else np.inf)
+        return Prior(0.5, np.inf, np.nan)
+    kept = float(np.clip(value, LOWEST, 1.0 - LOWEST))
+    return Prior(kept, error if np.isfinite(error) else np.inf, float(value))
 
 
 def _sums(a, b):
@@ -88,10 +90,12 @@ def _share(sums, counts):
 
 def warn_of(estimator, prior):
     """Say so where the estimate is not worth much."""
-    if not prior.error <= DOUBTFUL:
+    outside = np.isfinite(prior.raw) and prior.raw != prior.value
+    if outside or not prior.error <= DOUBTFUL:
+        why = f"its estimate, {prior.raw:.2g}, lies outside" if outside else "the rows determine it poorly"
         warnings.warn(
-            f"{type(estimator).__name__} estimated the class prior as {prior.value:.2f}, but the rows determine it "
-            f"poorly (standard error {prior.error:.2g}). Pass prior=, the share of positives among unlabelled rows.",
+            f"{type(estimator).__name__} uses the class prior {prior.value:.2f}, but {why} (standard error "
+            f"{prior.error:.2g}). Pass prior=, the share of positives among unlabelled rows.",
             UserWarning,
             stacklevel=7,
         )

@@ -15,6 +15,8 @@ TINY = 1e-100
 PI_HIGH, PI_LOW = 3.1415926218032837, 3.178650954705639e-08
 """pi in two parts, the first so short that its product with a number of half turns is exact."""
 
+HALF_PI = 0.5 * np.pi
+
 
 class Waves(NamedTuple):
     """Blocks of frequencies from the spectrum of a kernel, each keyed by (seed, number of the block)."""
@@ -125,14 +127,15 @@ def add_waves(angles, phases, amplitudes, out):
     """out_i += sum_j amplitude_j cos(angle_ij - phase_j)
 
     cos(x) = (-1)^k cos(x - k pi), whose series is short where |x - k pi| <= pi/2: no call and no branch, so that the
-    compiler makes vectors of it, and ten times as fast as a library's cosine.
+    compiler makes vectors of it, and ten times as fast as a library's cosine. Of an angle beyond 1e16 no digit is left:
+    what comes is some value between -1 and 1.
     """
     for i in range(angles.shape[0]):
         total = 0.0
         for j in range(angles.shape[1]):
             x = angles[i, j] - phases[j]
             k = np.floor(x / np.pi + 0.5)
-            r = (x - k * PI_HIGH) - k * PI_LOW
+            r = min(max((x - k * PI_HIGH) - k * PI_LOW, -HALF_PI), HALF_PI)
             s = r * r
             c = 1.0 / 2432902008176640000.0
             c = c * s - 1.0 / 6402373705728000.0

@@ -8,6 +8,9 @@ from auclid import _check
 from auclid.semi._closed_form import ClosedForm, across, combine, inside
 from auclid.semi._prior import energy_prior, warn_of
 
+CURVATURE = 0.75
+"""The share of the supervised risk's curvature that a direction must keep: where none is left, w runs off along it."""
+
 
 class PNUAUC(ClosedForm):
     """Semi-supervised least-squares AUC by way of the class prior, in closed form.
@@ -30,7 +33,8 @@ class PNUAUC(ClosedForm):
         "auto": by cross-validation, and 0 unless another is clearly better; 1 where no row is labelled negative.
     prior : float in (0, 1) or None, default=None
         π. None: estimated from labelled and unlabelled rows, by matching energy distances on up to 2,000 rows of each
-        set, with a warning where they determine it poorly. It must be given where no row is labelled negative.
+        set, and kept within [0.01, 0.99]; with a warning where it would lie outside or the rows determine it poorly.
+        It must be given where no row is labelled negative. In `partial_fit` it is estimated anew at each call.
     alpha : float in [0, inf) or "auto", default="auto"
         Strength of the squared penalty. "auto": by cross-validation.
     unlabeled : "auto", a label, or None, default="auto"
@@ -54,8 +58,12 @@ class PNUAUC(ClosedForm):
     Notes
     -----
     Differences of estimated risks need not be convex, and often are not with few labelled rows, π above ½ and η > 0
-    (below ½ and η < 0). Then |η| is reduced until the risk is, with a warning; where η = 1 and no row is labelled
-    negative it cannot be, and the fit is refused.
+    (below ½ and η < 0). Then |η| is reduced, with a warning, until along every direction three quarters of the supervised
+    risk's curvature are left: near the brink the minimiser is noise. Where η = 1 and no row is labelled negative it cannot be,
+    and a risk that is not convex is refused.
+
+    Negatives and unlabelled rows only (η = −1): `fit` takes a single labelled class for the positive one, so name the
+    classes, ``partial_fit(X, y, classes=[negative, positive])``.
 
     Unbiased is not accurate: the terms with R_PP or R_NN add noise, most of all with few labelled rows, and on most
     tables no η beats the supervised fit by much. η near 1 is for data without labelled negatives; otherwise a small η
@@ -124,14 +132,22 @@ class PNUAUC(ClosedForm):
         return combine(*terms)
 
     def _trial(self, sets, weight, known):
-        if weight and (sets.pos if weight > 0.0 else sets.neg).n < 2:
+        if weight == 0.0:
+            return self._risk(sets, weight, known)
+        if (sets.pos if weight > 0.0 else sets.neg).n < 2:
             return None
         risk = self._risk(sets, weight, known)
-        return risk if weight == 0.0 or risk.convex() else None
+        return risk if self._steady(sets, risk) else None
+
+    def _steady(self, sets, risk):
+        """Whether it is convex and, along every direction, keeps its share of the supervised risk's curvature."""
+        if not (sets.pos.n and sets.neg.n):
+            return risk.convex()
+        return combine((1.0, risk), (-CURVATURE, across(sets.pos, sets.neg))).convex()
 
     def _convex_weight(self, sets, weight, known):
-        """The weight nearest to that asked for at which the risk is convex."""
-        if self._trial(sets, weight, known) is not None:
+        """The weight asked for where the risk is convex, else the nearest to it at which the risk is steady."""
+        if weight == 0.0 or self._risk(sets, weight, known).convex():
             return weight
         if not (sets.pos.n and sets.neg.n):
             raise ValueError(
@@ -149,11 +165,11 @@ class PNUAUC(ClosedForm):
         return reduced
 
     def _convex_share(self, sets, weight, known):
-        """The largest share of the weight, to one part in a thousand, at which the risk is convex."""
+        """The largest share of the weight, to one part in a thousand, at which the risk is steady."""
         low, high = 0.0, 1.0
         while high - low > 1e-3:
             middle = 0.5 * (low + high)
-            if self._risk(sets, middle * weight, known).convex():
+            if self._steady(sets, self._risk(sets, middle * weight, known)):
                 low = middle
             else:
                 high = middle
@@ -169,6 +185,8 @@ class PNUAUC(ClosedForm):
             own, other, name = (*labelled, "positive") if weight > 0.0 else (*labelled[::-1], "negative")
             enough = own > 1 and (other or abs(weight) == 1.0)
             needs = f"two {name} rows (its risk takes pairs of them), and rows of the other class unless |weight| is 1"
+            if weight < 0.0 and not own:
+                needs += "; a single class is taken for the positive one unless partial_fit is given classes="
         if enough and self.prior is None and not all(labelled):
             enough, needs = False, "prior=, since without labelled rows of both classes no row tells it"
         if enough:

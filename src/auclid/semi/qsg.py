@@ -13,7 +13,7 @@ from auclid._rows import append, as_table
 from auclid.base import Ranker
 from auclid.maps._kernel_block import width
 from auclid.metrics._operating_point import best_threshold
-from auclid.semi._labels import NEGATIVE, POSITIVE, begin_fit, begin_partial, members
+from auclid.semi._labels import NEGATIVE, POSITIVE, PartlyLabelled, begin_fit, begin_partial, members
 from auclid.semi._sample import Samples, contrast
 from auclid.semi._waves import Ahead, Expansion, Waves
 
@@ -21,7 +21,7 @@ AHEAD = 64
 """Blocks of rows whose mini-batches are drawn ahead."""
 
 
-class QSGS2AUC(CallbackSupportMixin, Ranker):
+class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     """Quadruply stochastic gradients: a semi-supervised kernel ranker whose memory does not grow with the rows.
 
     With P, N and U the positive, negative and unlabelled rows, R_AB the mean over pairs of (1 − f(a) + f(b))², and f in
@@ -56,8 +56,9 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
         median distance |x − y|₁ for the Laplacian kernel), kept in ``gamma_``.
     kernel : {"rbf", "laplacian"}, default="rbf"
     offset : int in [0, inf), or None, default=None
-        None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk is at most 4 (1 + unlabeled_weight),
-        so no step overshoots. With 0, as in the paper, f may grow beyond all bounds where alpha is small.
+        None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk under the exact kernel is at most
+        L = 4 (1 + unlabeled_weight), so steps stay below 2/L. With 0, as in the paper, f may grow beyond all bounds
+        where alpha is small.
     unlabeled : "auto", a label, or None, default="auto"
         What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
         exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
@@ -69,7 +70,8 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
         f(x) = Σ amplitude·cos(ω·x − phase) over all frequencies.
     seed_ : int
         The frequencies of iteration i are drawn from ``numpy.random.default_rng([seed_, i])``.
-    gamma_ : float
+    gamma_, kernel_ : float, str
+        As used; in a stream chosen when both classes were seen, from the rows kept.
     intercept_ : float
         Minus the threshold that maximises Youden's J on the labelled rows (after `partial_fit`, on those kept).
     classes_ : array of shape (2,)
@@ -167,7 +169,7 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
                 f"{len(rows[NEGATIVE])} negative ones. "
                 "PNUAUC(unlabeled_weight=1) learns from positive and unlabelled rows."
             )
-        self._open(table)
+        self._open()
         self._samples = Samples().after(table, rows, self._rng)
         return self._iterate(table, rows, X, y)
 
@@ -190,7 +192,7 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
         """
         table, sets, first = begin_partial(self, X, y, classes)
         if first:
-            self._open(table)
+            self._open()
             self._samples = Samples()
         self._rng = deepcopy(self._rng)  # a batch that fails has drawn nothing
         self._samples = self._samples.after(table, members(sets), self._rng)
@@ -215,20 +217,24 @@ class QSGS2AUC(CallbackSupportMixin, Ranker):
         X = _check.rows(self, X)
         return (self._expansion(X.shape[1])(as_table(X)) + self.intercept_).astype(X.dtype, copy=False)
 
-    def _open(self, table):
-        """Before any iteration: f = 0."""
+    def _open(self):
+        """Before any iteration: f = 0, whatever the width of the kernel."""
         self._rng = _random.generator(self.random_state)
         self.seed_ = int(self._rng.integers(2**63))
-        self.gamma_ = float(self.gamma) if self.gamma is not None else width(table, self.kernel, 1.0, self._rng)
+        self.kernel_, self.gamma_ = self.kernel, float("nan" if self.gamma is None else self.gamma)
         self.amplitudes_ = self.phases_ = np.zeros((0, self.n_components))
         self.intercept_, self.n_iter_ = 0.0, 0
 
     def _expansion(self, d, more=0):
-        waves = Waves(self.seed_, self.amplitudes_.shape[1], self.kernel, self.gamma_)
+        waves = Waves(self.seed_, self.amplitudes_.shape[1], self.kernel_, self.gamma_)
         return Expansion(waves, self.amplitudes_, self.phases_, d, more)
 
     def _iterate(self, table, rows, X, y):
         """Algorithm 1 from where it stands, on the rows of each set of a table."""
+        _check.unchanged(self, "kernel", self.kernel, self.kernel_)
+        _check.unchanged(self, "n_components", self.n_components, self.amplitudes_.shape[1])
+        if np.isnan(self.gamma_):
+            self.gamma_ = width(table, self.kernel, 1.0, self._rng)
         theta = 1.5 / self.alpha if self.theta is None else self.theta
         offset = ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
         f, ahead = self._expansion(table.shape[1], self.n_iter), None

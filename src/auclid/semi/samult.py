@@ -68,6 +68,13 @@ class SAMULT(ClosedForm):
     >>> round(SAMULT().fit(X, few).score(X, y), 2)
     0.93
 
+    In a pipeline, put unlabelled rows into X and mark them in y, so that each step sees them:
+
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from sklearn.preprocessing import StandardScaler
+    >>> round(make_pipeline(StandardScaler(), SAMULT()).fit(X, few).score(X, y), 1)
+    0.9
+
     A kernel: ``Kernelized(KMeansNystroem(300), SAMULT())``, whose map learns from unlabelled rows too.
     """
 
