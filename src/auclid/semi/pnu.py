@@ -58,9 +58,9 @@ class PNUAUC(ClosedForm):
     Notes
     -----
     Differences of estimated risks need not be convex, and often are not with few labelled rows, π above ½ and η > 0
-    (below ½ and η < 0). Then |η| is reduced, with a warning, until along every direction three quarters of the supervised
-    risk's curvature are left: near the brink the minimiser is noise. Where η = 1 and no row is labelled negative it cannot be,
-    and a risk that is not convex is refused.
+    (below ½ and η < 0). Then |η| is reduced, with a warning, until along every direction three quarters of the
+    supervised risk's curvature are left: near the brink the minimiser is noise. Where η = 1 and no row is labelled
+    negative it cannot be reduced, and the fit is refused.
 
     Negatives and unlabelled rows only (η = −1): `fit` takes a single labelled class for the positive one, so name the
     classes, ``partial_fit(X, y, classes=[negative, positive])``.
