@@ -21,6 +21,9 @@ from tables import folder, split
 from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier
 
 SIZES = [10**3, 10**4, 10**5, 10**6, 5 * 10**6]
+LINEAR, FLAT = 1.1, 8.0
+"""Bars between the two largest sizes: the exponent of time, and megabytes more."""
+
 MODELS = {
     "SAMULT": "SAMULT(0.5, alpha=1e-3)",
     "PNU-AUC": "PNUAUC(0.2, prior=0.3, alpha=1e-3)",
@@ -61,13 +64,15 @@ print(json.dumps({"seconds": ours, "peer": peer, "megabytes": peak / 1024.0}))
 
 
 def growth(sizes):
-    """A line a model and number of unlabelled rows; returns the times."""
+    """A line a model and number of unlabelled rows, then whether time is linear and memory flat; returns the times."""
     times = {}
     for name, model in MODELS.items():
+        memory = []
         for n in sizes:
             command = [sys.executable, "-c", CODE, model, str(n)]
             done = json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)
             times.setdefault(name, []).append(done["seconds"])
+            memory.append(done["megabytes"])
             print(
                 f"{name:<26} {n:>9,} unlabelled rows  {done['seconds']:8.3f} s  "
                 f"{1e6 * done['seconds'] / n:8.3f} µs a row  memory {done['megabytes']:+6.1f} MB  "
@@ -75,6 +80,10 @@ def growth(sizes):
                 f"ratio {done['seconds'] / done['peer']:6.2f}",
                 flush=True,
             )
+        exponent = np.polyfit(np.log(sizes[-2:]), np.log(times[name][-2:]), 1)[0]
+        more = memory[-1] - memory[-2]
+        verdict = "met" if exponent <= LINEAR and more <= FLAT else "MISSED"
+        print(f"{name:<26} grows like n^{exponent:.2f} (bar {LINEAR}), memory by {more:+.1f} MB: {verdict}")
     return times
 
 
