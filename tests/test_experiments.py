@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -442,6 +443,19 @@ def test_grids_are_read_as_papers_write_them():
         values("1:9:100")
 
 
+RAW = Path(__file__).parent.parent / "docs" / "record" / "raw"
+
+
+@pytest.mark.parametrize("name", [name for name, one in experiments().items() if one.kind == "table"])
+def test_the_record_was_made_with_the_grids_as_they_stand(name):
+    one = experiments()[name]
+    datasets, ours = {d.published: d for d in one.datasets}, {m.name: m for m in one.methods}
+    for row in Record(RAW, name).rows():
+        dataset, method = datasets[row["dataset"]], ours[row["method"]]
+        assert row["chosen"] in methods.candidates(one.settings(dataset, method)["grid"]), row
+        assert row["run"] < one.runs(dataset, method), row
+
+
 # --- figures --------------------------------------------------------------------------------------------------------
 
 FIGURE = TINY.replace('covers = [{table = "2", metric = "auc"}]', "").replace("repeats = 2", "repeats = 1") + """
@@ -509,3 +523,20 @@ def test_the_command_runs_and_says_what_is_missing(folder, monkeypatch):
     assert row["auc"] > 0.9
     monkeypatch.delenv("AUCLID_DATA")
     assert "AUCLID_DATA must name the folder" in " ".join(command(["experiments", "run", "spam-2"]).output.split())
+
+
+def test_a_cell_of_a_figure_is_on_record_whole_or_not_at_all(tmp_path, monkeypatch):
+    points = [{"dataset": "d", "method": "m", "run": 0, "x": float(k), "y": 0.5} for k in range(5)]
+    rows = Record(tmp_path, "f", figure=True)
+
+    def killed(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "replace", killed)
+    with pytest.raises(KeyboardInterrupt):
+        rows.add(points)
+    assert rows.done() == set()
+    monkeypatch.undo()
+    rows.add(points)
+    assert rows.done() == {("d", "m", 0)}
+    assert len(rows.rows()) == 5

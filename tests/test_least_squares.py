@@ -456,3 +456,15 @@ def test_no_usable_fold_gets_one_sentence():
     order = np.argsort(y, kind="stable")
     with pytest.raises(ValueError, match="must have a fold with both classes"):
         LeastSquaresAUCCV(cv=[(order[:10], order[10:])]).fit(X, y)
+
+
+def test_folds_share_out_the_rows_that_count():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((200, 3))
+    y = (X[:, 0] + rng.standard_normal(200) > 0.8).astype(int)
+    weight = (y == 0).astype(float)
+    weight[np.flatnonzero(y)[:6]] = 1.0  # of the positives only these, all in the first fold's stretch
+    model = LeastSquaresAUCCV().fit(X, y, sample_weight=weight)
+    kept = weight > 0.0
+    assert np.isfinite(model.cv_auc_).all()
+    assert model.score(X[kept], y[kept]) > 0.6

@@ -80,8 +80,8 @@ EXPECTED = "The 'methods' parameter of AUCClassifier must be 'auto' or names of 
 def _known(name):
     if isinstance(name, str) and name.casefold() in BUILT:
         return name.casefold()
-    if name == "LeastSquaresAUC":
-        return name
+    if isinstance(name, str) and name.casefold() == "leastsquaresauc":
+        return "LeastSquaresAUC"
     try:
         method = find(name)
     except ValueError:

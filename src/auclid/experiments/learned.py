@@ -131,7 +131,7 @@ def facts(record):
         with beside(path, "w") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(("experiment", "dataset", *Facts._fields))
-            lines.writerows([*key, *(f"{number:.6g}" for number in known[key])] for key in sorted(known))
+            lines.writerows([*key, *(f"{number:.12g}" for number in known[key])] for key in sorted(known))
     return known
 
 

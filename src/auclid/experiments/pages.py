@@ -45,6 +45,7 @@ class Tally(NamedTuple):
     missing: int
     waiting: int
     foreign: int
+    due: int  # of those waiting, how many count
 
     @classmethod
     def of(cls, found):
@@ -56,6 +57,7 @@ class Tally(NamedTuple):
             len(found), len(rerun), said["met"], said["better"], said["worse"],
             sum(not f.counted and f.verdict in MARKS for f in rerun), sum(f.verdict == "shown" for f in rerun),
             *(sum(f.verdict == verdict for f in found) for verdict in ("missing", "not run", "not ours")),
+            said["not run"],
         )  # fmt: skip
 
     @property
@@ -65,7 +67,10 @@ class Tally(NamedTuple):
     def __str__(self):
         if not self.total:
             return "The paper prints no figures in tables; its plots are rerun."
-        share = f" ({(self.met + self.better) / self.judged:.1%} met or beaten)" if self.judged else ""
+        good = self.met + self.better
+        share = f" ({good / self.judged:.1%} met or beaten" if self.judged else ""
+        if share:
+            share += f"; {good / (self.judged + self.due):.1%} of all that count, {self.due} not run yet)" if self.due else ")"
         rest = {
             "compared but not counted": self.uncounted,
             "times shown without a verdict": self.timed,

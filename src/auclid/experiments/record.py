@@ -12,8 +12,8 @@ FIGURE = ("dataset", "method", "run", "x", "y")
 class Record:
     """The rows of one experiment in a folder.
 
-    A row is written at once and whole; a row cut off by a kill is dropped when the file is opened again. When a run
-    is complete `settle` sorts the file, so that the order in which cells were run leaves no trace.
+    The rows of a cell are written beside the file, which they then replace: a kill leaves all of them or none. When a
+    run is complete `settle` sorts the file, so that the order in which cells were run leaves no trace.
     """
 
     def __init__(self, folder, name, figure=False):
@@ -33,32 +33,21 @@ class Record:
         return {(row["dataset"], row["method"], row["run"]) for row in self.rows()}
 
     def add(self, rows):
-        """Append rows and hand them to the disk."""
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        self._mend()
-        lines = "".join(_line([_text(row.get(column)) for column in self.columns]) for row in rows)
-        with self.path.open("a", encoding="utf-8", newline="") as file:
-            file.write(lines)
-            file.flush()
-            os.fsync(file.fileno())
-
-    def _mend(self):
-        """Give an empty file its heading, and cut off a row that a kill left half-written."""
-        if not self.path.exists() or not self.path.stat().st_size:
-            self.path.write_text(_line(self.columns), encoding="utf-8")
-        with self.path.open("rb+") as file:
-            text = file.read()
-            if not text.endswith(b"\n"):
-                file.truncate(text.rfind(b"\n") + 1)
+        """Append the rows of a cell."""
+        self._write([*self.rows(), *rows])
 
     def settle(self):
         """Sort the rows by dataset, method and run."""
-        rows = self.rows()
-        rows.sort(key=lambda row: (row["dataset"], row["method"], row["run"], row.get("x") or 0.0))
+        self._write(sorted(self.rows(), key=lambda r: (r["dataset"], r["method"], r["run"], r.get("x") or 0.0)))
+
+    def _write(self, rows):
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [_line([_text(row.get(column)) for column in self.columns]) for row in rows]
         beside = self.path.with_suffix(".part")
-        text = [_line(self.columns)]
-        text += [_line([_text(row.get(column)) for column in self.columns]) for row in rows]
-        beside.write_text("".join(text), encoding="utf-8")
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            file.write("".join([_line(self.columns), *lines]))
+            file.flush()
+            os.fsync(file.fileno())
         os.replace(beside, self.path)
 
 

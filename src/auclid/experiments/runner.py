@@ -1,6 +1,7 @@
 """Runs an experiment: its cells in order, those already on record left out, one process or several."""
 
 import multiprocessing
+import queue
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -65,7 +66,7 @@ def _known(asked, names, option):
 
 
 def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, runs=None, tell=None):
-    """Run what is missing of an experiment and return the plan it followed.
+    """Run what is missing of an experiment; returns its `Progress`.
 
     Parameters
     ----------
@@ -111,7 +112,7 @@ def _from_record(one, rows, tell):
     names = {m.name for m in one.methods}
     found = [row for row in Record(rows.path.parent, one.sweep["of"]).rows() if row["method"] in names]
     rows.path.unlink(missing_ok=True)
-    rows.add([{**row, "y": 1000.0 * row["fit_seconds"]} for row in found])
+    rows.add([{**row, "y": 1000.0 * row["fit_seconds"]} for row in found if row["fit_seconds"] is not None])
     if tell:
         tell(progress)
     return progress
@@ -158,7 +159,7 @@ def _group(plan, dataset, run, some):
         try:
             with threadpool_limits(1):
                 found = rows_of(plan.experiment, dataset, method, run, plan.quick)
-        except (ValueError, ArithmeticError, MemoryError, TypeError, KeyError) as error:
+        except Exception as error:  # one cell that fails must not end the others
             found = f"{type(error).__name__}: {' '.join(str(error).split())[:300]} ({_where(error)})"
         yield dataset.published, method.name, run, found, perf_counter() - start
 
@@ -192,7 +193,15 @@ def _elsewhere(plan, jobs):
         worker.start()
     ended = 0
     while ended < jobs:
-        found = results.get()
+        try:
+            found = results.get(timeout=1.0)
+        except queue.Empty:
+            if sum(not worker.is_alive() for worker in workers) <= ended:
+                continue
+            for worker in workers:
+                worker.terminate()
+            sentence = "A process of the run was ended from outside; what it had finished is on record."
+            raise RuntimeError(sentence) from None
         if found is None:
             ended += 1
         else:

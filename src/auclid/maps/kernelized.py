@@ -108,7 +108,7 @@ class Kernelized(Ranker):
         self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, every, labels)
         if free is not None:
             params["X_unlabeled"] = embedded(free, self.feature_map_)
-        ranker = default_ranker(y) if self.ranker is None else clone(self.ranker)
+        ranker = default_ranker(y, params.get("sample_weight")) if self.ranker is None else clone(self.ranker)
         rows = embedded(X, self.feature_map_)
         self.ranker_ = ranker.fit(rows, y, **params)
         return self._publish(rows)
@@ -215,7 +215,8 @@ def enough_rows(feature_map, X):
         )
 
 
-def default_ranker(y):
+def default_ranker(y, weight=None):
     """The square loss with alpha cross-validated; as it is where a class has too few rows for the folds."""
-    _, counts = np.unique(np.asarray(y), return_counts=True)
+    y = np.asarray(y) if weight is None else np.asarray(y)[np.asarray(weight) > 0.0]
+    _, counts = np.unique(y, return_counts=True)
     return LeastSquaresAUCCV() if counts.min() >= 5 else LeastSquaresAUC()

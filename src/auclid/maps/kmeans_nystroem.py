@@ -8,6 +8,7 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
+from threadpoolctl import threadpool_limits
 
 from auclid._rows import as_array, squares
 from auclid.maps._kernel_block import Gaussian, Pairwise, floats, kernel_of
@@ -144,7 +145,8 @@ def centres(sample, m, rng):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # equal centres do no harm: the cut-off removes them
         start = as_array(sample[far_apart(sample, m, rng)])
-        return KMeans(m, init=start, n_init=1, max_iter=ROUNDS).fit(sample).cluster_centers_
+        with threadpool_limits(1, user_api="openmp"):  # three threads or more add up in any order: other bits
+            return KMeans(m, init=start, n_init=1, max_iter=ROUNDS).fit(sample).cluster_centers_
 
 
 def far_apart(sample, m, rng):

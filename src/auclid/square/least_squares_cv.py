@@ -77,7 +77,7 @@ class LeastSquaresAUCCV(LinearRanker):
         """
         X, is_pos, weight = self._begin_fit(X, y, sample_weight)
         table = as_table(X)
-        folds = _folds(self.cv, self.classes_, is_pos)
+        folds = _folds(self.cv, self.classes_, is_pos, weight)
         w = (self._by_moments if moments_fit(table) else self._by_products)(table, is_pos, weight, folds)
         return self._publish_fit(table, is_pos, w, weight)
 
@@ -166,10 +166,15 @@ def _part(weight, index):
     return None if weight is None else weight[index]
 
 
-def _folds(cv, classes, is_pos):
-    """(train, test) of each fold; train is None where it is all rows but the tested ones, as it mostly is."""
+def _folds(cv, classes, is_pos, weight=None):
+    """(train, test) of each fold; train is None where it is all rows but the tested ones, as it mostly is.
+
+    Rows of weight zero are dealt out apart from the others, so that these are spread evenly over the folds.
+    """
     n, folds = len(is_pos), []
     every, labels = np.arange(n), is_pos if isinstance(cv, Integral) else classes[is_pos.astype(np.intp)]
+    if isinstance(cv, Integral) and weight is not None and (weight == 0.0).sum() >= cv:
+        labels = np.where(weight > 0.0, is_pos, 2)
     for train, test in check_cv(cv, labels, classifier=True).split(every, labels):
         train, test = every[train], every[test]
         rest = np.ones(n, dtype=bool)
