@@ -70,7 +70,8 @@ class Tally(NamedTuple):
         good = self.met + self.better
         share = f" ({good / self.judged:.1%} met or beaten" if self.judged else ""
         if share:
-            share += f"; {good / (self.judged + self.due):.1%} of all that count, {self.due} not run yet)" if self.due else ")"
+            every = f"; {good / (self.judged + self.due):.1%} of all that count, {self.due} not run yet"
+            share += f"{every if self.due else ''})"
         rest = {
             "compared but not counted": self.uncounted,
             "times shown without a verdict": self.timed,
