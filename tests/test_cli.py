@@ -308,14 +308,14 @@ BAD = {
         "Did you mean logistic?",
     ),
     "label": (["fit", "plain.csv", "--target", "y", "--positive", "sick", "--model", "m"], "got 'sick'"),
-    "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "Cannot write 'none/m'"),
+    "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
     "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
     "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file"),
     "wrong columns": (["predict", "good", "other.csv"], "it lacks 'b'"),
     "text at predict": (["predict", "good", "words.csv"], "'a' must hold numbers"),
     "wrong labels": (
         ["evaluate", "good", "relabelled.csv"],
-        "The positive label must be a value of the target",
+        "must hold the model's classes",
     ),
     "no labels": (["evaluate", "good", "unlabelled.csv"], "--target must be a column"),
 }
@@ -408,3 +408,54 @@ def test_wilson_intervals_cover_as_promised():
         low, high = curves.wilson(k, n, 0.95)
         covered = binom.pmf(k, n, p)[(low <= p) & (p <= high)].sum()
         assert 0.9 < covered <= 1.0 and low[0] == 0.0 and high[-1] == 1.0
+
+
+def test_an_output_never_takes_the_place_of_an_input(table):
+    assert table("fit", "plain.csv", "--target", "y", "--method", "RankSVM", "--model", "m.auclid").exit_code == 0
+    before = {name: Path(name).read_bytes() for name in ("plain.csv", "m.auclid")}
+    for words in (
+        ("fit", "plain.csv", "--target", "y", "--method", "RankSVM", "--model", "plain.csv"),
+        ("predict", "m.auclid", "plain.csv", "--output", "plain.csv"),
+        ("predict", "m.auclid", "plain.csv", "--output", "m.auclid"),
+        ("compare", "plain.csv", "--target", "y", "--output", "./plain.csv"),
+    ):
+        result = table(*words)
+        assert result.exit_code == 2
+        assert "must be another than the one to read" in said(result)
+    assert before == {name: Path(name).read_bytes() for name in before}
+
+
+def test_files_that_do_not_fit_the_model_are_refused(table):
+    table("fit", "plain.csv", "--target", "y", "--method", "RankSVM", "--model", "m.auclid")
+    rng = np.random.default_rng(0)
+    dump_svmlight_file(rng.normal(size=(20, 2)), np.arange(20) % 2, "zero.svm", zero_based=True)
+    dump_svmlight_file(rng.normal(size=(20, 2)), np.arange(20) % 2, "one.svm", zero_based=False)
+    assert "numbers only" in said(table("evaluate", "m.auclid", "zero.svm"))
+    table("fit", "one.svm", "--method", "RankSVM", "--model", "one.auclid")
+    assert table("evaluate", "one.auclid", "one.svm").exit_code == 0
+    assert "it has a column 0" in said(table("evaluate", "one.auclid", "zero.svm"))
+    a, b, _, y = rows()
+    write_csv("more.csv", {"a": a, "b": b, "y": [*y[:-1], "dead"]})
+    assert "it has 'dead'" in said(table("evaluate", "m.auclid", "more.csv", "--target", "y"))
+
+
+@pytest.mark.parametrize("cut", [0.5, 0.9])
+def test_broken_archives_are_one_sentence(run, cut):
+    rng = np.random.default_rng(0)
+    np.savez_compressed("whole.npz", X=rng.normal(size=(50, 3)), y=np.arange(50) % 2)
+    whole = Path("whole.npz").read_bytes()
+    Path("broken.npz").write_bytes(whole[: int(cut * len(whole))])
+    Path("bent.npz").write_bytes(whole[:200] + bytes(100) + whole[300:])
+    np.savez("empty.npz", X=np.zeros((0, 3)), y=np.zeros(0))
+    for name in ("broken.npz", "bent.npz", "empty.npz"):
+        result = run("fit", name, "--method", "RankSVM", "--model", "m.auclid")
+        assert result.exit_code == 2
+        assert "must hold" in said(result)
+
+
+def test_text_in_another_encoding_is_named(run):
+    lines = ["city,a,y", *(f"{city},{k},{k % 2}" for k, city in enumerate(["Köln", "Oslo"] * 20))]
+    Path("latin.csv").write_bytes("\n".join(lines).encode("latin-1"))
+    result = run("fit", "latin.csv", "--target", "y", "--one-hot", "--method", "RankSVM", "--model", "m.auclid")
+    assert result.exit_code == 2
+    assert "must be text in UTF-8" in said(result)

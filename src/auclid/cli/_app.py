@@ -1,10 +1,12 @@
 """The verbs of the `auclid` command."""
 
 import sys
+import warnings
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.markup import escape
 from scipy import sparse
@@ -12,7 +14,7 @@ from typer.core import TyperGroup
 
 from auclid.cli import _show, experiments, models
 from auclid.cli.compare import AGAINST, compare
-from auclid.cli.data import NO_LABELS, positives, read_rows
+from auclid.cli.data import NO_LABELS, positives, read_rows, text
 from auclid.cli.report import report
 from auclid.datasets import DataError, catalogue, read_table
 from auclid.io import about, beside, load, save
@@ -83,6 +85,7 @@ def compare_(
     output: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
 ):
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
+    _apart(output, data)
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
     with _show.progress() as tell:
@@ -91,6 +94,14 @@ def compare_(
     with beside(output, "w") as file:
         file.write(report(result))
     _show.say(escape(f"Report: {output}"))
+
+
+def _apart(output, *inputs):
+    """Refuse, before any work, an output that is an input or whose folder does not exist."""
+    if output.resolve() in {path.resolve() for path in inputs if path is not None}:
+        raise DataError(f"The file to write must be another than the one to read; got {str(output)!r} for both.")
+    if not output.resolve().parent.is_dir():
+        raise DataError(f"{str(output)!r} must be in a folder that exists; there is no {str(output.parent)!r}.")
 
 
 def _words(text):
@@ -109,17 +120,21 @@ def fit(
     seed: Seed = 0,
 ):
     """Train a model on all rows and save it."""
+    _apart(model, data)
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
     name, estimator = models.ours(method, rows.X, seed) if method else models.front_door(seed)
-    with _show.progress() as tell:
+    with _show.progress() as tell, warnings.catch_warnings(record=True) as caught:
         tell(name)
         start = perf_counter()
         estimator.fit(rows.X, rows.is_pos.astype(int))
     known = {"method": name, "columns": rows.feature_names, "target": target, "classes": rows.classes}
     known["dense"] = not sparse.issparse(rows.X)
     save(model, estimator, about=known)
-    _show.remarks(rows.notes)
+    _show.remarks([*rows.notes, *dict.fromkeys(str(warning.message) for warning in caught)])
+    if hasattr(estimator, "leaderboard_"):
+        best = estimator.leaderboard_[0]
+        _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, held-out AUC {best.auc:.4f}."))
     _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
 
 
@@ -130,7 +145,8 @@ def predict(
     output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file to write.")] = Path("scores.csv"),
 ):
     """Write a score for every row: the higher, the more likely positive."""
-    estimator, known = load(model), _known(model)
+    _apart(output, model, data)
+    estimator, known = _opened(model)
     X, _, notes = _rows(estimator, known, data)
     with _show.progress() as tell:
         tell("predict")
@@ -148,15 +164,35 @@ def predict(
 @app.command()
 def evaluate(model: Model, data: Data, target: Target = None, positive: Positive = None):
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
-    estimator, known = load(model), _known(model)
+    estimator, known = _opened(model)
     X, y, notes = _rows(estimator, known, data, target or known.get("target"))
     if y is None:
         raise DataError(NO_LABELS)
+    if positive is None:
+        _expected(y, known.get("classes"))
     is_pos, classes = positives(y, positive or _positive(estimator, known))
     interval = auc_interval(is_pos, models.scores(estimator, X))
     called = estimator.predict(X) == estimator.classes_[1]
     _show.remarks(notes)
     _show.evaluation(interval, is_pos, called, classes)
+
+
+def _expected(y, classes):
+    """Refuse labels that a model of two named classes has never seen."""
+    if classes is None or classes[0] == "rest":
+        return
+    strange = [text(label) for label in np.unique(y) if text(label) not in classes]
+    if strange:
+        raise DataError(
+            f"The target must hold the model's classes, {classes[0]} and {classes[1]}; it has {strange[0]!r}. "
+            "Compare one with the rest: --positive LABEL."
+        )
+
+
+def _opened(model):
+    if not model.is_file():
+        raise DataError(f"MODEL must be a file that `auclid fit` wrote; there is no {str(model)!r}.")
+    return load(model), _known(model)
 
 
 def _known(model):

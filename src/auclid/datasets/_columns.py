@@ -34,8 +34,12 @@ def read_csv(path, has_names=True):
             parse_options=csv.ParseOptions(delimiter=separator),
             convert_options=options,
         )
+        if any(pa.types.is_binary(field.type) for field in table.schema) or "\ufffd" in "".join(table.column_names):
+            raise UnicodeError
         return table if has_names else table.rename_columns(numbered(table.num_columns))
-    except (pa.ArrowException, OSError, UnicodeError) as error:
+    except UnicodeError:
+        raise DataError(f"{str(path)!r} must be text in UTF-8; it is in another encoding. Save it as UTF-8.") from None
+    except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"{str(path)!r} must be a csv file with{'' if has_names else 'out'} a line of column names: {_line(error)}."
         ) from None

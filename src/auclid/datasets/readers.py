@@ -5,6 +5,8 @@ import difflib
 import gzip
 import lzma
 import re
+import zipfile
+import zlib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -126,13 +128,21 @@ def _libsvm(path, columns):
     try:
         with PACKED.get(path.suffix, open)(path, "rb") as file:
             X, y = load_svmlight_file(file, zero_based=True)
-    except (ValueError, OSError, EOFError, UnicodeError, IndexError, lzma.LZMAError) as error:
+    except (ValueError, OSError, EOFError, UnicodeError, IndexError, lzma.LZMAError, zlib.error) as error:
         raise DataError(
             f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...': {error}."
         ) from None
     if not X.shape[0]:
         raise DataError(f"{str(path)!r} must hold rows; it is empty.")
-    from_zero = X[:, :1].nnz > 0 if columns is None else columns[:1] == ["0"]
+    uses_zero = X[:, :1].nnz > 0
+    from_zero = uses_zero if columns is None else columns[:1] == ["0"]
+    if columns is not None and not all(name.isdigit() for name in columns):
+        raise DataError(
+            f"{str(path)!r} must have the columns {', '.join(map(repr, columns[:3]))}, ... by name; "
+            "a libsvm file has numbers only. Use a csv, parquet or npz file with these names."
+        )
+    if uses_zero and not from_zero:
+        raise DataError(f"{str(path)!r} must number its columns from 1, as the model's rows did; it has a column 0.")
     X = X if from_zero else X[:, 1:]
     names = [str(k) for k in range(not from_zero, X.shape[1] + (not from_zero))]
     if columns is not None and X.shape[1] < len(columns):
@@ -151,7 +161,7 @@ def _npz(path, columns):
         if y is None and labels.exists():
             y = np.load(labels, allow_pickle=False)
         X = X.astype(np.float32 if X.dtype == np.float32 else np.float64)
-    except (KeyError, ValueError, OSError, EOFError, AttributeError) as error:
+    except (KeyError, ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
         reason = str(error).strip("'")
         raise DataError(
             f"{str(path)!r} must hold arrays X and y, or a CSR matrix with y inside or beside it: {reason}."
@@ -159,6 +169,8 @@ def _npz(path, columns):
     if X.ndim != 2 or (y is not None and y.ndim != 1):
         shapes = " and ".join(str(part.shape) for part in (X, y) if part is not None)
         raise DataError(f"{str(path)!r} must hold a table X and a column y; got shapes {shapes}.")
+    if not X.shape[0]:
+        raise DataError(f"{str(path)!r} must hold rows; it is empty.")
     names = [str(name) for name in parts.get("feature_names", _columns.numbered(X.shape[1]))]
     return X, y, names
 
