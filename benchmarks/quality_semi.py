@@ -17,16 +17,15 @@ import warnings
 import numpy as np
 from scipy import sparse, stats
 from sklearn.frozen import FrozenEstimator
-from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MinMaxScaler
 from tables import GIVEN_TEST, folder, positive, raw, require_data
 
-from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, LeastSquaresAUCCV
+from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC
+from auclid.experiments.curves import width
 from auclid.semi import _choose
 
 TABLES = ["cod-rna", "ijcnn1", "covtype", "skin", "dota2", "susy-30k", "higgs-11k"]
-WIDTHS = 2.0 ** np.arange(-3, 4)
 LANDMARKS = 200
 TESTED = 20_000
 """Test rows at the most: QSG's scores take their time."""
@@ -79,17 +78,6 @@ def partly(X, y, labelled, unlabelled, seed):
     kept = order[: labelled + unlabelled] if unlabelled else order
     few = np.where(np.arange(len(kept)) < labelled, y[kept], -1)
     return X[kept], few, few >= 0
-
-
-def width(X, y):
-    """gamma by 5-fold cross-validation on the labelled rows."""
-    folds = min(5, np.bincount(y).min())
-
-    def held_out(gamma):
-        Z = Nystroem(gamma=gamma, n_components=len(X), random_state=0).fit_transform(X)
-        return LeastSquaresAUCCV(np.logspace(-6, 0, 13), cv=folds).fit(Z, y).cv_auc_.mean(axis=0).max()
-
-    return max(WIDTHS, key=held_out)
 
 
 def protocol(name, args):

@@ -308,3 +308,13 @@ def pickle_of(X):
         parts = (X.row, X.col) if X.format == "coo" else (X.indices, X.indptr)
         return [array.tobytes() for array in (X.data, *parts)]
     return np.array(X).tobytes()
+
+
+def test_stacked_rows_can_be_swept(monkeypatch):
+    monkeypatch.setattr(_rows, "BLOCK_BYTES", 64)
+    X, w = np.arange(24.0).reshape(8, 3), np.array([1.0, -2.0, 0.5])
+    table, order = _rows.Stacked(as_table(X[:5]), as_table(X[5:])), np.array([7, 0, 4, 5, 7, 2])
+    found = np.full(len(order), np.nan)
+    for rows, (at,), steps in table.sweep(order):
+        found[steps] = [row_dot(rows, i, w) for i in at]
+    np.testing.assert_allclose(found, X[order] @ w)

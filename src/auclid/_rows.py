@@ -4,6 +4,7 @@ In Python a table is a `Table` (`DenseTable`, `SparseTable`): products, blocks o
 In kernels its rows are a struct (`Dense`, `CSR`) met through the verbs `row_dot`, `row_axpy`, ... below.
 """
 
+from abc import ABC, abstractmethod
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -419,7 +420,7 @@ def alike(table, filled):
     return (DenseTable(table.dense(slice(None))), True) if filled else (table, False)
 
 
-class Table:
+class Table(ABC):
     """What every solver may ask of its rows, whatever they are made of."""
 
     shape: tuple
@@ -435,9 +436,9 @@ class Table:
         """What kernels that are not translation invariant subtract from each row: here nothing, sparse rows stay so."""
         return np.zeros(self.shape[1])
 
+    @abstractmethod
     def part(self, index):
         """These rows (a slice or an array of numbers) as they are: an array, or a CSR matrix."""
-        raise NotImplementedError
 
     def take(self, index):
         """These rows in float64 for BLAS: an array, or a CSR matrix."""
@@ -484,7 +485,16 @@ class Table:
 
     def sweep(self, *orders, centre=None):
         """Yield (rows, places, steps): a kernel struct, the places in it of each order's rows, and which steps."""
-        raise NotImplementedError
+        return self.gathered(orders, centre, max(1, self.block_rows() // len(orders)))
+
+    def gathered(self, orders, centre, size):
+        """`sweep` by stretches of ``size`` steps, whose rows are brought together for each."""
+        for start in range(0, len(orders[0]), size):
+            chosen = np.concatenate([order[start : start + size] for order in orders])
+            index, places = np.unique(chosen, return_inverse=True)
+            together = as_table(self.part(index))
+            for rows, at, steps in together.sweep(*np.split(places, len(orders)), centre=centre):
+                yield rows, at, slice(start + steps.start, start + steps.stop)
 
     def block_rows(self):
         """How many rows make one block of bounded memory."""

@@ -11,6 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from auclid.auto import AUCClassifier
+from auclid.experiments.methods import scores as scores  # one meaning of a score, for the record and the command
 from auclid.registry import find
 
 WIDE = 2_000
@@ -99,10 +100,3 @@ def baseline(name, X, seed):
         hint = f" Did you mean {near[0]}?" if near else ""
         raise ValueError(f"--against must be some of {', '.join(BASELINES)}; got {name!r}.{hint}")
     return BASELINES[name](X, seed)
-
-
-def scores(model, X):
-    """One number a row, higher for positives."""
-    if hasattr(model, "decision_function"):
-        return model.decision_function(X)
-    return model.predict_proba(X)[:, 1]

@@ -86,7 +86,7 @@ def _few_labels(parts, labelled, unlabelled, run):
     return parts.X[order], np.where(np.arange(len(order)) < labelled, parts.y[order].astype(int), -1)
 
 
-def _width(X, y):
+def width(X, y):
     """The kernel's gamma, by five folds of the labelled rows."""
     folds = min(5, np.bincount(y).min())
 
@@ -99,7 +99,7 @@ def _width(X, y):
 
 def _semi_model(name, X, y, run):
     """The method with the kernel's width chosen: closed forms on landmarks of all rows, QSG on its own waves."""
-    gamma = _width(X[y >= 0], y[y >= 0])
+    gamma = width(X[y >= 0], y[y >= 0])
     if name == "QSG-S2AUC":
         return methods.build(name, {"gamma": gamma}, run)
     landmarks = min(LANDMARKS, len(y))

@@ -102,12 +102,7 @@ class Embedded(Table):
             yield from self._kept_rows.sweep(*orders, centre=centre)
             return
         size = max(1, SWEPT_ROWS // (self._work.itemsize * self.shape[1] * len(orders)))
-        for start in range(0, len(orders[0]), size):
-            chosen = np.concatenate([order[start : start + size] for order in orders])
-            index, places = np.unique(chosen, return_inverse=True)
-            places = np.split(places, len(orders))
-            for rows, at, steps in DenseTable(self.part(index)).sweep(*places, centre=centre):
-                yield rows, at, slice(start + steps.start, start + steps.stop)
+        yield from self.gathered(orders, centre, size)
 
     def block_rows(self):
         return max(1, BLOCK_BYTES // (8 * max(1, self.width)))
