@@ -32,6 +32,7 @@ from auclid.experiments.curves import SWEEPS
 from auclid.experiments.definitions import SETTINGS, parse, values
 from auclid.experiments.protocol import SCALERS, SPLITS
 from auclid.experiments.runner import Progress
+from auclid.maps import KMeansNystroem
 
 TINY = """
 title = "A tiny table"
@@ -85,8 +86,6 @@ def folder(tmp_path, monkeypatch):
     np.savez(tmp_path / "parts.train.npz", X=X[:40], y=y[:40])
     np.savez(tmp_path / "parts.test.npz", X=X[40:], y=y[40:])
     monkeypatch.setenv("AUCLID_DATA", str(tmp_path))
-    data.part.cache_clear()
-    protocol._parts.cache_clear()
     return tmp_path
 
 
@@ -171,7 +170,7 @@ def test_quick_runs_are_fewer_and_have_a_folder_of_their_own(folder, tiny):
     assert len(Record(folder / "record" / "quick", "tiny-2").rows()) == 4
     assert not Record(folder / "record", "tiny-2").rows()
     how = tiny.settings(tiny.datasets[0], tiny.methods[0], quick=True)
-    assert how["grid"] == {"alpha": [0.001, 1.0]}
+    assert methods.candidates(how) == [{"alpha": 0.001}, {"alpha": 1.0}]
 
 
 def test_more_runs_leave_the_earlier_ones_alone(folder, tiny):
@@ -180,6 +179,28 @@ def test_more_runs_leave_the_earlier_ones_alone(folder, tiny):
     assert len(first) == 2
     run(tiny, folder / "record")
     assert all(row in Record(folder / "record", "tiny-2").rows() for row in first)
+
+
+def test_what_another_protocol_made_is_run_again_in_its_place(folder, tiny):
+    run(tiny, folder / "record")
+    record = Record(folder / "record", "tiny-2")
+    before = record.rows()
+    changed = parse("tiny-2", TINY.replace("C = [0.1, 1.0]", "C = [0.5]"))
+    assert {cell[1] for cell in Plan.of(changed, record.done()).cells} == {"OAMseq"}
+    run(changed, folder / "record")
+    after = record.rows()
+    assert len(after) == len(before)
+    assert [row for row in after if row["method"] == "SPAM-L2"] == [row for row in before if row["method"] == "SPAM-L2"]
+    assert all(row["chosen"] == {"C": 0.5} for row in after if row["method"] == "OAMseq")
+
+
+def test_a_cell_that_another_table_has_run_alike_is_taken_from_it(folder, tiny, monkeypatch):
+    run(tiny, folder / "record")
+    monkeypatch.setattr(methods, "cell", lambda *_: pytest.fail("it was run again"))
+    other = parse("tiny-3", TINY.replace('published = "diabetes"', 'published = "sick"'))
+    run(other, folder / "record")
+    first, second = (Record(folder / "record", name).rows() for name in ("tiny-2", "tiny-3"))
+    assert [row | {"dataset": "sick"} for row in first] == second
 
 
 def test_a_plan_names_what_is_missing_and_refuses_unknown_names(folder, tiny):
@@ -192,7 +213,7 @@ def test_a_plan_names_what_is_missing_and_refuses_unknown_names(folder, tiny):
 
 
 def test_a_cell_that_fails_is_told_and_not_recorded(folder, tiny, monkeypatch):
-    def broken(name, parts, how, run):
+    def broken(name, dataset, how, run):
         raise ValueError("no")
 
     monkeypatch.setattr(methods, "cell", broken)
@@ -240,8 +261,9 @@ def test_test_rows_are_only_scored(folder, monkeypatch, split, turn):
     monkeypatch.setattr(methods, "_warm", set())
     Spy.learned, Spy.scored = set(), set()
     how = {**HOW, "split": split, "scale": "none", "grid": {"strength": [1.0, 2.0]}, "tune_rows": 20}
-    parts = protocol.parts("parts" if split == "given" else "tiny", how, turn)
-    methods.cell("Spy", parts, how, turn)
+    name = "parts" if split == "given" else "tiny"
+    parts = protocol.parts(name, how, turn)
+    methods.cell("Spy", name, how, turn)
     assert Spy.scored == set(parts.X_test[:, 0])
     assert Spy.learned == set(parts.X[:, 0])
     assert not Spy.learned & Spy.scored
@@ -279,16 +301,39 @@ def test_caps_keep_the_share_of_positives(folder):
     assert (len(parts.y), parts.y.sum(), len(parts.y_test), parts.y_test.sum()) == (12, 4, 6, 2)
 
 
-def test_a_map_is_shared_by_the_methods_of_a_run_only(folder):
+def test_a_map_is_shared_by_the_methods_of_a_run_only(folder, monkeypatch):
     how = {**HOW, "split": "folds", "scale": "columns", "fixed": {"n_components": 8}, "grid": {"alpha": [1e-3, 1e-1]}}
-    methods._shared_map.cache_clear()
+    maps = []
+    fit = KMeansNystroem.fit
+    monkeypatch.setattr(KMeansNystroem, "fit", lambda self, X, y=None: maps.append(self.n_components) or fit(self, X, y))
     for turn in (0, 1):
         parts = protocol.parts("tiny", how, turn)
         for name in ("NPSAM", "NBAM"):
-            found = methods.cell(name, parts, how, turn)
+            found = methods.cell(name, "tiny", how, turn)
+            seen = len(maps)
             alone = methods.build(name, how["fixed"] | found["chosen"], turn).fit(parts.X, parts.y)
             assert found["auc"] == pytest.approx(alone.score(parts.X_test, parts.y_test), abs=0.02)
-    assert methods._shared_map.cache_info().misses == 2
+            del maps[seen:]
+    assert maps.count(8) == 2
+
+
+def test_a_scaling_is_chosen_by_inner_folds_and_ranges_go_by_the_length_of_rows(folder, monkeypatch):
+    monkeypatch.setitem(methods.BASELINES, "Spy", Spy)
+    how = {**HOW, "split": "holdout", "scale": ["none", "largest"], "grid": {"strength": "2^[0:1] / length^2"}}
+    tried = []
+    monkeypatch.setattr(methods, "_held_out", lambda model, X, *_: tried.append(model.strength) or float(np.abs(X).max() <= 1))
+    parts, chosen = methods.tuned("Spy", "tiny", how, 0)
+    assert chosen["scale"] == "largest" and np.abs(parts.X).max() == 1.0
+    lengths = [protocol.length(protocol.parts("tiny", how | {"scale": scale}, 0).X) for scale in ("none", "largest")]
+    expected = [power / length**2 for length in lengths for power in (1.0, 2.0)]
+    np.testing.assert_allclose(tried, np.repeat(expected, 2))
+    assert chosen["strength"] == pytest.approx(expected[2])
+    assert methods.parameters(how, chosen) == {"strength": chosen["strength"]}
+
+
+def test_the_length_of_rows(folder):
+    X = np.array([[3.0, 4.0], [0.0, 5.0], [0.0, 0.0]])
+    assert protocol.length(X) == protocol.length(sparse.csr_matrix(X)) == pytest.approx(np.sqrt(50 / 3))
 
 
 # --- the clock ------------------------------------------------------------------------------------------------------
@@ -311,7 +356,7 @@ def test_timing_leaves_out_compilation(folder, monkeypatch):
     monkeypatch.setattr(methods, "_warm", set())
     Compiled.ready = False
     how = {**HOW, "split": "holdout", "scale": "none"}
-    found = methods.cell("Compiled", protocol.parts("tiny", how, 0), how, 0)
+    found = methods.cell("Compiled", "tiny", how, 0)
     assert Compiled.ready
     assert found["fit_seconds"] < 0.3
 
@@ -393,9 +438,9 @@ def test_a_file_names_known_methods_with_known_parameters(name):
             continue
         for dataset in (d for d in one.datasets if d.missing is None):
             how = one.settings(dataset, method)
-            assert how["split"] in SPLITS and how["scale"] in SCALERS
-            for choice in methods.candidates(how["grid"]):
-                methods.build(method.built, how["fixed"] | choice, 0)
+            assert how["split"] in SPLITS and set(methods.scales(how)) <= set(SCALERS)
+            for choice in methods.candidates(how):
+                methods.build(method.built, methods.parameters(how, choice), 0)
 
 
 @ALL
@@ -405,7 +450,7 @@ def test_a_quick_run_is_small(name):
         for method in one.methods:
             how = one.settings(dataset, method, quick=True)
             assert one.runs(dataset, method, quick=True) <= 2
-            assert len(methods.candidates(how["grid"])) <= 9
+            assert len(methods.candidates(how)) <= 9
             assert min(how.get(key) or np.inf for key in ("max_rows", "train_rows")) <= 3000
 
 
@@ -439,6 +484,8 @@ def test_a_table_is_found_by_its_own_number_too():
 def test_grids_are_read_as_papers_write_them():
     assert values("2^[-1:1]") == [0.5, 1.0, 2.0]
     assert values("10^[-4:2:0]") == [1e-4, 1e-2, 1.0]
+    np.testing.assert_allclose(values("10^[-1:1] * length^2", 3.0), [0.9, 9.0, 90.0])
+    np.testing.assert_allclose(values("10^[-1:1] / length", 2.0), [0.05, 0.5, 5.0])
     with pytest.raises(ValueError, match="range of powers like"):
         values("1:9:100")
 
@@ -446,14 +493,15 @@ def test_grids_are_read_as_papers_write_them():
 RAW = Path(__file__).parent.parent / "docs" / "record" / "raw"
 
 
-@pytest.mark.parametrize("name", [name for name, one in experiments().items() if one.kind == "table"])
-def test_the_record_was_made_with_the_grids_as_they_stand(name):
+@ALL
+def test_the_record_was_made_with_the_protocol_as_it_stands(name):
     one = experiments()[name]
     datasets, ours = {d.published: d for d in one.datasets}, {m.name: m for m in one.methods}
-    for row in Record(RAW, name).rows():
-        dataset, method = datasets[row["dataset"]], ours[row["method"]]
-        assert row["chosen"] in methods.candidates(one.settings(dataset, method)["grid"]), row
-        assert row["run"] < one.runs(dataset, method), row
+    for row in Record(RAW, name, figure=one.kind != "table").rows():
+        if one.sweep.get("over") != "record":
+            dataset, method = datasets[row["dataset"]], ours[row["method"]]
+            assert row["protocol"] == one.protocol_of(dataset, method), row
+            assert row["run"] < one.runs(dataset, method), row
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
@@ -526,7 +574,9 @@ def test_the_command_runs_and_says_what_is_missing(folder, monkeypatch):
 
 
 def test_a_cell_of_a_figure_is_on_record_whole_or_not_at_all(tmp_path, monkeypatch):
-    points = [{"dataset": "d", "method": "m", "run": 0, "x": float(k), "y": 0.5} for k in range(5)]
+    points = [
+        {"dataset": "d", "method": "m", "run": 0, "x": float(k), "y": 0.5, "protocol": "p"} for k in range(5)
+    ]
     rows = Record(tmp_path, "f", figure=True)
 
     def killed(*_):
@@ -538,5 +588,5 @@ def test_a_cell_of_a_figure_is_on_record_whole_or_not_at_all(tmp_path, monkeypat
     assert rows.done() == set()
     monkeypatch.undo()
     rows.add(points)
-    assert rows.done() == {("d", "m", 0)}
+    assert rows.done() == {("d", "m", 0, "p")}
     assert len(rows.rows()) == 5

@@ -17,24 +17,24 @@ def points(one, dataset, method, how, run):
     """(x, y) of each point of a method's curve in one run; x is None in a box plot."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return SWEEPS[one.sweep["over"]](one.sweep, method.built, protocol.parts(dataset.name, how, run), how, run)
+        return SWEEPS[one.sweep["over"]](one.sweep, method.built, dataset.name, how, run)
 
 
-def _parameter(sweep, name, parts, how, run):
+def _parameter(sweep, name, dataset, how, run):
     """Test AUC for each value of a parameter, the others tuned once."""
-    chosen = methods.tuned(name, parts, how, run)
+    parts, chosen = methods.tuned(name, dataset, how, run)
     found = []
     for value in sweep["values"]:
-        params = how["fixed"] | chosen | {sweep["name"]: value}
+        params = methods.parameters(how, chosen) | {sweep["name"]: value}
         ranker, X, X_test, _ = methods.rows_for(methods.build(name, params, run), parts)
         found.append((float(value), roc_auc(parts.y_test, methods.scores(clone(ranker).fit(X, parts.y), X_test))))
     return found
 
 
-def _seconds(sweep, name, parts, how, run):
+def _seconds(sweep, name, dataset, how, run):
     """Test AUC against seconds of training, after each batch of a few passes."""
-    chosen = methods.tuned(name, parts, how, run)
-    model = methods.build(name, how["fixed"] | chosen, run)
+    parts, chosen = methods.tuned(name, dataset, how, run)
+    model = methods.build(name, methods.parameters(how, chosen), run)
     methods.warm_up(f"{name}, in batches", _Stream(model), parts.X, parts.y)
     rng, spent, found = np.random.default_rng(run), 0.0, []
     for _ in range(sweep["passes"]):
@@ -60,9 +60,9 @@ class _Stream:
         return self
 
 
-def _ratio(sweep, name, parts, how, run):
+def _ratio(sweep, name, dataset, how, run):
     """Accuracy of predictions on the test part, trained with ever fewer positives."""
-    rng, found = np.random.default_rng(run), []
+    parts, rng, found = protocol.parts(dataset, how, run), np.random.default_rng(run), []
     pos, neg = rng.permutation(np.flatnonzero(parts.y)), np.flatnonzero(~parts.y)
     for ratio in sweep["values"]:
         rows = np.concatenate([pos[: max(2, int(len(neg) / ratio))], neg])
@@ -80,9 +80,11 @@ LANDMARKS = 200
 def _few_labels(parts, labelled, unlabelled, run):
     """Rows with most labels hidden (-1)."""
     order = np.random.default_rng(run).permutation(len(parts.y))
-    while not 1 < parts.y[order[:labelled]].sum() < labelled - 1:
-        order = np.roll(order, 1)
-    order = order[: labelled + unlabelled]
+    pos, neg = order[parts.y[order]], order[~parts.y[order]]
+    if min(len(pos), len(neg), labelled // 2) < 2:
+        raise ValueError(f"Few labels expect two rows of each class at least; got {len(pos)} positives, {len(neg)} negatives.")
+    first = np.isin(order, np.concatenate([pos[:2], neg[:2]]))  # two of each class are labelled, the others as they come
+    order = np.concatenate([order[first], order[~first]])[: labelled + unlabelled]
     return parts.X[order], np.where(np.arange(len(order)) < labelled, parts.y[order].astype(int), -1)
 
 
@@ -108,16 +110,17 @@ def _semi_model(name, X, y, run):
     )
 
 
-def _semi(sweep, name, parts, how, run):
+def _semi(sweep, name, dataset, how, run):
     """Test AUC, once a run: a box plot is made of many."""
+    parts = protocol.parts(dataset, how, run)
     X, y = _few_labels(parts, sweep["labelled"], sweep["unlabelled"], run)
     model = _semi_model(name, X, y, run).fit(X, y)
     return [(None, roc_auc(parts.y_test, methods.scores(model, parts.X_test)))]
 
 
-def _unlabelled(sweep, name, parts, how, run):
+def _unlabelled(sweep, name, dataset, how, run):
     """Seconds of a fit against the number of unlabelled rows."""
-    found = []
+    parts, found = protocol.parts(dataset, how, run), []
     for unlabelled in sweep["values"]:
         X, y = _few_labels(parts, sweep["labelled"], unlabelled, run)
         model = _semi_model(name, X, y, run)

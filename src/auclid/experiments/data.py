@@ -33,12 +33,16 @@ def at_hand(name):
     return file_of(name) is not None or fetch.located(name, "train", folder()) is not None
 
 
-@lru_cache(maxsize=4)
 def part(name, which="train"):
     """(X, labels) of one part of a table, X in floating numbers; None where there is no such part."""
+    return _part(name, which, folder())
+
+
+@lru_cache(maxsize=4)
+def _part(name, which, where):
     path = file_of(name, which)
     if path is None or path.suffix != ".npz":
-        found = fetch.original(name, which, folder())
+        found = fetch.original(name, which, where)
         if found is not None or path is None:
             return found
     table = read_table(path)

@@ -1,6 +1,8 @@
 """What a table or figure of a paper is: read from its TOML file, checked, and resolved for one dataset and method."""
 
 import difflib
+import hashlib
+import json
 import re
 import tomllib
 from dataclasses import dataclass, field
@@ -16,7 +18,8 @@ SETTINGS = {
 }  # fmt: skip
 """What a protocol, a dataset, a method or a method on a dataset may set.
 
-The later of these wins, but of repeats the fewest do, and fixed parameters add up.
+The later of these wins, but of repeats the fewest do, and fixed parameters add up. Where ``scale`` is a list, inner
+folds choose from it, as from a grid.
 """
 
 
@@ -79,18 +82,23 @@ class Experiment:
         return self.figure.get("kind", "table")
 
     def settings(self, dataset, method, quick=False):
-        """The protocol as it holds for a method on a dataset, grids as lists of values."""
+        """The protocol as it holds for a method on a dataset; quick ones have a ``grid_size`` too."""
         parts = [self.protocol, dataset.settings, method.settings, method.on.get(dataset.published, {})]
         merged: dict[str, Any] = {"grid": {}, "fixed": {}}
         for part in parts:
             fewest = min(part.get("repeats", np.inf), merged.get("repeats", np.inf))
             merged |= {**part, "fixed": merged["fixed"] | part.get("fixed", {}), "repeats": fewest}
-        grid = {name: values(value) for name, value in merged["grid"].items()}
         if quick:
-            for name, most in self.quick.items():
+            for name, most in {"grid_size": 4, **self.quick}.items():
                 merged[name] = min(merged.get(name) or most, most)
-            grid = {name: thinned(value, self.quick.get("grid_size", 4)) for name, value in grid.items()}
-        return merged | {"grid": grid}
+        return merged
+
+    def protocol_of(self, dataset, method, quick=False):
+        """Eight letters that tell one protocol from another: all that a run of a cell depends on, but for its seed."""
+        told = {"data": dataset.name, "method": method.built, "sweep": self.sweep, **self.settings(dataset, method, quick)}
+        useless = {"folds": ("holdout", "given"), "test_size": ("folds", "given"), "repeats": (told["split"],)}
+        told = {key: value for key, value in told.items() if value and told["split"] not in useless.get(key, ())}
+        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
 
     def runs(self, dataset, method, quick=False):
         """How many train/test runs a method makes on a dataset."""
@@ -107,27 +115,37 @@ class Experiment:
         return " ".join(filter(None, said))
 
 
-def values(said):
+RANGE = re.compile(r"(\d+)\^\[(-?\d+):(?:(\d+):)?(-?\d+)\](?: ([*/]) length(\^2)?)?")
+
+
+def values(said, length=1.0):
     """The values of a grid: a list, or a range of powers as papers write it, such as "2^[-10:10]" or "2^[-10:3:10]".
+
+    Behind a range, ``/ length^2`` and the like make it one of the data's own scale: ``length`` is the root mean square
+    of the lengths of the training rows.
 
     Examples
     --------
     >>> from auclid.experiments.definitions import values
     >>> values("10^[-2:1]"), values("2^[0:3:6]"), values([1, 5])
     ([0.01, 0.1, 1.0, 10.0], [1.0, 8.0, 64.0], [1, 5])
+    >>> values("2^[0:1] / length^2", length=2.0)
+    [0.25, 0.5]
     """
     if not isinstance(said, str):
         return list(said)
-    found = re.fullmatch(r"(\d+)\^\[(-?\d+):(?:(\d+):)?(-?\d+)\]", said)
+    found = RANGE.fullmatch(said)
     if not found:
-        raise ValueError(f"A grid must be a list or a range of powers like '2^[-10:10]'; got {said!r}.")
-    base, low, step, high = (None if part is None else int(part) for part in found.groups())
-    return [float(base) ** k for k in range(low, high + 1, step or 1)]
+        raise ValueError(f"A grid must be a list or a range of powers like '2^[-10:10] / length^2'; got {said!r}.")
+    *numbers, sign, squared = found.groups()
+    base, low, step, high = (None if part is None else int(part) for part in numbers)
+    power = {None: 0, "*": 1, "/": -1}[sign] * (2 if squared else 1)
+    return [float(base) ** k * float(length) ** power for k in range(low, high + 1, step or 1)]
 
 
 def thinned(grid, most):
     """At most so many values, evenly chosen, the ends among them."""
-    if len(grid) <= most:
+    if not most or len(grid) <= most:
         return grid
     return [grid[k] for k in np.unique(np.linspace(0, len(grid) - 1, most).round().astype(int))]
 

@@ -3,7 +3,6 @@
 import importlib.util
 import itertools
 import warnings
-from functools import lru_cache
 from time import perf_counter
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.svm import LinearSVC
 
 from auclid.experiments import protocol
+from auclid.experiments.definitions import thinned, values
 from auclid.maps import Kernelized
 from auclid.metrics import operating_point, roc_auc
 from auclid.registry import algorithms, make
@@ -56,29 +56,22 @@ def scores(model, X):
 # --- kernel methods: one feature map a run serves every method that asks for the same one --------------------------
 
 
-@lru_cache(maxsize=1)
-def _shared_map(told, parts_key, keep):
-    feature_map, parts = keep.feature_map, keep.parts
-    few = _narrow(parts.X)[:200]
-    clone(feature_map).set_params(n_components=2).fit(few).transform(few)  # compiles what is to be compiled
-    start = perf_counter()
-    feature_map.fit(_narrow(parts.X))
-    Z = feature_map.transform(_narrow(parts.X))
-    seconds = perf_counter() - start
-    return Z, feature_map.transform(_narrow(parts.X_test)), seconds
+_last: dict = {}
+"""The rows that the last feature map gave, by what tells it from others."""
 
 
-class _Keep:
-    """Things that a cache must not compare."""
-
-    def __init__(self, feature_map, parts):
-        self.feature_map, self.parts = feature_map, parts
-
-    def __eq__(self, other):
-        return isinstance(other, _Keep)
-
-    def __hash__(self):
-        return 0
+def _embedded(feature_map, parts):
+    """(training rows, test rows, seconds) of a feature map fitted to a run's training rows."""
+    key = (repr(sorted(feature_map.get_params().items())), parts.key)
+    if key not in _last:
+        _last.clear()
+        X = _narrow(parts.X)
+        clone(feature_map).set_params(n_components=2).fit(X[:200]).transform(X[:200])  # compiles what is to be compiled
+        start = perf_counter()
+        Z = feature_map.fit(X).transform(X)
+        seconds = perf_counter() - start
+        _last[key] = Z, feature_map.transform(_narrow(parts.X_test)), seconds
+    return _last[key]
 
 
 def _narrow(X):
@@ -90,39 +83,69 @@ def rows_for(model, parts):
     """(ranker, X, X_test, seconds): the rows a method learns from, embedded where it is a kernel method."""
     if not isinstance(model, Kernelized):
         return model, parts.X, parts.X_test, 0.0
-    keep = _Keep(clone(model.feature_map), parts)
-    Z, Z_test, seconds = _shared_map(repr(sorted(model.feature_map.get_params().items())), parts.key, keep)
+    Z, Z_test, seconds = _embedded(clone(model.feature_map), parts)
     return model.ranker, Z, Z_test, seconds
 
 
 # --- one cell ------------------------------------------------------------------------------------------------------
 
 
-def candidates(grid):
-    """Every choice of a grid, as dictionaries."""
+def candidates(how, length=1.0):
+    """Every choice of a protocol's grid for rows of a length, as dictionaries."""
+    grid = {name: thinned(values(said, length), how.get("grid_size")) for name, said in how["grid"].items()}
     return [dict(zip(grid, choice, strict=True)) for choice in itertools.product(*grid.values())]
 
 
-def tuned(name, parts, how, run):
-    """The choice of the grid with the best mean AUC over inner folds of the training part, and nothing else."""
-    choices = candidates(how["grid"])
-    if len(choices) == 1:
-        return choices[0]
+def scales(how):
+    """The scalings to choose from, one in most protocols."""
+    return how["scale"] if isinstance(how["scale"], list) else [how["scale"]]
+
+
+def tuned(name, dataset, how, run):
+    """(rows, parameters) with the best mean AUC over inner folds of the training part, and nothing else.
+
+    The rows are scaled in the chosen way; ``parameters`` name it where there was a choice.
+    """
+    means, choices = [], []
+    for scale in scales(how):
+        parts = protocol.parts(dataset, how | {"scale": scale}, run)
+        told = {"scale": scale} if len(scales(how)) > 1 else {}
+        found = candidates(how, protocol.length(parts.X))
+        choices += [(scale, told | choice) for choice in found]
+        if len(scales(how)) * len(found) > 1:
+            means += _held_out_means(name, parts, found, how, run)
+    scale, chosen = choices[int(np.argmax(means))] if means else choices[0]
+    return protocol.parts(dataset, how | {"scale": scale}, run), chosen
+
+
+def parameters(how, chosen):
+    """What a method is built with: what is fixed and what was chosen."""
+    return how["fixed"] | {name: value for name, value in chosen.items() if name != "scale"}
+
+
+def _held_out_means(name, parts, choices, how, run):
+    """The mean AUC of each choice over inner folds of a run's training part."""
     rows, folds = protocol.inner(parts.y, how, run)
-    means = []
-    for choice in choices:
-        ranker, X = _tuning_rows(build(name, how["fixed"] | choice, run), parts, rows, how["grid"])
-        means.append(np.mean([_held_out(ranker, X, parts.y[rows], *fold) for fold in folds]))
-    return choices[int(np.argmax(means))]
+    y, maps = parts.y[rows], {}
 
+    def embedded(feature_map):
+        """The rows by a map of their own, where the map itself or the scaling is tuned."""
+        key = repr(sorted(feature_map.get_params().items()))
+        if key not in maps:
+            maps.clear()
+            maps[key] = clone(feature_map).fit_transform(_narrow(parts.X[rows]))
+        return maps[key]
 
-def _tuning_rows(model, parts, rows, grid):
-    """(ranker, some training rows), embedded by the run's map, or by one of its own where the map itself is tuned."""
-    if not isinstance(model, Kernelized) or not set(grid) & set(model.feature_map.get_params()):
-        ranker, X, _, _ = rows_for(model, parts)
-        return ranker, X[rows]
-    X = _narrow(parts.X[rows])
-    return model.ranker, clone(model.feature_map).fit(X).transform(X)
+    def mean(choice):
+        model = build(name, parameters(how, choice), run)
+        if isinstance(model, Kernelized) and (len(scales(how)) > 1 or set(choice) & set(model.feature_map.get_params())):
+            ranker, X = model.ranker, embedded(model.feature_map)
+        else:
+            ranker, X, _, _ = rows_for(model, parts)
+            X = X[rows]
+        return np.mean([_held_out(ranker, X, y, *fold) for fold in folds])
+
+    return [mean(choice) for choice in choices]
 
 
 def _held_out(model, X, y, train, test):
@@ -146,12 +169,12 @@ def warm_up(name, model, X, y):
     _warm.add(kind)
 
 
-def cell(name, parts, how, run):
+def cell(name, dataset, how, run):
     """One row of the record: AUC, accuracy at OPTROC, seconds of the final fit, and the parameters chosen."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        chosen = tuned(name, parts, how, run)
-        ranker, X, X_test, embedding = rows_for(build(name, how["fixed"] | chosen, run), parts)
+        parts, chosen = tuned(name, dataset, how, run)
+        ranker, X, X_test, embedding = rows_for(build(name, parameters(how, chosen), run), parts)
         warm_up(name, ranker, X, parts.y)
         model = clone(ranker)
         start = perf_counter()

@@ -40,18 +40,25 @@ def parts(name, how, run):
     keys = "split folds test_size scale dense only max_rows train_rows test_rows".split()
     frozen = {key: how.get(key) for key in keys}
     positive = how["positive"]
-    return _parts(name, tuple(frozen.items()), positive if isinstance(positive, str) else tuple(positive), run)
+    positive = positive if isinstance(positive, str) else tuple(positive)
+    return _parts(name, tuple(frozen.items()), positive, run, data.folder())
 
 
 @lru_cache(maxsize=2)
-def _parts(name, frozen, positive, run):
+def _parts(name, frozen, positive, run, where):
     how = dict(frozen)
     X, y, train, test = _rows(name, how, positive, run)
     train, test = capped(train, y, how["train_rows"], run), capped(test, y, how["test_rows"], run)
     X_train, X_test = (data.densely(X[rows], how["dense"]) for rows in (train, test))
     scaler = SCALERS[how["scale"]](X_train).fit(X_train)
     X_train, X_test = scaler.transform(X_train), scaler.transform(X_test)
-    return Parts(X_train, y[train], X_test, y[test], (name, frozen, positive, run))
+    return Parts(X_train, y[train], X_test, y[test], (name, frozen, positive, run, where))
+
+
+def length(X):
+    """The root mean square of the lengths of rows."""
+    squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64)
+    return float(np.sqrt(squares / X.shape[0]))
 
 
 def _rows(name, how, positive, run):

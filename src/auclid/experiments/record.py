@@ -5,8 +5,8 @@ import json
 import os
 from pathlib import Path
 
-TABLE = ("dataset", "method", "run", "auc", "accuracy_at_optroc", "fit_seconds", "chosen")
-FIGURE = ("dataset", "method", "run", "x", "y")
+TABLE = ("dataset", "method", "run", "auc", "accuracy_at_optroc", "fit_seconds", "chosen", "protocol")
+FIGURE = ("dataset", "method", "run", "x", "y", "protocol")
 
 
 class Record:
@@ -28,13 +28,19 @@ class Record:
         whole = text[: text.rfind("\n") + 1]
         return [_typed(row) for row in csv.DictReader(whole.splitlines()) if None not in row.values()]
 
+    def is_of_table(self):
+        """Whether the file holds a table's rows, not a figure's points."""
+        with self.path.open(encoding="utf-8") as file:
+            return file.readline().strip().split(",") == list(TABLE)
+
     def done(self):
-        """The cells that need not be run again."""
-        return {(row["dataset"], row["method"], row["run"]) for row in self.rows()}
+        """(dataset, method, run, protocol) of the cells on record: those of the same protocol need not be run again."""
+        return {(*_cell(row), row["protocol"]) for row in self.rows()}
 
     def add(self, rows):
-        """Append the rows of a cell."""
-        self._write([*self.rows(), *rows])
+        """Append the rows of cells, in place of what they had."""
+        new = {_cell(row) for row in rows}
+        self._write([*(row for row in self.rows() if _cell(row) not in new), *rows])
 
     def settle(self):
         """Sort the rows by dataset, method and run."""
@@ -51,8 +57,22 @@ class Record:
         os.replace(beside, self.path)
 
 
+def alike(folder):
+    """What the tables in a folder have on record, by protocol and run: the same cell may stand in several tables."""
+    known = {}
+    for path in sorted(Path(folder).glob("*.csv")):
+        record = Record(folder, path.stem)
+        if record.is_of_table():
+            known |= {(row["protocol"], row["run"]): row for row in record.rows() if row["protocol"]}
+    return known
+
+
+def _cell(row):
+    return row["dataset"], row["method"], row["run"]
+
+
 def _typed(row):
-    found = dict(row)
+    found: dict = {"protocol": "", **row}
     for name in ("auc", "accuracy_at_optroc", "fit_seconds", "x", "y"):
         if name in found:
             found[name] = float(found[name]) if found[name] else None

@@ -10,9 +10,9 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from auclid.experiments import curves, data, methods, protocol
+from auclid.experiments import curves, data, methods
 from auclid.experiments.definitions import Experiment, experiment
-from auclid.experiments.record import Record
+from auclid.experiments.record import Record, alike
 
 QUICK = "quick"
 """Quick runs have a folder of their own below the record's: they must not be taken for the full ones."""
@@ -31,11 +31,14 @@ class Plan:
     @property
     def cells(self):
         """(dataset, method, run) by their published names, in order."""
-        return [(d.published, m.name, run) for d, run, some in self.groups for m in some]
+        return [_cell(d, m, run) for d, run, some in self.groups for m in some]
 
     @classmethod
     def of(cls, one, done=(), *, datasets=(), methods_=(), quick=False, runs=None):
-        """The cells of an experiment that are not done, for the datasets and methods asked for (all by default)."""
+        """The cells of an experiment that are not done, for the datasets and methods asked for (all by default).
+
+        ``done`` holds (dataset, method, run, protocol): what another protocol made is run again.
+        """
         _known(datasets, [d.published for d in one.datasets], "--datasets")
         _known(methods_, [m.name for m in one.methods], "--methods")
         chosen = [d for d in one.datasets if not datasets or d.published in datasets]
@@ -49,14 +52,18 @@ class Plan:
             most = max((one.runs(dataset, m, quick) for m in ours), default=0)
             for run in range(min(most, runs or most)):
                 some = [m for m in ours if run < one.runs(dataset, m, quick)]
-                some = [m for m in some if (dataset.published, m.name, run) not in done]
+                some = [m for m in some if (*_cell(dataset, m, run), one.protocol_of(dataset, m, quick)) not in done]
                 if some:
                     groups.append((dataset, run, tuple(some)))
         return cls(one, tuple(groups), missing, absent, quick)
 
 
 def _at_hand(dataset):
-    return dataset.missing is None and data.at_hand(dataset.name)
+    return dataset.name is not None and data.at_hand(dataset.name)
+
+
+def _cell(dataset, method, run):
+    return dataset.published, method.name, run
 
 
 def _known(asked, names, option):
@@ -89,12 +96,17 @@ def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, 
     rows = Record(Path(record) / QUICK if quick else record, one.id, figure=one.kind != "table")
     if one.sweep.get("over") == "record":
         return _from_record(one, rows, tell)
-    plan = Plan.of(one, rows.done(), datasets=datasets, methods_=methods, quick=quick, runs=runs)
+    limits = {"datasets": datasets, "methods_": methods, "quick": quick, "runs": runs}
+    plan = Plan.of(one, rows.done(), **limits)
+    if one.kind == "table" and (taken := _taken(plan, rows.path.parent)):
+        rows.add(taken)
+        plan = Plan.of(one, rows.done(), **limits)
     progress = Progress(plan.cells, plan)
     tell = tell or (lambda progress: None)
     tell(progress)
+    told = {(d.published, m.name): one.protocol_of(d, m, quick) for d, _, some in plan.groups for m in some}
     for dataset, method, seed, found, seconds in (_here if jobs == 1 else _elsewhere)(plan, jobs):
-        cell = {"dataset": dataset, "method": method, "run": seed}
+        cell = {"dataset": dataset, "method": method, "run": seed, "protocol": told[dataset, method]}
         if isinstance(found, str):
             progress.failed.append((dataset, method, seed, found))
         else:
@@ -104,6 +116,17 @@ def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, 
     if rows.path.exists():
         rows.settle()
     return progress
+
+
+def _taken(plan, folder):
+    """Rows of cells that another table of the record has run alike: same data, protocol, method and seed."""
+    known, found = alike(folder), []
+    for dataset, run, some in plan.groups:
+        for method in some:
+            row = known.get((plan.experiment.protocol_of(dataset, method, plan.quick), run))
+            if row is not None:
+                found.append(row | dict(zip(("dataset", "method", "run"), _cell(dataset, method, run), strict=True)))
+    return found
 
 
 def _from_record(one, rows, tell):
@@ -174,7 +197,7 @@ def rows_of(one, dataset, method, run, quick=False):
     how = one.settings(dataset, method, quick)
     if one.kind != "table":
         return [{"x": x, "y": y} for x, y in curves.points(one, dataset, method, how, run)]
-    return [methods.cell(method.built, protocol.parts(dataset.name, how, run), how, run)]
+    return [methods.cell(method.built, dataset.name, how, run)]
 
 
 def _here(plan, jobs):
