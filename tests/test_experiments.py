@@ -18,7 +18,6 @@ from auclid.cli._app import app
 from auclid.experiments import (
     Plan,
     Record,
-    data,
     experiment,
     experiments,
     methods,
@@ -28,8 +27,10 @@ from auclid.experiments import (
     summary,
     verdict,
 )  # fmt: skip
-from auclid.experiments.curves import SWEEPS
+from auclid.experiments.curves import SWEEPS, _few_labels
+from auclid.experiments.data import is_positive
 from auclid.experiments.definitions import SETTINGS, parse, values
+from auclid.experiments.fetch import sources
 from auclid.experiments.protocol import SCALERS, SPLITS
 from auclid.experiments.runner import Progress
 from auclid.maps import KMeansNystroem
@@ -212,6 +213,26 @@ def test_a_plan_names_what_is_missing_and_refuses_unknown_names(folder, tiny):
         Plan.of(tiny, datasets=["iris"])
 
 
+def test_a_table_that_was_missing_runs_as_soon_as_it_is_there_and_then_counts(folder):
+    text = TINY.replace('missing = "it is elsewhere"', 'missing = "it is elsewhere"\nname = "acoustic"\npositive = [1]')
+    one = parse("spam-2", text)
+    assert Plan.of(one).missing == (("acoustic", "it is elsewhere; `auclid experiments fetch acoustic` gets it"),)
+    (folder / "acoustic.npz").write_bytes((folder / "tiny.npz").read_bytes())
+    assert Plan.of(one).missing == ()
+    run(one, folder / "record", datasets=["acoustic"])
+    found = [f for f in summary(folder / "record") if (f.table, f.dataset, f.method) == ("2", "acoustic", "SPAM-L2")]
+    assert [f.runs for f in found] == [4] and found[0].verdict != "missing" and "Missing" not in found[0].note
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"), [([1, 3], [1, 0, 1, 0]), ("rarest", [0, 0, 0, 1]), ("2 to 3", [0, 1, 1, 0])]
+)
+def test_positives_by_label_by_range_or_the_rarest(said, expected):
+    labels = np.array([1, 2, 3, 7])
+    rows = [0, 0, 1, 1, 2, 2, 3]
+    assert (is_positive(labels[rows], said) == np.array(expected, dtype=bool)[rows]).all()
+
+
 def test_a_cell_that_fails_is_told_and_not_recorded(folder, tiny, monkeypatch):
     def broken(name, dataset, how, run):
         raise ValueError("no")
@@ -303,9 +324,13 @@ def test_caps_keep_the_share_of_positives(folder):
 
 def test_a_map_is_shared_by_the_methods_of_a_run_only(folder, monkeypatch):
     how = {**HOW, "split": "folds", "scale": "columns", "fixed": {"n_components": 8}, "grid": {"alpha": [1e-3, 1e-1]}}
-    maps = []
-    fit = KMeansNystroem.fit
-    monkeypatch.setattr(KMeansNystroem, "fit", lambda self, X, y=None: maps.append(self.n_components) or fit(self, X, y))
+    maps, fit = [], KMeansNystroem.fit
+
+    def counted(self, X, y=None):
+        maps.append(self.n_components)
+        return fit(self, X, y)
+
+    monkeypatch.setattr(KMeansNystroem, "fit", counted)
     for turn in (0, 1):
         parts = protocol.parts("tiny", how, turn)
         for name in ("NPSAM", "NBAM"):
@@ -321,7 +346,12 @@ def test_a_scaling_is_chosen_by_inner_folds_and_ranges_go_by_the_length_of_rows(
     monkeypatch.setitem(methods.BASELINES, "Spy", Spy)
     how = {**HOW, "split": "holdout", "scale": ["none", "largest"], "grid": {"strength": "2^[0:1] / length^2"}}
     tried = []
-    monkeypatch.setattr(methods, "_held_out", lambda model, X, *_: tried.append(model.strength) or float(np.abs(X).max() <= 1))
+
+    def held_out(model, X, *_):
+        tried.append(model.strength)
+        return float(np.abs(X).max() <= 1.0)
+
+    monkeypatch.setattr(methods, "_held_out", held_out)
     parts, chosen = methods.tuned("Spy", "tiny", how, 0)
     assert chosen["scale"] == "largest" and np.abs(parts.X).max() == 1.0
     lengths = [protocol.length(protocol.parts("tiny", how | {"scale": scale}, 0).X) for scale in ("none", "largest")]
@@ -413,9 +443,10 @@ def test_a_file_is_whole(name):
     assert set(one.protocol) <= SETTINGS
     assert set(one.quick) <= SETTINGS | {"grid_size"}
     for dataset in one.datasets:
-        assert (dataset.missing is None) == (dataset.name is not None)
+        assert dataset.missing or dataset.name
+        assert not dataset.missing or dataset.name in {None, *sources()}
         assert dataset.counted or dataset.reason
-        assert dataset.missing or dataset.task or one.sweep.get("over") == "record"
+        assert dataset.task or dataset.name is None or one.sweep.get("over") == "record"
     for method in one.methods:
         assert set(method.on) <= {d.published for d in one.datasets}
     if one.kind == "table":
@@ -436,7 +467,7 @@ def test_a_file_names_known_methods_with_known_parameters(name):
         assert method.built in methods.known()
         if not methods.available(method.built) or one.sweep.get("over") == "record":
             continue
-        for dataset in (d for d in one.datasets if d.missing is None):
+        for dataset in (d for d in one.datasets if d.name):
             how = one.settings(dataset, method)
             assert how["split"] in SPLITS and set(methods.scales(how)) <= set(SCALERS)
             for choice in methods.candidates(how):
@@ -446,7 +477,7 @@ def test_a_file_names_known_methods_with_known_parameters(name):
 @ALL
 def test_a_quick_run_is_small(name):
     one = experiments()[name]
-    for dataset in (d for d in one.datasets if d.missing is None):
+    for dataset in (d for d in one.datasets if d.name):
         for method in one.methods:
             how = one.settings(dataset, method, quick=True)
             assert one.runs(dataset, method, quick=True) <= 2
@@ -535,6 +566,33 @@ def test_a_figure_has_its_points(folder, sweep, points):
     assert not Plan.of(one, Record(folder / "record", "tiny-fig-1", figure=True).done()).cells
 
 
+SEMI = [
+    ('over = "unlabelled"\nlabelled = 8\nvalues = [5, 20]', {5.0, 20.0}),
+    ('over = "semi"\nlabelled = 8\nunlabelled = 20', {None}),
+]
+
+
+@pytest.mark.parametrize(("sweep", "xs"), SEMI)
+@pytest.mark.parametrize("method", ["SAMULT", "PNU-AUC", "QSG-S2AUC"])
+def test_figures_of_few_labels(folder, sweep, xs, method):
+    before, after = FIGURE[: FIGURE.index("[[methods]]")], FIGURE[FIGURE.index("[figure]") :]
+    one = parse("tiny-fig-1", f'{before}[[methods]]\nname = "{method}"\n\n{after}{sweep}')
+    assert not run(one, folder / "record", runs=1).failed
+    rows = Record(folder / "record", "tiny-fig-1", figure=True).rows()
+    assert {row["x"] for row in rows} == xs and all(row["y"] >= 0.0 for row in rows)
+
+
+def test_few_labels_hold_two_of_each_class_however_rare():
+    y = np.zeros(200, dtype=bool)
+    y[:2] = True
+    parts = protocol.Parts(np.arange(200.0)[:, None], y, None, None, ())
+    X, labels = _few_labels(parts, 10, 50, run=3)
+    assert len(labels) == 60 and (labels >= 0).sum() == 10 and (labels == 1).sum() == 2
+    assert (y[X[:10, 0].astype(int)] == labels[:10]).all()
+    with pytest.raises(ValueError, match="got 1 positives, 199 negatives and 10 labels"):
+        _few_labels(protocol.Parts(parts.X, np.arange(200) == 0, None, None, ()), 10, 50, run=0)
+
+
 def test_a_figure_of_times_is_drawn_from_a_tables_record(folder, tiny):
     run(tiny, folder / "record")
     one = parse("tiny-fig-2", FIGURE.replace('"curve"', '"box"') + 'over = "record"\nof = "tiny-2"')
@@ -550,6 +608,12 @@ def test_a_figure_of_times_is_drawn_from_a_tables_record(folder, tiny):
 command = partial(CliRunner().invoke, app)
 
 
+def save_diabetes(folder):
+    """A small table by that name, which the command can run."""
+    rng, y = np.random.default_rng(0), np.tile([-1, 1], 30)
+    np.savez(folder / "diabetes.npz", X=rng.normal(size=(60, 3)) + y[:, None], y=y)
+
+
 def test_the_command_lists_and_refuses(folder):
     listed = command(["experiments", "list", "--record", str(folder / "record")])
     assert listed.exit_code == 0
@@ -560,9 +624,7 @@ def test_the_command_lists_and_refuses(folder):
 
 
 def test_the_command_runs_and_says_what_is_missing(folder, monkeypatch):
-    rng = np.random.default_rng(0)
-    y = np.tile([-1, 1], 30)
-    np.savez(folder / "diabetes.npz", X=rng.normal(size=(60, 3)) + y[:, None], y=y)
+    save_diabetes(folder)
     asked = ["--datasets", "diabetes,acoustic", "--methods", "B-LS-SVM", "--runs", "1", "--record", str(folder / "r")]
     ran = command(["experiments", "run", "spam-2", *asked])
     assert ran.exit_code == 0, ran.output
@@ -571,6 +633,30 @@ def test_the_command_runs_and_says_what_is_missing(folder, monkeypatch):
     assert row["auc"] > 0.9
     monkeypatch.delenv("AUCLID_DATA")
     assert "AUCLID_DATA must name the folder" in " ".join(command(["experiments", "run", "spam-2"]).output.split())
+
+
+def test_the_command_reports_quick_runs_apart_and_refuses_a_record_that_is_not_there(folder, monkeypatch):
+    report = ["experiments", "report", "--record", str(folder / "r"), "--output", str(folder / "pages")]
+    refused = command(report)
+    assert refused.exit_code == 2 and "--record must be a folder" in " ".join(refused.output.split())
+    save_diabetes(folder)
+    only = ["--datasets", "diabetes", "--methods", "B-LS-SVM", "--record", str(folder / "r")]
+    assert command(["experiments", "run", "spam-2", "--quick", *only]).exit_code == 0
+    listed = command(["experiments", "list", "--quick", "--record", str(folder / "r")])
+    assert any("spam-2" in line and line.split()[-1] == "1" for line in listed.output.splitlines()), listed.output
+    assert command([*report, "--quick"]).exit_code == 0
+    assert "diabetes" in (folder / "pages" / "spam.md").read_text()
+
+
+def test_the_command_says_by_its_exit_code_that_a_cell_failed(folder, monkeypatch):
+    def broken(name, dataset, how, run):
+        raise ValueError("no")
+
+    monkeypatch.setattr(methods, "cell", broken)
+    save_diabetes(folder)
+    only = ["--datasets", "diabetes", "--methods", "B-LS-SVM", "--runs", "1", "--record", str(folder / "r")]
+    ran = command(["experiments", "run", "spam-2", *only])
+    assert ran.exit_code == 1 and "B-LS-SVM on diabetes, run 0, failed" in " ".join(ran.output.split())
 
 
 def test_a_cell_of_a_figure_is_on_record_whole_or_not_at_all(tmp_path, monkeypatch):

@@ -15,11 +15,13 @@ from auclid.cli import _show
 app = typer.Typer(help="Every table and figure of the papers, rerun.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Option("--record", metavar="DIR", help="The folder of the results.")]
+Quick = Annotated[bool, typer.Option("--quick", help="The results of quick runs.")]
 
 
 @app.command("list")
-def list_(record: Folder = Path("record")):
+def list_(record: Folder = Path("record"), quick: Quick = False):
     """The tables and figures, and how much of each is on record."""
+    record = experiments.folder_of(record, quick)
     table = Table(box=None, pad_edge=False)
     for name in ("id", "what", "rows on record"):
         table.add_column(name, no_wrap=name != "what")
@@ -40,6 +42,7 @@ def run(
     record: Folder = Path("record"),
 ):
     """Run what is not on record yet. It may be stopped at any time and goes on where it was."""
+    failed = False
     for name in experiments.experiments() if tables == ["all"] else tables:
         one = experiments.experiment(name)
         _show.say(f"[bold cyan]{one.id}[/] {escape(one.title)}")
@@ -53,29 +56,37 @@ def run(
         if done.plan is not None:
             _show.remarks([f"{dataset} was left out: {why}" for dataset, why in done.plan.missing])
             _show.remarks([f"{method} was left out: it is not installed" for method in done.plan.absent])
+        failed |= bool(done.failed)
+    if failed:
+        raise typer.Exit(1)
 
 
 @app.command()
 def report(
     record: Folder = Path("record"),
     output: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write pages to.")] = Path("pages"),
+    quick: Quick = False,
 ):
     """Write one page a paper: ours beside theirs, with verdicts, and the figures."""
     from auclid.experiments import pages
 
+    record = experiments.folder_of(record, quick)
+    if not record.is_dir():
+        raise ValueError(f"--record must be a folder that `auclid experiments run` wrote to; got {str(record)!r}.")
     pages.write(record, output)
     _show.say(escape(f"Pages: {output}"))
 
 
 @app.command()
 def fetch(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[NAME]...", help="Tables; all by default.")] = None,
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Tables, or `all`: many gigabytes.")],
     folder: Annotated[Path, typer.Option(envvar="AUCLID_DATA", metavar="DIR", help="Where to.")] = Path("data"),
 ):
     """Download the original files from LIBSVM and UCI, checked where a checksum is known."""
     from auclid.experiments import fetch as files
 
-    files.fetch(names or list(files.sources()), folder, tell=lambda sentence: _show.say(escape(sentence)))
+    wanted = list(files.sources()) if names == ["all"] else names
+    files.fetch(wanted, folder, tell=lambda sentence: _show.say(escape(sentence)))
 
 
 def _words(text):

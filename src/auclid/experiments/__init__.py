@@ -2,9 +2,10 @@
 
 from auclid.experiments.definitions import Experiment, experiment, experiments
 from auclid.experiments.record import Record
-from auclid.experiments.runner import Plan, run
+from auclid.experiments.runner import Plan, folder_of, run
 from auclid.experiments.verdicts import Figure, published, summary, verdict
 
 __all__ = [
-    "Experiment", "Figure", "Plan", "Record", "experiment", "experiments", "published", "run", "summary", "verdict",
+    "Experiment", "Figure", "Plan", "Record", "experiment", "experiments", "folder_of", "published", "run", "summary",
+    "verdict",
 ]  # fmt: skip

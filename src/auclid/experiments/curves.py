@@ -82,8 +82,9 @@ def _few_labels(parts, labelled, unlabelled, run):
     order = np.random.default_rng(run).permutation(len(parts.y))
     pos, neg = order[parts.y[order]], order[~parts.y[order]]
     if min(len(pos), len(neg), labelled // 2) < 2:
-        raise ValueError(f"Few labels expect two rows of each class at least; got {len(pos)} positives, {len(neg)} negatives.")
-    first = np.isin(order, np.concatenate([pos[:2], neg[:2]]))  # two of each class are labelled, the others as they come
+        got = f"{len(pos)} positives, {len(neg)} negatives and {labelled} labels"
+        raise ValueError(f"Few labels expect two rows of each class at least, all labelled; got {got}.")
+    first = np.isin(order, np.concatenate([pos[:2], neg[:2]]))  # these are labelled, the others as they come
     order = np.concatenate([order[first], order[~first]])[: labelled + unlabelled]
     return parts.X[order], np.where(np.arange(len(order)) < labelled, parts.y[order].astype(int), -1)
 

@@ -74,11 +74,15 @@ def whole(name):
 
 
 def is_positive(labels, positive):
-    """Which rows are positive: a list of labels, or "rarest"."""
+    """Which rows are positive: a list of labels, a range of them such as "0 to 20", or "rarest"."""
+    labels = np.asarray(labels, dtype=np.float64)
     if positive == "rarest":
         known, counts = np.unique(labels, return_counts=True)
         positive = [known[counts.argmin()]]
-    return np.isin(np.asarray(labels, dtype=np.float64), np.asarray(positive, dtype=np.float64))
+    elif isinstance(positive, str):
+        low, high = map(float, positive.split(" to "))
+        return (low <= labels) & (labels <= high)
+    return np.isin(labels, np.asarray(positive, dtype=np.float64))
 
 
 def densely(X, dense):

@@ -25,7 +25,10 @@ folds choose from it, as from a grid.
 
 @dataclass(frozen=True)
 class Dataset:
-    """A table of data in an experiment, and the binary task made of it."""
+    """A table of data in an experiment, and the binary task made of it.
+
+    ``missing`` says where a table is published that few have at hand; without a ``name`` it cannot be fetched either.
+    """
 
     published: str
     name: str | None = None
@@ -95,7 +98,8 @@ class Experiment:
 
     def protocol_of(self, dataset, method, quick=False):
         """Eight letters that tell one protocol from another: all that a run of a cell depends on, but for its seed."""
-        told = {"data": dataset.name, "method": method.built, "sweep": self.sweep, **self.settings(dataset, method, quick)}
+        told = {"data": dataset.name, "method": method.built, "sweep": self.sweep}
+        told |= self.settings(dataset, method, quick)
         useless = {"folds": ("holdout", "given"), "test_size": ("folds", "given"), "repeats": (told["split"],)}
         told = {key: value for key, value in told.items() if value and told["split"] not in useless.get(key, ())}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]

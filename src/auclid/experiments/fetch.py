@@ -186,11 +186,12 @@ def located(name, part, folder, *, catalogue=None):
 
 
 def original(name, part, folder, *, catalogue=None):
-    """(X, labels) of a table's original file, labels as numbers; takes what `located` takes."""
+    """(X, labels) of a table's original file, its checksum verified, labels as numbers; takes what `located` takes."""
     found = located(name, part, folder, catalogue=catalogue)
     if found is None:
         return None
     source, path = found
+    _same_as_before(source, path)
     table = read_table(path, source.target or None)
     return table.X, _coded(table.y, source.labels)
 

@@ -110,8 +110,8 @@ def tuned(name, dataset, how, run):
     for scale in scales(how):
         parts = protocol.parts(dataset, how | {"scale": scale}, run)
         told = {"scale": scale} if len(scales(how)) > 1 else {}
-        found = candidates(how, protocol.length(parts.X))
-        choices += [(scale, told | choice) for choice in found]
+        found = [told | choice for choice in candidates(how, protocol.length(parts.X))]
+        choices += [(scale, choice) for choice in found]
         if len(scales(how)) * len(found) > 1:
             means += _held_out_means(name, parts, found, how, run)
     scale, chosen = choices[int(np.argmax(means))] if means else choices[0]
@@ -138,7 +138,7 @@ def _held_out_means(name, parts, choices, how, run):
 
     def mean(choice):
         model = build(name, parameters(how, choice), run)
-        if isinstance(model, Kernelized) and (len(scales(how)) > 1 or set(choice) & set(model.feature_map.get_params())):
+        if isinstance(model, Kernelized) and set(choice) & {"scale", *model.feature_map.get_params()}:
             ranker, X = model.ranker, embedded(model.feature_map)
         else:
             ranker, X, _, _ = rows_for(model, parts)

@@ -148,7 +148,7 @@ def _paper(paper, found, record):
 
 def _plots(one, rows):
     drawn = figures.draw(one, rows)
-    absent = [f"{d.published}: {d.missing}." for d in one.datasets if d.missing]
+    absent = [f"{d.published}: {d.missing}." for d in one.datasets if d.missing and d.published not in drawn]
     waiting = [d.published for d in one.datasets if not d.missing and d.published not in drawn]
     notes = [*absent, *([f"Not run yet: {', '.join(waiting)}."] if waiting else [])]
     notes += [f"{d.published}: {d.note}" for d in one.datasets if d.note and d.published in drawn]

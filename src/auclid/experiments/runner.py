@@ -10,12 +10,14 @@ from time import perf_counter
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from auclid.experiments import curves, data, methods
+from auclid.experiments import curves, data, fetch, methods
 from auclid.experiments.definitions import Experiment, experiment
 from auclid.experiments.record import Record, alike
 
-QUICK = "quick"
-"""Quick runs have a folder of their own below the record's: they must not be taken for the full ones."""
+
+def folder_of(record, quick=False):
+    """Where results are: quick ones in a folder of their own below the record's, not to be taken for the full ones."""
+    return Path(record) / "quick" if quick else Path(record)
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class Plan:
         _known(methods_, [m.name for m in one.methods], "--methods")
         chosen = [d for d in one.datasets if not datasets or d.published in datasets]
         absent_data = [d for d in chosen if not _at_hand(d)]
-        missing = tuple((d.published, d.missing or f"{d.name} is not in AUCLID_DATA") for d in absent_data)
+        missing = tuple((d.published, _why(d)) for d in absent_data)
         ours = [m for m in one.methods if m.ours and (not methods_ or m.name in methods_)]
         absent = tuple(m.name for m in ours if not methods.available(m.built))
         ours = [m for m in ours if methods.available(m.built)]
@@ -60,6 +62,11 @@ class Plan:
 
 def _at_hand(dataset):
     return dataset.name is not None and data.at_hand(dataset.name)
+
+
+def _why(dataset):
+    hint = f"; `auclid experiments fetch {dataset.name}` gets it" if dataset.name in fetch.sources() else ""
+    return f"{dataset.missing or f'{dataset.name} is not in AUCLID_DATA'}{hint}"
 
 
 def _cell(dataset, method, run):
@@ -93,7 +100,7 @@ def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, 
         Called with a `Progress` before the first cell and after each.
     """
     one = name if isinstance(name, Experiment) else experiment(name)
-    rows = Record(Path(record) / QUICK if quick else record, one.id, figure=one.kind != "table")
+    rows = Record(folder_of(record, quick), one.id, figure=one.kind != "table")
     if one.sweep.get("over") == "record":
         return _from_record(one, rows, tell)
     limits = {"datasets": datasets, "methods_": methods, "quick": quick, "runs": runs}

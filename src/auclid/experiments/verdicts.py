@@ -92,8 +92,9 @@ def _figure(row, one, rows):
     mean = float(np.mean(values)) if values else None
     std = float(np.std(values, ddof=1)) if len(values) > 1 else None
     said = _said(row, dataset, method, mean)
-    counted = row["metric"] != "seconds" and dataset.missing is None and dataset.counted and method.ours
-    missing = dataset.missing and f"Missing: {dataset.missing}."
+    absent = dataset.missing and mean is None
+    counted = row["metric"] != "seconds" and not absent and dataset.counted and method.ours
+    missing = absent and f"Missing: {dataset.missing}."
     uncounted = not dataset.counted and f"Not counted: {dataset.reason}"
     note = " ".join(filter(None, [missing, uncounted, one.note(dataset, method.published, row["metric"])]))
     return Figure(
@@ -105,8 +106,6 @@ def _figure(row, one, rows):
 def _said(row, dataset, method, mean):
     if not method.ours:
         return "not ours"
-    if dataset.missing is not None:
-        return "missing"
     if mean is None:
-        return "not run"
+        return "missing" if dataset.missing else "not run"
     return "shown" if row["metric"] == "seconds" else verdict(mean, row["mean"], row["std"])
