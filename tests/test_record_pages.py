@@ -356,3 +356,10 @@ def test_methods_are_compared_on_the_runs_that_both_made():
     a, b = learned.Run({0: 0.9, 1: 0.7}, {0: 1.0, 1: 1.0}), learned.Run({1: 0.6, 2: 0.1}, {1: 10.0, 2: 1.0})
     assert learned.auc_gap(a, b) == pytest.approx(0.1) and learned.time_gap(a, b) == pytest.approx(1.0)
     assert learned.auc_gap(a, learned.Run({5: 0.1}, {5: 1.0})) is None
+
+
+def test_markdown_prints_words_as_they_are():
+    words = "a|b *c* `d` _e_ sector_v2 \\ [1](2) [3] <i>"
+    page = render.Page("p", words, words, "", [render.Section(words, [render.Paragraph(words)])])
+    printed = "a\\|b \\*c\\* \\`d\\` \\_e\\_ sector_v2 \\\\ [1]\\(2) [3] &lt;i>"
+    assert render.markdown(page).split("\n\n") == [f"# {printed}", printed, f"## {printed}", printed + "\n"]

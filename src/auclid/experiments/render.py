@@ -1,5 +1,6 @@
 """A page as plain blocks, written as HTML that needs nothing else and as Markdown."""
 
+import re
 import sys
 from html import escape
 from importlib import resources
@@ -178,9 +179,9 @@ _HTML = {
 
 def markdown(page):
     """The page as Markdown; its plots are files in the folder ``figures``."""
-    parts = [f"# {page.title}", page.lead, page.facts]
+    parts = [f"# {_md_words(page.title)}", _md_words(page.lead), _md_words(page.facts)]
     for section in page.sections:
-        parts += [f"## {section.title}", *(_MARKDOWN[type(block)](block) for block in section.blocks)]
+        parts += [f"## {_md_words(section.title)}", *(_MARKDOWN[type(block)](block) for block in section.blocks)]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -196,8 +197,12 @@ def _md_cell(cell):
 
 def _md_words(words):
     if isinstance(words, Link):
-        return f"[{words.words}]({words.page}.md)"
-    return words.replace("|", "\\|").replace("<", "&lt;")
+        return f"[{_md_words(words.words)}]({words.page}.md)"
+    return SPECIAL.sub(r"\\\g<0>", words).replace("<", "&lt;")
+
+
+SPECIAL = re.compile(r"[\\`*|]|(?<=\])\(|(?<!\w)_|_(?!\w)")
+"""What Markdown would not print as it is: a bracket it does, but for one that would begin a link's address."""
 
 
 def _md_points(points):
@@ -209,5 +214,5 @@ _MARKDOWN = {
     Table: _md_table,
     Points: _md_points,
     Paragraph: lambda block: _md_words(block.words),
-    Plot: lambda plot: f"![{plot.title}](figures/{plot.name}.svg)",
+    Plot: lambda plot: f"![{_md_words(plot.title)}](figures/{plot.name}.svg)",
 }
