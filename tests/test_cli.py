@@ -146,6 +146,12 @@ def test_without_lightgbm_another_booster_stands_in_by_its_own_name(monkeypatch)
     assert chosen[-1][1] == "HistGradientBoosting" and "LightGBM is not installed" in notes[0]
 
 
+def test_compare_takes_the_front_door_too():
+    chosen, _ = job.candidates(np.zeros((4, 2)), ["auto", "spam"], [], 7)
+    assert [(name, ours) for ours, name, _ in chosen] == [("AUCClassifier", True), ("SPAM-L2", True)]
+    assert chosen[0][2].random_state == 7
+
+
 def row(name, ours, auc, difference=None, pvalue=1.0, trouble=""):
     gap = (
         None

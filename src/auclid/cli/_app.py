@@ -74,7 +74,7 @@ def compare_(
     ] = None,
     target: Target = None,
     methods: Annotated[
-        str, typer.Option(help="Names from `auclid methods`, with commas; else those that suit.")
+        str, typer.Option(help="Names from `auclid methods`, with commas, and `auto`; else those that suit.")
     ] = "",
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(models.BASELINES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
@@ -113,7 +113,7 @@ def fit(
     data: Data,
     model: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.")],
     target: Target = None,
-    method: Annotated[str | None, typer.Option(help="A name from `auclid methods`.")] = None,
+    method: Annotated[str, typer.Option(help="A name from `auclid methods`; auto: AUCClassifier chooses.")] = "auto",
     positive: Positive = None,
     one_hot: OneHot = False,
     drop: Drop = None,
@@ -123,7 +123,7 @@ def fit(
     _apart(model, data)
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
-    name, estimator = models.ours(method, rows.X, seed) if method else models.front_door(seed)
+    name, estimator = models.ours(method, rows.X, seed)
     with _show.progress() as tell, warnings.catch_warnings(record=True) as caught:
         tell(name)
         start = perf_counter()

@@ -34,7 +34,9 @@ def sensible(X):
 
 
 def ours(name, X, seed):
-    """(name, pipeline) of a method by the name of its paper."""
+    """(name, pipeline) of a method by the name of its paper, or of "auto"."""
+    if name.casefold() in ("auto", "aucclassifier"):
+        return front_door(seed)
     method = find(name)
     if method.semi_supervised:
         raise ValueError(
@@ -44,7 +46,7 @@ def ours(name, X, seed):
 
 
 def front_door(seed):
-    """The model for someone who did not choose one: it scales, compares and chooses by itself."""
+    """The model "auto", for someone who did not choose one: it scales, compares and chooses by itself."""
     return "AUCClassifier", AUCClassifier(random_state=seed)
 
 
