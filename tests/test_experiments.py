@@ -535,6 +535,11 @@ def test_the_record_was_made_with_the_protocol_as_it_stands(name):
             assert row["run"] < one.runs(dataset, method), row
 
 
+def test_every_missed_figure_of_the_record_has_a_note():
+    missed = [f for f in summary(RAW) if f.counted and f.verdict == "worse"]
+    assert not [(f.table, f.dataset, f.method, f.metric) for f in missed if not f.note]
+
+
 # --- figures --------------------------------------------------------------------------------------------------------
 
 FIGURE = TINY.replace('covers = [{table = "2", metric = "auc"}]', "").replace("repeats = 2", "repeats = 1") + """
