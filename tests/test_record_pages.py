@@ -259,7 +259,7 @@ def test_overlapping_runs_widen_the_interval_of_students():
     expected = ttest_1samp(sample, 0.0).confidence_interval()
     np.testing.assert_allclose((plain.low, plain.high), expected)
     assert (gap.high - gap.low) / (plain.high - plain.low) == pytest.approx(np.sqrt((1 / 9 + 0.25) * 9))
-    assert learned.mean_gap([0.1]).sign == 0 and learned.mean_gap([0.1, 0.1]).sign == 1
+    assert learned.mean_gap([0.1]).sign == 0
 
 
 def test_an_empty_common_ground_is_left_out(tmp_path):

@@ -26,7 +26,7 @@ def list_(record: Folder = Path("record"), quick: Quick = False):
     for name in ("id", "what", "rows on record"):
         table.add_column(name, no_wrap=name != "what")
     for one in experiments.experiments().values():
-        found = len(experiments.Record(record, one.id, figure=one.kind != "table").rows())
+        found = len(experiments.Record(record, one.source).rows())
         table.add_row(f"[bold cyan]{one.id}[/]", escape(one.title), str(found or ""))
     Console().print(table)
 
@@ -43,19 +43,18 @@ def run(
 ):
     """Run what is not on record yet. It may be stopped at any time and goes on where it was."""
     failed = False
-    for name in experiments.experiments() if tables == ["all"] else tables:
-        one = experiments.experiment(name)
+    asked_data, asked_methods = _words(datasets), _words(methods)
+    for one in _all_with(asked_data, asked_methods) if tables == ["all"] else map(experiments.experiment, tables):
         _show.say(f"[bold cyan]{one.id}[/] {escape(one.title)}")
         with _bar(jobs) as tell:
             done = experiments.run(
-                name, record, datasets=_words(datasets), methods=_words(methods), quick=quick, jobs=jobs,
-                runs=runs or None, tell=tell,
+                one, record, datasets=asked_data, methods=asked_methods, quick=quick, jobs=jobs, runs=runs or None,
+                tell=tell,
             )  # fmt: skip
         for dataset, method, seed, why in done.failed:
             _show.remarks([f"{method} on {dataset}, run {seed}, failed: {why}"])
-        if done.plan is not None:
-            _show.remarks([f"{dataset} was left out: {why}" for dataset, why in done.plan.missing])
-            _show.remarks([f"{method} was left out: it is not installed" for method in done.plan.absent])
+        _show.remarks([f"{dataset} was left out: {why}" for dataset, why in done.plan.missing])
+        _show.remarks([f"{method} was left out: it is not installed" for method in done.plan.absent])
         failed |= bool(done.failed)
     if failed:
         raise typer.Exit(1)
@@ -87,6 +86,14 @@ def fetch(
 
     wanted = list(files.sources()) if names == ["all"] else names
     files.fetch(wanted, folder, tell=lambda sentence: _show.say(escape(sentence)))
+
+
+def _all_with(datasets, methods):
+    """All experiments that have every dataset and method asked for."""
+    for one in experiments.experiments().values():
+        published, names = {d.published for d in one.datasets}, {m.name for m in one.methods}
+        if one.source == one.id and published >= set(datasets) and names >= set(methods):
+            yield one
 
 
 def _words(text):

@@ -122,7 +122,8 @@ def _semi(sweep, name, dataset, how, run):
 def _unlabelled(sweep, name, dataset, how, run):
     """Seconds of a fit against the number of unlabelled rows."""
     parts, found = protocol.parts(dataset, how, run), []
-    for unlabelled in sweep["values"]:
+    most = len(parts.y) - sweep["labelled"]
+    for unlabelled in sorted({min(value, most) for value in sweep["values"]}):
         X, y = _few_labels(parts, sweep["labelled"], unlabelled, run)
         model = _semi_model(name, X, y, run)
         if not found:

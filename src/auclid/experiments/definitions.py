@@ -28,6 +28,7 @@ class Dataset:
     """A table of data in an experiment, and the binary task made of it.
 
     ``missing`` says where a table is published that few have at hand; without a ``name`` it cannot be fetched either.
+    ``differs`` says how what is at hand differs from what the paper had.
     """
 
     published: str
@@ -36,6 +37,7 @@ class Dataset:
     missing: str | None = None
     counted: bool = True
     reason: str = ""
+    differs: str = ""
     note: str = ""
     settings: dict = field(default_factory=dict)
 
@@ -72,8 +74,8 @@ class Experiment:
     reduced: str
     datasets: tuple
     methods: tuple
-    protocol: dict
-    quick: dict
+    protocol: dict = field(default_factory=dict)
+    quick: dict = field(default_factory=dict)
     covers: tuple = ()
     notes: tuple = ()
     figure: dict = field(default_factory=dict)
@@ -83,6 +85,11 @@ class Experiment:
     def kind(self):
         """"table", "curve" or "box"."""
         return self.figure.get("kind", "table")
+
+    @property
+    def source(self):
+        """The id of the experiment whose runs it is drawn from: its own, but for a figure of a table's times."""
+        return self.sweep.get("of", self.id)
 
     def settings(self, dataset, method, quick=False):
         """The protocol as it holds for a method on a dataset; quick ones have a ``grid_size`` too."""
@@ -97,7 +104,7 @@ class Experiment:
         return merged
 
     def protocol_of(self, dataset, method, quick=False):
-        """Eight letters that tell one protocol from another: all that a run of a cell depends on, but for its seed."""
+        """Eight letters that tell one protocol from another: what is said of a cell, not what its data holds."""
         told = {"data": dataset.name, "method": method.built, "sweep": self.sweep}
         told |= self.settings(dataset, method, quick)
         useless = {"folds": ("holdout", "given"), "test_size": ("folds", "given"), "repeats": (told["split"],)}
@@ -110,13 +117,13 @@ class Experiment:
         return how["repeats"] * (how["folds"] if how["split"] == "folds" else 1)
 
     def note(self, dataset, method, metric="auc"):
-        """What is to be said beside a figure: the dataset's remark and those of this very cell."""
-        said = [dataset.note]
-        for note in self.notes:
-            asked = (("datasets", dataset.published), ("methods", method), ("metrics", metric))
-            if all(value in note.get(key, [value]) for key, value in asked):
-                said.append(note["note"])
-        return " ".join(filter(None, said))
+        """What is to be said beside a figure: of the dataset, and of this very cell."""
+        return " ".join(filter(None, [dataset.differs, dataset.note, *self.reasons(dataset, method, metric)]))
+
+    def reasons(self, dataset, method, metric="auc"):
+        """The notes of this very cell."""
+        asked = (("datasets", dataset.published), ("methods", method), ("metrics", metric))
+        return [note["note"] for note in self.notes if all(value in note.get(key, [value]) for key, value in asked)]
 
 
 RANGE = re.compile(r"(\d+)\^\[(-?\d+):(?:(\d+):)?(-?\d+)\](?: ([*/]) length(\^2)?)?")
@@ -158,7 +165,14 @@ def _settings(entry):
     return {name: entry.pop(name) for name in list(entry) if name in SETTINGS}
 
 
+@cache
+def _shared():
+    """What all experiments say of a table of data, by its published name, unless one of them says otherwise."""
+    return tomllib.loads((resources.files("auclid.experiments") / "datasets.toml").read_text(encoding="utf-8"))
+
+
 def _dataset(entry):
+    entry = _shared().get(entry["published"], {}) | entry
     return Dataset(settings=_settings(entry), **entry)
 
 

@@ -1,19 +1,27 @@
-"""Results on disk: one CSV an experiment, a row appended as soon as it is known, so that a killed run can go on."""
+"""Results on disk: one CSV an experiment, whole after every cell, so that a killed run can go on."""
 
 import csv
 import json
-import os
+from contextlib import contextmanager
 from pathlib import Path
+
+from auclid.io import beside
+
+try:
+    import fcntl
+except ImportError:  # Windows: two runs of one table at once are not told apart there
+    fcntl = None  # type: ignore[assignment]
 
 TABLE = ("dataset", "method", "run", "auc", "accuracy_at_optroc", "fit_seconds", "chosen", "protocol")
 FIGURE = ("dataset", "method", "run", "x", "y", "protocol")
+NUMBERS = {"auc", "accuracy_at_optroc", "fit_seconds", "x", "y"}
 
 
 class Record:
     """The rows of one experiment in a folder.
 
-    The rows of a cell are written beside the file, which they then replace: a kill leaves all of them or none. When a
-    run is complete `settle` sorts the file, so that the order in which cells were run leaves no trace.
+    The rows of a cell are written with all others beside the file, which they then replace: a kill leaves all of them
+    or none. When a run is complete `settle` sorts the file, so that the order in which cells were run leaves no trace.
     """
 
     def __init__(self, folder, name, figure=False):
@@ -26,7 +34,11 @@ class Record:
             return []
         text = self.path.read_text(encoding="utf-8")
         whole = text[: text.rfind("\n") + 1]
-        return [_typed(row) for row in csv.DictReader(whole.splitlines()) if None not in row.values()]
+        read = csv.DictReader(whole.splitlines())
+        try:
+            return [_typed(row) for row in read if None not in row.values()]
+        except (ValueError, KeyError) as error:
+            raise ValueError(f"{str(self.path)!r}, line {read.line_num}, must be a row of a record: {error}.") from None
 
     def is_of_table(self):
         """Whether the file holds a table's rows, not a figure's points."""
@@ -42,19 +54,32 @@ class Record:
         new = {_cell(row) for row in rows}
         self._write([*(row for row in self.rows() if _cell(row) not in new), *rows])
 
+    def keep(self, cells):
+        """Drop the rows of all but some (dataset, method, run, protocol): what another protocol made."""
+        if self.path.exists() and self.done() - cells:
+            self._write([row for row in self.rows() if (*_cell(row), row["protocol"]) in cells])
+
     def settle(self):
         """Sort the rows by dataset, method and run."""
-        self._write(sorted(self.rows(), key=lambda r: (r["dataset"], r["method"], r["run"], r.get("x") or 0.0)))
+        self._write(sorted(self.rows(), key=lambda r: (*_cell(r), r.get("x") or 0.0)))
+
+    @contextmanager
+    def alone(self):
+        """Hold the record: another run of the same experiment is refused in the meantime."""
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with open(self.path.with_name(f".{self.path.stem}.lock"), "w") as file:
+            try:
+                if fcntl:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                raise ValueError(f"{str(self.path)!r} is being written by another run; wait for its end.") from None
+            yield
 
     def _write(self, rows):
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        lines = [_line([_text(row.get(column)) for column in self.columns]) for row in rows]
-        beside = self.path.with_suffix(".part")
-        with beside.open("w", encoding="utf-8", newline="") as file:
-            file.write("".join([_line(self.columns), *lines]))
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(beside, self.path)
+        with beside(self.path, "w") as file:
+            lines = csv.writer(file, lineterminator="\n")
+            lines.writerows([self.columns, *([_text(row.get(column)) for column in self.columns] for row in rows)])
 
 
 def alike(folder):
@@ -73,9 +98,8 @@ def _cell(row):
 
 def _typed(row):
     found: dict = {"protocol": "", **row}
-    for name in ("auc", "accuracy_at_optroc", "fit_seconds", "x", "y"):
-        if name in found:
-            found[name] = float(found[name]) if found[name] else None
+    for name in NUMBERS & found.keys():
+        found[name] = float(found[name]) if found[name] else None
     found["run"] = int(found["run"])
     if "chosen" in found:
         found["chosen"] = json.loads(found["chosen"]) if found["chosen"] else {}
@@ -88,8 +112,3 @@ def _text(value):
     if isinstance(value, dict):
         return json.dumps(value, sort_keys=True)
     return f"{value:.6g}" if isinstance(value, float) else str(value)
-
-
-def _line(cells):
-    """One line of a CSV file."""
-    return ",".join('"' + cell.replace('"', '""') + '"' if set(cell) & set(',"\n') else cell for cell in cells) + "\n"

@@ -1,7 +1,9 @@
 """Runs an experiment: its cells in order, those already on record left out, one process or several."""
 
 import multiprocessing
+import os
 import queue
+import threading
 import traceback
 from dataclasses import dataclass
 from pathlib import Path
@@ -100,18 +102,23 @@ def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, 
         Called with a `Progress` before the first cell and after each.
     """
     one = name if isinstance(name, Experiment) else experiment(name)
-    rows = Record(folder_of(record, quick), one.id, figure=one.kind != "table")
-    if one.sweep.get("over") == "record":
-        return _from_record(one, rows, tell)
+    if one.source != one.id:
+        one = experiment(one.source)
     limits = {"datasets": datasets, "methods_": methods, "quick": quick, "runs": runs}
-    plan = Plan.of(one, rows.done(), **limits)
-    if one.kind == "table" and (taken := _taken(plan, rows.path.parent)):
-        rows.add(taken)
+    rows = Record(folder_of(record, quick), one.id, figure=one.kind != "table")
+    with rows.alone():
+        rows.keep(_cells(one, quick))
         plan = Plan.of(one, rows.done(), **limits)
-    progress = Progress(plan.cells, plan)
-    tell = tell or (lambda progress: None)
+        if one.kind == "table" and (taken := _taken(plan, rows.path.parent)):
+            rows.add(taken)
+            plan = Plan.of(one, rows.done(), **limits)
+        return _run(plan, rows, jobs, tell or (lambda progress: None))
+
+
+def _run(plan, rows, jobs, tell):
+    one, progress = plan.experiment, Progress(plan.cells, plan)
     tell(progress)
-    told = {(d.published, m.name): one.protocol_of(d, m, quick) for d, _, some in plan.groups for m in some}
+    told = {(d.published, m.name): one.protocol_of(d, m, plan.quick) for d, _, some in plan.groups for m in some}
     for dataset, method, seed, found, seconds in (_here if jobs == 1 else _elsewhere)(plan, jobs):
         cell = {"dataset": dataset, "method": method, "run": seed, "protocol": told[dataset, method]}
         if isinstance(found, str):
@@ -125,6 +132,14 @@ def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, 
     return progress
 
 
+def _cells(one, quick):
+    """(dataset, method, run, protocol) of every cell that an experiment has."""
+    pairs = [(d, m) for d in one.datasets if d.name for m in one.methods if m.ours]
+    return {
+        (*_cell(d, m, run), one.protocol_of(d, m, quick)) for d, m in pairs for run in range(one.runs(d, m, quick))
+    }
+
+
 def _taken(plan, folder):
     """Rows of cells that another table of the record has run alike: same data, protocol, method and seed."""
     known, found = alike(folder), []
@@ -134,18 +149,6 @@ def _taken(plan, folder):
             if row is not None:
                 found.append(row | dict(zip(("dataset", "method", "run"), _cell(dataset, method, run), strict=True)))
     return found
-
-
-def _from_record(one, rows, tell):
-    """A figure of seconds that a table's runs have measured already."""
-    progress = Progress(())
-    names = {m.name for m in one.methods}
-    found = [row for row in Record(rows.path.parent, one.sweep["of"]).rows() if row["method"] in names]
-    rows.path.unlink(missing_ok=True)
-    rows.add([{**row, "y": 1000.0 * row["fit_seconds"]} for row in found if row["fit_seconds"] is not None])
-    if tell:
-        tell(progress)
-    return progress
 
 
 class Progress:
@@ -221,26 +224,33 @@ def _elsewhere(plan, jobs):
     workers = [context.Process(target=_work, args=(plan, tasks, results), daemon=True) for _ in range(jobs)]
     for worker in workers:
         worker.start()
+    try:
+        yield from _results(workers, results)
+    finally:
+        for worker in workers:
+            worker.terminate()
+
+
+def _results(workers, results):
+    """What the workers find, as it comes, until every one of them has said None."""
     ended = 0
-    while ended < jobs:
+    while ended < len(workers):
         try:
             found = results.get(timeout=1.0)
         except queue.Empty:
-            if sum(not worker.is_alive() for worker in workers) <= ended:
-                continue
-            for worker in workers:
-                worker.terminate()
-            sentence = "A process of the run was ended from outside; what it had finished is on record."
-            raise RuntimeError(sentence) from None
+            if sum(not worker.is_alive() for worker in workers) > ended:
+                sentence = "A process of the run was ended from outside; what it had finished is on record."
+                raise ChildProcessError(sentence) from None
+            continue
         if found is None:
             ended += 1
         else:
             yield found
-    for worker in workers:
-        worker.join()
 
 
 def _work(plan, tasks, results):
+    parent = multiprocessing.parent_process()
+    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()  # a killed run ends its workers
     while (k := tasks.get()) is not None:
         for found in _group(plan, *plan.groups[k]):
             results.put(found)
