@@ -350,6 +350,11 @@ def test_test_rows_are_only_scored(folder, monkeypatch, split, turn):
     assert len(Spy.learned) + len(Spy.scored) == 60
 
 
+def test_a_given_test_part_must_be_there(folder):
+    with pytest.raises(ValueError, match="tiny must come with a test part here; AUCLID_DATA has none"):
+        protocol.parts("tiny", {**HOW, "split": "given", "scale": "none"}, 0)
+
+
 def test_folds_hold_each_row_once_and_each_pass_shuffles(folder):
     how = {**HOW, "split": "folds", "scale": "none"}
     tests = [set(protocol.parts("tiny", how, k).X_test[:, 0]) for k in range(6)]
@@ -605,7 +610,7 @@ def test_the_record_meets_its_bar_and_every_miss_has_its_reason():
     assert len(missed) <= 0.15 * len(counted)
     for f in missed:
         one = experiments()[f.experiment]
-        dataset = next(d for d in one.datasets if d.published == f.dataset)
+        dataset = one.dataset(f.dataset)
         assert dataset.differs or one.reasons(dataset, f.method, f.metric), f
 
 
@@ -719,7 +724,9 @@ def test_the_command_runs_and_says_what_is_missing(folder, monkeypatch):
 def test_the_command_reports_quick_runs_apart_and_refuses_a_record_that_is_not_there(folder, monkeypatch):
     report = ["experiments", "report", "--record", str(folder / "r"), "--output", str(folder / "pages")]
     refused = command(report)
-    assert refused.exit_code == 2 and "--record must be a folder" in " ".join(refused.output.split())
+    assert refused.exit_code == 2 and "--record must be a folder that" in " ".join(refused.output.split())
+    refused = command(["experiments", "list", "--record", str(folder / "tiny.npz")])
+    assert refused.exit_code == 2 and "--record must be a folder; got the file" in " ".join(refused.output.split())
     save_diabetes(folder)
     only = ["--datasets", "diabetes", "--methods", "B-LS-SVM", "--record", str(folder / "r")]
     assert command(["experiments", "run", "spam-2", "--quick", *only]).exit_code == 0
@@ -727,6 +734,13 @@ def test_the_command_reports_quick_runs_apart_and_refuses_a_record_that_is_not_t
     assert any("spam-2" in line and line.split()[-1] == "1" for line in listed.output.splitlines()), listed.output
     assert command([*report, "--quick"]).exit_code == 0
     assert "diabetes" in (folder / "pages" / "spam.md").read_text()
+
+
+def test_the_command_runs_all_tables_that_have_what_is_asked_for(folder):
+    save_diabetes(folder)
+    only = ["--datasets", "diabetes", "--methods", "LogisticRegression", "--runs", "1", "--record", str(folder / "r")]
+    assert command(["experiments", "run", "all", *only]).exit_code == 0
+    assert {path.stem for path in (folder / "r").glob("*.csv")} == {"khalid-4.3", "solam-3", "spam-2"}
 
 
 def test_the_command_says_by_its_exit_code_that_a_cell_failed(folder, monkeypatch):

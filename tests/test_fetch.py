@@ -146,16 +146,21 @@ def test_originals_are_read(tmp_path, known):
 
 def test_experiments_find_the_originals_with_their_own_labels(tmp_path, monkeypatch):
     (tmp_path / "magic04.data").write_text("\n".join(f"{','.join(['1.5'] * 10)},{label}" for label in "ghh"))
-    (tmp_path / "usps.bz2").write_bytes(bz2.compress(b"10 1:1\n1 2:1\n"))
+    (tmp_path / "connect-4").write_text("-1 1:1\n1 2:1\n0 2:1\n")
     monkeypatch.setenv("AUCLID_DATA", str(tmp_path))
-    data._part.cache_clear()
     X, y = data.whole("magic04")
     assert X.shape == (3, 10) and y.tolist() == [1, -1, -1] and data.at_hand("magic04")
-    assert data.whole("usps")[1].tolist() == [9, 0] and not data.at_hand("letter")
-    np.savez(tmp_path / "usps.npz", X=np.eye(2), y=np.array([4, 5]))
+    assert data.whole("connect-4")[1].tolist() == [1, 2, 0] and not data.at_hand("letter")
+    np.savez(tmp_path / "connect-4.npz", X=np.eye(2), y=np.array([4, 5]))
     data._part.cache_clear()
-    assert data.whole("usps")[1].tolist() == [4, 5]
-    data._part.cache_clear()
+    assert data.whole("connect-4")[1].tolist() == [4, 5]
+
+
+def test_experiments_refuse_an_original_with_another_checksum(tmp_path, monkeypatch):
+    (tmp_path / "usps.bz2").write_bytes(bz2.compress(b"10 1:1\n1 2:1\n"))
+    monkeypatch.setenv("AUCLID_DATA", str(tmp_path))
+    with pytest.raises(ValueError, match="'usps' must have the md5 checksum ec16c51d.*usps.bz2' has"):
+        data.whole("usps")
 
 
 def test_every_table_of_the_catalogue_has_its_files():

@@ -91,6 +91,10 @@ class Experiment:
         """The id of the experiment whose runs it is drawn from: its own, but for a figure of a table's times."""
         return self.sweep.get("of", self.id)
 
+    def dataset(self, published):
+        """The dataset of a published name."""
+        return next(d for d in self.datasets if d.published == published)
+
     def settings(self, dataset, method, quick=False):
         """The protocol as it holds for a method on a dataset; quick ones have a ``grid_size`` too."""
         parts = [self.protocol, dataset.settings, method.settings, method.on.get(dataset.published, {})]

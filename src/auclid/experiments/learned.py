@@ -144,8 +144,7 @@ def _with_rows(record):
 
 
 def _count(one, dataset):
-    one = experiments()[one]
-    dataset = next(d for d in one.datasets if d.published == dataset)
+    one, dataset = experiments()[one], experiments()[one].dataset(dataset)
     try:
         X, labels = data.whole(dataset.name)
     except (DataError, ValueError):
@@ -183,8 +182,7 @@ def one_pass(one, dataset, method):
     """Whether a method sees each row once in an experiment, and could go on with a stream."""
     if method not in {m.name for m in algorithms() if m.online}:
         return False
-    one = experiments()[one]
-    dataset = next(d for d in one.datasets if d.published == dataset)
+    one, dataset = experiments()[one], experiments()[one].dataset(dataset)
     column = next(m for m in one.methods if m.name == method)
     params = build(method, one.settings(dataset, column)["fixed"], 0).get_params()
     passes = [value for name, value in params.items() if name.split("__")[-1] == "n_epochs"]
@@ -207,7 +205,7 @@ def gaps(tasks, measure):
     """{(a, b): Gap} over the datasets that both were run on; one that several tables have counts once."""
     found: dict = {}
     for (one, dataset), methods in tasks.items():
-        unit = next(d.name for d in experiments()[one].datasets if d.published == dataset)
+        unit = experiments()[one].dataset(dataset).name
         for a, b in itertools.permutations(methods, 2):
             gap = measure(methods[a], methods[b])
             if gap is not None:
@@ -365,8 +363,7 @@ def _where_baselines_win(tasks):
 def _apart(one, dataset, differences):
     """Differences of runs with test rows of their own: those on a given test part are as one."""
     one = experiments()[one]
-    dataset = next(d for d in one.datasets if d.published == dataset)
-    given = one.settings(dataset, one.methods[0])["split"] == "given"
+    given = one.settings(one.dataset(dataset), one.methods[0])["split"] == "given"
     return [np.mean(differences)] if given else differences
 
 

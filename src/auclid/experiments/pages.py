@@ -5,8 +5,6 @@ from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
-import numpy as np
-
 from auclid._page import signed
 from auclid.experiments import figures
 from auclid.experiments import learned as lessons
@@ -14,7 +12,7 @@ from auclid.experiments.definitions import experiments
 from auclid.experiments.methods import BASELINES
 from auclid.experiments.record import Record
 from auclid.experiments.render import Cell, Link, Page, Paragraph, Plot, Points, Section, Table, counted, save
-from auclid.experiments.verdicts import COLUMN, summary
+from auclid.experiments.verdicts import measured, summary
 
 PAPERS = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid": "Khalid's dissertation", "QSG": "QSG-S2AUC"}
 """The pages in order, and their titles."""
@@ -272,18 +270,16 @@ def _cell(f, rows, mark):
 
 
 def _baseline(method, metric, rows):
-    values = [row[COLUMN[metric]] for row in rows if row[COLUMN[metric]] is not None]
+    mean, std, _ = measured(rows, metric)
     kind = "rival" if method.name in BASELINES else ""
-    if not values:
+    if mean is None:
         return Cell(("",), kind)
-    std = float(np.std(values, ddof=1)) if len(values) > 1 else None
-    time = () if metric == "seconds" else _time(rows)
-    return Cell((_spread(float(np.mean(values)), std, metric), *time), kind)
+    return Cell((_spread(mean, std, metric), *(() if metric == "seconds" else _time(rows))), kind)
 
 
 def _time(rows):
-    seconds = [row["fit_seconds"] for row in rows if row["fit_seconds"] is not None]
-    return (duration(float(np.mean(seconds))),) if seconds else ()
+    mean, _, _ = measured(rows, "seconds")
+    return () if mean is None else (duration(mean),)
 
 
 def _spread(mean, std, metric):

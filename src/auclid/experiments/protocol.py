@@ -67,6 +67,8 @@ def _rows(name, how, positive, run):
     y = data.is_positive(labels, positive)
     if how["split"] == "given":
         n = data.part(name)[0].shape[0]
+        if n == len(y):
+            raise data.DataError(f"{name} must come with a test part here; AUCLID_DATA has none.")
         return X, y, np.arange(n), np.arange(n, len(y))
     kept = np.arange(len(y))
     if how["max_rows"] and len(y) > how["max_rows"]:

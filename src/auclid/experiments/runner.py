@@ -19,6 +19,8 @@ from auclid.experiments.record import Record, alike
 
 def folder_of(record, quick=False):
     """Where results are: quick ones in a folder of their own below the record's, not to be taken for the full ones."""
+    if Path(record).is_file():
+        raise NotADirectoryError(f"--record must be a folder; got the file {str(record)!r}.")
     return Path(record) / "quick" if quick else Path(record)
 
 

@@ -70,6 +70,13 @@ def _found(record, one):
     return found
 
 
+def measured(rows, metric):
+    """(mean, standard deviation, number) of a metric over rows of a record; None where there are too few."""
+    values = [row[COLUMN[metric]] for row in rows if row[COLUMN[metric]] is not None]
+    mean = float(np.mean(values)) if values else None
+    return mean, float(np.std(values, ddof=1)) if len(values) > 1 else None, len(values)
+
+
 def summary(record):
     """Yield a `Figure` for each published figure, as the results in a folder stand.
 
@@ -86,11 +93,9 @@ def summary(record):
 
 
 def _figure(row, one, rows):
-    dataset = next(d for d in one.datasets if d.published == row["dataset"])
+    dataset = one.dataset(row["dataset"])
     method = next(m for m in one.methods if m.published == row["method"])
-    values = [r[COLUMN[row["metric"]]] for r in rows if r[COLUMN[row["metric"]]] is not None]
-    mean = float(np.mean(values)) if values else None
-    std = float(np.std(values, ddof=1)) if len(values) > 1 else None
+    mean, std, runs = measured(rows, row["metric"])
     said = _said(row, dataset, method, mean)
     absent = dataset.missing and mean is None
     counted = row["metric"] != "seconds" and not absent and dataset.counted and method.ours
@@ -99,7 +104,7 @@ def _figure(row, one, rows):
     note = " ".join(filter(None, [missing, uncounted, one.note(dataset, method.published, row["metric"])]))
     return Figure(
         row["paper"], row["table"], row["dataset"], row["method"], row["metric"], row["mean"], row["std"], mean, std,
-        len(values), None if mean is None else mean - row["mean"], said, counted, note, one.id,
+        runs, None if mean is None else mean - row["mean"], said, counted, note, one.id,
     )  # fmt: skip
 
 
