@@ -159,7 +159,7 @@ def test_experiments_find_the_originals_with_their_own_labels(tmp_path, monkeypa
 def test_experiments_refuse_an_original_with_another_checksum(tmp_path, monkeypatch):
     (tmp_path / "usps.bz2").write_bytes(bz2.compress(b"10 1:1\n1 2:1\n"))
     monkeypatch.setenv("AUCLID_DATA", str(tmp_path))
-    with pytest.raises(ValueError, match="'usps' must have the md5 checksum ec16c51d.*usps.bz2' has"):
+    with pytest.raises(ValueError, match=r"'usps' must have the md5 checksum ec16c51d.*usps.bz2' has"):
         data.whole("usps")
 
 
