@@ -32,7 +32,7 @@ RULES = (
     "a range means the same for short rows and long ones: C and steps 2^[-20:12] / length^2, every other power; "
     "alpha 10^[-7:1] * length^2; radius 10^[-1:5] / length; gamma 2^[-4:6] / length^2, every other power. In a "
     "kernel's space rows have length 1: C and radius as above, alpha 10^[-8:-3]. Slow methods have fewer values of "
-    "these ranges: FBAM, FASAM and RBF-RankSVM every other power of alpha, OPAUCr every fourth of its steps, B-SVM-OR "
+    "these ranges: FBAM, FASAM and RBF-RankSVM every other power of alpha, OPAUCr five of its steps, B-SVM-OR "
     "alpha from 10^-5 * length^2. Logistic regression and balanced ridge have six values from 10^-4 to 10^6 over "
     "(times) length^2, LightGBM its defaults with 200 trees. Where a paper prints ranges that suit its rows (SPAM's "
     "beta, 10^[-5:5], and OPAUC's beside it) or values (0.0001 for the alpha of OPAUC and AdaOAM in the dissertation), "
