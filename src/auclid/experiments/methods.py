@@ -181,12 +181,12 @@ def cell(name, dataset, how, run):
         model.fit(X, parts.y)
         seconds = perf_counter() - start + embedding
         found = scores(model, X_test)
-    return {
-        "auc": roc_auc(parts.y_test, found),
-        "accuracy_at_optroc": accuracy_at_optroc(parts.y_test, found),
-        "fit_seconds": seconds,
-        "chosen": chosen,
-    }
+        return {
+            "auc": roc_auc(parts.y_test, found),
+            "accuracy_at_optroc": accuracy_at_optroc(parts.y_test, found),
+            "fit_seconds": seconds,
+            "chosen": chosen,
+        }
 
 
 def accuracy_at_optroc(y, found):
