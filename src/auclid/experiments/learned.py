@@ -353,8 +353,9 @@ def _where_baselines_win(tasks):
     columns = [Cell((word,)) for word in ("task", "best of ours", "best baseline", "difference")]
     caution = (
         "The best of each side is chosen by the same test rows that it is measured on, and we have more methods to "
-        "choose from, which favours ours. Differences are means over runs, with 95 % intervals that allow for training "
-        "rows in common (Nadeau & Bengio 2003)."
+        "choose from, which favours ours. A task is a dataset in a table; tables share cells, so some stand twice. "
+        "Differences are means over runs, with 95 % intervals that allow for training rows in common "
+        "(Nadeau & Bengio 2003)."
     )
     title = "Where logistic regression or boosted trees win"
     return Section(title, [Points(sentences), Paragraph(caution, "caption"), Table(columns, rows)])
