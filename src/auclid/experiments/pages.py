@@ -90,11 +90,10 @@ class Tally(NamedTuple):
     def __str__(self):
         if not self.total:
             return "The paper prints no figures in tables; its plots are rerun."
-        good = self.met + self.better
-        share = f" ({good / self.judged:.1%} met or beaten" if self.judged else ""
-        if share:
+        good, share = self.met + self.better, ""
+        if self.judged:
             every = f"; {good / (self.judged + self.due):.1%} of all that count, {self.due} not run yet"
-            share += f"{every if self.due else ''})"
+            share = f" ({good / self.judged:.1%} met or beaten{every if self.due else ''})"
         rest = {
             "compared but not counted": self.uncounted,
             "times shown without a verdict": self.timed,

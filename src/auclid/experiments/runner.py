@@ -89,7 +89,7 @@ def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, 
     Parameters
     ----------
     name : str or Experiment
-        Such as "spam-2".
+        Such as "spam-2"; for a figure of a table's times, that table is run.
     record : path
         Folder of the results; quick ones go to a folder ``quick`` below it.
     datasets, methods : names, optional
