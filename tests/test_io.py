@@ -269,8 +269,8 @@ def test_a_missing_file_is_missing(tmp_path):
 
 def test_newer_formats_compressed_and_doubled_members_are_refused(good, tmp_path):
     path, parts = tmp_path / "a", members(good)
-    forge(path, parts, version=2, auclid="9.9")
-    assert "written by auclid 9.9 in format 2" in refused(path) and "Upgrade" in refused(path)
+    forge(path, parts, version=3, auclid="9.9")
+    assert "written by auclid 9.9 in format 3" in refused(path) and "Upgrade" in refused(path)
     forge(path, parts, format="other")
     assert "no such format" in refused(path)
     forge(path, {**parts, "bomb.npy": bytes(10**7)}, zipfile.ZIP_DEFLATED)
@@ -318,8 +318,9 @@ HOSTILE = {
     "module, not class": {"estimator": ["datasets", {}]},
     "struct elsewhere": {"struct": ["os.path", {}]},
     "struct of the command": {"struct": ["cli.main", {}]},
-    "struct that is none": {"struct": ["square.spam.SPAM", {}]},
-    "struct without fields": {"struct": ["penalties.ElasticNet", {"l1": 1.0}]},
+    "struct that is none": {"struct": ["SPAM", {}]},
+    "struct of a module": {"struct": ["square.spam.Running", {}]},
+    "struct without fields": {"struct": ["ElasticNet", {"l1": 1.0}]},
     "unknown tag": {"eval": "1"},
     "two tags": {"tuple": [], "dict": []},
     "unknown shell": {"shell": ["FunctionTransformer", {}]},

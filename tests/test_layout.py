@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "auclid"
 
 ORDER = """
-_generic _rows _random _check _kinds _progress
+_version _generic _rows _random _check _kinds _progress
 losses penalties schedules moments _means pairs buffers
 metrics._labels metrics._cells metrics._auc metrics._delong metrics._operating_point metrics._streaming
 base

@@ -1,6 +1,7 @@
 """Train models that maximise the area under the ROC curve."""
 
 from auclid import datasets, metrics, pairs
+from auclid._version import __version__ as __version__
 from auclid.auto import AUCClassifier
 from auclid.io import load, save
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
@@ -9,8 +10,6 @@ from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.registry import algorithms, make
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
 from auclid.square import FSAUC, OPAUC, SOLAM, SPAM, AdaOAM, LeastSquaresAUC, LeastSquaresAUCCV
-
-__version__ = "0.1.0"
 
 __all__ = [
     "ASAM",

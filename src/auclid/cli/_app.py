@@ -1,6 +1,5 @@
 """The verbs of the `auclid` command."""
 
-import sys
 import warnings
 from pathlib import Path
 from time import perf_counter
@@ -12,6 +11,7 @@ from rich.markup import escape
 from scipy import sparse
 from typer.core import TyperGroup
 
+from auclid._version import __version__
 from auclid.cli import _show, experiments, models
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read_rows, text
@@ -54,7 +54,7 @@ Seed = Annotated[int, typer.Option(help="Seed of the split and of the methods.")
 
 def _version(wanted: bool):
     if wanted:
-        typer.echo(f"auclid {sys.modules['auclid'].__version__}")
+        typer.echo(f"auclid {__version__}")
         raise typer.Exit()
 
 

@@ -1,12 +1,12 @@
 """report.html: one file with everything in it, readable on a phone, on paper, by day and by night."""
 
 import json
-import sys
 from html import escape
 from importlib import resources
 from string import Template
 
 from auclid._page import style
+from auclid._version import __version__
 from auclid.cli import curves, plots
 from auclid.cli.verdict import likely, signed
 
@@ -38,7 +38,7 @@ def report(result):
         positive=escape(result.data.classes[1]),
         negative=escape(result.data.classes[0]),
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
-        version=escape(sys.modules["auclid"].__version__),
+        version=escape(__version__),
     )
 
 

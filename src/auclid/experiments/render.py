@@ -1,7 +1,6 @@
 """A page as plain blocks, written as HTML that needs nothing else and as Markdown."""
 
 import re
-import sys
 from html import escape
 from importlib import resources
 from itertools import groupby
@@ -10,6 +9,7 @@ from string import Template
 from typing import NamedTuple
 
 from auclid._page import style
+from auclid._version import __version__
 from auclid.experiments.figures import alone
 from auclid.io import beside
 
@@ -116,7 +116,7 @@ def html(page):
         lead=escape(page.lead),
         facts=escape(page.facts),
         body="\n".join(_section(section) for section in page.sections),
-        version=escape(sys.modules["auclid"].__version__),
+        version=escape(__version__),
     )
 
 

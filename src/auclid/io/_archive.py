@@ -11,9 +11,11 @@ from zipfile import ZIP_STORED, ZipFile, ZipInfo
 import numpy as np
 import sklearn
 
+from auclid._version import __version__
 from auclid.io._files import beside
 
-FORMAT, VERSION = "auclid model", 1
+FORMAT, VERSION = "auclid model", 2
+"""Format 2 has names of its own for structs; format 1, of auclid 0.1, had the modules they were in."""
 HEAD = "head.json"
 YEAR = (1980, 1, 1, 0, 0, 0)
 """The date of every member, so that the same model is the same bytes."""
@@ -23,9 +25,9 @@ class ModelFileError(ValueError):
     """A file that is not, or no longer, a model that this version of auclid can read."""
 
 
-def write(path, members, head, version):
-    """Write members (name to bytes) and what the head is to say; ``version`` is auclid's own."""
-    libraries = {"auclid": version, "numpy": np.__version__, "scikit-learn": sklearn.__version__}
+def write(path, members, head):
+    """Write members (name to bytes) and what the head is to say."""
+    libraries = {"auclid": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__}
     head = {"format": FORMAT, "version": VERSION, **libraries, **head}
     head["sha256"] = checksum(head, members)
     with beside(path) as file, ZipFile(file, "w", ZIP_STORED) as archive:
@@ -33,11 +35,11 @@ def write(path, members, head, version):
             archive.writestr(ZipInfo(name, YEAR), content)
 
 
-def read(path, version):
+def read(path):
     """(head, members) of a file whose format, sizes and checksum are right; a `ModelFileError` otherwise."""
     with open(path, "rb") as file:
         try:
-            return _read(file, version)
+            return _read(file)
         except ModelFileError as error:
             raise ModelFileError(f"{os.fspath(path)!r} {error}") from None
         except Exception as error:  # a damaged zip file can fail in more ways than its reader documents
@@ -47,14 +49,14 @@ def read(path, version):
             ) from None
 
 
-def _read(file, version):
+def _read(file):
     with ZipFile(file) as archive:
         infos = archive.infolist()
         stored(infos, os.fstat(file.fileno()).st_size)
         if HEAD not in {info.filename for info in infos}:
             raise ModelFileError("must be an auclid model file; it is some other zip file.")
         head = json.loads(archive.read(HEAD))
-        _known(head, version)
+        _known(head)
         members = {info.filename: archive.read(info) for info in infos if info.filename != HEAD}
     if head.pop("sha256", None) != checksum(head, members):
         raise ModelFileError("must be a whole auclid model file; its checksum is wrong, so it is damaged.")
@@ -71,12 +73,12 @@ def stored(infos, size):
         raise ModelFileError("must be as large as what it holds; it claims to hold more than its own size.")
 
 
-def _known(head, version):
+def _known(head):
     if not isinstance(head, dict) or head.get("format") != FORMAT or type(head.get("version")) is not int:
         raise ModelFileError("must be an auclid model file; its head names no such format.")
     if head["version"] > VERSION:
         raise ModelFileError(
-            f"was written by auclid {head.get('auclid')} in format {head['version']}; auclid {version} reads "
+            f"was written by auclid {head.get('auclid')} in format {head['version']}; auclid {__version__} reads "
             f"formats up to {VERSION}. Upgrade auclid."
         )
 

@@ -1,7 +1,6 @@
 """save and load."""
 
 import json
-import sys
 
 from auclid.io import _archive
 from auclid.io._archive import ModelFileError
@@ -39,7 +38,7 @@ def save(path, model, *, about=None):
     """
     writer = Writer()
     structure = json.dumps(writer.item(model)).encode()
-    _archive.write(path, {MODEL: structure, **writer.members}, {"about": about}, _version())
+    _archive.write(path, {MODEL: structure, **writer.members}, {"about": about})
 
 
 def load(path):
@@ -58,7 +57,7 @@ def load(path):
     auclid.io.ModelFileError
         A ValueError: the file is damaged, hostile, of a newer format or no model file at all.
     """
-    members = _archive.read(path, _version())[1]
+    members = _archive.read(path)[1]
     try:
         return Reader(members).item(json.loads(members[MODEL]))
     except ImportError:
@@ -79,8 +78,4 @@ def about(path):
     -------
     dict or None
     """
-    return _archive.read(path, _version())[0].get("about")
-
-
-def _version():
-    return sys.modules["auclid"].__version__
+    return _archive.read(path)[0].get("about")
