@@ -20,8 +20,8 @@ from scipy import sparse
 from tables import require_data, split
 
 from auclid import CBR, OAM, UniExp
-from auclid._rows import as_table, row_dot
 from auclid.online import cbr
+from auclid.rows import as_table, row_dot
 
 
 def blas(name, arguments):

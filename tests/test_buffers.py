@@ -8,8 +8,8 @@ from scipy import sparse
 from scipy.stats import chi2, chisquare
 
 from auclid._generic import kernel
-from auclid._rows import row_dot, unpack
-from auclid.buffers import POLICIES, admit, advance, empty, fifo, reservoir
+from auclid.rows import row_dot, unpack
+from auclid.stats.buffers import POLICIES, admit, advance, empty, fifo, reservoir
 from reference_online import stream
 
 KINDS = {"dense": np.asarray, "sparse": sparse.csr_array}

@@ -12,6 +12,7 @@ from sklearn.model_selection import cross_val_score
 import reference_pairs as reference
 from auclid import KernelRankSVM, RankSVM, make, pairs
 from auclid.pairwise import kernel_rank_svm
+from auclid.rows import sizes
 
 
 def rings(n, seed=0):
@@ -115,7 +116,7 @@ def test_rows_are_scored_in_blocks(monkeypatch):
     X, y, _ = rings(100)
     model = KernelRankSVM().fit(X, y)
     whole = model.decision_function(X)
-    monkeypatch.setattr(kernel_rank_svm, "LARGE_BYTES", 8 * 100 * 7)
+    monkeypatch.setattr(sizes, "LARGE_BYTES", 8 * 100 * 7)
     np.testing.assert_allclose(model.decision_function(X), whole, rtol=1e-12)
 
 

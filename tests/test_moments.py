@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference
-from auclid import _rows, moments
-from auclid.moments import ClassMoments, Moments, class_moments, grouped_moments
+from auclid.rows import sizes
+from auclid.stats import moments
+from auclid.stats.moments import ClassMoments, Moments, class_moments, grouped_moments
 
 # Quarters: sums of products are exact, so that only the divisions of a mean round.
 matrices = st.integers(0, 2**32 - 1).map(lambda seed: quarters(np.random.default_rng(seed)))
@@ -37,7 +38,7 @@ def agree(a, b, rtol=1e-12, atol=1e-12):
 def blocks(request, monkeypatch):
     """Everything holds whether the rows come in one block or in many."""
     if request.param == "many blocks":
-        monkeypatch.setattr(_rows, "BLOCK_BYTES", 64)
+        monkeypatch.setattr(sizes, "BLOCK_BYTES", 64)
         monkeypatch.setattr(moments, "BLOCKS", 1)
     return request.param
 

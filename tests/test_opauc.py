@@ -7,7 +7,7 @@ from scipy import sparse
 import reference
 import reference_square as slow
 from auclid import OPAUC, AdaOAM, LeastSquaresAUC, make
-from auclid._rows import as_table
+from auclid.rows import as_table
 from auclid.square.opauc import Full, Gradient, absorb, gradient, sketch, times
 from reference_square import problem
 

@@ -9,9 +9,9 @@ from sklearn.metrics.pairwise import laplacian_kernel, rbf_kernel
 from sklearn.preprocessing import minmax_scale
 
 import reference_semi as slow
-from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier, _rows
-from auclid._rows import as_table
+from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier
 from auclid.datasets import load_mammography
+from auclid.rows import as_table, sizes
 from auclid.semi import _waves, qsg
 from auclid.semi._waves import Ahead, Expansion, Waves, add_waves
 
@@ -80,7 +80,7 @@ def test_how_scores_are_cut_into_blocks_changes_nothing(monkeypatch):
     model = QSGS2AUC(n_iter=20, n_components=3, gamma=2.0, random_state=0).fit(X, y)
     scores = model.decision_function(X)
     monkeypatch.setattr(_waves, "TOGETHER", 7)
-    monkeypatch.setattr(_waves, "BLOCK_BYTES", 8 * 6 * 13)
+    monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 6 * 13)
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-13)
 
 
@@ -130,7 +130,7 @@ def test_drawing_fewer_batches_ahead_changes_nothing(monkeypatch, draws):
     X, y = problem()
     whole = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
     monkeypatch.setattr(qsg, "AHEAD", 1)
-    monkeypatch.setattr(_rows, "BLOCK_BYTES", 8 * 3 * (3 * 4 * 6))  # three columns, six steps of three sets of four
+    monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 3 * (3 * 4 * 6))  # three columns, six steps of three sets of four
     parts = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
     assert [len(rows) for rows in draws] == [20, 6, 6, 6, 2]
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-12)

@@ -14,11 +14,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
 from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, make, pairs
-from auclid._rows import Table, as_table
 from auclid.pairs import Pairs
 from auclid.pairwise import _newton
 from auclid.pairwise._goals import GOALS
 from auclid.pairwise.rank_svm import solve
+from auclid.rows import Table, as_table
 
 
 def table(n, d, seed=0, share=0.3, noise=1.0):
@@ -222,6 +222,9 @@ class Plain(Table):
 
     def part(self, index):
         return self.X[index]
+
+    def sweep(self, *orders, centre=None):
+        raise AssertionError("all pairs at once need no steps from row to row")
 
 
 def test_the_solver_needs_nothing_of_a_table_but_its_rows():

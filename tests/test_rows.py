@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from auclid import SPAM, LeastSquaresAUC, _rows
+from auclid import SPAM, LeastSquaresAUC
 from auclid._generic import kernel
-from auclid._means import first_look
-from auclid._rows import (
+from auclid.rows import (
     CSR,
     Dense,
+    Stacked,
     as_table,
     centre_dot,
     pair_axpy,
@@ -30,7 +30,10 @@ from auclid._rows import (
     row_fetch,
     row_span,
     row_square,
+    sizes,
+    structs,
 )
+from auclid.stats.means import first_look
 
 
 def csr(X, dtype=np.float64, index=np.int32, kind=sparse.csr_array):
@@ -122,7 +125,7 @@ def every_verb(rows, i, j, w, scalars, vectors, columns, values):
 
 
 def test_every_verb_is_tested():
-    verbs = {f for f in vars(_rows).values() if hasattr(f, "implement") and f.__module__ == _rows.__name__}
+    verbs = {f for f in vars(structs).values() if hasattr(f, "implement") and f.__module__ == structs.__name__}
     called = every_verb if not hasattr(every_verb, "py_func") else every_verb.py_func
     assert {verb.__name__ for verb in verbs} <= set(called.__code__.co_names)
     for verb in verbs:
@@ -167,9 +170,9 @@ def test_verbs_agree(layout):
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_products_blocks_and_gathered_rows_agree(layout, monkeypatch):
-    monkeypatch.setattr(_rows, "BLOCK_BYTES", 64)  # blocks of a row or two, so that tables have several
-    monkeypatch.setattr(_rows, "LARGE_BYTES", 64)
-    monkeypatch.setattr(_rows, "SWEEP", 3)
+    monkeypatch.setattr(sizes, "BLOCK_BYTES", 64)  # blocks of a row or two, so that tables have several
+    monkeypatch.setattr(sizes, "LARGE_BYTES", 64)
+    monkeypatch.setattr(sizes, "SWEEP", 3)
 
     @given(tables(), st.integers(0, 2**32 - 1))
     def law(X, seed):
@@ -311,9 +314,9 @@ def pickle_of(X):
 
 
 def test_stacked_rows_can_be_swept(monkeypatch):
-    monkeypatch.setattr(_rows, "BLOCK_BYTES", 64)
+    monkeypatch.setattr(sizes, "BLOCK_BYTES", 64)
     X, w = np.arange(24.0).reshape(8, 3), np.array([1.0, -2.0, 0.5])
-    table, order = _rows.Stacked(as_table(X[:5]), as_table(X[5:])), np.array([7, 0, 4, 5, 7, 2])
+    table, order = Stacked(as_table(X[:5]), as_table(X[5:])), np.array([7, 0, 4, 5, 7, 2])
     found = np.full(len(order), np.nan)
     for rows, (at,), steps in table.sweep(order):
         found[steps] = [row_dot(rows, i, w) for i in at]

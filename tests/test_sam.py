@@ -69,7 +69,7 @@ def compiled(layout):
 
 @pytest.mark.parametrize("layout", [compiled(layout) for layout in LAYOUTS])
 def test_every_kind_of_rows_takes_the_same_walk(layout, monkeypatch):
-    monkeypatch.setattr("auclid._rows.BLOCK_BYTES", 8 * 5 * 2 * 7)  # Fortran order: blocks of 7 pairs
+    monkeypatch.setattr("auclid.rows.sizes.BLOCK_BYTES", 8 * 5 * 2 * 7)  # Fortran order: blocks of 7 pairs
     X, is_pos = table()
     X = X.astype(np.float32).astype(np.float64)
     _, mean = reference_fit(X, is_pos, "PSAM", "hinge")

@@ -13,14 +13,14 @@ from sklearn.model_selection import GridSearchCV
 
 import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
-from auclid._rows import Stacked, as_table
-from auclid.moments import block_moments
+from auclid.rows import Stacked, as_table
 from auclid.semi import _closed_form, _sample
 from auclid.semi._choose import best
 from auclid.semi._closed_form import Sets, across, combine, inside
 from auclid.semi._prior import energy_prior
 from auclid.semi._sample import Sample, Samples, extend, union
 from auclid.semi.pnu import CURVATURE
+from auclid.stats.moments import block_moments
 
 EVERY = [SAMULT, PNUAUC, QSGS2AUC]
 

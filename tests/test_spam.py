@@ -6,9 +6,9 @@ from scipy import sparse
 
 import reference
 from auclid import SPAM, LeastSquaresAUC
-from auclid._rows import as_table
 from auclid.base import _copy
 from auclid.penalties import L2, Ball, ElasticNet, prox
+from auclid.rows import as_table
 from auclid.schedules import Constant, Harmonic, Power, rate
 
 LAYOUTS = {"dense": np.asarray, "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32))}

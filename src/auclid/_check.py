@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d, validate_data
 
-from auclid._rows import Table
+from auclid.rows import Table
 
 
 def checked(method, trust_parts=True):

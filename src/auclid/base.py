@@ -11,9 +11,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._rows import alike, as_table
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
+from auclid.rows import alike, as_table
 
 
 class Ranker(ClassifierMixin, BaseEstimator):

@@ -8,7 +8,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-from auclid._rows import as_array
+from auclid.rows import as_array
 
 FAR = 10.0
 """Times the distance of the quartiles: a value farther off is brought there, lest one outweigh a thousand others."""

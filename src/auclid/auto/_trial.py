@@ -9,8 +9,8 @@ from joblib import delayed
 from sklearn.base import clone
 from sklearn.model_selection import RepeatedStratifiedKFold
 
-from auclid._rows import as_array
 from auclid.metrics._auc import auc_from_parts
+from auclid.rows import as_array
 
 REPEATS = ((30, 3), (100, 2))
 """Fewer rows of the rarer class than this: so many repeats of the folds."""

@@ -4,7 +4,7 @@ A struct that moves to another module changes nothing here but an import. One wh
 how those of older files become today's: `auclid.io._wire.was`. One that no line names cannot be saved.
 """
 
-from auclid import buffers, losses, moments, penalties, schedules
+from auclid import losses, penalties, schedules
 from auclid.auto import AUCClassifier, _columns, _leaderboard, _odds, _search
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
@@ -24,6 +24,7 @@ from auclid.square import (
     solam,
     spam,
 )
+from auclid.stats import buffers, moments
 
 ESTIMATORS = estimators(
     Estimator(AdaOAM),

@@ -5,9 +5,9 @@ from numbers import Real
 
 import numpy as np
 
-from auclid._rows import unpack
-from auclid.buffers import Buffers
 from auclid.io._archive import ModelFileError
+from auclid.rows import unpack
+from auclid.stats.buffers import Buffers
 
 
 def check_state(model):

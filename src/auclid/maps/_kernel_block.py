@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from auclid._check import DTYPES
 from auclid._generic import kernel
-from auclid._rows import LARGE_BYTES, about, squares
+from auclid.rows import about, sizes, squares
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453
@@ -91,7 +91,7 @@ def width(table, name, fineness, rng):
     n = table.shape[0]
     i = rng.integers(n, size=PAIRS)
     j = (i + 1 + rng.integers(max(1, n - 1), size=PAIRS)) % n
-    blocks = np.array_split(np.arange(PAIRS), -(-8 * PAIRS * table.shape[1] // LARGE_BYTES))
+    blocks = np.array_split(np.arange(PAIRS), -(-8 * PAIRS * table.shape[1] // sizes.LARGE_BYTES))
     apart = np.concatenate([distance(table.take(i[some]) - table.take(j[some])) for some in blocks])
     return float(fineness**power / (np.median(apart) or np.mean(apart) or table.shape[1]))
 

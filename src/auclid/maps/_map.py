@@ -5,9 +5,9 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.frozen import FrozenEstimator
 
 from auclid import _check, _random
-from auclid._rows import as_array, as_table
-from auclid.maps._embedded import Embedded, working_type
 from auclid.maps._kernel_block import width
+from auclid.rows import as_array, as_table
+from auclid.rows.embedded import Embedded, working_type
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):

@@ -7,13 +7,13 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
 from auclid import _check
-from auclid._rows import append
 from auclid.base import LinearRanker, Ranker
-from auclid.maps._embedded import working_type
 from auclid.maps._kernel_block import floats
 from auclid.maps._map import FeatureMap, embedded
 from auclid.maps.kmeans_nystroem import KMeansNystroem
 from auclid.maps.random_fourier import RandomFourier
+from auclid.rows import append
+from auclid.rows.embedded import working_type
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 
 COLUMNS = 800

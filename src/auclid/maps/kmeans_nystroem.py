@@ -10,9 +10,9 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
 from threadpoolctl import threadpool_limits
 
-from auclid._rows import as_array, squares
 from auclid.maps._kernel_block import Gaussian, Pairwise, floats, kernel_of
 from auclid.maps._map import FeatureMap
+from auclid.rows import as_array, squares
 
 PER_LANDMARK = 10
 """Rows that are clustered for each landmark, where there are so many."""

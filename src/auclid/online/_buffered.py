@@ -7,10 +7,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._generic import kernel
-from auclid._means import middle
-from auclid._rows import row_axpy, row_dot, row_square
 from auclid.base import StreamRanker
-from auclid.buffers import POLICIES, advance
+from auclid.rows import row_axpy, row_dot, row_square
+from auclid.stats.buffers import POLICIES, advance
+from auclid.stats.means import middle
 
 SHARE = 0.03
 """C E|z|^2 of the default C, for buffers of 50 rows."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import REORDER, generic, kernel
-from auclid._rows import pair_axpy, row_axpy, row_dot, row_entry, row_span
+from auclid.rows import pair_axpy, row_axpy, row_dot, row_entry, row_span
 
 
 class Full(NamedTuple):

@@ -8,11 +8,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._generic import kernel
-from auclid._rows import row_dot
-from auclid.buffers import Buffers, admit, empty
-from auclid.moments import LARGEST
 from auclid.online._buffered import BufferedRanker, Seen, nothing_seen
 from auclid.online._gaussian import SLACK, arrive, ceiling, energy, leave, move, reach, work_on
+from auclid.rows import row_dot
+from auclid.stats.buffers import Buffers, admit, empty
+from auclid.stats.moments import LARGEST
 
 DUPLICATE = 1e-300
 """z . cov z below which a pair counts as two equal rows: its reciprocal would overflow."""

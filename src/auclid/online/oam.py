@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid._generic import kernel
-from auclid._rows import pair_square, row_axpy_two, row_dot, row_square
-from auclid.buffers import Buffers, admit, empty
 from auclid.online._buffered import BufferedRanker, Seen, nothing_seen
+from auclid.rows import pair_square, row_axpy_two, row_dot, row_square
+from auclid.stats.buffers import Buffers, admit, empty
 
 
 class State(NamedTuple):

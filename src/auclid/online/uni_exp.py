@@ -6,9 +6,9 @@ import numpy as np
 
 from auclid import _check
 from auclid._generic import kernel
-from auclid._means import TINY, Running, enter, middle
-from auclid._rows import row_axpy_two, row_dot, row_square
 from auclid.base import StreamRanker
+from auclid.rows import row_axpy_two, row_dot, row_square
+from auclid.stats.means import TINY, Running, enter, middle
 
 
 class State(NamedTuple):

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from auclid._rows import LARGE_BYTES, as_table
 from auclid.pairs import Pairs
+from auclid.rows import as_table, sizes
 
 WIDE = 1000
 """Columns up to which a Hessian is formed."""
@@ -232,7 +232,7 @@ def inverse_hessian(point):
     Rare columns can be missing from the sample: what all rows have more on the diagonal is put there.
     """
     pairs, d = point.problem.pairs, point.problem.space.size
-    chosen = pairs.sample(max(1000, 5 * d, min(pairs.n // 16, LARGE_BYTES // (8 * d))))
+    chosen = pairs.sample(max(1000, 5 * d, min(pairs.n // 16, sizes.LARGE_BYTES // (8 * d))))
     some = point.problem.only(chosen).at(point.w, point.score[chosen])
     H = hessian(some)
     if len(chosen) < len(pairs.few) + len(pairs.many):

@@ -8,14 +8,14 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._rows import LARGE_BYTES, as_table, narrow
 from auclid.base import Ranker
 from auclid.metrics._operating_point import best_threshold
-from auclid.moments import class_moments
 from auclid.pairs import Pairs
 from auclid.pairwise._goals import SquaredHinge
 from auclid.pairwise._newton import Problem, Solver
 from auclid.pairwise.rank_svm import run
+from auclid.rows import as_table, narrow, sizes
+from auclid.stats.moments import class_moments
 
 MOST_BYTES = 1 << 33
 """Memory for a kernel matrix at the most, and never more than half of what the machine has."""
@@ -170,7 +170,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         _check.fitted(self, "dual_coef_")
         X = _check.rows(self, X)
         table, n = as_table(X), X.shape[0]
-        size = max(1, LARGE_BYTES // (8 * len(self.support_)))
+        size = max(1, sizes.LARGE_BYTES // (8 * len(self.support_)))
         parts = [slice(start, start + size) for start in range(0, n, size)]
         scores = np.concatenate([self._similar(table, part) @ self.dual_coef_[0] for part in parts])
         return (scores + self.intercept_[0]).astype(X.dtype, copy=False)

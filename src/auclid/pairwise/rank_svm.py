@@ -8,12 +8,12 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._rows import as_table
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairs import Pairs
 from auclid.pairwise._goals import GOALS
 from auclid.pairwise._newton import Linear, Problem, guided
+from auclid.rows import as_table
 from auclid.square.least_squares_cv import LeastSquaresAUCCV
 
 FOLDS = 5

@@ -7,11 +7,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._generic import generic, kernel
-from auclid._means import first_look, middle
-from auclid._rows import pair_axpy_two, pair_dot, pair_square, row_add, row_fetch
 from auclid.base import StreamRanker
-from auclid.buffers import Buffers, admit, advance, empty, reservoir
 from auclid.losses import LOSSES, prox_step, slope
+from auclid.rows import pair_axpy_two, pair_dot, pair_square, row_add, row_fetch
+from auclid.stats.buffers import Buffers, admit, advance, empty, reservoir
+from auclid.stats.means import first_look, middle
 
 DRAW = 1 << 16
 """Pairs that are drawn at a time: an epoch of them need not fit in memory."""

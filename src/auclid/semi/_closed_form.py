@@ -10,11 +10,11 @@ from scipy import linalg
 from auclid import _check
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
-from auclid.moments import LARGEST, Moments, grouped_moments
 from auclid.semi._choose import choose
 from auclid.semi._labels import POSITIVE, UNLABELED, PartlyLabelled, begin_fit, begin_partial, members
 from auclid.semi._sample import Samples
-from auclid.square._solve import solve_symmetric
+from auclid.solvers.closed_form import solve_symmetric
+from auclid.stats.moments import LARGEST, Moments, grouped_moments
 
 
 class Quadratic(NamedTuple):

@@ -9,7 +9,7 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import column_or_1d
 
 from auclid import _check
-from auclid._rows import Stacked, as_table
+from auclid.rows import Stacked, as_table
 
 NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
 """Numbers of the three sets, as `grouped_moments` takes them."""

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid._rows import append, as_table
-from auclid.buffers import reservoir
+from auclid.rows import append, as_table
+from auclid.stats.buffers import reservoir
 
 CAPACITY = 2000
 

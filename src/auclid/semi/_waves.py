@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import REORDER, kernel
-from auclid._rows import BLOCK_BYTES, LARGE_BYTES, as_table
+from auclid.rows import as_table, sizes
 
 TOGETHER = 2048
 """Waves that meet a block of rows at once."""
@@ -58,8 +58,8 @@ class Expansion:
         block of frequencies is drawn once.
         """
         out = np.zeros(table.shape[0])
-        blocks = max(1, min(TOGETHER // self.size, LARGE_BYTES // (8 * self.size * self._d)))
-        rows = max(1, BLOCK_BYTES // (8 * blocks * self.size))
+        blocks = max(1, min(TOGETHER // self.size, sizes.LARGE_BYTES // (8 * self.size * self._d)))
+        rows = max(1, sizes.BLOCK_BYTES // (8 * blocks * self.size))
         for first in range(0, self.count, blocks):
             some = slice(first, min(self.count, first + blocks))
             frequencies = np.hstack([self._waves.block(number, self._d) for number in range(some.start, some.stop)])

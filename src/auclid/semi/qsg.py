@@ -9,10 +9,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._rows import append, as_table
 from auclid.base import Ranker
 from auclid.maps._kernel_block import width
 from auclid.metrics._operating_point import best_threshold
+from auclid.rows import append, as_table
 from auclid.semi._labels import NEGATIVE, POSITIVE, PartlyLabelled, begin_fit, begin_partial, members
 from auclid.semi._sample import Samples, contrast
 from auclid.semi._waves import Ahead, Expansion, Waves

@@ -6,11 +6,11 @@ import numpy as np
 
 from auclid import _check, _random
 from auclid._generic import kernel
-from auclid._means import survey
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._rows import as_table, row_axpy_two, row_dot
 from auclid.base import LinearRanker
+from auclid.rows import as_table, row_axpy_two, row_dot
 from auclid.square.solam import GENEROUS, clip, saddle_step, unit, warn_if_bound
+from auclid.stats.means import survey
 
 STEP = 0.1
 """The first stage's step, for rows of mean square length 1 and classes of one size."""

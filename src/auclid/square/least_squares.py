@@ -5,10 +5,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._rows import as_table
 from auclid.base import LinearRanker
-from auclid.moments import ClassMoments, class_moments
-from auclid.square._solve import largest_moments, moments_fit, solve_moments, solve_products
+from auclid.rows import as_table
+from auclid.solvers.closed_form import largest_moments, moments_fit, solve_moments, solve_products
+from auclid.stats.moments import ClassMoments, class_moments
 
 
 class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):

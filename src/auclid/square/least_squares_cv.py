@@ -7,12 +7,12 @@ from scipy import linalg
 from sklearn.model_selection import check_cv
 
 from auclid import _check
-from auclid._rows import LARGE_BYTES, as_table
 from auclid.base import LinearRanker
 from auclid.metrics._auc import auc_from_parts
-from auclid.moments import ClassMoments, class_moments, grouped_moments
-from auclid.square._solve import moments_fit, quadratic, solve_products, solve_symmetric
+from auclid.rows import as_table, sizes
+from auclid.solvers.closed_form import moments_fit, quadratic, solve_products, solve_symmetric
 from auclid.square.least_squares import LeastSquaresAUC
+from auclid.stats.moments import ClassMoments, class_moments, grouped_moments
 
 
 class LeastSquaresAUCCV(LinearRanker):
@@ -149,7 +149,7 @@ def path(moments, alphas):
 
 def path_auc(table, test, is_pos, weight, W):
     """The AUC of each column of W on the held-out rows; columns go in groups, so that memory stays bounded."""
-    columns = max(1, LARGE_BYTES // (16 * len(test)))
+    columns = max(1, sizes.LARGE_BYTES // (16 * len(test)))
     aucs = []
     for first in range(0, W.shape[1], columns):
         scores = np.ascontiguousarray(table.matmul(np.ascontiguousarray(W[:, first : first + columns]), test).T)

@@ -6,9 +6,9 @@ import numpy as np
 
 from auclid import _check
 from auclid._generic import REORDER, generic, kernel
-from auclid._rows import row_add
 from auclid.base import StreamRanker
-from auclid.moments import LARGEST
+from auclid.rows import row_add
+from auclid.stats.moments import LARGEST
 
 STEP = 4.0
 """The first step, for pairs of mean square length 1."""

@@ -8,10 +8,10 @@ from sklearn.exceptions import ConvergenceWarning
 
 from auclid import _check
 from auclid._generic import kernel
-from auclid._means import TINY, mean_inner, means_of, middle, opened, row_length, see, survey
-from auclid._rows import row_axpy_two, row_dot
 from auclid.base import StreamRanker
+from auclid.rows import row_axpy_two, row_dot
 from auclid.square.spam import fold, pace
+from auclid.stats.means import TINY, mean_inner, means_of, middle, opened, row_length, see, survey
 
 ZETA = 2.0
 """The first step, for rows of mean square length 1 and classes of one size."""

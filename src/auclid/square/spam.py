@@ -7,11 +7,11 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._generic import floats, kernel, require
-from auclid._means import TINY, mean_dot, mean_inner, means_of, middle, opened, row_length, see, survey
-from auclid._rows import row_axpy, row_axpy_two, row_dot, row_square
 from auclid.base import StreamRanker
 from auclid.penalties import L2, ElasticNet, prox
+from auclid.rows import row_axpy, row_axpy_two, row_dot, row_square
 from auclid.schedules import Constant, Harmonic, Power, rate
+from auclid.stats.means import TINY, mean_dot, mean_inner, means_of, middle, opened, row_length, see, survey
 
 
 class State(NamedTuple):

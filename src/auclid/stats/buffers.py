@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid._rows import anchor, append, pack, rows_of, unpack
+from auclid.rows import anchor, append, pack, rows_of, unpack
 
 
 class Buffers(NamedTuple):
@@ -67,7 +67,7 @@ def advance(buffers, block, label, capacity, policy, draws):
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.buffers import advance, empty, fifo
+    >>> from auclid.stats.buffers import advance, empty, fifo
     >>> block, label = np.array([[1.0], [2.0], [3.0], [4.0]]), np.array([0, 1, 0, 0], dtype=np.int8)
     >>> window, after = advance(empty(1), block, label, 2, fifo, np.zeros(4))
     >>> after.values[:, 0], after.held

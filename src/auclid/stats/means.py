@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import generic, kernel
-from auclid._rows import centre_dot, recentre, row_add, row_axpy, row_dot, row_square
+from auclid.rows import centre_dot, recentre, row_add, row_axpy, row_dot, row_square
 
 TINY = 1e-6
 """The scale of averaged weights w = scale v below which v is made anew: lag v + total loses as many digits."""

@@ -4,7 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
-from auclid._rows import BLOCK_BYTES, DenseTable, Table, as_table
+from auclid.rows import sizes
+from auclid.rows.memory import DenseTable, as_table, gathered
+from auclid.rows.table import Table
 
 EXACT_BYTES = 1 << 24
 """Bytes of embedded rows up to which float64 stays float64."""
@@ -102,10 +104,10 @@ class Embedded(Table):
             yield from self._kept_rows.sweep(*orders, centre=centre)
             return
         size = max(1, SWEPT_ROWS // (self._work.itemsize * self.shape[1] * len(orders)))
-        yield from self.gathered(orders, centre, size)
+        yield from gathered(self, orders, centre, size)
 
     def block_rows(self):
-        return max(1, BLOCK_BYTES // (8 * max(1, self.width)))
+        return max(1, sizes.BLOCK_BYTES // (8 * max(1, self.width)))
 
     def _visit(self):
         """Who comes a third time for a product with the rows will come again: from then on, values are kept."""

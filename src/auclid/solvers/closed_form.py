@@ -8,7 +8,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from auclid._generic import kernel
-from auclid.moments import LARGEST, class_moments
+from auclid.stats.moments import LARGEST, class_moments
 
 CHEAP = 3000
 """Columns up to which forming and factoring moments beats products with X."""

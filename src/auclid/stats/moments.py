@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from auclid._rows import as_table, centred, gram, squares
+from auclid.rows import as_table, centred, gram, squares
 
 LARGEST = 8192
 """Columns up to which a d x d matrix is kept (half a gigabyte)."""
@@ -102,7 +102,7 @@ def class_moments(X, is_pos, weight=None, full=True):
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.moments import class_moments
+    >>> from auclid.stats.moments import class_moments
     >>> m = class_moments(np.array([[0.0], [2.0], [5.0]]), np.array([False, False, True]))
     >>> m.gap, m.within
     (array([4.]), array([[1.]]))

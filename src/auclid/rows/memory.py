@@ -1,0 +1,112 @@
+"""Tables in memory: an array, or a CSR matrix."""
+
+from itertools import pairwise
+
+import numpy as np
+from scipy import sparse
+
+from auclid.rows import sizes
+from auclid.rows.structs import CSR, Dense
+from auclid.rows.table import Table, slices
+
+
+def as_table(X):
+    """The table of a checked array or CSR matrix; a table is returned as it is."""
+    if isinstance(X, Table):
+        return X
+    return SparseTable(X) if sparse.issparse(X) else DenseTable(X)
+
+
+def alike(table, filled):
+    """A table to go on with in a stream, and whether its rows are filled up.
+
+    Dense rows are centred and sparse ones are not, so once rows were dense (``filled``), sparse ones become dense too.
+    """
+    if not isinstance(table, SparseTable):
+        return table, True
+    return (DenseTable(table.dense(slice(None))), True) if filled else (table, False)
+
+
+class DenseTable(Table):
+    """A two-dimensional float32 or float64 array, C- or F-ordered."""
+
+    def __init__(self, X):
+        self.X = _read_only(X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X))
+        self.shape = X.shape
+
+    def part(self, index):
+        if self.X.flags.c_contiguous or isinstance(index, slice):
+            return self.X[index]
+        return self.X.T[:, index].T
+
+    def centre(self):
+        """About the mean: that of a few thousand rows is near enough; the expected gradient is the same for any."""
+        n = self.shape[0]
+        some = slice(None) if n <= sizes.SAMPLE else np.sort(np.random.default_rng(0).integers(n, size=sizes.SAMPLE))
+        return self.take(some).mean(axis=0)
+
+    def _whole(self):
+        return self.X.dtype == np.float64
+
+    def sweep(self, *orders, centre=None):
+        centre = np.zeros(self.shape[1]) if centre is None else centre
+        in_place = self.X.flags.c_contiguous
+        size = sizes.SWEEP if in_place else max(1, min(sizes.SWEEP, self.block_rows() // len(orders)))
+        for steps in slices(len(orders[0]), size):
+            chosen = [order[steps] for order in orders]
+            if in_place:
+                yield Dense(self.X, centre), chosen, steps
+            else:
+                yield self._gather(chosen, centre), _places(chosen), steps
+
+    def _gather(self, chosen, centre):
+        """The chosen rows of an F-ordered array as C-ordered ones: a column at a time, so that the cache helps."""
+        return Dense(_read_only(np.ascontiguousarray(self.X.T[:, np.concatenate(chosen)].T)), centre)
+
+
+class SparseTable(Table):
+    """A CSR matrix (csr_matrix or csr_array) with float32 or float64 values."""
+
+    def __init__(self, X):
+        if not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self.X = X
+        self.shape = X.shape
+
+    def part(self, index):
+        return self.X[index]
+
+    def _whole(self):
+        return self.X.dtype == np.float64 or self.X.nnz * 8 <= sizes.LARGE_BYTES
+
+    def sweep(self, *orders, centre=None):
+        rows = CSR(_read_only(self.X.data), _read_only(self.X.indices), _read_only(self.X.indptr))
+        for steps in slices(len(orders[0]), sizes.SWEEP):
+            yield rows, [order[steps] for order in orders], steps
+
+    def block_rows(self):
+        density = max(1.0, self.X.nnz / max(1, self.shape[0]))
+        return max(1, int(sizes.BLOCK_BYTES / (12 * density)))
+
+
+def gathered(table, orders, centre, size):
+    """A `Table.sweep` by stretches of ``size`` steps: the rows of each are brought together in memory."""
+    for start in range(0, len(orders[0]), size):
+        chosen = np.concatenate([order[start : start + size] for order in orders])
+        index, places = np.unique(chosen, return_inverse=True)
+        together = as_table(table.part(index))
+        for rows, at, steps in together.sweep(*np.split(places, len(orders)), centre=centre):
+            yield rows, at, slice(start + steps.start, start + steps.stop)
+
+
+def _places(chosen):
+    ends = np.cumsum([0] + [len(c) for c in chosen])
+    return [np.arange(a, b) for a, b in pairwise(ends)]
+
+
+def _read_only(array):
+    """A read-only view, so that kernels meet one type whatever the user's array allows."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,1 @@
+"""What is known of rows, and adds up."""
