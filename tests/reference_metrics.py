@@ -1,5 +1,7 @@
 """Slow metrics one can see are right: double loops over pairs and over all thresholds."""
 
+from fractions import Fraction
+
 import numpy as np
 
 
@@ -61,3 +63,67 @@ def predicted_sets(score):
     cuts = sorted(set(score), reverse=True)
     sets = [score >= c for c in cuts if c > -np.inf] if not finite_low else [score >= c for c in cuts]
     return ([np.zeros(len(score), bool)] if finite_high else []) + sets
+
+
+def placements(is_pos, score, weight=None):
+    """V of each positive and of each negative by a double loop over pairs, ties one half."""
+    weight = np.ones(len(score)) if weight is None else np.asarray(weight, np.float64)
+    pos, neg = np.flatnonzero(is_pos), np.flatnonzero(~is_pos)
+    of_pos, of_neg = np.zeros(len(pos)), np.zeros(len(neg))
+    for a, i in enumerate(pos):
+        for b, j in enumerate(neg):
+            win = 1.0 if score[i] > score[j] else 0.5 if score[i] == score[j] else 0.0
+            of_pos[a] += weight[j] * win
+            of_neg[b] += weight[i] * win
+    return of_pos / weight[neg].sum(), of_neg / weight[pos].sum()
+
+
+def obuchowski_variance(is_pos, of_pos, of_neg, groups, weight=None):
+    """Variance of the weighted mean of placements by loops over groups, as written in the paper."""
+    weight = np.ones(len(is_pos)) if weight is None else np.asarray(weight, np.float64)
+    w_pos, w_neg = weight[is_pos] / weight[is_pos].sum(), weight[~is_pos] / weight[~is_pos].sum()
+    groups = np.asarray(groups)
+    with_pos, with_neg, any_row = 0, 0, 0
+    aa = bb = ab = 0.0
+    for g in sorted(set(groups.tolist())):
+        here_pos, here_neg = groups[is_pos] == g, groups[~is_pos] == g
+        a = sum((w_pos * (of_pos - w_pos @ of_pos))[here_pos])
+        b = sum((w_neg * (of_neg - w_neg @ of_neg))[here_neg])
+        with_pos, with_neg, any_row = with_pos + here_pos.any(), with_neg + here_neg.any(), any_row + 1
+        aa, bb, ab = aa + a * a, bb + b * b, ab + a * b
+    return (
+        with_pos / (with_pos - 1) * aa + with_neg / (with_neg - 1) * bb + 2 * any_row / (any_row - 1) * ab
+    )
+
+
+def exact_area(is_pos, score, max_fpr, min_tpr, weight):
+    """The integral of (TPR - min_tpr)_+ up to max_fpr by a loop over segments, in fractions: no rounding at all."""
+    max_fpr, min_tpr = Fraction(max_fpr).limit_denominator(10**6), Fraction(min_tpr).limit_denominator(10**6)
+    all_pos = sum(w for w, p in zip(weight, is_pos, strict=True) if p)
+    all_neg = sum(w for w, p in zip(weight, is_pos, strict=True) if not p)
+    total, x0, y0 = Fraction(0), Fraction(0), Fraction(0)
+    for cut in sorted(set(score.tolist()), reverse=True):
+        here = [(w, p) for w, p, s in zip(weight, is_pos, score, strict=True) if s == cut]
+        x1 = x0 + Fraction(sum(w for w, p in here if not p)) / all_neg
+        y1 = y0 + Fraction(sum(w for w, p in here if p)) / all_pos
+        if x1 > x0 and x0 < max_fpr:
+            slope, left, right = (y1 - y0) / (x1 - x0), x0, min(x1, max_fpr)
+            if y0 < min_tpr:
+                left = x1 if slope == 0 else x0 + (min_tpr - y0) / slope
+            if left < right:
+                total += (right - left) * ((y0 + slope * (left - x0)) + (y0 + slope * (right - x0)) - 2 * min_tpr) / 2
+        x0, y0 = x1, y1
+    return total
+
+
+def error_terms(is_pos, score, max_fpr=1, min_tpr=0, weight=None):
+    """w_i dA/dw_i of each row: what it adds to the error of the area A, by central differences without rounding."""
+    weight = [Fraction(w) for w in (np.ones(len(score)) if weight is None else weight).tolist()]
+    tiny, terms = Fraction(1, 10**30), []
+    for i in range(len(score)):
+        sides = []
+        for step in (tiny, -tiny):
+            moved = [w + step * (k == i) for k, w in enumerate(weight)]
+            sides.append(exact_area(is_pos, score, max_fpr, min_tpr, moved))
+        terms.append(float(weight[i] * (sides[0] - sides[1]) / (2 * tiny)))
+    return np.array(terms)

@@ -16,7 +16,9 @@ _version _generic
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded
 _random _check _kinds _progress
 losses penalties schedules stats.moments stats.means pairs stats.buffers
-metrics._labels metrics._cells metrics._auc metrics._delong metrics._operating_point metrics._streaming
+metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metrics._auc
+metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
+metrics._operating_point metrics._streaming
 base
 solvers.closed_form
 square.least_squares square.least_squares_cv

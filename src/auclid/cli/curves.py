@@ -1,46 +1,14 @@
 """The figures behind a report's plots: ROC curves with bands, histograms, operating points."""
 
-from typing import NamedTuple
-
 import numpy as np
 from scipy.special import ndtri
 
 from auclid.metrics import operating_point
+from auclid.metrics._roc import roc_curve as roc  # noqa: F401  one home of curves, under the name the plots know
 
 LEVEL = 0.95
 POINTS = 200
 BINS = 40
-
-
-class Curve(NamedTuple):
-    """The counts of predicting positive above each of a falling sequence of thresholds."""
-
-    threshold: np.ndarray
-    tp: np.ndarray
-    fp: np.ndarray
-    n_pos: int
-    n_neg: int
-
-    @property
-    def tpr(self):
-        return self.tp / self.n_pos
-
-    @property
-    def fpr(self):
-        return self.fp / self.n_neg
-
-
-def roc(is_pos, scores):
-    """The ROC curve: from no row predicted positive (an infinite threshold) to all of them."""
-    order = np.argsort(-scores, kind="stable")
-    values, hits = scores[order], is_pos[order]
-    last = np.append(np.flatnonzero(np.diff(values)), len(values) - 1)
-    tp = np.concatenate([[0], np.cumsum(hits)[last]])
-    fp = np.concatenate([[0], np.cumsum(~hits)[last]])
-    below = np.append(values[last][1:], -np.inf)
-    middle = np.where(np.isfinite(below), values[last] / 2 + below / 2, values[-1])
-    threshold = np.concatenate([[values[0]], middle])
-    return Curve(threshold, tp, fp, int(is_pos.sum()), int((~is_pos).sum()))
 
 
 def thin(x, y, across=300):

@@ -1,25 +1,22 @@
 """The area under the ROC curve, whole and in part."""
 
 import warnings
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from auclid.metrics._cells import Cells, masses
-from auclid.metrics._labels import (
-    column,
-    number_in,
-    numbers_column,
-    positives,
-    same_length,
-    weight_column,
-)
-
-BLOCK = 1 << 14
-MOST_CELLS = 1 << 22
+from auclid.metrics._cells import masses
+from auclid.metrics._labels import column, numbers_column, positives, same_length, weight_column
+from auclid.metrics._places import BLOCK, cell_table
+from auclid.metrics._roc import area, rates
+from auclid.metrics._sample import checked_region
 
 
-def roc_auc(y_true, y_score, *, sample_weight=None, pos_label=None) -> float:
+def roc_auc(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> float:
     """Probability that a positive row scores above a negative one, ties counted one half.
 
     AUC = sum over pairs (i positive, j negative) of w_i w_j ([s_i > s_j] + [s_i = s_j] / 2), divided by
@@ -57,8 +54,22 @@ def roc_auc(y_true, y_score, *, sample_weight=None, pos_label=None) -> float:
     return checked_auc("roc_auc", y_true, score, sample_weight, pos_label)
 
 
-def checked_auc(owner, y_true, y_score, sample_weight=None, pos_label=None):
+def checked_auc(
+    owner: str,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
     """`roc_auc` in the name of another function, for scores that are known to be scores."""
+    is_pos, score, weight = _rows(owner, y_true, y_score, sample_weight, pos_label)
+    return _warn_if_undefined(owner, auc_from_parts(is_pos, score, weight), stacklevel=4)
+
+
+def _rows(
+    owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Which rows are positive, scores and weights, of rows of positive weight; they may all be of one class."""
     y = column(owner, "y_true", y_true)
     score = numbers_column(owner, "y_score", y_score)
     same_length(owner, y_true=y, y_score=score)
@@ -67,11 +78,19 @@ def checked_auc(owner, y_true, y_score, sample_weight=None, pos_label=None):
         weight = weight_column(owner, sample_weight)
         same_length(owner, y_true=y, sample_weight=weight)
         y, score, weight = (values[weight > 0.0] for values in (y, score, weight))
-    is_pos = positives(owner, y, pos_label) if len(y) else np.zeros(0, bool)
-    return _warn_if_undefined(owner, auc_from_parts(is_pos, score, weight), stacklevel=4)
+    return positives(owner, y, pos_label) if len(y) else np.zeros(0, bool), score, weight
 
 
-def partial_auc(y_true, y_score, *, max_fpr=1.0, min_tpr=0.0, standardize=True) -> float:
+def partial_auc(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    max_fpr: float = 1.0,
+    min_tpr: float = 0.0,
+    standardize: bool = True,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
     """Area of the ROC curve left of `max_fpr` and above `min_tpr`.
 
     A = integral from 0 to max_fpr of max(TPR(u) - min_tpr, 0) du, along the curve with straight lines through
@@ -93,6 +112,10 @@ def partial_auc(y_true, y_score, *, max_fpr=1.0, min_tpr=0.0, standardize=True) 
         Bottom of the region; above 0 this is the two-way partial AUC.
     standardize : bool
         False gives the bare area A in [0, max_fpr (1 - min_tpr)].
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf); rates are shares of weight.
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
 
     Returns
     -------
@@ -112,21 +135,14 @@ def partial_auc(y_true, y_score, *, max_fpr=1.0, min_tpr=0.0, standardize=True) 
     McClish (1989), Analyzing a portion of the ROC curve, Medical Decision Making 9.
     Yang et al. (2019), Two-way partial AUC and its properties, Statistical Methods in Medical Research 28.
     """
-    right = number_in("partial_auc", "max_fpr", max_fpr, 0.0, 1.0, closed="r")
-    bottom = number_in("partial_auc", "min_tpr", min_tpr, 0.0, 1.0, closed="l")
-    y = column("partial_auc", "y_true", y_true)
-    score = numbers_column("partial_auc", "y_score", y_score)
-    same_length("partial_auc", y_true=y, y_score=score)
-    is_pos = positives("partial_auc", y)
+    region = checked_region("partial_auc", max_fpr, min_tpr, standardize)
+    is_pos, score, weight = _rows("partial_auc", y_true, y_score, sample_weight, pos_label)
     if is_pos.all() or not is_pos.any():
         return _warn_if_undefined("partial_auc", float("nan"))
-    fpr, tpr = _roc_curve(is_pos, score)
-    area = _area(fpr, tpr, right, bottom)
-    chance, best = max(right - bottom, 0.0) ** 2 / 2.0, right * (1.0 - bottom)
-    return 0.5 * (1.0 + (area - chance) / (best - chance)) if standardize else area
+    return region.value(area(*rates(is_pos, score, weight), region.max_fpr, region.min_tpr))
 
 
-def auc_from_parts(is_pos, score, weight=None):
+def auc_from_parts(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None) -> float:
     """AUC of checked arrays: `is_pos` bool, `score` without NaN, `weight` positive. nan for one class."""
     if weight is None:
         return auc_of_two(score.compress(is_pos), score.compress(~is_pos))
@@ -137,7 +153,7 @@ def auc_from_parts(is_pos, score, weight=None):
     return float(pos @ (np.cumsum(neg) - 0.5 * neg))
 
 
-def auc_of_two(pos, neg):
+def auc_of_two(pos: np.ndarray, neg: np.ndarray) -> float:
     """AUC of the scores of the positives and those of the negatives, unchecked. nan for one class."""
     if len(pos) == 0 or len(neg) == 0:
         return float("nan")
@@ -147,13 +163,13 @@ def auc_of_two(pos, neg):
     return (twice_pairs - _twice_wins(np.sort(neg), pos)) / twice_pairs
 
 
-def _twice_wins(few, many):
+def _twice_wins(few: np.ndarray, many: np.ndarray) -> int:
     """Sum over pairs of 2 [few > many] + [few = many]; `few` is sorted, `many` is in any order.
 
     Sorting a million scores is the whole cost of an AUC, so cut the range of `few` into cells: a score in a
     cell that holds none of `few` is placed by a look into a table, and only the scores left over are sorted.
     """
-    table = _cell_table(few) if len(many) >= 1024 else None
+    table = cell_table(few) if len(many) >= 1024 else None
     if table is None:
         return _twice_wins_by_sorting(few, many)
     above, cell = table
@@ -167,52 +183,21 @@ def _twice_wins(few, many):
     return 2 * wins + _twice_wins_by_sorting(few, np.concatenate(crowded))
 
 
-def _twice_wins_by_sorting(few, many):
+def _twice_wins_by_sorting(few: np.ndarray, many: np.ndarray) -> int:
     many = np.sort(many)
     if len(many) < len(few):
         return 2 * len(few) * len(many) - _twice_below(few, many)
     return _twice_below(many, few)
 
 
-def _twice_below(ranked, score):
+def _twice_below(ranked: np.ndarray, score: np.ndarray) -> int:
     twice = np.searchsorted(ranked, score, side="left")
     twice += np.searchsorted(ranked, score, side="right")
     # Blocks fit an int64 and Python adds them up, so no number of pairs overflows.
     return sum(np.add.reduceat(twice, np.arange(0, len(twice), BLOCK)).tolist()) if len(twice) else 0
 
 
-def _cell_table(few):
-    """(How many of `few` lie above each cell, -1 where a cell holds some; score -> cell), or None."""
-    cell = Cells.over(few, min(16 * len(few), MOST_CELLS))
-    if cell is None:
-        return None
-    taken = cell(few)
-    gaps = np.diff(taken, prepend=-1, append=cell.size - 1)
-    above = np.repeat(np.arange(len(few), -1, -1, dtype=np.int32), gaps)
-    above[taken] = -1
-    return above, cell
-
-
-def _roc_curve(is_pos, score):
-    _, pos, neg = masses(is_pos, score)
-    fpr = np.concatenate(([0], np.cumsum(neg[::-1]))) / neg.sum()
-    tpr = np.concatenate(([0], np.cumsum(pos[::-1]))) / pos.sum()
-    return fpr, tpr
-
-
-def _area(fpr, tpr, right, bottom):
-    """Integral of (tpr - bottom)_+ from 0 to `right` along a piecewise linear, rising curve."""
-    stop = np.searchsorted(fpr, right, side="right")
-    end = np.interp(right, fpr[stop - 1 : stop + 1], tpr[stop - 1 : stop + 1])
-    width = np.diff(np.append(fpr[:stop], right))
-    rise = np.diff(np.append(tpr[:stop], end))
-    height = np.maximum(np.append(tpr[:stop], end) - bottom, 0.0)
-    # A segment that crosses the bottom counts from the crossing on.
-    part = np.divide(np.diff(height), rise, out=np.ones_like(rise), where=(height[:-1] == 0.0) & (rise > 0.0))
-    return float(np.sum(width * part * (height[:-1] + height[1:])) / 2.0)
-
-
-def _warn_if_undefined(owner, auc, stacklevel=3):
+def _warn_if_undefined(owner: str, auc: float, stacklevel: int = 3) -> float:
     if np.isnan(auc):
         warnings.warn(
             f"{owner} needs rows of both classes. Got one class; the result is nan.",
@@ -222,7 +207,7 @@ def _warn_if_undefined(owner, auc, stacklevel=3):
     return auc
 
 
-def _warn_of_predictions(score):
+def _warn_of_predictions(score: np.ndarray) -> None:
     if len(score) <= 20 or len(np.unique(score[:100])) > 2:
         return
     if np.all((score == score.min()) | (score == score.max())):

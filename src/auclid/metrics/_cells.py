@@ -5,7 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 
-def masses(is_pos, score, weight=None):
+def masses(
+    is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct scores, ascending, with the weight of positives and of negatives at each."""
     order = np.argsort(score)
     score, is_pos = score[order], is_pos[order]
@@ -31,19 +33,19 @@ class Cells(NamedTuple):
     size: int
 
     @classmethod
-    def over(cls, ranked, count):
+    def over(cls, ranked: np.ndarray, count: int) -> "Cells | None":
         """Cells over sorted scores, one more beyond each end; None where their spread is zero or infinite."""
         mark = ranked[np.linspace(0, len(ranked) - 1, 17).astype(int)]
         with np.errstate(all="ignore"):
             gap = np.diff(mark)
             densest = np.argmin(np.where(gap > 0.0, gap, np.inf))
-            cells = cls(mark[densest], gap[densest], low=0.0, scale=1.0, size=count + 2)
+            cells = cls(mark[densest], gap[densest], low=np.float64(0), scale=np.float64(1), size=count + 2)
             low, high = cells._bend(mark[[0, -1]])
             scale = (count - 1) / (high - low)
         usable = np.isfinite([mark[0], mark[-1], scale]).all() and 0.0 < cells.unit < np.inf
         return cells._replace(low=low, scale=scale) if usable else None
 
-    def __call__(self, score):
+    def __call__(self, score: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             cell = self._bend(score)
         cell -= self.low
@@ -52,7 +54,7 @@ class Cells(NamedTuple):
         cell += 1
         return cell.astype(np.int32)
 
-    def _bend(self, score):
+    def _bend(self, score: np.ndarray) -> np.ndarray:
         integer = np.dtype(f"i{score.dtype.itemsize}")
         apart = score - self.centre
         distance = np.abs(apart)

@@ -1,13 +1,18 @@
-"""Labels, scores and weights as people pass them, checked once and turned into plain arrays."""
+"""Labels, scores, weights and groups as people pass them, checked once and turned into plain arrays."""
 
 import numbers
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 NUMERIC = "biuf"
 
+EXACT = 1 << 53
+"""The integers up to here are all floats; beyond, only some."""
 
-def column(owner, name, values):
+
+def column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
     """One-dimensional array of `values`; a single column of shape (n, 1) is flattened."""
     array = np.asarray(values)
     if array.ndim == 2 and array.shape[1] == 1:
@@ -21,7 +26,7 @@ def column(owner, name, values):
     return array
 
 
-def numbers_column(owner, name, values):
+def numbers_column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
     """float32 or float64 column without NaN; infinities are allowed, they still rank."""
     array = column(owner, name, values)
     if array.dtype not in (np.float32, np.float64):
@@ -34,19 +39,49 @@ def numbers_column(owner, name, values):
     return array
 
 
-def _as_float64(owner, name, array):
+def finite_column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
+    """float32 or float64 column of finite numbers, for who uses scores as more than a ranking."""
+    array = numbers_column(owner, name, values)
+    if not np.isfinite(array).all():
+        raise ValueError(
+            f"The '{name}' parameter of {owner} must hold finite numbers. Got an infinity "
+            f"in {np.count_nonzero(np.isinf(array))} of {array.size} rows instead."
+        )
+    return array
+
+
+def _as_float64(owner: str, name: str, array: np.ndarray) -> np.ndarray:
     try:
         if array.dtype.kind in NUMERIC + "O":
-            return array.astype(np.float64)
-    except (TypeError, ValueError):
-        pass
+            wide = array.astype(np.float64)
+            _refuse_rounding(owner, name, array, wide)
+            return wide
+    except OverflowError:
+        _refuse_rounding(owner, name, array, np.zeros(len(array)))
+    except (TypeError, ValueError) as error:
+        if "float64 holds" in str(error):
+            raise
     raise ValueError(
         f"The '{name}' parameter of {owner} must be an array of real numbers. "
         f"Got an array of {array.dtype} instead."
     )
 
 
-def weight_column(owner, values):
+def _refuse_rounding(owner: str, name: str, array: np.ndarray, wide: np.ndarray) -> None:
+    """Integers that float64 rounds would tie, and a tie counts one half: better to say so."""
+    if array.dtype.kind == "f" or array.dtype.itemsize < 8 or len(array) == 0:
+        return
+    if array.dtype.kind != "O" and -EXACT <= int(array.min()) and int(array.max()) <= EXACT:
+        return
+    for given, kept in zip(array.tolist(), wide.tolist(), strict=True):
+        if isinstance(given, int) and given != kept:
+            raise ValueError(
+                f"The '{name}' parameter of {owner} must hold numbers that float64 holds exactly. "
+                f"Got the integer {str(given)[:24]} instead. Pass ranks, such as those of scipy.stats.rankdata."
+            )
+
+
+def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
     """Finite, non-negative float64 weights."""
     weight = numbers_column(owner, "sample_weight", values).astype(np.float64, copy=False)
     bad = ~((weight >= 0.0) & np.isfinite(weight))
@@ -58,7 +93,20 @@ def weight_column(owner, values):
     return weight
 
 
-def same_length(owner, **columns):
+def codes(owner: str, name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
+    """(The different values of a column, ascending; the number of each row's one among them)."""
+    array = column(owner, name, values)
+    if array.dtype.kind in "biu" and len(array) and array.dtype != np.uint64:
+        low, width = int(array.min()), int(array.max()) - int(array.min()) + 1
+        if width <= 4 * len(array) + 1024:  # no sort where the values are dense
+            shifted = array.astype(np.int64) - low
+            present = np.bincount(shifted, minlength=width) > 0
+            return (np.flatnonzero(present) + low).astype(array.dtype), (np.cumsum(present) - 1)[shifted]
+    labels = label_set(owner, array, name)
+    return labels, np.searchsorted(labels, array)
+
+
+def same_length(owner: str, **columns: np.ndarray) -> None:
     """Refuse columns of unlike lengths, and empty ones."""
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
@@ -68,11 +116,12 @@ def same_length(owner, **columns):
         raise ValueError(f"{owner} expects at least one row. Got 0 rows instead.")
 
 
-def positives(owner, y, pos_label=None):
+def positives(owner: str, y: np.ndarray, pos_label: Any = None, name: str = "y_true") -> np.ndarray:
     """Which rows are positive: those of the greater of two labels, or of `pos_label`.
 
     Where all rows share one label it counts as positive unless `pos_label` is another.
     """
+    labels: Any
     if y.dtype.kind in NUMERIC:
         # Two passes instead of np.unique, which would sort a million labels.
         low, high = y.min(), y.max()
@@ -80,12 +129,23 @@ def positives(owner, y, pos_label=None):
         two = np.count_nonzero(is_high) + np.count_nonzero(y == low) == len(y)
         labels = [low] if low == high else [low, high] if two else np.unique(y)
     else:
-        labels, is_high = _label_set(owner, y), None
-    _at_most_two(owner, labels)
+        labels, is_high = label_set(owner, y, name), None
+    _at_most_two(owner, labels, name)
     return _mark(owner, y, labels, is_high, pos_label)
 
 
-def _label_set(owner, y):
+def both_classes(owner: str, y: np.ndarray, is_pos: np.ndarray, pos_label: Any = None) -> None:
+    """Refuse rows of one class, in words that do not guess which one it is."""
+    if is_pos.all() or not is_pos.any():
+        which = f"no row of pos_label={pos_label!r} among" if pos_label is not None and not is_pos.any() else "only"
+        raise ValueError(
+            f"{owner} expects rows of two labels, positives and negatives. "
+            f"Got {which} {len(y)} rows of the label {y[0]} instead."
+        )
+
+
+def label_set(owner: str, y: np.ndarray, name: str = "y_true") -> np.ndarray:
+    """The different labels of a column, ascending; refuses missing ones and mixtures of kinds."""
     try:
         labels = np.unique(y)
         missing = any(label is None or label != label for label in labels.tolist())
@@ -93,22 +153,22 @@ def _label_set(owner, y):
         missing = True
     if missing:
         raise ValueError(
-            f"The 'y_true' parameter of {owner} must hold labels of one kind, none missing. "
+            f"The '{name}' parameter of {owner} must hold labels of one kind, none missing. "
             f"Got {set(map(type, y.tolist()))} instead."
         )
     return labels
 
 
-def _at_most_two(owner, labels):
+def _at_most_two(owner: str, labels: Any, name: str) -> None:
     if len(labels) > 2 or any(label != label for label in labels):
         said = ", ".join(map(str, labels[:5])) + (", ..." if len(labels) > 5 else "")
         raise ValueError(
-            f"The 'y_true' parameter of {owner} must hold two labels, none missing. "
-            f"Got {len(labels)} instead: {said}. Compare one label with the rest: y_true == label."
+            f"The '{name}' parameter of {owner} must hold two labels, none missing. "
+            f"Got {len(labels)} instead: {said}. Compare one label with the rest: {name} == label."
         )
 
 
-def _mark(owner, y, labels, is_high, pos_label):
+def _mark(owner: str, y: np.ndarray, labels: Any, is_high: np.ndarray | None, pos_label: Any) -> np.ndarray:
     if pos_label is None:
         pos_label = labels[-1]
     known = any(label == pos_label for label in labels)
@@ -122,11 +182,12 @@ def _mark(owner, y, labels, is_high, pos_label):
     return np.asarray(y == pos_label, dtype=bool) if known else np.zeros(len(y), bool)
 
 
-def number_in(owner, name, value, low, high, *, closed=""):
+def number_in(owner: str, name: str, value: Any, low: float, high: float, *, closed: str = "") -> float:
     """`value` as a float inside (low, high); `closed` lists the ends that belong to the range."""
     ends = ("[" if "l" in closed else "(", "]" if "r" in closed else ")")
-    inside = isinstance(value, numbers.Real) and (
-        low < value < high or ("l" in closed and value == low) or ("r" in closed and value == high)
+    inside = isinstance(value, numbers.Real) and bool(
+        low < value < high  # type: ignore[operator]
+        or ("l" in closed and value == low) or ("r" in closed and value == high)
     )
     if not inside:
         raise ValueError(
@@ -134,3 +195,23 @@ def number_in(owner, name, value, low, high, *, closed=""):
             f"{ends[0]}{low}, {high}{ends[1]}. Got {value!r} instead."
         )
     return float(value)
+
+
+def whole_number(owner: str, name: str, value: Any, low: int, high: int | None = None) -> int:
+    """`value` as an int, `low` or more (and `high` or less)."""
+    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
+    if not fits or value < low or (high is not None and value > high):
+        end = "inf)" if high is None else f"{high}]"
+        raise ValueError(
+            f"The '{name}' parameter of {owner} must be an int in [{low}, {end}. Got {value!r} instead."
+        )
+    return int(value)
+
+
+def one_of(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> str:
+    """`value`, where it is one of the words."""
+    if not isinstance(value, str) or value not in choices:
+        raise ValueError(
+            f"The '{name}' parameter of {owner} must be one of {choices}. Got {value!r} instead."
+        )
+    return value

@@ -6,6 +6,7 @@ import numpy as np
 
 from auclid.metrics._cells import Cells, masses
 from auclid.metrics._labels import column, number_in, numbers_column, positives, same_length
+from auclid.metrics._roc import between, just_above
 
 CRITERIA = ("youden", "accuracy")
 CELLS = 1 << 16
@@ -88,9 +89,9 @@ def best_threshold(is_pos, score, weight=None, criterion="youden", cost_ratio=1.
     low, high = score.min(), score.max()
     lowest_kept = _best_cut(is_pos, score, weight, _prices(is_pos, weight, criterion, cost_ratio), low, high)
     if lowest_kept is None:
-        return _outside(high, low, high, upwards=True)
+        return just_above(high, low, high)
     below = score.max(where=score < lowest_kept, initial=-np.inf)
-    return _between(below, lowest_kept, low, high)
+    return between(below, lowest_kept, low, high)
 
 
 def _prices(is_pos, weight, criterion, cost_ratio):
@@ -145,28 +146,3 @@ def _cells(score, low, high):
 
 def _compress(weight, keep):
     return None if weight is None else weight.compress(keep)
-
-
-def _between(a, b, low, high):
-    """A finite t with a <= t < b, midway where both are finite."""
-    if not np.isfinite(b):
-        return _outside(a, low, high, upwards=True) if np.isfinite(a) else 0.0
-    if not np.isfinite(a):
-        return _outside(b, low, high, upwards=False)
-    middle = a / 2 + b / 2
-    return float(middle if a <= middle < b else a)
-
-
-def _outside(score, low, high, *, upwards):
-    """A finite number just above or just below `score`: by a thousandth of the range of the scores."""
-    if not np.isfinite(score):
-        return 0.0
-    with np.errstate(over="ignore"):
-        width = high - low
-    step = (width if 0.0 < width < np.inf else abs(score) or score.dtype.type(1)) / 1024
-    towards = score.dtype.type(np.inf if upwards else -np.inf)
-    with np.errstate(over="ignore"):
-        far = score + step if upwards else score - step
-    near = np.nextafter(score, towards)
-    moved = max(far, near) if upwards else min(far, near)
-    return float(np.clip(moved, -np.finfo(score.dtype).max, np.finfo(score.dtype).max))

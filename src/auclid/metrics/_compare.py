@@ -1,0 +1,238 @@
+"""Do two AUCs differ? Paired on the same rows, or of two samples; two-sided, one-sided, or within a margin."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid import _random
+from auclid.metrics._bootstrap import Masses, Plan, Progress, area_of, checked_plan, ends, replicates, runs
+from auclid.metrics._labels import number_in, one_of
+from auclid.metrics._placements import parts
+from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
+from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error, unit_sums
+
+
+class AUCComparison(NamedTuple):
+    """AUC of the first score minus the second's, its confidence interval and the p-value of no difference."""
+
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+
+
+class Question(NamedTuple):
+    """What is asked of a difference."""
+
+    level: float = 0.95
+    alternative: str = "two-sided"
+    margin: float = 0.0
+
+
+def compare_auc(
+    y_true: ArrayLike,
+    score_a: ArrayLike,
+    score_b: ArrayLike,
+    *,
+    level: float = 0.95,
+    method: str = "delong",
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    max_fpr: float = 1.0,
+    min_tpr: float = 0.0,
+    n_bootstrap: int = 2000,
+    random_state: Any = None,
+    alternative: str = "two-sided",
+    margin: float = 0.0,
+    progress: Progress = False,
+) -> AUCComparison:
+    """Difference of the AUCs, or partial AUCs, of two scores of the same rows, with a paired test.
+
+    difference = AUC(a) - AUC(b), its variance that of `auc_interval` with V(a) - V(b) for V; the interval is
+    difference +- z se and the p-value 2 Phi(-|difference| / se). Where every row's V differs alike, se = 0:
+    the p-value is 1 for no difference, else that of a sign test on the m = min(n+, n-) disjoint pairs, min(1,
+    2^(1 - m)), and the interval allows the share 1 - q, q = ((1 - level) / 2)^(1 / m), of unseen pairs to go
+    either way.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+    score_a, score_b : array-like of shape (n,)
+        Scores, greater for rows thought positive; the two may be on different scales.
+    level : float in (0, 1)
+        Coverage of the interval, which is two-sided whatever the alternative.
+    method : {"delong", "bootstrap", "bca"}
+        As in `auc_interval`. A bootstrap p-value is that of the difference divided by the draws' deviation.
+    groups, sample_weight, pos_label, max_fpr, min_tpr, n_bootstrap, random_state, progress
+        As in `auc_interval`.
+    alternative : {"two-sided", "greater", "less"}
+        What the test should show: that the AUCs differ, that AUC(a) > AUC(b) - margin, or AUC(a) < AUC(b) + margin.
+    margin : float in [0, 1)
+        With alternative="greater", a is shown to be not worse than b by `margin` or more (non-inferiority).
+
+    Returns
+    -------
+    AUCComparison
+        Named tuple (difference, low, high, pvalue).
+
+    Examples
+    --------
+    >>> from auclid.metrics import compare_auc
+    >>> y, a, b = [0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6], [3, 2, 4, 1, 5, 6]
+    >>> result = compare_auc(y, a, b)
+    >>> round(result.difference, 3), round(result.pvalue, 3)
+    (0.222, 0.371)
+    >>> round(compare_auc(y, a, b, alternative="greater", margin=0.2).pvalue, 3)
+    0.045
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44. Sun & Xu (2014), IEEE Signal Processing Letters 21.
+    Obuchowski (1997), Biometrics 53.
+    """
+    owner = "compare_auc"
+    question = checked_question(owner, level, alternative, margin)
+    region = checked_region(owner, max_fpr, min_tpr)
+    plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
+    gap = (parts(sample, sample.scores[0], region) - parts(sample, sample.scores[1], region)).scaled(region.slope)
+    if plan.method == "delong":
+        return _answer(gap.area, standard_error(sample, gap), sample.trials, question)
+    steps = [runs(sample.is_pos, score) for score in sample.scores]
+    drawn = region.slope * replicates(sample, steps, lambda pair: _difference(pair, region), plan)
+    return _from_draws(gap.area, drawn, unit_sums(sample, gap), sample.trials, plan, question)
+
+
+def compare_auc_unpaired(
+    y_a: ArrayLike,
+    score_a: ArrayLike,
+    y_b: ArrayLike,
+    score_b: ArrayLike,
+    *,
+    level: float = 0.95,
+    method: str = "delong",
+    groups_a: ArrayLike | None = None,
+    groups_b: ArrayLike | None = None,
+    sample_weight_a: ArrayLike | None = None,
+    sample_weight_b: ArrayLike | None = None,
+    pos_label: Any = None,
+    max_fpr: float = 1.0,
+    min_tpr: float = 0.0,
+    n_bootstrap: int = 2000,
+    random_state: Any = None,
+    alternative: str = "two-sided",
+    margin: float = 0.0,
+    progress: Progress = False,
+) -> AUCComparison:
+    """Difference of the AUCs of two samples of different rows, with a test.
+
+    difference = AUC(a) - AUC(b) and se^2 = se_a^2 + se_b^2, each as in `auc_interval`; the rest as in `compare_auc`.
+
+    Parameters
+    ----------
+    y_a, y_b : array-like of shape (n_a,) and (n_b,)
+        Two labels of any kind, at least two rows of each in each sample. The greater one is positive.
+    score_a, score_b : array-like of shape (n_a,) and (n_b,)
+        Scores, greater for rows thought positive.
+    level, method, pos_label, max_fpr, min_tpr, n_bootstrap, random_state, alternative, margin, progress
+        As in `compare_auc`.
+    groups_a, groups_b, sample_weight_a, sample_weight_b : array-like, optional
+        As `groups` and `sample_weight`, for each sample. Groups of the two samples are taken to be different ones.
+
+    Returns
+    -------
+    AUCComparison
+        Named tuple (difference, low, high, pvalue).
+
+    Examples
+    --------
+    >>> from auclid.metrics import compare_auc_unpaired
+    >>> result = compare_auc_unpaired([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6], [0, 0, 1, 1], [1, 4, 2, 5])
+    >>> round(result.difference, 3), round(result.pvalue, 3)
+    (0.139, 0.72)
+
+    References
+    ----------
+    DeLong, DeLong & Clarke-Pearson (1988), Biometrics 44.
+    """
+    owner = "compare_auc_unpaired"
+    question = checked_question(owner, level, alternative, margin)
+    region = checked_region(owner, max_fpr, min_tpr)
+    plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
+    a = checked_sample(
+        owner, y_a, {"score_a": score_a}, sample_weight=sample_weight_a, groups=groups_a, pos_label=pos_label
+    )
+    b = checked_sample(
+        owner, y_b, {"score_b": score_b}, sample_weight=sample_weight_b, groups=groups_b, pos_label=pos_label
+    )
+    return unpaired(a, b, region, plan, question)
+
+
+def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Question) -> AUCComparison:
+    """`compare_auc_unpaired` of checked samples."""
+    of_a, of_b = (parts(sample, sample.scores[0], region).scaled(region.slope) for sample in (a, b))
+    difference, trials = of_a.area - of_b.area, min(a.trials, b.trials)
+    if plan.method == "delong":
+        se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
+        return _answer(difference, se, trials, question)
+    drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in _apart(a, b, plan)]
+    terms = np.concatenate((unit_sums(a, of_a), -unit_sums(b, of_b)))
+    return _from_draws(difference, region.slope * (drawn[0] - drawn[1]), terms, trials, plan, question)
+
+
+def _apart(a: Sample, b: Sample, plan: Plan) -> list[tuple[Sample, np.random.Generator]]:
+    """Both samples with draws of their own from one seed."""
+    rng = _random.generator(plan.random_state)
+    return [(sample, np.random.default_rng(rng.integers(1 << 63))) for sample in (a, b)]
+
+
+def _own_draws(sample: Sample, region: Region, plan: Plan) -> np.ndarray:
+    steps = [runs(sample.is_pos, sample.scores[0])]
+    return replicates(sample, steps, lambda masses: area_of(masses[0], region), plan)
+
+
+def _difference(pair: list[Masses], region: Region) -> float:
+    return area_of(pair[0], region) - area_of(pair[1], region)
+
+
+def checked_question(owner: str, level: float, alternative: str, margin: float) -> Question:
+    """The question, or a sentence where it makes no sense."""
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    one_of(owner, "alternative", alternative, ALTERNATIVES)
+    margin = number_in(owner, "margin", margin, 0.0, 1.0, closed="l")
+    if margin > 0.0 and alternative == "two-sided":
+        raise ValueError(
+            f"The 'margin' parameter of {owner} must come with a one-sided alternative. Got {margin} with "
+            "'two-sided' instead. Pass alternative='greater' to show that a is not worse than b by the margin."
+        )
+    return Question(level, alternative, margin)
+
+
+def _answer(difference: float, se: float, trials: int, question: Question) -> AUCComparison:
+    """Interval and p-value from a standard error."""
+    level, alternative, margin = question
+    if se == 0.0:
+        pvalue = sign_pvalue(difference, trials, alternative, margin)
+        if difference == 0.0:
+            return AUCComparison(0.0, 0.0, 0.0, pvalue)
+        seen = ((1.0 - level) / 2.0) ** (1.0 / trials)
+        return AUCComparison(difference, seen * difference - (1.0 - seen), seen * difference + (1.0 - seen), pvalue)
+    reach = quantile(level) * se
+    return AUCComparison(
+        difference, difference - reach, difference + reach, normal_pvalue(difference, se, alternative, margin)
+    )
+
+
+def _from_draws(
+    difference: float, drawn: np.ndarray, terms: np.ndarray, trials: int, plan: Plan, question: Question
+) -> AUCComparison:
+    se = float(drawn.std(ddof=1)) if np.ptp(drawn) > 1e-14 else 0.0
+    answer = _answer(difference, se, trials, question)
+    if se == 0.0:
+        return answer
+    low, high = ends(drawn, question.level, trials, difference, terms if plan.method == "bca" else None)
+    return answer._replace(low=low, high=high)

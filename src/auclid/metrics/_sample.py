@@ -1,0 +1,139 @@
+"""Rows as every interval and test sees them: which are positive, their scores, weights and groups."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid.metrics._labels import (
+    both_classes,
+    codes,
+    column,
+    number_in,
+    numbers_column,
+    positives,
+    same_length,
+    weight_column,
+)
+
+
+class Sample(NamedTuple):
+    """Checked rows of positive weight."""
+
+    is_pos: np.ndarray
+    scores: tuple[np.ndarray, ...]
+    weight: np.ndarray | None
+    cluster: np.ndarray | None
+    """Numbers 0, 1, ... of the groups of rows that belong together; None where each row stands alone."""
+
+    def with_scores(self, *scores: np.ndarray) -> "Sample":
+        """The same rows with other scores."""
+        return self._replace(scores=scores)
+
+    @property
+    def trials(self) -> int:
+        """Disjoint pairs of independent rows: the smaller number of rows, or of groups, of a class."""
+        return min(self.units)
+
+    @property
+    def units(self) -> tuple[int, int]:
+        """How many independent rows, or groups, hold a positive, and how many a negative."""
+        if self.cluster is None:
+            n_pos = int(np.count_nonzero(self.is_pos))
+            return n_pos, len(self.is_pos) - n_pos
+        seen = [np.bincount(self.cluster[of], minlength=1) > 0 for of in (self.is_pos, ~self.is_pos)]
+        return int(seen[0].sum()), int(seen[1].sum())
+
+
+class Region(NamedTuple):
+    """The part of the square under the ROC curve that counts: left of `max_fpr` and above `min_tpr`."""
+
+    max_fpr: float = 1.0
+    min_tpr: float = 0.0
+    standardize: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether that is all of it."""
+        return self.max_fpr == 1.0 and self.min_tpr == 0.0
+
+    @property
+    def best(self) -> float:
+        """The area of a perfect ranking."""
+        return self.max_fpr * (1.0 - self.min_tpr)
+
+    @property
+    def chance(self) -> float:
+        """The area of the diagonal."""
+        return max(self.max_fpr - self.min_tpr, 0.0) ** 2 / 2.0
+
+    @property
+    def slope(self) -> float:
+        """What one unit of area is worth in `value`."""
+        return 0.5 / (self.best - self.chance) if self.standardize else 1.0
+
+    def value(self, area: float) -> float:
+        """The area as it is reported: after McClish, guessing 0.5 and a perfect ranking 1, or bare."""
+        if self.whole or not self.standardize:
+            return area
+        return 0.5 * (1.0 + (area - self.chance) / (self.best - self.chance))
+
+
+WHOLE = Region()
+
+
+def checked_region(owner: str, max_fpr: float, min_tpr: float, standardize: bool = True) -> Region:
+    """The region, or a sentence where it is outside the square."""
+    right = number_in(owner, "max_fpr", max_fpr, 0.0, 1.0, closed="r")
+    bottom = number_in(owner, "min_tpr", min_tpr, 0.0, 1.0, closed="l")
+    return Region(right, bottom, bool(standardize))
+
+
+def checked_sample(
+    owner: str,
+    y_true: ArrayLike,
+    scores: dict[str, Any],
+    *,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    pos_label: Any = None,
+    fewest: int = 2,
+) -> Sample:
+    """The rows of positive weight, at least `fewest` independent ones of each class."""
+    y = column(owner, "y_true", y_true)
+    columns = {name: numbers_column(owner, name, values) for name, values in scores.items()}
+    same_length(owner, y_true=y, **columns)
+    kept = list(columns.values())
+    weight, cluster = None, None
+    if groups is not None:
+        cluster = codes(owner, "groups", groups)[1]
+        same_length(owner, y_true=y, groups=cluster)
+    if sample_weight is not None:
+        weight = weight_column(owner, sample_weight)
+        same_length(owner, y_true=y, sample_weight=weight)
+        used = weight > 0.0
+        if not used.all():
+            if not used.any():
+                raise ValueError(f"{owner} expects rows of positive weight. Got sample_weight zero on every row.")
+            y, weight, kept = y[used], weight[used], [score[used] for score in kept]
+            cluster = None if cluster is None else np.unique(cluster[used], return_inverse=True)[1]
+    is_pos = positives(owner, y, pos_label)
+    both_classes(owner, y, is_pos, pos_label)
+    sample = Sample(is_pos, tuple(kept), weight, cluster)
+    _enough(owner, sample, fewest)
+    return sample
+
+
+def _enough(owner: str, sample: Sample, fewest: int) -> None:
+    n_pos, n_neg = sample.units
+    if min(n_pos, n_neg) >= fewest:
+        return
+    if sample.cluster is None:
+        raise ValueError(
+            f"{owner} expects at least {fewest} rows of each class, for a variance. "
+            f"Got {n_pos} positive and {n_neg} negative instead."
+        )
+    raise ValueError(
+        f"{owner} expects positives of at least {fewest} groups and negatives of as many, for a variance. "
+        f"Got positives of {n_pos} and negatives of {n_neg} instead."
+    )

@@ -1,0 +1,94 @@
+"""From the terms of an area's error to variances, intervals and p-values."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.special import betaincinv, expit, logit, ndtr, ndtri
+
+from auclid.metrics._placements import Parts
+from auclid.metrics._sample import Sample
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+
+
+def covariance(sample: Sample, areas: Sequence[Parts]) -> np.ndarray:
+    """Covariance matrix of areas of the same rows: DeLong's, or Obuchowski's where rows come in groups.
+
+    Groups g with sums a_g of the positives' terms and b_g of the negatives' give I+/(I+ - 1) sum a a' + I-/(I- - 1)
+    sum b b' + I/(I - 1) sum (a b' + b a'), with I+, I-, I the groups that hold a positive, a negative, any row. With
+    each row its own group that is DeLong's.
+    """
+    pos, neg = (np.stack([terms[k] for terms in areas]) for k in (1, 2))
+    if sample.cluster is None:
+        n_pos, n_neg = sample.units
+        return _inner(pos, pos) * (n_pos / (n_pos - 1.0)) + _inner(neg, neg) * (n_neg / (n_neg - 1.0))
+    count = int(sample.cluster.max()) + 1
+    a = _sums(pos, sample.cluster[sample.is_pos], count)
+    b = _sums(neg, sample.cluster[~sample.is_pos], count)
+    (n_pos, n_neg), n_any = sample.units, len(np.unique(sample.cluster))
+    across = _inner(a, b)
+    cov = _inner(a, a) * (n_pos / (n_pos - 1.0)) + _inner(b, b) * (n_neg / (n_neg - 1.0))
+    return cov + (across + across.T) * (n_any / (n_any - 1.0))
+
+
+def _inner(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """a b' by sums of numpy's own, whose bits do not depend on the threads of BLAS."""
+    return np.array([[np.sum(row * other) for other in b] for row in a])
+
+
+def _sums(terms: np.ndarray, cluster: np.ndarray, count: int) -> np.ndarray:
+    return np.stack([np.bincount(cluster, row, minlength=count) for row in terms])
+
+
+def standard_error(sample: Sample, area: Parts) -> float:
+    """Root of the variance of one area, or of one difference of areas."""
+    # With groups, the three terms can leave a tiny negative number where they cancel.
+    return float(np.sqrt(max(covariance(sample, [area])[0, 0], 0.0)))
+
+
+def unit_sums(sample: Sample, area: Parts) -> np.ndarray:
+    """The terms of the error added up by independent unit: a row, or a group of rows."""
+    if sample.cluster is None:
+        return np.concatenate((area.pos, area.neg))
+    terms = np.empty(len(sample.is_pos))
+    terms[sample.is_pos], terms[~sample.is_pos] = area.pos, area.neg
+    return np.bincount(sample.cluster, terms)
+
+
+def share_interval(share: float, se: float, trials: int, level: float) -> tuple[float, float]:
+    """An interval for a share in [0, 1], symmetric on the logit scale; Clopper & Pearson's where se is zero."""
+    spread = share * (1.0 - share)
+    if se == 0.0 or spread <= 0.0:
+        return clopper_pearson(min(max(share, 0.0), 1.0), trials, level)
+    reach = quantile(level) * se / spread
+    return float(expit(logit(share) - reach)), float(expit(logit(share) + reach))
+
+
+def quantile(level: float) -> float:
+    """The normal deviate that a share `level` of all lies within."""
+    return float(ndtri(0.5 + level / 2.0))
+
+
+def clopper_pearson(share: float, trials: float, level: float) -> tuple[float, float]:
+    """The exact interval of a share of independent trials."""
+    won, tail = share * trials, (1.0 - level) / 2.0
+    low = betaincinv(won, trials - won + 1.0, tail) if won > 0.0 else 0.0
+    high = betaincinv(won + 1.0, trials - won, 1.0 - tail) if won < trials else 1.0
+    return float(low), float(high)
+
+
+def normal_pvalue(difference: float, se: float, alternative: str, margin: float = 0.0) -> float:
+    """P-value of a difference: two-sided, or one-sided against being worse by `margin` or more."""
+    if alternative == "greater":
+        return float(ndtr(-(difference + margin) / se))
+    if alternative == "less":
+        return float(ndtr((difference - margin) / se))
+    return float(2.0 * ndtr(-abs(difference) / se))
+
+
+def sign_pvalue(difference: float, trials: int, alternative: str, margin: float = 0.0) -> float:
+    """The same where every row agrees, so that there is no variance: a sign test on the disjoint pairs."""
+    if alternative == "two-sided":
+        return 1.0 if difference == 0.0 else min(1.0, 2.0 ** (1 - trials))
+    ahead = difference + margin if alternative == "greater" else margin - difference
+    return 0.5**trials if ahead > 0.0 else 1.0
