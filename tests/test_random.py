@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.pipeline import make_pipeline
 
-from auclid import _random
-from auclid._random import epoch, generator, pairs
+from auclid import ASAM, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, _random
+from auclid._random import epoch, generator, pairs, seeded
 
 
 @pytest.mark.parametrize("seed", [0, np.int64(3), 2**32 - 1])
@@ -57,3 +58,11 @@ def test_no_other_module_reads_random_state():
         if path.name != "_random.py":
             text = path.read_text(encoding="utf-8")
             assert "np.random.seed" not in text and "check_random_state" not in text, path.name
+
+
+def test_every_seed_of_a_model_and_of_its_parts_is_set():
+    model = make_pipeline(RandomFourier(4), Kernelized(KMeansNystroem(), ASAM()))
+    params = seeded(model, 5).get_params()
+    seeds = {name: value for name, value in params.items() if name.endswith("random_state")}
+    assert len(seeds) == 3 and set(seeds.values()) == {5}
+    assert seeded(LeastSquaresAUC(), 5).get_params() == LeastSquaresAUC().get_params()

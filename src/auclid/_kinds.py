@@ -6,7 +6,6 @@ none of the three needs to be installed.
 """
 
 import datetime
-import difflib
 from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from numbers import Integral, Real
@@ -14,6 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+
+from auclid._hints import did_you_mean, listed
 
 KINDS = ("number", "bool", "date", "category", "text")
 """A text whose every cell reads as a number or as an ISO date is a column of numbers or dates."""
@@ -104,9 +105,7 @@ def _place(owner: object, parameter: str, wanted: Any, names: Sequence[str]) -> 
         return int(wanted) % len(names)
     if isinstance(wanted, str) and wanted in names:
         return list(names).index(wanted)
-    near = difflib.get_close_matches(str(wanted), list(names), n=2)
-    shown = ", ".join(map(repr, names[:5])) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
-    hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {shown}."
+    hint = did_you_mean(wanted, names, show=repr) or f"There are: {listed(names)}."
     raise ValueError(
         f"The '{parameter}' parameter of {_name(owner)} must name columns of X, or number them from 0; "
         f"got {wanted!r}. {hint}"

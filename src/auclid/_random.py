@@ -26,6 +26,21 @@ def generator(random_state):
     return np.random.default_rng(random_state)
 
 
+def seeded(model, seed):
+    """The model with every ``random_state`` set, also those of its parts.
+
+    Examples
+    --------
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from auclid import SPAM, RandomFourier
+    >>> from auclid._random import seeded
+    >>> seeded(make_pipeline(RandomFourier(10), SPAM()), 3).get_params()["spam__random_state"]
+    3
+    """
+    names = [name for name in model.get_params() if name.rpartition("__")[2] == "random_state"]
+    return model.set_params(**dict.fromkeys(names, seed))
+
+
 def epoch(rng, n, shuffle=True):
     """The order in which one epoch meets its n rows."""
     return rng.permutation(n) if shuffle else np.arange(n)

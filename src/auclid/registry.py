@@ -1,12 +1,11 @@
 """Every method by the name its paper gives it."""
 
-import difflib
-import re
 from collections.abc import Callable
 from functools import partial
 from inspect import signature
 from typing import NamedTuple
 
+from auclid._hints import did_you_mean, plain
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
@@ -181,15 +180,10 @@ def make(name, **params):
 
 def find(name):
     """The record of a method."""
-    known = {_plain(method.name): method for method in METHODS}
-    known.update({_plain(alias): known[_plain(target)] for alias, target in ALIASES.items()})
-    if _plain(name) not in known:
+    known = {plain(method.name): method for method in METHODS}
+    known.update({plain(alias): known[plain(target)] for alias, target in ALIASES.items()})
+    if plain(name) not in known:
         names = [method.name for method in METHODS]
-        near = [known[k].name for k in difflib.get_close_matches(_plain(name), known, n=3)]
-        hint = f"Did you mean {' or '.join(dict.fromkeys(near))}?" if near else f"Known are: {', '.join(names)}."
+        hint = did_you_mean(name, [*names, *ALIASES]) or f"Known are: {', '.join(names)}."
         raise ValueError(f"make must be given the name of a method; got {name!r}. {hint}")
-    return known[_plain(name)]
-
-
-def _plain(name):
-    return re.sub(r"[^a-z0-9]", "", str(name).casefold())
+    return known[plain(name)]

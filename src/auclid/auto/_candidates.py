@@ -1,13 +1,13 @@
 """Which models are worth trying on a table."""
 
-import difflib
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.ensemble import HistGradientBoostingClassifier
-from sklearn.linear_model import LogisticRegression
 
+from auclid import baselines
+from auclid._hints import did_you_mean
+from auclid._random import seeded
 from auclid.maps import Kernelized, KMeansNystroem
 from auclid.pairwise import RankSVM
 from auclid.registry import ALIASES, METHODS, find
@@ -86,9 +86,7 @@ def _known(name):
         method = find(name)
     except ValueError:
         names = [*BUILT, *ALIASES, *(method.name for method in METHODS)]
-        plain = {known_name.casefold(): known_name for known_name in names}
-        near = difflib.get_close_matches(str(name).casefold(), plain, n=1)
-        hint = f"Did you mean {plain[near[0]]}?" if near else f"Known are: {', '.join(names)}."
+        hint = did_you_mean(name, names) or f"Known are: {', '.join(names)}."
         raise ValueError(f"{EXPECTED} {name!r}. {hint}") from None
     if method.semi_supervised:
         raise ValueError(f"{EXPECTED} {name!r}, which learns from rows without labels as well; there are none here.")
@@ -103,12 +101,11 @@ def candidate(name, shape, rarest, seed):
         return Candidate(name, LeastSquaresAUCCV() if shape[1] <= PATH_COLUMNS else LeastSquaresAUC())
     method = find(name)
     model = RankSVM(alpha=1e-2) if name == "RankSVM" else method.build()
-    seeds = [key for key in model.get_params() if key.split("__")[-1] == "random_state"]
-    return Candidate(name, model.set_params(**dict.fromkeys(seeds, seed)), KERNEL if method.kernel else LINEAR)
+    return Candidate(name, seeded(model, seed), KERNEL if method.kernel else LINEAR)
 
 
 def _logistic(name, shape, rarest, seed):
-    return Candidate(name, LogisticRegression(max_iter=300))
+    return Candidate(name, baselines.logistic(max_iter=300))
 
 
 def _kernel(name, shape, rarest, seed):
@@ -118,7 +115,7 @@ def _kernel(name, shape, rarest, seed):
 
 def _boosting(name, shape, rarest, seed):
     stages = STAGES if shape[0] >= MANY_ROWS else STAGES[:-1]
-    trees = HistGradientBoostingClassifier(
+    trees = baselines.boosting(
         max_iter=stages[-1],
         max_leaf_nodes=8 if rarest < FEW_POSITIVES else 31,
         min_samples_leaf=int(np.clip(rarest // 4, 2, 20)),

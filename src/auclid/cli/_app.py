@@ -12,11 +12,12 @@ from scipy import sparse
 from typer.core import TyperGroup
 
 from auclid._version import __version__
+from auclid.baselines import scores as scored
 from auclid.cli import _show, experiments, models
 from auclid.cli.compare import AGAINST, compare
-from auclid.cli.data import NO_LABELS, positives, read_rows, text
+from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
 from auclid.cli.report import report
-from auclid.datasets import DataError, catalogue, read_table
+from auclid.datasets import DataError, catalogue
 from auclid.io import about, beside, load, save
 from auclid.metrics import auc_interval
 from auclid.registry import algorithms
@@ -150,7 +151,7 @@ def predict(
     X, _, notes = _rows(estimator, known, data)
     with _show.progress() as tell:
         tell("predict")
-        scores = models.scores(estimator, X)
+        scores = scored(estimator, X)
         labels = _labels(estimator.predict(X), known)
     with beside(output, "w") as file:
         file.write("score,label\n")
@@ -171,7 +172,7 @@ def evaluate(model: Model, data: Data, target: Target = None, positive: Positive
     if positive is None:
         _expected(y, known.get("classes"))
     is_pos, classes = positives(y, positive or _positive(estimator, known))
-    interval = auc_interval(is_pos, models.scores(estimator, X))
+    interval = auc_interval(is_pos, scored(estimator, X))
     called = estimator.predict(X) == estimator.classes_[1]
     _show.remarks(notes)
     _show.evaluation(interval, is_pos, called, classes)
@@ -206,7 +207,7 @@ def _rows(estimator, known, data, target=None):
     names = known.get("columns")
     if names is None and hasattr(estimator, "feature_names_in_"):
         names = [str(name) for name in estimator.feature_names_in_]
-    X, y, _, notes = read_table(data, target, columns=names)
+    X, y, _, notes = read(data, target, columns=names)
     return X.toarray() if known.get("dense") and sparse.issparse(X) else X, y, notes
 
 

@@ -8,6 +8,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
 
+from auclid.baselines import has_missing
+from auclid.baselines import scores as scored
 from auclid.cli import models
 from auclid.cli.verdict import verdict
 from auclid.datasets import DataError
@@ -94,7 +96,7 @@ def compare(data, methods=(), against=AGAINST, *, seed=0, test_size=0.3, tell=la
         tell(name)
         rows.append(measure(name, is_ours, model, data, train, test, notes))
     rows = _against_best(sorted(rows, key=_order), data.is_pos[test])
-    if models.has_missing(data.X):
+    if has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for boosted trees.")
     return Comparison(data, train, test, seed, rows, verdict(rows), [*data.notes, *notes])
 
@@ -115,7 +117,7 @@ def measure(name, is_ours, model, data, train, test, notes):
             start = perf_counter()
             model.fit(X, y)
             seconds = perf_counter() - start
-            scores = models.scores(model, data.X[test])
+            scores = scored(model, data.X[test])
         interval = auc_interval(data.is_pos[test], scores)
     except (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError) as error:
         return Row(name, is_ours, trouble=" ".join(str(error).split()) or type(error).__name__)

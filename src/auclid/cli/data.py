@@ -1,12 +1,14 @@
 """The rows a command works on: read from a file or embedded, with labels as positive or not."""
 
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
+from auclid.cli._words import as_options, in_options
 from auclid.datasets import DataError, load_mammography, read_table
-from auclid.datasets.readers import has_columns
+from auclid.datasets.readers import TableFile, has_columns
 
 FULL = 0.5
 """A sparse table with a larger share of entries than this is better off as a plain array."""
@@ -35,15 +37,23 @@ def read_rows(path, target, *, positive=None, one_hot=False, drop=()):
         table = load_mammography()
         names = [text(label) for label in (0, 1)]
         return Rows("mammography", table.data, table.target == 1, names, table.feature_names, [])
-    if target is None and has_columns(path):
-        raise DataError(NO_LABELS)
-    X, y, names, notes = read_table(path, target, one_hot=one_hot, drop=drop)
+    with in_options():
+        if target is None and has_columns(path):
+            raise DataError(NO_LABELS)
+    X, y, names, notes = read(path, target, one_hot=one_hot, drop=drop)
     if y is None:
         raise DataError(NO_LABELS)
     is_pos, classes = positives(y, positive)
     if sparse.issparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1]:
         X = X.toarray()
     return Rows(str(path), X, is_pos, classes, names, notes)
+
+
+def read(path: Path, target: str | None, **how: Any) -> TableFile:
+    """`read_table`, with what it has to say in the words of the command."""
+    with in_options():
+        table = read_table(path, target, **how)
+    return table._replace(notes=[as_options(note) for note in table.notes])
 
 
 def positives(y, positive=None):

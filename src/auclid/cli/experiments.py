@@ -1,4 +1,7 @@
-"""`auclid experiments`: list, run and report the tables and figures of the papers."""
+"""`auclid experiments`: list, run and report the tables and figures of the papers.
+
+Each verb imports the runner itself: the other commands fit models of users and have no need of it.
+"""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +12,6 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from auclid import experiments
 from auclid.cli import _show
 
 app = typer.Typer(help="Every table and figure of the papers, rerun.", no_args_is_help=True)
@@ -21,6 +23,8 @@ Quick = Annotated[bool, typer.Option("--quick", help="The results of quick runs.
 @app.command("list")
 def list_(record: Folder = Path("record"), quick: Quick = False):
     """The tables and figures, and how much of each is on record."""
+    from auclid import experiments
+
     record = experiments.folder_of(record, quick)
     table = Table(box=None, pad_edge=False)
     for name in ("id", "what", "rows on record"):
@@ -42,6 +46,8 @@ def run(
     record: Folder = Path("record"),
 ):
     """Run what is not on record yet. It may be stopped at any time and goes on where it was."""
+    from auclid import experiments
+
     failed = False
     asked_data, asked_methods = _words(datasets), _words(methods)
     for one in _all_with(asked_data, asked_methods) if tables == ["all"] else map(experiments.experiment, tables):
@@ -67,6 +73,7 @@ def report(
     quick: Quick = False,
 ):
     """Write one page a paper: ours beside theirs, with verdicts, and the figures."""
+    from auclid import experiments
     from auclid.experiments import pages
 
     record = experiments.folder_of(record, quick)
@@ -90,6 +97,8 @@ def fetch(
 
 def _all_with(datasets, methods):
     """All experiments that have every dataset and method asked for."""
+    from auclid import experiments
+
     for one in experiments.experiments().values():
         published, names = {d.published for d in one.datasets}, {m.name for m in one.methods}
         if one.source == one.id and published >= set(datasets) and names >= set(methods):

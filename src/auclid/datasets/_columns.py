@@ -1,9 +1,9 @@
 """The columns of a csv or parquet file: numbers as they are, text refused or one-hot, remarks on odd ones."""
 
-import difflib
-
 import numpy as np
 from scipy import sparse
+
+from auclid._hints import did_you_mean, listed
 
 MOST_VALUES = 1000
 """A column of text with more values than this is an identifier or prose, and no category."""
@@ -76,14 +76,14 @@ def to_numbers(table, target, one_hot, drop, columns):
     names = table.column_names
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise DataError(f"Columns must have different names; got {_list(twice)} more than once.")
+        raise DataError(f"Columns must have different names; got {listed(twice)} more than once.")
     if not table.num_rows:
-        raise DataError("DATA must hold rows; it has column names only.")
-    all_known(drop, names, "--drop")
+        raise DataError("The table must hold rows; it has column names only.")
+    all_known(drop, names, "drop")
     notes: list = []
     y = None
     if target is not None:
-        all_known([target], names, "--target")
+        all_known([target], names, "target")
         table, y = _labels(table, target, notes)
     kept = [name for name in names if name != target and name not in drop]
     if columns is None:
@@ -91,7 +91,7 @@ def to_numbers(table, target, one_hot, drop, columns):
     else:
         parts = _model_columns(table.select(kept), columns, notes)
     if not parts:
-        raise DataError("DATA must have a column besides the target; it has none left.")
+        raise DataError("The table must have a column besides the target; it has none left.")
     X = np.column_stack(list(parts.values()))
     return X, y, list(parts), notes + remarks(X, list(parts))
 
@@ -113,8 +113,8 @@ def _own_columns(table, one_hot, notes):
     text = [name for name in table.column_names if not _is_number(table[name])]
     if text and not one_hot:
         raise DataError(
-            f"Columns must be numbers; {_list(text)} {'hold' if len(text) > 1 else 'holds'} "
-            f"{_sample(table[text[0]])}. Pass --one-hot to make a column of each value, or --drop NAME."
+            f"Columns must be numbers; {listed(text)} {'hold' if len(text) > 1 else 'holds'} "
+            f"{_sample(table[text[0]])}. Pass one_hot=True to make a column of each value, or drop=[NAME]."
         )
     parts = {}
     for name in table.column_names:
@@ -148,12 +148,12 @@ def _model_columns(table, columns, notes):
     none_missing(absent, present)
     extra = sorted(present - set(columns) - set(words))
     if extra:
-        notes.append(f"The model does not know {_list(extra)}: left out.")
+        notes.append(f"The model does not know {listed(extra)}: left out.")
     for base, texts in words.items():
         strange = {text for text in set(texts) - {None} if f"{base}={text}" not in parts}
         if strange:
             notes.append(
-                f"Column {base!r} has values that the model does not know: {_list(sorted(strange))}."
+                f"Column {base!r} has values that the model does not know: {listed(sorted(strange))}."
             )
     return parts
 
@@ -199,19 +199,19 @@ def remarks(X, names):
     notes, missing = [], np.isnan(X)
     if missing.any():
         where = [name for name, some in zip(names, missing.any(axis=0), strict=True) if some]
-        notes.append(f"{int(missing.sum()):,} values are missing, in {_list(where)}.")
+        notes.append(f"{int(missing.sum()):,} values are missing, in {listed(where)}.")
     low, high = (
         np.min(X, axis=0, initial=np.inf, where=~missing),
         np.max(X, axis=0, initial=-np.inf, where=~missing),
     )
     constant = [name for name, same in zip(names, (low >= high) & (len(X) > 1), strict=True) if same]
     if constant:
-        notes.append(f"{_list(constant)} {_verb(constant)} the same value in every row.")
+        notes.append(f"{listed(constant)} {_verb(constant)} the same value in every row.")
     ids = [name for name, column in zip(names, X.T, strict=True) if _like_an_id(column)]
     if ids:
         notes.append(
-            f"{_list(ids)} {_verb(ids)} a different whole number in every row, like an identifier: "
-            "leave it out (--drop NAME) unless it means something."
+            f"{listed(ids)} {_verb(ids)} a different whole number in every row, like an identifier: "
+            "leave it out (drop=[NAME]) unless it means something."
         )
     return notes
 
@@ -221,22 +221,23 @@ def _like_an_id(column):
     return whole and len(np.unique(column)) == len(column)
 
 
-def all_known(wanted, names, option):
-    """Raise when an option names a column that is not there; a near name is suggested."""
+def all_known(wanted, names, parameter):
+    """Raise when a parameter names a column that is not there; a near name is suggested."""
     for name in wanted:
         if name not in names:
-            near = difflib.get_close_matches(name, names, n=2)
-            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {_list(names)}."
+            hint = did_you_mean(name, names, show=repr) or f"There are: {listed(names)}."
             if all(_reads_as_number(each) for each in names):
                 hint = "The first line holds only numbers: is the line of column names missing?"
-            raise DataError(f"{option} must be a column of DATA; got {name!r}. {hint}")
+            raise DataError(
+                f"The '{parameter}' parameter of read_table must be a column of the table; got {name!r}. {hint}"
+            )
 
 
 def none_missing(columns, present):
     """Raise when columns that a model was fitted with are not there."""
     absent = [name for name in columns if name not in present]
     if absent:
-        raise DataError(f"DATA must have the columns the model was fitted with; it lacks {_list(absent)}.")
+        raise DataError(f"The table must have the columns the model was fitted with; it lacks {listed(absent)}.")
 
 
 def numbered(d):
@@ -250,11 +251,6 @@ def _reads_as_number(text):
     except ValueError:
         return False
     return True
-
-
-def _list(names, most=5):
-    shown = ", ".join(repr(name) for name in names[:most])
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
 def _verb(names):

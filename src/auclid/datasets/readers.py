@@ -1,7 +1,6 @@
 """Tables from files: csv, parquet, libsvm and npz, as numbers, labels and column names."""
 
 import bz2
-import difflib
 import gzip
 import lzma
 import re
@@ -13,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from auclid._hints import did_you_mean
 from auclid.datasets import _columns
 from auclid.datasets._columns import DataError
 
@@ -63,7 +63,7 @@ def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
     """
     path = Path(path)
     if not path.is_file():
-        raise DataError(f"DATA must be a file; there is none at {str(path)!r}.{_near_file(path)}")
+        raise DataError(f"The table must be a file; there is none at {str(path)!r}.{_near_file(path)}".rstrip())
     kind = _kind(path)
     if kind in NAMED:
         table = NAMED[kind](path)
@@ -100,7 +100,7 @@ def _kind(path):
     if path.suffix in PACKED or last in (".train", ".test", ".scale") or _begins_like_libsvm(path):
         return "libsvm"  # the way such files are named where they come from
     raise DataError(
-        f"DATA must be a csv, parquet, libsvm or npz file; got {path.name!r}. "
+        f"The table must be a csv, parquet, libsvm or npz file; got {path.name!r}. "
         f"Known endings are {', '.join(ENDINGS)}, those of text also with .gz or .bz2."
     )
 
@@ -117,8 +117,7 @@ def has_columns(path):
 
 def _near_file(path):
     beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    near = difflib.get_close_matches(path.name, beside, n=1)
-    return f" Did you mean {str(path.parent / near[0])!r}?" if near else ""
+    return " " + did_you_mean(path.name, beside, show=lambda name: repr(str(path.parent / name)))
 
 
 def _libsvm(path, columns):
@@ -177,7 +176,7 @@ def _npz(path, columns):
 
 def _chosen(X, names, drop, columns):
     """The columns that are not dropped, or just those of a model."""
-    _columns.all_known(drop, names, "--drop")
+    _columns.all_known(drop, names, "drop")
     if columns is None:
         columns = [name for name in names if name not in drop]
     if columns == names:

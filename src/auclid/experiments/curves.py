@@ -8,6 +8,7 @@ from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 
 from auclid import maps
+from auclid.baselines import scores
 from auclid.experiments import methods, protocol
 from auclid.metrics import roc_auc
 from auclid.square import LeastSquaresAUCCV
@@ -27,7 +28,7 @@ def _parameter(sweep, name, dataset, how, run):
     for value in sweep["values"]:
         params = methods.parameters(how, chosen) | {sweep["name"]: value}
         ranker, X, X_test, _ = methods.rows_for(methods.build(name, params, run), parts)
-        found.append((float(value), roc_auc(parts.y_test, methods.scores(clone(ranker).fit(X, parts.y), X_test))))
+        found.append((float(value), roc_auc(parts.y_test, scores(clone(ranker).fit(X, parts.y), X_test))))
     return found
 
 
@@ -43,7 +44,7 @@ def _seconds(sweep, name, dataset, how, run):
             start = perf_counter()
             model.partial_fit(X, y, classes=[False, True])
             spent += perf_counter() - start
-            found.append((spent, roc_auc(parts.y_test, methods.scores(model, parts.X_test))))
+            found.append((spent, roc_auc(parts.y_test, scores(model, parts.X_test))))
     return found
 
 
@@ -116,7 +117,7 @@ def _semi(sweep, name, dataset, how, run):
     parts = protocol.parts(dataset, how, run)
     X, y = _few_labels(parts, sweep["labelled"], sweep["unlabelled"], run)
     model = _semi_model(name, X, y, run).fit(X, y)
-    return [(None, roc_auc(parts.y_test, methods.scores(model, parts.X_test)))]
+    return [(None, roc_auc(parts.y_test, scores(model, parts.X_test)))]
 
 
 def _unlabelled(sweep, name, dataset, how, run):

@@ -1,6 +1,5 @@
 """What a table or figure of a paper is: read from its TOML file, checked, and resolved for one dataset and method."""
 
-import difflib
 import hashlib
 import json
 import re
@@ -11,6 +10,8 @@ from importlib import resources
 from typing import Any
 
 import numpy as np
+
+from auclid._hints import did_you_mean
 
 SETTINGS = {
     "split", "folds", "repeats", "test_size", "inner_folds", "scale", "dense", "max_rows", "train_rows", "test_rows",
@@ -218,7 +219,6 @@ def experiment(name):
     known = {f"{one.paper.lower()}-{table}": one for one in experiments().values() for table, _ in one.covers}
     known |= experiments()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-        hint = f" Did you mean {near[0]}?" if near else ""
-        raise ValueError(f"TABLE must be an id that `auclid experiments list` shows; got {name!r}.{hint}")
+        hint = did_you_mean(name, known, cutoff=0.4)
+        raise ValueError(f"TABLE must be an id that `auclid experiments list` shows; got {name!r}. {hint}".rstrip())
     return known[name]

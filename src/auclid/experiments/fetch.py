@@ -1,7 +1,6 @@
 """The original files of LIBSVM and UCI: where they are, how to get them, and what is in them."""
 
 import csv
-import difflib
 import hashlib
 from functools import cache
 from http.client import HTTPException
@@ -14,6 +13,7 @@ from urllib.request import urlopen
 
 import numpy as np
 
+from auclid._hints import did_you_mean
 from auclid.datasets import read_table
 from auclid.datasets.catalogue import LIBSVM, UCI
 from auclid.io import beside
@@ -88,8 +88,7 @@ def fetch(names, folder, *, tell=None, catalogue=None):
 
 def _known(name, catalogue):
     if name not in catalogue:
-        near = difflib.get_close_matches(name, catalogue, n=1)
-        hint = f"Did you mean {near[0]!r}?" if near else f"There are: {', '.join(sorted(catalogue))}."
+        hint = did_you_mean(name, catalogue, show=repr) or f"There are: {', '.join(sorted(catalogue))}."
         raise ValueError(f"NAME must be a table that can be fetched; got {name!r}. {hint}")
     return catalogue[name]
 

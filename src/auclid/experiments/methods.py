@@ -1,15 +1,16 @@
 """Methods of the registry and honest baselines: made, tuned on training rows, fitted with a clock, scored."""
 
-import importlib.util
 import itertools
 import warnings
+from functools import partial
 from time import perf_counter
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.linear_model import LogisticRegression, RidgeClassifier
-from sklearn.svm import LinearSVC
 
+from auclid import baselines
+from auclid._random import seeded
+from auclid.baselines import scores
 from auclid.experiments import protocol
 from auclid.experiments.definitions import thinned, values
 from auclid.maps import Kernelized
@@ -17,18 +18,12 @@ from auclid.metrics import operating_point, roc_auc
 from auclid.registry import algorithms, make
 
 BASELINES = {
-    "LogisticRegression": lambda **params: LogisticRegression(max_iter=1000, **params),
-    "RidgeClassifier": lambda **params: RidgeClassifier(class_weight="balanced", **params),
-    "LinearSVC": lambda **params: LinearSVC(**params),
-    "LightGBM": lambda **params: _lightgbm(**params),
+    "LogisticRegression": baselines.logistic,
+    "RidgeClassifier": baselines.ridge,
+    "LinearSVC": baselines.linear_svc,
+    "LightGBM": partial(baselines.lightgbm, n_jobs=1),
 }
 """What the papers left out, and the plain machine of figure 1.2."""
-
-
-def _lightgbm(**params):
-    from lightgbm import LGBMClassifier
-
-    return LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1, **params)
 
 
 def known():
@@ -38,19 +33,13 @@ def known():
 
 def available(name):
     """Whether a method can run here: LightGBM may be absent."""
-    return name != "LightGBM" or importlib.util.find_spec("lightgbm") is not None
+    return name != "LightGBM" or baselines.has_lightgbm()
 
 
 def build(name, params, seed):
     """A method with its parameters, every random_state set."""
     model = BASELINES[name](**params) if name in BASELINES else make(name, **params)
-    names = [key for key in model.get_params() if key.split("__")[-1] == "random_state"]
-    return model.set_params(**dict.fromkeys(names, seed))
-
-
-def scores(model, X):
-    """One number a row, higher for positives."""
-    return model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X)[:, 1]
+    return seeded(model, seed)
 
 
 # --- kernel methods: one feature map a run serves every method that asks for the same one --------------------------

@@ -1,0 +1,59 @@
+"""What to say of a name that is not known: which known ones are near, or which there are."""
+
+import difflib
+import re
+from collections.abc import Callable, Iterable, Sequence
+
+
+def did_you_mean(wanted: object, known: Iterable[str], *, show: Callable[[str], str] = str, cutoff: float = 0.6) -> str:
+    """A question with the known names nearest to one that is not known, or nothing where none is near.
+
+    Parameters
+    ----------
+    wanted : object
+        What was given in place of a name.
+    known : names
+    show : function, default=str
+        How a name is written; ``repr`` where it should stand between quotes.
+    cutoff : float in [0, 1], default=0.6
+        How much alike two names must be; case and punctuation count for nothing.
+
+    Examples
+    --------
+    >>> from auclid._hints import did_you_mean
+    >>> did_you_mean("spamm l2", ["SPAM-L2", "SOLAM"])
+    'Did you mean SPAM-L2?'
+    >>> did_you_mean("forest", ["SPAM-L2", "SOLAM"])
+    ''
+    """
+    by_plain: dict[str, str] = {}
+    for name in known:
+        by_plain.setdefault(plain(name), name)
+    same = [name for name in [plain(wanted)] if name in by_plain]
+    near = same or difflib.get_close_matches(plain(wanted), by_plain, n=2, cutoff=cutoff)
+    return f"Did you mean {' or '.join(show(by_plain[name]) for name in near)}?" if near else ""
+
+
+def plain(name: object) -> str:
+    """A name by its letters and digits alone, so that "SPAM-L2" and "spam l2" are one.
+
+    Examples
+    --------
+    >>> from auclid._hints import plain
+    >>> plain("SPAM-L2")
+    'spaml2'
+    """
+    return re.sub(r"[\W_]", "", str(name).casefold())
+
+
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """The first names, quoted, and how many more there are.
+
+    Examples
+    --------
+    >>> from auclid._hints import listed
+    >>> listed(["a", "b", "c"], most=2)
+    "'a', 'b' and 1 more"
+    """
+    shown = ", ".join(repr(name) for name in names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,37 @@
+"""The library's words for what a caller may give, in those of the command."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from auclid.datasets import DataError
+
+AS_OPTIONS = {
+    "The 'target' parameter of read_table": "--target",
+    "The 'drop' parameter of read_table": "--drop",
+    "one_hot=True": "--one-hot",
+    "drop=[NAME]": "--drop NAME",
+    "The table must": "DATA must",
+}
+
+
+def as_options(sentence: str) -> str:
+    """A sentence of the library as the command says it.
+
+    Examples
+    --------
+    >>> from auclid.cli._words import as_options
+    >>> as_options("Pass one_hot=True to make a column of each value, or drop=[NAME].")
+    'Pass --one-hot to make a column of each value, or --drop NAME.'
+    """
+    for words, option in AS_OPTIONS.items():
+        sentence = sentence.replace(words, option)
+    return sentence
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Errors about a table, raised inside, speak of options."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(as_options(str(error))) from None
