@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 
 from auclid import SPAM
-from auclid._generic import _only_ours, floats, generic, kernel, missing, require
+from auclid._check import implements
+from auclid._generic import _only_ours, floats, generic, kernel, missing
 from auclid.penalties import L2, prox
-from auclid.schedules import Constant, Power, rate
+from auclid.schedules import Constant
 
 
 class Circle(NamedTuple):
@@ -39,6 +40,16 @@ def _(shape, scale):
     return scale**2 * shape.width * shape.height
 
 
+@generic
+def edge(shape):
+    """The length of its edge."""
+
+
+@edge.implement(Line)
+def _(shape):
+    return shape.length
+
+
 @kernel
 def total_area(shape, scales):
     total = 0.0
@@ -61,25 +72,39 @@ def test_a_generic_function_keeps_its_name_and_words():
     )
 
 
-@pytest.mark.parametrize("ask", [lambda: area(Line(1.0), 1.0), lambda: require(area, Line(1.0))])
-def test_a_struct_without_a_body_gets_one_sentence_and_a_hint(ask):
+def test_a_struct_without_a_body_gets_one_sentence_and_a_hint():
     with pytest.raises(TypeError) as raised:
-        ask()
+        area(Line(1.0), 1.0)
     assert str(raised.value) == missing(area, Line(1.0))
     assert "'area' must have an implementation for Line; it has one for Box, Circle." in str(raised.value)
     assert "@area.implement(Line)" in str(raised.value)
 
 
-def test_require_returns_the_struct():
-    assert require(area, Box(1.0)) == Box(1.0)
+def test_a_struct_that_has_all_that_is_asked_of_it_is_returned_with_floats():
+    made = implements("nobody", "shape", Box(1), [area])
+    assert made == Box(1.0) and type(made.width) is float
+
+
+@pytest.mark.parametrize(
+    ("needs", "said"),
+    [
+        ([area], "must have area implemented. Got Line without area instead: add @area.implement(Line)."),
+        ([area, prox], "must have area and prox implemented. Got Line without area and prox instead: add @area"),
+        ([edge, area], "must have edge and area implemented. Got Line without area instead: add @area.implement"),
+    ],
+)
+def test_one_sentence_names_each_function_that_a_struct_lacks(needs, said):
+    with pytest.raises(TypeError) as raised:
+        implements(SPAM(), "penalty", Line(1.0), needs)
+    assert str(raised.value).startswith("The 'penalty' parameter of SPAM " + said)
 
 
 def test_a_subclass_is_another_struct():
     class Round(Circle):
         pass
 
-    with pytest.raises(TypeError, match="for Round"):
-        require(area, Round(1.0))
+    with pytest.raises(TypeError, match="Got Round without area"):
+        implements("nobody", "shape", Round(1.0), [area])
 
 
 def test_floats_makes_numbers_floats_and_leaves_arrays():
@@ -99,17 +124,13 @@ def test_floats_makes_numbers_floats_and_leaves_arrays():
 def test_an_unknown_penalty_is_refused_before_any_compiling(penalty):
     X, y = np.random.default_rng(0).standard_normal((10, 2)), np.arange(10) % 2
     with pytest.raises(
-        TypeError, match=r"^'prox' must have an implementation for (Line|tuple); it has one for Ball"
+        TypeError, match=r"^The 'penalty' parameter of SPAM must have prox implemented. Got (Line|tuple) without"
     ):
         SPAM(penalty=penalty).fit(X, y)
     with pytest.raises(
-        TypeError, match=r"^'rate' must have an implementation for (Line|tuple); it has one for Const"
+        TypeError, match=r"^The 'schedule' parameter of SPAM must have rate implemented. Got (Line|tuple) without"
     ):
         SPAM(schedule=penalty).fit(X, y)
-
-
-def test_our_structs_have_what_they_are_used_for():
-    assert require(prox, L2(1.0)) and require(rate, Power(1.0))
 
 
 @pytest.mark.jit

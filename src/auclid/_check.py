@@ -1,7 +1,9 @@
 """Input validation and its error sentences, once for the whole library."""
 
+from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from numbers import Integral, Real
+from typing import Any, TypeVar
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -11,7 +13,10 @@ from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d, validate_data
 
+from auclid._generic import floats, registered
 from auclid.rows import Table
+
+S = TypeVar("S")
 
 
 def checked(method, trust_parts=True):
@@ -160,6 +165,28 @@ def finite(estimator, w):
             "Scale the columns of X (for instance with StandardScaler) or use a smaller step, where there is one."
         )
     return w
+
+
+def implements(estimator: Any, parameter: str, struct: S, needs: Sequence[Callable[..., Any]]) -> S:
+    """The struct given for a parameter, its numbers made floats; or one sentence with each function it does not have.
+
+    ``estimator`` is who asks: an estimator, or the name of a function.
+    """
+    lacking = [function.__name__ for function in needs if type(struct) not in registered(function)]
+    if lacking:
+        name = type(struct).__name__
+        hints = ", ".join(f"@{function}.implement({name})" for function in lacking)
+        raise TypeError(
+            f"The '{parameter}' parameter of {_name(estimator)} must have {_and(f.__name__ for f in needs)} "
+            f"implemented. Got {name} without {_and(lacking)} instead: add {hints}."
+        )
+    return floats(struct)
+
+
+def _and(words: Iterable[str]) -> str:
+    """a, b and c"""
+    *most, last = words
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def fitted(estimator, attribute="classes_"):

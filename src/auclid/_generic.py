@@ -77,11 +77,9 @@ def missing(function, struct):
     )
 
 
-def require(function, struct):
-    """Raise one clear sentence, before any compiling, when ``function`` has no body for ``struct``."""
-    if type(struct) not in function.registry:
-        raise TypeError(missing(function, struct))
-    return struct
+def registered(function):
+    """The structs that a generic function has a body for."""
+    return function.registry.keys() - {object}
 
 
 def floats(struct):

@@ -1,6 +1,6 @@
 """Losses of a pair's margin m = f(x+) - f(x-): structs with `value`, `slope` and the proximal step `prox_step`."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -23,8 +23,23 @@ class Logistic(NamedTuple):
     """l(m) = log(1 + exp(-m))"""
 
 
-LOSSES = {"square": Square, "hinge": Hinge, "squared_hinge": SquaredHinge, "logistic": Logistic}
+Loss: TypeAlias = Any
+"""A NamedTuple with implementations of `value`, `slope`, ...: ours, or one of your own."""
+
+LOSSES: dict[str, type[Loss]] = {"square": Square, "hinge": Hinge, "squared_hinge": SquaredHinge, "logistic": Logistic}
 """The losses by the names that estimators take."""
+
+
+def as_loss(loss: str | Loss) -> Loss:
+    """The struct of a loss: one of LOSSES by its name, or any other as it is.
+
+    Examples
+    --------
+    >>> from auclid.losses import as_loss
+    >>> as_loss("hinge")
+    Hinge()
+    """
+    return LOSSES[loss]() if isinstance(loss, str) else loss
 
 
 @generic

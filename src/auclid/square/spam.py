@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._generic import floats, kernel, require
+from auclid._generic import floats, kernel
 from auclid.base import StreamRanker
 from auclid.penalties import L2, ElasticNet, prox
 from auclid.rows import row_axpy, row_axpy_two, row_dot, row_square
@@ -139,7 +139,7 @@ class SPAM(StreamRanker):
             return floats(ElasticNet(self.l1, self.alpha) if self.l1 else L2(self.alpha))
         if self.l1 or self.alpha != 1e-4:
             raise ValueError("penalty of SPAM must stand alone; got alpha or l1 as well. Put them into the penalty.")
-        return floats(require(prox, self.penalty))
+        return _check.implements(self, "penalty", self.penalty, (prox,))
 
     def _steps(self, table, state, survey):
         """The schedule, whether it is relative to the data's pace, and whether long rows are guarded."""
@@ -149,7 +149,7 @@ class SPAM(StreamRanker):
             return Constant(0.1), True, True
         if self.schedule in ("thm2", "thm3"):
             return self._theorem(table, survey), False, False
-        return floats(require(rate, self.schedule)), False, True
+        return _check.implements(self, "schedule", self.schedule, (rate,)), False, True
 
     def _theorem(self, table, survey):
         if survey is None or self.alpha == 0.0 or self.penalty is not None:
