@@ -17,9 +17,11 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "auclid"
 
 ORDER = """
-_version _hints _generic
+_version _hints _generic _random
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded
-_random _check _kinds _progress
+rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
+rows.labels rows.store rows.source
+_check _kinds _progress
 losses penalties schedules stats.moments stats.means pairs stats.buffers
 metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare

@@ -8,6 +8,7 @@ from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.registry import algorithms, make
+from auclid.rows.source import Rows, scan
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
 from auclid.square import FSAUC, OPAUC, SOLAM, SPAM, AdaOAM, LeastSquaresAUC, LeastSquaresAUCCV
 
@@ -32,6 +33,7 @@ __all__ = [
     "LeastSquaresAUCCV",
     "RandomFourier",
     "RankSVM",
+    "Rows",
     "UniExp",
     "algorithms",
     "datasets",
@@ -40,4 +42,5 @@ __all__ = [
     "metrics",
     "pairs",
     "save",
+    "scan",
 ]

@@ -1,0 +1,287 @@
+"""Sources of named columns, all by way of Arrow: Parquet, IPC and csv files; tables of pyarrow, pandas and polars."""
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from auclid._hints import listed
+from auclid.rows.readers.reader import Block, Reader, Wanted, ahead, block_rows, chosen
+
+MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
+
+NARROW = {"bool", "int8", "uint8", "int16", "uint16", "halffloat", "float"}
+"""Types whose values are exact in float32."""
+
+
+def arrow() -> Any:
+    """The module pyarrow, or a sentence on how to get it."""
+    try:
+        import pyarrow
+        import pyarrow.csv
+        import pyarrow.parquet
+    except ImportError:
+        raise ImportError("scan reads tables by pyarrow, which is not installed: pip install 'auclid[io]'.") from None
+    return pyarrow
+
+
+class ArrowReader(Reader):
+    """Blocks of numbers from batches of Arrow columns; a subclass gives a schema and the batches."""
+
+    def __init__(self, where: str, schema: Any, wanted: Wanted) -> None:
+        self.where, self.wanted = where, wanted
+        self.columns = chosen(wanted, [str(name) for name in schema.names], where)
+        self.has_target, self.has_weight = wanted.target is not None, wanted.weight is not None
+        kinds = {str(field.name): field.type for field in schema}
+        all_numbers({name: kinds[name] for name in self.columns}, where)
+        narrow = all(str(kinds[name]) in NARROW for name in self.columns)
+        self.dtype = np.dtype(np.float32 if narrow else np.float64)
+
+    @abstractmethod
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        """Record batches with these columns, about so many rows each."""
+
+    def read(self) -> Iterator[Block]:
+        batches = self.batches([*self.columns, *self._apart()], block_rows(len(self.columns), self.dtype))
+        return ahead(Block(self._numbers(batch), *self._labels(batch)) for batch in batches)
+
+    def read_labels(self) -> Iterator[Block] | None:
+        batches = self.batches(self._apart(), block_rows(len(self.columns), self.dtype))  # so blocks have one number
+        return (Block(None, *self._labels(batch)) for batch in batches)
+
+    def _apart(self) -> list[str]:
+        return [name for name in (self.wanted.target, self.wanted.weight) if name is not None]
+
+    def _labels(self, batch: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
+        target, weight = (None if name is None else column(batch, name) for name in self.wanted[:2])
+        return (
+            None if target is None else label_values(target),
+            None if weight is None else number_values(weight).astype(np.float64),
+        )
+
+    def _numbers(self, batch: Any) -> np.ndarray:
+        """A block whose columns lie together, as they do in Arrow: so they are copied, not dealt out."""
+        out = np.empty((len(self.columns), batch.num_rows), self.dtype)
+        for row, name in zip(out, self.columns, strict=True):
+            row[:] = number_values(column(batch, name))
+        return out.T
+
+
+def column(batch: Any, name: str) -> Any:
+    """A column by its name as text: pandas' names may be numbers."""
+    names = [str(each) for each in batch.schema.names]
+    return batch.column(names.index(name))
+
+
+def all_numbers(kinds: dict[str, Any], where: str) -> None:
+    """Raise where a column does not hold numbers."""
+    types = arrow().types
+    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+    others = [name for name, kind in kinds.items() if not any(test(kind) for test in tests)]
+    if others:
+        raise ValueError(
+            f"The columns of {where} must be numbers; {listed(others)} {'hold' if len(others) > 1 else 'holds'} "
+            f"{kinds[others[0]]}. Choose others with columns=[...], or make numbers of them first."
+        )
+
+
+def number_values(values: Any) -> np.ndarray:
+    """An Arrow column of numbers as a NumPy array: NaN where one is missing."""
+    if str(values.type) == "bool":
+        values = values.cast("uint8")
+    elif str(values.type).startswith("decimal") or str(values.type) == "null":
+        values = values.cast("float64")
+    return values.to_numpy(zero_copy_only=False)
+
+
+def label_values(values: Any) -> np.ndarray:
+    """An Arrow column of labels as a NumPy array: numbers, or objects where they are texts; None or NaN if missing."""
+    types = arrow().types
+    if types.is_integer(values.type) or types.is_floating(values.type) or types.is_boolean(values.type):
+        return values.to_numpy(zero_copy_only=False)
+    coded = values if types.is_dictionary(values.type) else values.dictionary_encode()
+    levels = np.array([*coded.dictionary.to_pylist(), None], dtype=object)
+    return levels[coded.indices.fill_null(len(levels) - 1).to_numpy(zero_copy_only=False)]
+
+
+@contextmanager
+def sentence(path: Path, kind: str) -> Iterator[None]:
+    """Tell in one sentence what Arrow says of a file."""
+    pa = arrow()
+    try:
+        yield
+    except FileNotFoundError:
+        raise FileNotFoundError(f"{str(path)!r} must stay in its place while scan reads it; it is gone.") from None
+    except (pa.ArrowException, OSError, UnicodeError) as error:
+        text = " ".join(str(error).split()).rstrip(".")
+        raise ValueError(f"{str(path)!r} must be a whole {kind} file: {text}.") from None
+
+
+class Files(ArrowReader):
+    """Several files of the same columns, one after the other; a subclass opens one of them."""
+
+    kind: str
+
+    def __init__(self, paths: Sequence[Path], where: str, wanted: Wanted) -> None:
+        self.paths = list(paths)
+        self.sizes = [path.stat().st_size for path in self.paths]
+        super().__init__(where, self.schema(self.paths[0]), wanted)
+        for path in self.paths[1:]:
+            absent = [name for name in [*self.columns, *self._apart()] if name not in self.schema(path).names]
+            if absent:
+                raise ValueError(
+                    f"The files of {where} must have the same columns; {str(path)!r} lacks {listed(absent)}."
+                )
+
+    @abstractmethod
+    def schema(self, path: Path) -> Any:
+        """The columns of a file."""
+
+    @abstractmethod
+    def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        """The batches of one file."""
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        for path in self.paths:
+            with sentence(path, self.kind):
+                yield from self.open(path, columns, rows)
+
+    def unchanged(self) -> None:
+        for path, size in zip(self.paths, self.sizes, strict=True):
+            now = path.stat().st_size if path.is_file() else None
+            if now != size:
+                said = "it is gone" if now is None else f"it had {size:,} bytes and has {now:,}"
+                raise ValueError(f"{str(path)!r} must stay as it is while it is read again and again; {said}.")
+
+
+class Parquet(Files):
+    """Parquet files, by batches of rows: a scan of a dataset has been seen to hold a hundred of them at once."""
+
+    kind = "parquet"
+
+    def __init__(self, paths: Sequence[Path], where: str, wanted: Wanted) -> None:
+        super().__init__(paths, where, wanted)
+        self.count = sum(self._opened(path).metadata.num_rows for path in paths)
+
+    def _opened(self, path: Path) -> Any:
+        with sentence(path, self.kind):
+            return arrow().parquet.ParquetFile(path)
+
+    def schema(self, path: Path) -> Any:
+        return self._opened(path).schema_arrow
+
+    def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        with arrow().parquet.ParquetFile(path, pre_buffer=False) as file:
+            yield from file.iter_batches(batch_size=rows, columns=list(columns))
+
+
+class Ipc(Files):
+    """Arrow IPC files (also called Feather), memory-mapped: a batch is as large as it was written."""
+
+    kind = "Arrow IPC"
+
+    def schema(self, path: Path) -> Any:
+        with sentence(path, self.kind), arrow().ipc.open_file(path) as file:
+            return file.schema
+
+    def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        pa = arrow()
+        with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
+            for k in range(file.num_record_batches):
+                batch = file.get_batch(k)
+                yield from sliced(batch.select([name for name in batch.schema.names if name in columns]), rows)
+
+
+class Csv(Files):
+    """Text files separated by commas, semicolons or tabs, as their first line is; types are those of a first look."""
+
+    kind = "csv"
+    slow = True
+
+    def __init__(self, paths: Sequence[Path], where: str, wanted: Wanted) -> None:
+        self.named = not any(".data" in path.suffixes for path in paths)
+        super().__init__(paths, where, wanted)
+        self.dtype = np.dtype(np.float64)
+
+    def schema(self, path: Path) -> Any:
+        with sentence(path, "csv"), self._opened(path, {}) as reader:
+            return reader.schema
+
+    def read_labels(self) -> Iterator[Block] | None:
+        return None  # lines have to be parsed whole
+
+    def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        pa, schema = arrow(), self.schema(path)
+        types = {name: pa.float64() for name in [*self.columns, self.wanted.weight] if name is not None}
+        if self.wanted.target is not None:
+            kind = schema.field(self.wanted.target).type
+            types[self.wanted.target] = pa.string() if str(kind) == "null" else kind
+        with self._opened(path, {"include_columns": list(columns), "column_types": types}) as reader:
+            for batch in reader:
+                yield from sliced(batch, rows)
+
+    def _opened(self, path: Path, convert: dict[str, Any]) -> Any:
+        pa, csv = arrow(), arrow().csv
+        with pa.input_stream(str(path), compression="detect") as stream:
+            first = stream.read(1 << 16).partition(b"\n")[0]
+        separator = max(",;\t", key=lambda mark: first.count(mark.encode()))
+        names = None if self.named else [f"x{k}" for k in range(1, first.count(separator.encode()) + 2)]
+        return csv.open_csv(
+            pa.input_stream(str(path), compression="detect"),
+            read_options=csv.ReadOptions(block_size=1 << 22, column_names=names),
+            parse_options=csv.ParseOptions(delimiter=separator),
+            convert_options=csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, **convert),
+        )
+
+
+def sliced(batch: Any, rows: int) -> Iterator[Any]:
+    """A batch in pieces of at most so many rows."""
+    for start in range(0, batch.num_rows, rows):
+        yield batch.slice(start, rows)
+
+
+class Frame(ArrowReader):
+    """A table in memory: of pyarrow, pandas or polars, a lazy one too."""
+
+    def __init__(self, table: Any, wanted: Wanted) -> None:
+        self.table, self.kind = table, type(table).__module__.split(".")[0]
+        self.lazy = type(table).__name__ == "LazyFrame"
+        self.resident, self.slow = not self.lazy, self.lazy
+        self.count = None if self.lazy else int(table.shape[0])
+        super().__init__(f"the {self.kind} table", self._schema(), wanted)
+
+    def _schema(self) -> Any:
+        pa = arrow()
+        if self.kind == "pyarrow":
+            return self.table.schema
+        if self.kind == "pandas":
+            return pa.Schema.from_pandas(self.table.iloc[:1000], preserve_index=False)
+        schema = self.table.collect_schema()
+        import polars
+
+        return polars.DataFrame(schema=schema).to_arrow().schema
+
+    def read(self) -> Iterator[Block]:
+        batches = self.batches([*self.columns, *self._apart()], block_rows(len(self.columns), self.dtype))
+        return (Block(self._numbers(batch), *self._labels(batch)) for batch in batches)
+
+    def read_labels(self) -> Iterator[Block] | None:
+        return None if self.lazy else super().read_labels()
+
+    def batches(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        pa = arrow()
+        if self.kind == "pyarrow":
+            yield from self.table.select(list(columns)).to_batches(max_chunksize=rows)
+        elif self.kind == "pandas":
+            names = [name for name in self.table.columns if str(name) in columns]
+            for start in range(0, len(self.table), rows):
+                yield pa.RecordBatch.from_pandas(self.table[names].iloc[start : start + rows], preserve_index=False)
+        elif self.lazy:
+            for frame in self.table.select(list(columns)).collect_batches(chunk_size=rows, maintain_order=True):
+                yield from frame.to_arrow().to_batches(max_chunksize=rows)
+        else:
+            for start in range(0, self.table.height, rows):
+                yield from self.table.select(list(columns)).slice(start, rows).to_arrow().to_batches()

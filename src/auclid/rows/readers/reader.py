@@ -1,0 +1,111 @@
+"""Reader: what every source of rows can do, and the block that it gives."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid._hints import did_you_mean, listed
+
+READ_BYTES = 1 << 23
+"""Decoded bytes of one block, about: large enough for BLAS, small enough that several are nothing."""
+
+
+class Block(NamedTuple):
+    """Consecutive rows of a source: an array or CSR matrix of numbers, and a label and a weight a row, or None."""
+
+    X: Any
+    y: np.ndarray | None
+    weight: np.ndarray | None
+
+
+class Wanted(NamedTuple):
+    """What the user wants of a source: names of columns (of a ``.npy`` or an array, values), None for the default."""
+
+    target: Any
+    weight: Any
+    columns: Sequence[str] | None
+
+
+class Reader(ABC):
+    """A source that gives its blocks as often as asked.
+
+    ``columns`` are the names of the numbers' columns, ``dtype`` their floating type, ``count`` the number of rows where
+    the source tells it without being read, ``has_target`` whether it has labels, and ``has_weight`` weights.
+    ``resident`` says that rows can be had again at no cost, so that none are kept; ``slow`` that reading is dear, so
+    that all are kept at once; ``late`` that the columns are known only once it was read through.
+    """
+
+    where: str
+    columns: list[str]
+    dtype: np.dtype
+    count: int | None = None
+    has_target: bool = False
+    has_weight: bool = False
+    resident: bool = False
+    slow: bool = False
+    late: bool = False
+
+    @abstractmethod
+    def read(self) -> Iterator[Block]:
+        """All blocks, from the first."""
+
+    def read_labels(self) -> Iterator[Block] | None:
+        """All blocks without numbers, where labels and weights can be had by themselves."""
+        return None
+
+    def known(self) -> None:  # noqa: B027
+        """Find out the columns: of a function, by a look at its first block."""
+
+    def shaped(self, X: Any) -> Any:
+        """A block's numbers as they are once all columns are known."""
+        return X
+
+    def unchanged(self) -> None:  # noqa: B027
+        """Raise where the source is no longer what it was when it was first opened."""
+
+
+def block_rows(d: int, dtype: np.dtype) -> int:
+    """How many rows make a block of READ_BYTES."""
+    return max(1, READ_BYTES // (dtype.itemsize * max(1, d)))
+
+
+def ahead(items: Iterable) -> Iterator:
+    """The same items, each made in another thread while the one before is in use."""
+    source, end = iter(items), object()
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(next, source, end)
+        while (item := coming.result()) is not end:
+            coming = pool.submit(next, source, end)
+            yield item
+
+
+def chosen(wanted: Wanted, names: Sequence[str], where: str) -> list[str]:
+    """The names of the columns that are numbers: those wanted, or all but target and weight."""
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise ValueError(f"The columns of {where} must have different names; got {listed(twice)} more than once.")
+    apart = [name for name in (wanted.target, wanted.weight) if name is not None]
+    for parameter, name in (("target", wanted.target), ("sample_weight", wanted.weight)):
+        if name is not None:
+            present(parameter, name, names, where)
+    if wanted.columns is None:
+        columns = [name for name in names if name not in apart]
+    else:
+        columns = [present("columns", name, names, where) for name in wanted.columns]
+        both = [name for name in columns if name in apart]
+        if both:
+            raise ValueError(f"The 'columns' of scan must be numbers to learn from; got {both[0]!r}, target or weight.")
+    if not columns:
+        raise ValueError(f"{where} must have a column besides the target; it has none left.")
+    return columns
+
+
+def present(parameter: str, name: str, names: Sequence[str], where: str) -> str:
+    """The name itself, or a sentence where there is no such column."""
+    if name in names:
+        return name
+    hint = did_you_mean(name, names, show=repr) or f"There are: {listed(names)}."
+    raise ValueError(f"The '{parameter}' parameter of scan must name a column of {where}; got {name!r}. {hint}")

@@ -1,0 +1,335 @@
+"""Rows that need not fit in memory: read by blocks, as often as asked, checked as they pass."""
+
+import re
+from collections.abc import Iterator, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from auclid import _random
+from auclid.rows.labels import Labels
+from auclid.rows.readers import Block, Reader, Wanted, open_source
+from auclid.rows.store import Store
+
+KEPT = 1 << 28
+"""Bytes of decoded rows that are kept between passes where the user names no number."""
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def scan(
+    source: Any,
+    *,
+    target: Any = None,
+    sample_weight: Any = None,
+    columns: Sequence[str] | None = None,
+    memory: int | str | None = None,
+) -> "Rows":
+    """Rows of files, tables or a function, which need not fit in memory (out of core).
+
+    Nothing but names and types of columns is read before rows are asked for. Every estimator's `fit`,
+    `decision_function`, `predict` and `score` take the result as they take arrays.
+
+    Parameters
+    ----------
+    source : str, path, table, array or function
+        A Parquet (.parquet, .pq), Arrow IPC (.arrow, .feather, .ipc), csv (.csv, .tsv; .data without a line of names)
+        or libsvm file (.libsvm, .svm, .txt; text also with .gz or .bz2), a folder or glob of files of one kind, in the
+        order of their names; a ``.npy`` file, which is memory-mapped; a table of pyarrow, pandas or polars, a lazy one
+        too; an array or CSR matrix; or a function that gives, each time it is called, a fresh iterator of (X, y) or
+        (X, y, weight) blocks. What has named columns needs pyarrow (``pip install 'auclid[io]'``).
+    target : str, optional
+        The column with the labels. Of a ``.npy`` file or an array: another such file, or the labels themselves; where
+        there is a file ``NAME.y.npy`` beside ``NAME.npy``, that is taken. libsvm files and functions have their own.
+    sample_weight : str, optional
+        The column with the weights, in the same way.
+    columns : list of str, optional
+        The columns to learn from, in this order; others are not even read. None: all but target and weight.
+    memory : int, or str such as "2GB", optional
+        Bytes of decoded rows that may be kept between passes; more is spooled once to a temporary file, in the
+        floating type of the source. None: 256 MiB. It does not change a result.
+
+    Returns
+    -------
+    Rows
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auclid
+    >>> def blocks():
+    ...     rng = np.random.default_rng(0)
+    ...     for _ in range(10):
+    ...         y = rng.random(100) < 0.1
+    ...         yield rng.normal(size=(100, 3)) + y[:, None], y
+    >>> rows = auclid.scan(blocks)
+    >>> rows.shape, rows.columns
+    ((1000, 3), ['x0', 'x1', 'x2'])
+    """
+    if columns is not None and (isinstance(columns, str) or not len(columns)):
+        raise ValueError(f"The 'columns' parameter of scan must be a list of names; got {columns!r}.")
+    names = None if columns is None else [str(name) for name in columns]
+    kept = as_bytes(memory)
+    return Rows(open_source(source, Wanted(target, sample_weight, names)), kept)
+
+
+def as_bytes(memory: int | str | None) -> int:
+    """A number of bytes from a number, a text with a unit, or None.
+
+    Examples
+    --------
+    >>> from auclid.rows.source import as_bytes
+    >>> as_bytes("1.5 GB")
+    1500000000
+    """
+    if memory is None:
+        return KEPT
+    if isinstance(memory, Integral) and not isinstance(memory, bool) and memory >= 0:
+        return int(memory)
+    found = re.fullmatch(r"\s*(\d+\.?\d*)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
+    if found is None or found[2].upper() not in UNITS:
+        raise ValueError(
+            "The 'memory' parameter of scan must be a number of bytes or a text such as '500MB' or '2GB'; "
+            f"got {memory!r}."
+        )
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+class Rows:
+    """Rows of a source that is read by blocks, as often as asked; made by `scan`.
+
+    Values are checked as they pass: numbers must be finite, weights not negative; a sentence names block and column.
+    Decoded rows are kept in memory up to the bytes that `scan` was given. Of a source that is slow to read, the others
+    are spooled to a temporary file at once, of any other when it is read a second time.
+    """
+
+    def __init__(self, reader: Reader, memory: int) -> None:
+        self._reader, self._memory = reader, memory
+        self._begin()
+
+    def _begin(self) -> None:
+        self._store, self._complete, self._passes = Store(self._memory), False, 0
+        self._labels, self._weights, self._sizes = Labels(), [], []  # type: ignore[var-annotated]
+        self._count = self._reader.count
+        self._labelled = False  # whether labels and weights of all rows are known
+
+    def __getstate__(self) -> tuple[Reader, int]:
+        return self._reader, self._memory  # what was kept is read anew in another process
+
+    def __setstate__(self, state: tuple[Reader, int]) -> None:
+        self._reader, self._memory = state
+        self._begin()
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns; a first pass is made where the source tells them only at its end."""
+        self._reader.known()
+        if self._reader.late and not self._complete:
+            self._read_through()
+        return list(self._reader.columns)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(n, d); a first pass is made where the source does not tell n."""
+        if self._count is None:
+            self._read_through()
+        assert self._count is not None
+        return self._count, len(self.columns)
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def dtype(self) -> np.dtype:
+        """The floating type of the numbers: float32 where all columns fit into it."""
+        self._reader.known()
+        return self._reader.dtype
+
+    @property
+    def passes(self) -> int:
+        """How often the source was read through."""
+        return self._passes
+
+    @property
+    def has_target(self) -> bool:
+        """Whether the rows have labels."""
+        self._reader.known()
+        return self._reader.has_target
+
+    def target(self) -> np.ndarray | None:
+        """The label of each row, an array of n; None where the rows have none.
+
+        Read by themselves where the source allows it, else in a pass over everything.
+        """
+        return self.labels().values() if self.has_target else None
+
+    def sample_weight(self) -> np.ndarray | None:
+        """The weight of each row, an array of n; None where the rows have none."""
+        self._reader.known()
+        if not self._reader.has_weight:
+            return None
+        self._label()
+        return np.concatenate(self._weights)
+
+    def labels(self) -> Labels:
+        """The labels as numbers of classes, and where each class was first met."""
+        self._label()
+        return self._labels
+
+    def blocks(self) -> Iterator[tuple[Any, np.ndarray | None]]:
+        """Yield (X, y), consecutive rows and their labels: arrays or CSR matrices, as the source has them."""
+        for block in self.read():
+            yield block.X, block.y
+
+    def head(self, n: int) -> tuple[Any, np.ndarray | None]:
+        """(X, y) of the first n rows."""
+        return self._rows_of(self.read(), np.arange(_size("head", n)))
+
+    def sample(self, n: int, random_state: Any = None) -> tuple[Any, np.ndarray | None]:
+        """(X, y) of n rows drawn without replacement, in their order; all rows where there are no more than n.
+
+        Which rows are drawn depends on their number and ``random_state`` only, never on blocks.
+        """
+        count, size = self.shape[0], _size("sample", n)
+        if size >= count:
+            return self.gather(np.arange(count))
+        drawn = _random.generator(random_state).choice(count, size, replace=False, shuffle=False)
+        return self.gather(np.sort(drawn))
+
+    def gather(self, index: np.ndarray) -> tuple[Any, np.ndarray | None]:
+        """(X, y) of the rows of these numbers, which ascend."""
+        return self._rows_of(self.read(), index)
+
+    def _rows_of(self, blocks: Iterator[Block], index: np.ndarray) -> tuple[Any, np.ndarray | None]:
+        parts, labels, start = [], [], 0
+        for X, y, _ in blocks:
+            here = index[np.searchsorted(index, start) : np.searchsorted(index, start + X.shape[0])] - start
+            parts.append(X[here])
+            labels.append(None if y is None else y[here])
+            start += X.shape[0]
+            if not len(index) or start > index[-1]:
+                break
+        y = np.concatenate(labels) if self.has_target else None  # type: ignore[arg-type]
+        return (sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)), y
+
+    def read(self) -> Iterator[Block]:
+        """Blocks with labels and weights: those kept, or those of the source, which are checked and kept."""
+        if self._reader.late and not self._complete:
+            self._read_through()
+        return self._kept() if self._complete else self._source_blocks()
+
+    def _kept(self) -> Iterator[Block]:
+        start = 0
+        for number, size in enumerate(self._sizes):
+            part = slice(start, start + size)
+            y = self._labels.values(part) if self._reader.has_target else None
+            yield Block(self._reader.shaped(self._store.get(number)), y, self._weight(part))
+            start += size
+
+    def _weight(self, part: slice) -> np.ndarray | None:
+        if not self._reader.has_weight:
+            return None
+        if len(self._weights) != 1:
+            self._weights = [np.concatenate(self._weights)]
+        return self._weights[0][part]
+
+    def _source_blocks(self) -> Iterator[Block]:
+        reader, store, begin = self._reader, self._store, 0
+        reader.unchanged()
+        spool, number, keep = reader.slow or self._passes > 0, -1, not reader.resident
+        for number, block in enumerate(reader.read()):
+            self._check(number, begin, block.X)
+            self._note(number, block)
+            if keep and number == len(store):
+                keep = store.add(block.X, spool)
+            begin += block.X.shape[0]
+            yield block._replace(X=reader.shaped(block.X))
+        self._end(number + 1, begin)
+
+    def _end(self, blocks: int, rows: int) -> None:
+        """A pass is over: it must have met as many rows as the one before."""
+        if not rows:
+            raise ValueError(f"{self._reader.where} must hold rows; it has none.")
+        if self._count is not None and rows != self._count:
+            raise ValueError(
+                f"{self._reader.where} must give the same rows each time it is read; it gave {rows:,} rows, and "
+                f"{self._count:,} were expected. It must not change, nor be an iterator that can be read only once."
+            )
+        self._count, self._labelled = rows, True
+        self._passes += 1
+        self._complete = len(self._store) == blocks
+
+    def _note(self, number: int, block: Block) -> None:
+        """Labels, weights and sizes of a block that is met for the first time."""
+        if number == len(self._sizes):
+            self._sizes.append(len(block.y) if block.X is None else block.X.shape[0])  # type: ignore[arg-type]
+        if block.y is not None and number == self._labels.blocks:
+            self._labels.add(block.y, self._reader.where)
+        if block.weight is not None and number == len(self._weights) and not self._labelled:
+            self._weights.append(_checked_weight(block.weight, number, self._reader.where))
+
+    def _label(self) -> None:
+        """Make sure that labels and weights of all rows are known."""
+        self._reader.known()
+        if self._labelled or not (self._reader.has_target or self._reader.has_weight):
+            return
+        blocks = self._reader.read_labels()
+        if blocks is None:
+            self._read_through()
+            return
+        self._reader.unchanged()
+        for number, block in enumerate(blocks):
+            if block.y is not None and number == self._labels.blocks:
+                self._labels.add(block.y, self._reader.where)
+            if block.weight is not None and number == len(self._weights):
+                self._weights.append(_checked_weight(block.weight, number, self._reader.where))
+        self._labelled = True
+
+    def _read_through(self) -> None:
+        for _ in self._kept() if self._complete else self._source_blocks():
+            pass
+
+    def _check(self, number: int, begin: int, X: Any) -> None:
+        """Raise where a number is not finite."""
+        if sparse.issparse(X):
+            sound = bool(np.isfinite(X.data).all())
+        else:
+            with np.errstate(invalid="ignore", over="ignore"):
+                sound = bool(np.isfinite(np.add.reduce(X, axis=0)).all()) or bool(np.isfinite(X).all())
+        if sound:
+            return
+        X = self._reader.shaped(X)
+        X = X.tocoo() if sparse.issparse(X) else X
+        wrong = ~np.isfinite(X.data if sparse.issparse(X) else X)
+        row, column = (int(k[wrong][0]) for k in X.coords) if sparse.issparse(X) else map(int, np.argwhere(wrong)[0])
+        value = X.data[wrong][0] if sparse.issparse(X) else X[row, column]
+        names = self._reader.columns
+        raise ValueError(
+            f"The columns of {self._reader.where} must hold finite numbers; block {number} has "
+            f"{'NaN' if value != value else 'infinity'} in column {names[column]!r}, row {begin + row:,}. "
+            "Fill in or drop missing values first, or leave the column out with columns=[...]."
+        )
+
+    def __repr__(self) -> str:
+        n = "?" if self._count is None else f"{self._count:,}"
+        return f"<Rows of {self._reader.where}: {n} rows>"
+
+
+def _checked_weight(weight: np.ndarray, number: int, where: str) -> np.ndarray:
+    weight = np.asarray(weight, np.float64)
+    wrong = ~(np.isfinite(weight) & (weight >= 0.0))
+    if wrong.any():
+        raise ValueError(
+            f"The sample_weight of {where} must hold finite numbers that are not negative; "
+            f"block {number} has {weight[wrong][0]}."
+        )
+    return weight
+
+
+def _size(owner: str, n: int) -> int:
+    if not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"The 'n' of Rows.{owner} must be a whole number, 1 or more. Got {n!r} instead.")
+    return int(n)

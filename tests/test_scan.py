@@ -1,0 +1,404 @@
+"""Rows by blocks are the rows of the table, whatever the source, the blocks and the memory; bad rows get a sentence."""
+
+import gc
+import gzip
+import os
+import pickle
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.datasets import dump_svmlight_file
+
+import auclid
+from auclid.rows.readers import reader
+from auclid.rows.source import as_bytes
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+
+
+def table(n=60, d=3, seed=0, dtype=np.float64):
+    rng = np.random.default_rng(seed)
+    X, y = rng.normal(size=(n, d)).astype(dtype), rng.integers(0, 2, n)
+    return X, y, rng.random(n).round(3)
+
+
+def named(X, y, w):
+    return {**{f"a{k}": X[:, k] for k in range(X.shape[1])}, "y": y, "w": w}
+
+
+def by_function(X, y, w, size=7):
+    return lambda: ((X[k : k + size], y[k : k + size], w[k : k + size]) for k in range(0, len(y), size))
+
+
+def sources(folder, X, y, w):
+    """(kind, source, names of target and weight) of the same rows."""
+    columns, named_too = named(X, y, w), {"target": "y", "sample_weight": "w"}
+    whole = pa.table(columns)
+    parquet.write_table(whole, folder / "one.parquet", row_group_size=11)
+    yield "parquet", folder / "one.parquet", named_too
+    (folder / "many").mkdir(exist_ok=True)
+    for k in range(3):
+        parquet.write_table(whole.slice(k * 25, 25), folder / "many" / f"part-{k}.parquet")
+    (folder / "many" / "_SUCCESS").touch()
+    yield "folder", folder / "many", named_too
+    yield "glob", str(folder / "many" / "part-*.parquet"), named_too
+    with pa.ipc.new_file(folder / "one.arrow", whole.schema) as file:
+        for batch in whole.to_batches(max_chunksize=13):
+            file.write(batch)
+    yield "ipc", folder / "one.arrow", named_too
+    pd.DataFrame(columns).to_csv(folder / "one.csv", index=False)
+    yield "csv", folder / "one.csv", named_too
+    (folder / "one.csv.gz").write_bytes(gzip.compress((folder / "one.csv").read_bytes()))
+    yield "gz", folder / "one.csv.gz", named_too
+    np.save(folder / "X.npy", X)
+    np.save(folder / "X.y.npy", y)
+    np.save(folder / "w.npy", w)
+    yield "npy", folder / "X.npy", {"sample_weight": folder / "w.npy"}
+    yield "array", X, {"target": y, "sample_weight": w}
+    yield "pyarrow", whole, named_too
+    yield "pandas", pd.DataFrame(columns), named_too
+    yield "polars", pl.DataFrame(columns), named_too
+    yield "lazy", pl.DataFrame(columns).lazy(), named_too
+    yield "function", by_function(X, y, w), {}
+
+
+KINDS = "parquet folder glob ipc csv gz npy array pyarrow pandas polars lazy function".split()
+
+
+def together(rows):
+    blocks = list(rows.blocks())
+    return np.concatenate([X for X, _ in blocks]), np.concatenate([y for _, y in blocks])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("memory", [None, 0, 500])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_every_source_gives_the_table_again_and_again(tmp_path, monkeypatch, kind, memory, dtype):
+    monkeypatch.setattr(reader, "READ_BYTES", 400)
+    X, y, w = table(dtype=dtype)
+    _, source, names = next(each for each in sources(tmp_path, X, y, w) if each[0] == kind)
+    rows = auclid.scan(source, memory=memory, **names)
+    for _ in range(4):
+        got, labels = together(rows)
+        np.testing.assert_array_equal(got.astype(dtype), X)
+        np.testing.assert_array_equal(labels, y)
+    assert got.dtype == rows.dtype == (np.float64 if kind in ("csv", "gz") else dtype)
+    assert rows.shape == X.shape and len(rows.columns) == 3
+    np.testing.assert_array_equal(rows.target(), y)
+    np.testing.assert_array_equal(rows.sample_weight(), w)
+    np.testing.assert_array_equal(rows.head(9)[0].astype(dtype), X[:9])
+    for _ in range(2):
+        again = auclid.scan(source, memory=memory, **names)
+        np.testing.assert_array_equal(again.sample(20, 5)[0], rows.sample(20, 5)[0])
+    assert rows.passes <= {None: 1, 0: 2, 500: 2}[memory] or kind in ("npy", "array", "pyarrow", "pandas", "polars")
+
+
+@given(
+    n=st.integers(1, 40), size=st.integers(1, 50), memory=st.integers(0, 2000), kind=st.sampled_from(["dense", "csr"])
+)
+def test_blocks_of_any_size_and_any_memory_keep_the_rows(n, size, memory, kind):
+    X, y, w = table(n, 4)
+    X[X < 0.3] = 0.0
+    given_rows = X if kind == "dense" else sparse.csr_matrix(X)
+    rows = auclid.scan(by_function(given_rows, y, w, size), memory=memory)
+    for _ in range(3):
+        parts = [X.toarray() if kind == "csr" else X for X, _ in rows.blocks()]
+        np.testing.assert_array_equal(np.concatenate(parts), X)
+    assert rows.passes == 1  # what was not kept was spooled at once
+    np.testing.assert_array_equal(rows.sample_weight(), w)
+    np.testing.assert_array_equal(rows.sample(n, 0)[1], y)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+@pytest.mark.parametrize("memory", [None, 0])
+def test_libsvm_learns_its_columns_on_the_way(tmp_path, monkeypatch, first, memory):
+    from auclid.rows.readers import libsvm
+
+    monkeypatch.setattr(libsvm, "LINES", 200)
+    X, y, _ = table(80, 6)
+    X[np.random.default_rng(1).random(X.shape) < 0.6] = 0.0
+    X[:40, 3:] = 0.0  # later columns come later
+    X[70, 5] = X[3, 0] = 1.0
+    dump_svmlight_file(X, y, str(tmp_path / "a.svm"), zero_based=first == 0)
+    rows = auclid.scan(tmp_path / "a.svm", memory=memory)
+    assert rows.columns == [str(k + first) for k in range(6)]
+    for _ in range(2):
+        np.testing.assert_allclose(sparse.vstack([B for B, _ in rows.blocks()]).toarray(), X)
+    assert rows.shape == (80, 6) and rows.passes == 1
+    np.testing.assert_array_equal(rows.target(), y)
+    some = auclid.scan(tmp_path / "a.svm", columns=["5", "2"], memory=memory)
+    np.testing.assert_allclose(some.head(80)[0].toarray(), X[:, [5 - first, 2 - first]])
+
+
+def test_columns_are_pushed_down_and_keep_their_order(tmp_path, monkeypatch):
+    X, y, w = table()
+    parquet.write_table(pa.table({**named(X, y, w), "name": ["b"] * len(y)}), tmp_path / "a.parquet")
+    asked = []
+    opened = parquet.ParquetFile.iter_batches
+    monkeypatch.setattr(
+        parquet.ParquetFile, "iter_batches", lambda self, **k: asked.append(k["columns"]) or opened(self, **k)
+    )
+    rows = auclid.scan(tmp_path / "a.parquet", target="y", columns=["a2", "a0"])
+    assert rows.columns == ["a2", "a0"] and asked == []
+    np.testing.assert_array_equal(together(rows)[0], X[:, [2, 0]])
+    assert asked == [["a2", "a0", "y"]]
+
+
+def test_nothing_is_read_before_it_is_asked_for():
+    calls = []
+    rows = auclid.scan(lambda: calls.append(1) or iter([(np.eye(2), [0, 1])]))
+    assert calls == []
+    assert rows.shape == (2, 2) and len(calls) <= 2
+
+
+def test_labels_alone_are_read_without_the_numbers(tmp_path):
+    X, y, w = table()
+    parquet.write_table(pa.table(named(X, y, w)), tmp_path / "a.parquet")
+    rows = auclid.scan(tmp_path / "a.parquet", target="y", sample_weight="w")
+    np.testing.assert_array_equal(rows.target(), y)
+    assert rows.passes == 0
+
+
+@pytest.mark.parametrize("labels", [["no", "yes"], [False, True], [-1.5, 2.5], ["a", None], [1.0, np.nan]])
+def test_labels_of_any_kind(labels):
+    y = np.array(labels * 5, dtype=object if None in labels or isinstance(labels[0], str) else None)
+    got = auclid.scan(pd.DataFrame({"a": np.arange(10.0), "y": y}), target="y").target()
+    assert [None if isinstance(label, float) and label != label else label for label in got.tolist()] == [
+        None if isinstance(label, float) and label != label else label for label in y.tolist()
+    ]
+
+
+def test_names_that_are_numbers():
+    frame = pd.DataFrame(np.arange(12.0).reshape(4, 3))
+    assert auclid.scan(frame, target="2").columns == ["0", "1"]
+    assert auclid.scan(frame, target="2").head(1)[0].tolist() == [[0.0, 1.0]]
+
+
+def test_small_numbers_are_float32_large_ones_float64():
+    small = {"a": np.arange(3, dtype=np.int16), "b": np.arange(3, dtype=np.float32), "c": [True, False, True]}
+    assert auclid.scan(pa.table(small)).dtype == np.float32
+    assert auclid.scan(pa.table({**small, "d": np.arange(3, dtype=np.int32)})).dtype == np.float64
+
+
+@pytest.mark.parametrize(
+    ("given_memory", "expected"), [(5, 5), ("2GB", 2 * 10**9), ("1.5 kib", 1536), (None, 1 << 28), ("7", 7)]
+)
+def test_memory_in_any_unit(given_memory, expected):
+    assert as_bytes(given_memory) == expected
+
+
+# ---- bad input ----
+
+
+def broken(folder, number=4, value=np.nan, column=1, n=60):
+    """A csv, a Parquet file and a function with a bad value in block ``number`` of ten rows."""
+    X, y, w = table(n)
+    X[number * 10 + 3, column] = value
+    frame = pd.DataFrame(named(X, y, w))
+    parquet.write_table(pa.Table.from_pandas(frame), folder / "a.parquet", row_group_size=10)
+    return {
+        "parquet": auclid.scan(folder / "a.parquet", target="y"),
+        "function": auclid.scan(by_function(X, y, w, 10), memory=0),
+        "csr": auclid.scan(by_function(sparse.csr_matrix(X), y, w, 10)),
+    }
+
+
+@pytest.mark.parametrize("kind", ["parquet", "function", "csr"])
+@pytest.mark.parametrize(("value", "said"), [(np.nan, "NaN"), (np.inf, "infinity")])
+def test_a_bad_number_is_named_by_block_column_and_row(tmp_path, monkeypatch, kind, value, said):
+    monkeypatch.setattr(reader, "READ_BYTES", 8 * 4 * 10)
+    rows = broken(tmp_path, value=value)[kind]
+    name = "a1" if kind == "parquet" else "x1"
+    with pytest.raises(ValueError, match=rf"block 4 has {said} in column '{name}', row 43\."):
+        together(rows)
+
+
+def test_missing_values_of_arrow_are_named_too():
+    rows = auclid.scan(pa.table({"a": [1, None, 3], "y": [0, 1, 0]}), target="y")
+    with pytest.raises(ValueError, match="block 0 has NaN in column 'a', row 1"):
+        together(rows)
+
+
+def test_a_text_in_a_later_block_of_a_csv(tmp_path, monkeypatch):
+    lines = ["a,y", *(f"{k},{k % 2}" for k in range(600_000)), "oops,1"]
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    with pytest.raises(ValueError, match=r"a\.csv' must be a whole csv file: .*oops"):
+        together(auclid.scan(tmp_path / "a.csv", target="y"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"target": "Y"}, r"'target' parameter of scan must name a column of .*; got 'Y'\. Did you mean 'y'\?"),
+        ({"target": "y", "columns": ["a0", "b9"]}, r"'columns' parameter of scan must name a column .*got 'b9'"),
+        ({"target": "y", "sample_weight": "ww"}, r"'sample_weight' parameter of scan must name a column"),
+        ({"target": "y", "columns": ["a0", "y"]}, r"must be numbers to learn from; got 'y'"),
+        ({"target": "y"}, r"must be numbers; 'name' holds (large_)?string\. Choose others with columns="),
+        ({"target": "y", "columns": "a0"}, r"'columns' parameter of scan must be a list of names; got 'a0'"),
+        ({"target": "y", "memory": "much"}, r"'memory' parameter of scan must be a number of bytes"),
+        ({"target": "y", "memory": -1}, r"'memory' parameter of scan must be a number of bytes"),
+    ],
+)
+def test_bad_options_are_told_at_once(tmp_path, options, said):
+    X, y, w = table()
+    parquet.write_table(pa.table({**named(X, y, w), "name": ["b"] * len(y)}), tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=said):
+        auclid.scan(tmp_path / "a.parquet", **options)
+
+
+def test_bad_sources_are_told_at_once(tmp_path):
+    with pytest.raises(FileNotFoundError, match=r"there is none at .*none\.parquet"):
+        auclid.scan(tmp_path / "none.parquet")
+    (tmp_path / "data.xls").touch()
+    with pytest.raises(ValueError, match=r"files of a known kind \(.*got 'data\.xls'"):
+        auclid.scan(tmp_path / "data.xls")
+    with pytest.raises(FileNotFoundError, match="a folder with files of a known kind"):
+        auclid.scan(tmp_path)
+    (tmp_path / "a.parquet").write_bytes(b"no")
+    with pytest.raises(ValueError, match=r"a\.parquet' must be a whole parquet file"):
+        auclid.scan(tmp_path / "a.parquet")
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match="must be of one kind"):
+        auclid.scan(tmp_path)
+    with pytest.raises(TypeError, match=r"can be read only once. Pass a function"):
+        auclid.scan(iter([]))
+    with pytest.raises(TypeError, match=r"must be given a file, .*; got int"):
+        auclid.scan(3)
+
+
+def test_an_iterator_that_can_be_read_only_once():
+    once = iter([(np.eye(2), [0, 1])])
+    rows = auclid.scan(lambda: once)
+    with pytest.raises(ValueError, match="the same one twice, which can be read only once"):
+        list(rows.blocks())
+
+
+def test_blocks_that_do_not_fit_together():
+    good = (np.eye(2), [0, 1])
+    for bad, said in [
+        ((np.eye(3), [0, 1, 0]), "must have the 2 columns of the first; got 3"),
+        ((np.eye(2), [0]), r"one value of y a row, 2; got shape \(1,\)"),
+        ((np.eye(2), None), "must have y if and only if"),
+        (np.eye(2), r"must be a tuple \(X, y\)"),
+        ((np.array([["a", "b"]]), [0]), "must be a table of numbers"),
+        ((np.eye(2), ["no", "yes"]), "must be numbers or texts throughout"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=r"(?i)block 1 .*" + said if "texts" not in said else said):
+            list(auclid.scan(lambda bad=bad: iter([good, bad])).blocks())
+    with pytest.raises(ValueError, match="must hold rows; it has none"):
+        auclid.scan(lambda: iter([])).shape  # noqa: B018
+
+
+def test_a_target_of_too_many_values():
+    with pytest.raises(ValueError, match="must name classes; it has more than 1000 different values by block 0"):
+        auclid.scan(pd.DataFrame({"a": np.zeros(1500), "y": np.arange(1500.0)}), target="y").target()
+
+
+@pytest.mark.parametrize("ending", ["parquet", "npy"])
+def test_a_file_that_shrinks_or_vanishes_between_passes(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+
+    def write(n):
+        X, y, w = table(n)
+        parquet.write_table(pa.table(named(X, y, w)), path) if ending == "parquet" else np.save(path, X)
+
+    write(60)
+    rows = auclid.scan(path, memory=0)
+    list(rows.blocks())
+    write(30)
+    with pytest.raises(ValueError, match=r"must stay as it is while it is read again and again; it had .* bytes"):
+        list(rows.blocks())
+    path.unlink()
+    with pytest.raises(ValueError, match="again; it is gone"):
+        list(rows.blocks())
+
+
+def test_rows_that_are_fewer_the_second_time():
+    sizes = iter([5, 4])
+    rows = auclid.scan(lambda: [(np.zeros((next(sizes), 1)), None)])
+    rows._reader.slow = False
+    rows._reader.resident = True
+    list(rows.blocks())
+    with pytest.raises(ValueError, match="must give the same rows each time it is read; it gave 4 rows, and 5"):
+        list(rows.blocks())
+
+
+def test_weights_are_checked():
+    with pytest.raises(ValueError, match=r"sample_weight of .* not negative; block 0 has -1"):
+        auclid.scan(pa.table({"a": [1.0, 2.0], "w": [1.0, -1.0]}), sample_weight="w").sample_weight()
+
+
+def test_no_temporary_file_has_a_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    X, y, w = table(200)
+    rows = auclid.scan(by_function(X, y, w), memory=100)
+    rows.head(150)
+    if os.name == "posix":
+        assert list(tmp_path.iterdir()) == []
+    del rows
+    gc.collect()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_can_be_sent_to_another_process(tmp_path):
+    X, y, w = table()
+    parquet.write_table(pa.table(named(X, y, w)), tmp_path / "a.parquet")
+    rows = auclid.scan(tmp_path / "a.parquet", target="y", columns=["a0"])
+    list(rows.blocks())
+    np.testing.assert_array_equal(together(pickle.loads(pickle.dumps(rows)))[0], X[:, :1])
+
+
+def run(code, **limits):
+    """Code in a process of its own, with limits of the system."""
+    lines = ["import resource"] + [
+        f"resource.setrlimit(resource.RLIMIT_{name}, ({value}, {value}))" for name, value in limits.items()
+    ]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    return subprocess.run(
+        [sys.executable, "-c", "\n".join([*lines, code])], capture_output=True, text=True, env=environment, timeout=300
+    )
+
+
+needs_limits = pytest.mark.skipif(sys.platform != "linux", reason="limits of Linux")
+
+
+@needs_limits
+def test_a_full_disk_is_told_in_a_sentence():
+    code = (
+        "import numpy as np, auclid\n"
+        "rows = auclid.scan(lambda: ((np.ones((1000, 10)), None) for _ in range(50)), memory=0)\n"
+        "try:\n    rows.shape\nexcept OSError as error:\n    print(error)"
+    )
+    done = run(code, FSIZE=1_000_000)
+    assert "the disk of" in done.stdout and "is full. Set TMPDIR" in done.stdout, done.stderr
+
+
+@needs_limits
+def test_memory_stays_bounded_whatever_the_number_of_rows(tmp_path):
+    path = tmp_path / "large.parquet"
+    rng, schema = np.random.default_rng(0), pa.schema([(f"a{k}", pa.float32()) for k in range(20)])
+    with parquet.ParquetWriter(path, schema) as file:  # 320 MB decoded
+        for _ in range(40):
+            X = rng.normal(size=(20, 100_000)).astype(np.float32)
+            file.write_table(pa.table(dict(zip(schema.names, X, strict=True)), schema=schema))
+    code = (
+        "import auclid, pyarrow.parquet\n"
+        f"rows = auclid.scan({str(path)!r}, memory='16MB')\n"
+        "rows.head(1)\n"
+        "data = next(int(line.split()[1]) for line in open('/proc/self/status') if line.startswith('VmData'))\n"
+        "room = 1024 * data + 150_000_000  # less than half of the table\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (room, room))\n"
+        "for _ in range(3):\n    n = sum(len(X) for X, y in rows.blocks())\n"
+        "print(n, rows.passes)"
+    )
+    done = run(code)
+    assert done.stdout.split() == ["4000000", "2"], done.stderr
