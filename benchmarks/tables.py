@@ -9,11 +9,10 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
-POSITIVE = {
-    "a9a": [1], "w8a": [1], "ijcnn1": [1], "german.numer": [1], "diabetes": [-1], "splice": [1], "svmguide3": [1],
-    "cod-rna": [1], "magic04": [-1], "mammography": [1], "skin_nonskin": [1], "letter": range(1, 14),
-    "mnist": [7, 8, 9], "covtype": [4, 5, 6, 7], "connect-4": [1], "news20": range(1, 6), "sector.scale": range(1, 11),
-}  # fmt: skip
+from auclid.datasets import catalogue
+from auclid.datasets.catalogue import is_positive
+
+POSITIVE = {table.name: table.labels for table in catalogue()}
 """Which labels are positive; of a table that is not here, the rarest."""
 
 SHORT = {"german": "german.numer", "skin": "skin_nonskin", "sector": "sector.scale"}
@@ -49,10 +48,10 @@ def raw(name, part=None):
 def positive(name, y, among=None):
     """Labels as booleans, after the task of the table; the rarest is the rarest ``among`` others, where those count."""
     name = SHORT.get(name, name)
-    if name not in POSITIVE:
-        labels, counts = np.unique(y if among is None else among, return_counts=True)
-        return y == labels[counts.argmin()]
-    return np.isin(y, list(POSITIVE[name]))
+    if name in POSITIVE:
+        return is_positive(y, POSITIVE[name])
+    labels = y if among is None else among
+    return np.isin(y, labels[is_positive(labels, "rarest")])
 
 
 def split(name, seed=0, dense=None, scale=True):

@@ -15,6 +15,7 @@ from sklearn.base import BaseEstimator
 from typer.testing import CliRunner
 
 from auclid.cli._app import app
+from auclid.datasets.catalogue import is_positive
 from auclid.experiments import (
     Plan,
     Record,
@@ -29,7 +30,6 @@ from auclid.experiments import (
     verdict,
 )  # fmt: skip
 from auclid.experiments.curves import SWEEPS, _few_labels
-from auclid.experiments.data import is_positive
 from auclid.experiments.definitions import SETTINGS, parse, values
 from auclid.experiments.fetch import sources
 from auclid.experiments.protocol import SCALERS, SPLITS

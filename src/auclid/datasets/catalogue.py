@@ -1,6 +1,13 @@
-"""The tables that papers on AUC maximisation use: their size, the task, and where they are to be had."""
+"""The tables that papers on AUC maximisation use: their size, the task, and where they are to be had.
 
+A table's own task is told here and nowhere else; an experiment says what its paper did otherwise.
+"""
+
+from collections.abc import Sequence
 from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
 
 
 class Dataset(NamedTuple):
@@ -11,6 +18,7 @@ class Dataset(NamedTuple):
     columns: int
     positive: str
     home: str
+    labels: tuple[int, ...]
     embedded: bool = False
 
 
@@ -18,32 +26,32 @@ LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets/"
 UCI = "https://archive.ics.uci.edu/"
 
 DATASETS = [
-    Dataset("mammography", 11_183, 6, "label 1 (260 rows)", "inside auclid; OpenML 310", embedded=True),
-    Dataset("a9a", 32_561, 123, "label +1", LIBSVM),
-    Dataset("w8a", 49_749, 300, "label +1", LIBSVM),
-    Dataset("ijcnn1", 49_990, 22, "label +1", LIBSVM),
-    Dataset("german.numer", 1_000, 24, "the 300 bad credits", LIBSVM),
-    Dataset("diabetes", 768, 8, "the 268 sick", LIBSVM),
-    Dataset("splice", 1_000, 60, "label +1", LIBSVM),
-    Dataset("svmguide3", 1_243, 22, "label +1", LIBSVM),
-    Dataset("cod-rna", 59_535, 8, "label +1", LIBSVM),
-    Dataset("magic04", 19_020, 10, "hadron, the smaller class", UCI),
-    Dataset("skin_nonskin", 245_057, 3, "label 1", LIBSVM),
-    Dataset("letter", 15_000, 16, "A to M", LIBSVM),
-    Dataset("mnist", 60_000, 784, "digits 7, 8, 9", LIBSVM),
-    Dataset("covtype", 581_012, 54, "classes 4 to 7", LIBSVM),
-    Dataset("connect-4", 67_557, 126, "the class of 24.6 %", LIBSVM),
-    Dataset("news20", 15_935, 62_061, "labels 1 to 5", LIBSVM),
-    Dataset("sector.scale", 6_412, 55_197, "labels up to 10", LIBSVM),
+    Dataset("mammography", 11_183, 6, "label 1 (260 rows)", "inside auclid; OpenML 310", (1,), embedded=True),
+    Dataset("a9a", 32_561, 123, "label +1", LIBSVM, (1,)),
+    Dataset("w8a", 49_749, 300, "label +1", LIBSVM, (1,)),
+    Dataset("ijcnn1", 49_990, 22, "label +1", LIBSVM, (1,)),
+    Dataset("german.numer", 1_000, 24, "the 300 bad credits", LIBSVM, (1,)),
+    Dataset("diabetes", 768, 8, "the 268 sick", LIBSVM, (-1,)),
+    Dataset("splice", 1_000, 60, "label +1", LIBSVM, (1,)),
+    Dataset("svmguide3", 1_243, 22, "label +1", LIBSVM, (1,)),
+    Dataset("cod-rna", 59_535, 8, "label +1", LIBSVM, (1,)),
+    Dataset("magic04", 19_020, 10, "hadron, the smaller class", UCI, (-1,)),
+    Dataset("skin_nonskin", 245_057, 3, "label 1", LIBSVM, (1,)),
+    Dataset("letter", 15_000, 16, "A to M against N to Z", LIBSVM, tuple(range(1, 14))),
+    Dataset("mnist", 60_000, 784, "digits 7, 8, 9 against the rest", LIBSVM, (7, 8, 9)),
+    Dataset("covtype", 581_012, 54, "classes 4 to 7 against 1 to 3", LIBSVM, (4, 5, 6, 7)),
+    Dataset("connect-4", 67_557, 126, "loss (16,635 games) against the rest", LIBSVM, (1,)),
+    Dataset("news20", 15_935, 62_061, "labels up to 5 against the rest", LIBSVM, (1, 2, 3, 4, 5)),
+    Dataset("sector.scale", 6_412, 55_197, "labels up to 10 against the rest", LIBSVM, tuple(range(1, 11))),
 ]
 
 
-def catalogue():
+def catalogue() -> list[Dataset]:
     """The tables that papers on AUC maximisation use, as a list of records.
 
     Each record has ``name``, ``rows`` and ``columns`` (of the training part where a table comes in two),
     ``positive`` (which rows are the positive class), ``home`` (where it is to be had; `auclid experiments
-    fetch` downloads it from there) and ``embedded``.
+    fetch` downloads it from there), ``labels`` (of the positive class, in the table's file) and ``embedded``.
 
     Examples
     --------
@@ -52,3 +60,22 @@ def catalogue():
     ['mammography']
     """
     return list(DATASETS)
+
+
+def is_positive(labels: ArrayLike, positive: Sequence[float] | str) -> np.ndarray:
+    """Which rows are positive: a list of labels, a range of them such as "0 to 20", or "rarest".
+
+    Examples
+    --------
+    >>> from auclid.datasets.catalogue import is_positive
+    >>> is_positive([1, 2, 3, 3], [1, 2]), is_positive([0, 5, 21], "0 to 20"), is_positive([1, 1, 2], "rarest")
+    (array([ True,  True, False, False]), array([ True,  True, False]), array([False, False,  True]))
+    """
+    labels = np.asarray(labels, dtype=np.float64)
+    if isinstance(positive, str) and positive == "rarest":
+        known, counts = np.unique(labels, return_counts=True)
+        return labels == known[counts.argmin()]
+    if isinstance(positive, str):
+        low, high = map(float, positive.split(" to "))
+        return (low <= labels) & (labels <= high)
+    return np.isin(labels, np.asarray(positive, dtype=np.float64))

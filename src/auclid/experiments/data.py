@@ -73,18 +73,6 @@ def whole(name):
     return stacked([found for found in (part(name), part(name, "test")) if found is not None])
 
 
-def is_positive(labels, positive):
-    """Which rows are positive: a list of labels, a range of them such as "0 to 20", or "rarest"."""
-    labels = np.asarray(labels, dtype=np.float64)
-    if positive == "rarest":
-        known, counts = np.unique(labels, return_counts=True)
-        positive = [known[counts.argmin()]]
-    elif isinstance(positive, str):
-        low, high = map(float, positive.split(" to "))
-        return (low <= labels) & (labels <= high)
-    return np.isin(labels, np.asarray(positive, dtype=np.float64))
-
-
 def densely(X, dense):
     """X as an array where so asked, in float32 where that saves much memory."""
     if dense and sparse.issparse(X):

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from auclid._hints import did_you_mean
+from auclid.datasets import catalogue
 
 SETTINGS = {
     "split", "folds", "repeats", "test_size", "inner_folds", "scale", "dense", "max_rows", "train_rows", "test_rows",
@@ -178,6 +179,9 @@ def _shared():
 
 def _dataset(entry):
     entry = _shared().get(entry["published"], {}) | entry
+    table = next((table for table in catalogue() if table.name == entry.get("name")), None)
+    if table is not None:
+        entry = {"task": table.positive, "positive": list(table.labels)} | entry
     return Dataset(settings=_settings(entry), **entry)
 
 

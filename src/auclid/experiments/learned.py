@@ -13,6 +13,7 @@ from scipy.stats import t as student
 
 from auclid._page import signed
 from auclid.datasets import DataError
+from auclid.datasets.catalogue import is_positive
 from auclid.experiments import data
 from auclid.experiments.definitions import experiments
 from auclid.experiments.methods import BASELINES, build
@@ -149,7 +150,7 @@ def _count(one, dataset):
         X, labels = data.whole(dataset.name)
     except (DataError, ValueError):
         return None
-    y = data.is_positive(labels, one.settings(dataset, one.methods[0])["positive"])
+    y = is_positive(labels, one.settings(dataset, one.methods[0])["positive"])
     entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     return Facts(*X.shape, float(y.mean()), float(entries / np.prod(X.shape, dtype=float)))
 

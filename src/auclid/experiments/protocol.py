@@ -9,6 +9,7 @@ from scipy import sparse
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, train_test_split
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
+from auclid.datasets.catalogue import is_positive
 from auclid.experiments import data
 
 SCALERS = {
@@ -64,7 +65,7 @@ def length(X):
 def _rows(name, how, positive, run):
     """X, which rows are positive, and the numbers of the training and test rows."""
     X, labels = data.part(name, how["only"]) if how["only"] else data.whole(name)
-    y = data.is_positive(labels, positive)
+    y = is_positive(labels, positive)
     if how["split"] == "given":
         n = data.part(name)[0].shape[0]
         if n == len(y):
