@@ -1,15 +1,25 @@
 """save and load."""
 
 import json
+import os
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator
 
 from auclid.io import _archive
 from auclid.io._archive import ModelFileError
 from auclid.io._values import Reader, Writer
 
+Path = str | os.PathLike[str]
+
 MODEL = "model.json"
 
+LONGEST = 400
+"""Characters of a reason: some name what a hostile file holds."""
 
-def save(path, model, *, about=None):
+
+def save(path: Path, model: Any, *, about: Any = None, trusted: Sequence[str] = ()) -> None:
     """Write a model to a file that anybody may load: arrays and JSON, no pickle.
 
     Estimators of auclid are kept as they are, with their state, so that a loaded online model goes on
@@ -24,6 +34,9 @@ def save(path, model, *, about=None):
         One that auclid exports, or a scikit-learn one. Functions, such as a callable kernel, are refused.
     about : dict, optional
         Anything JSON can hold, to go along with the model; `auclid.io.about` reads it back.
+    trusted : sequence of str, optional
+        Types of scikit-learn, with their modules, that are not on the list of those that `load` takes from anybody. Who
+        loads the file must trust them too.
 
     Examples
     --------
@@ -36,17 +49,22 @@ def save(path, model, *, about=None):
     >>> bool((auclid.load(path).decision_function(X) == model.decision_function(X)).all())
     True
     """
-    writer = Writer()
+    if not isinstance(model, BaseEstimator):
+        raise TypeError(f"save must be given an estimator; got {type(model).__name__}.")
+    writer = Writer(tuple(trusted))
     structure = json.dumps(writer.item(model)).encode()
     _archive.write(path, {MODEL: structure, **writer.members}, {"about": about})
 
 
-def load(path):
+def load(path: Path, *, trusted: Sequence[str] = ()) -> Any:
     """The model that `save` wrote. No code from the file runs, whoever wrote it.
 
     Parameters
     ----------
     path : str or path-like
+    trusted : sequence of str, optional
+        Types of scikit-learn, with their modules, to load besides those that can be taken from anybody. Such a file can
+        end the process (an index out of range in compiled code), so name them only if you know who made it.
 
     Returns
     -------
@@ -59,15 +77,19 @@ def load(path):
     """
     members = _archive.read(path)[1]
     try:
-        return Reader(members).item(json.loads(members[MODEL]))
+        model = Reader(members, tuple(trusted)).item(_archive.parsed(members.pop(MODEL)))
+        if not isinstance(model, BaseEstimator):
+            raise ModelFileError(f"it describes a {type(model).__name__}, no estimator.")
+        return model
     except ImportError:
         raise
     except Exception as error:  # a file with a right checksum may still hold anything
         reason = str(error) if isinstance(error, ModelFileError) else f"{type(error).__name__}: {error}"
+        reason = " ".join(reason.split())[:LONGEST]
         raise ModelFileError(f"{str(path)!r} must describe a model that auclid knows; {reason}") from None
 
 
-def about(path):
+def about(path: Path) -> Any:
     """What `save` was given to go along with the model.
 
     Parameters

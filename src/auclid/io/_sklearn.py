@@ -1,10 +1,9 @@
 """scikit-learn's parts: shells around our estimators natively, everything else through skops."""
 
 from importlib import import_module
-from io import BytesIO
-from zipfile import ZipFile
 
-from auclid.io._archive import ModelFileError, stored
+from auclid.io import _skops
+from auclid.io._archive import ModelFileError
 from auclid.io._objects import is_ours
 
 SHELLS = {
@@ -26,21 +25,6 @@ SHELLS = {
     "Bunch": "sklearn.utils",
 }
 """What may stand around an estimator of ours, and where it is found."""
-
-TRUSTED = {
-    "numpy.dtype",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.metrics._ranking.roc_auc_score",
-    "sklearn.metrics._scorer._PassthroughScorer",
-    "sklearn.metrics._scorer._Scorer",
-    "sklearn.model_selection._split.KFold",
-    "sklearn.model_selection._split.RepeatedStratifiedKFold",
-    "sklearn.model_selection._split.StratifiedKFold",
-    "sklearn.utils._bunch.Bunch",
-}
-"""Types that may be loaded besides those that skops trusts: scikit-learn's estimators, NumPy's types."""
 
 
 def is_shell(value):
@@ -90,39 +74,17 @@ def write_part(value, out):
     """The name of a member in skops' format."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if not any(_from(value, package) for package in ("sklearn", "numpy", "scipy", "builtins")):
-        raise TypeError(
-            f"save must be given a model of parts it knows, auclid's and scikit-learn's; got {kind}."
-        )
-    content = _skops().dumps(value)
-    strange = _strange(content)
+        raise TypeError(f"save must be given a model of parts it knows, auclid's and scikit-learn's; got {kind}.")
+    content = _skops.dumped(value)
+    strange = _skops.strange_types(content, out.trusted)
     if strange:
         raise TypeError(
-            f"save must be given a model of parts it knows; got {', '.join(strange)} in a {kind}."
+            f"save must be given a model of parts it knows; got {', '.join(strange)} in a {kind}. "
+            f"If whoever loads it will trust you, pass trusted={strange}."
         )
     return out.member(content, "skops")
 
 
 def read_part(tree, source):
-    """Loaded only where every type in it is known, and nothing in it is compressed."""
-    content = source.members[tree]
-    with ZipFile(BytesIO(content)) as archive:
-        stored(archive.infolist(), len(content))
-    strange = _strange(content)
-    if strange:
-        raise ModelFileError(f"it holds {', '.join(strange)}, which auclid does not load.")
-    return _skops().loads(content, trusted=sorted(TRUSTED))
-
-
-def _strange(content):
-    return sorted(set(_skops().get_untrusted_types(data=content)) - TRUSTED)
-
-
-def _skops():
-    try:
-        import skops.io
-    except ImportError:
-        raise ImportError(
-            "Models with parts of scikit-learn are saved and loaded through skops, which is not installed: "
-            "pip install 'auclid[io]'."
-        ) from None
-    return skops.io
+    """Loaded only where every type in it is trusted, and what it holds is sound."""
+    return _skops.loaded(source.member(tree), source.trusted)

@@ -4,15 +4,15 @@ None, booleans, numbers, text and lists are JSON as they are. The rest is an obj
 """
 
 from collections.abc import Callable
-from io import BytesIO
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.lib import format as npy
 from scipy import sparse
 
-from auclid.io import _objects, _sklearn
+from auclid._sparse import fault
+from auclid.io import _generators, _objects, _sklearn
 from auclid.io._archive import ModelFileError
+from auclid.io._arrays import array_of, bytes_of
 
 PLAIN = (type(None), bool, int, float, str)
 
@@ -20,8 +20,9 @@ PLAIN = (type(None), bool, int, float, str)
 class Writer:
     """Turns values into JSON; arrays and scikit-learn parts become ``members`` (name to bytes)."""
 
-    def __init__(self):
-        self.members = {}
+    def __init__(self, trusted: tuple[str, ...] = ()) -> None:
+        self.members: dict[str, bytes] = {}
+        self.trusted = trusted
 
     def item(self, value):
         """JSON for a value."""
@@ -42,8 +43,15 @@ class Writer:
 class Reader:
     """Turns JSON back into values."""
 
-    def __init__(self, members):
+    def __init__(self, members: dict[str, bytes], trusted: tuple[str, ...] = ()) -> None:
         self.members = members
+        self.trusted = trusted
+
+    def member(self, name: str) -> bytes:
+        """The bytes of a member, once: a file that asks for one again and again would grow without end."""
+        if not isinstance(name, str) or name not in self.members:
+            raise ModelFileError(f"it names a member {name!r} that it does not hold, or for the second time.")
+        return self.members.pop(name)
 
     def item(self, tree):
         """The value of some JSON."""
@@ -83,26 +91,12 @@ def _read_dict(tree, source):
 
 
 def _write_array(value, out):
-    """The name of a member in NumPy's own format; C- and Fortran-ordered arrays stay what they are."""
-    file = BytesIO()
-    npy.write_array(file, np.asarray(value), version=(1, 0), allow_pickle=False)
-    return out.member(file.getvalue(), "npy")
+    """The name of a member in NumPy's own format."""
+    return out.member(bytes_of(value), "npy")
 
 
 def _read_array(tree, source):
-    """The header is read first: an array must have just the bytes that its shape asks for."""
-    content = source.members[tree]
-    file = BytesIO(content)
-    if npy.read_magic(file) != (1, 0):
-        raise ModelFileError("it holds an array of an unknown version of NumPy's format.")
-    shape, fortran, dtype = npy.read_array_header_1_0(file)
-    count = int(np.prod([int(k) for k in shape], dtype=object))
-    if dtype.hasobject or min(shape, default=1) < 0 or count * dtype.itemsize != len(content) - file.tell():
-        raise ModelFileError(
-            f"it holds an array of {dtype} that does not have the {count} entries it claims."
-        )
-    flat = np.frombuffer(content, dtype, count, offset=file.tell()) if count else np.empty(0, dtype)
-    return flat.reshape(shape, order="F" if fortran else "C").copy(order="K")
+    return array_of(source.member(tree))
 
 
 def _write_objects(value, out):
@@ -134,31 +128,9 @@ def _write_sparse(value, out):
 def _read_sparse(tree, source):
     name, shape, *parts = tree
     value = SPARSE[name](tuple(source.item(x) for x in parts), shape=tuple(shape))
-    value.check_format(full_check=True)  # kernels trust these indices
-    return value
-
-
-BITS = {name: getattr(np.random, name) for name in ("PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64")}
-
-
-def _write_generator(value, out):
-    return out.item(value.bit_generator.state)
-
-
-def _read_generator(tree, source):
-    state = source.item(tree)
-    bits = BITS[state["bit_generator"]]()
-    bits.state = state
-    return np.random.Generator(bits)
-
-
-def _write_random_state(value, out):
-    return out.item(value.get_state(legacy=False))
-
-
-def _read_random_state(tree, source):
-    value = np.random.RandomState()
-    value.set_state(source.item(tree))
+    wrong = fault(value)  # kernels trust these indices
+    if wrong:
+        raise ModelFileError(f"it holds a sparse matrix with {wrong}.")
     return value
 
 
@@ -189,8 +161,8 @@ KINDS = [
     Kind("objects", _objects_array, _write_objects, _read_objects),
     Kind("scalar", _is(np.generic), _write_array, _read_scalar),
     Kind("sparse", _is_just(*SPARSE.values()), _write_sparse, _read_sparse),
-    Kind("generator", _is(np.random.Generator), _write_generator, _read_generator),
-    Kind("random_state", _is(np.random.RandomState), _write_random_state, _read_random_state),
+    Kind("generator", _is(np.random.Generator), _generators.write_generator, _generators.read_generator),
+    Kind("random_state", _is(np.random.RandomState), _generators.write_random_state, _generators.read_random_state),
     Kind("struct", _objects.is_struct, _objects.write_struct, _objects.read_struct),
     Kind("estimator", _objects.is_ours, _objects.write_estimator, _objects.read_estimator),
     Kind("shell", _sklearn.is_shell, _sklearn.write_shell, _sklearn.read_shell),

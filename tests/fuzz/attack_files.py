@@ -1,0 +1,302 @@
+"""Attacks on model files: every value in a file, changed and signed anew, is refused or does no harm."""
+
+import io
+import json
+import tempfile
+import warnings
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+import auclid
+from auclid.io._archive import checksum
+from auclid.io._arrays import array_of
+from hostile import EXTREMES, POLITE, Found, attempt, finite, pick
+
+KEPT = sorted((Path(__file__).parent.parent / "data").rglob("*.auclid"))
+
+LONG = 10**8
+
+INTEGERS = [0, 1, -1, 2, 7, 624, 625, 10**8, -(10**8), 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63), 10**30]
+
+LIMIT = 100 << 20
+"""Bytes that a load may take beyond the size of the file."""
+
+
+def opened(path: Path) -> dict[str, bytes]:
+    """The members of a file, by name."""
+    with zipfile.ZipFile(path) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
+
+
+def signed(parts: dict[str, bytes]) -> bytes:
+    """A file with a right checksum, whatever is in it."""
+    parts = dict(parts)
+    head = json.loads(parts.pop("head.json"))
+    head.pop("sha256", None)
+    head["sha256"] = checksum(head, parts)
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, content in {"head.json": json.dumps(head).encode(), **parts}.items():
+            archive.writestr(name, content)
+    return file.getvalue()
+
+
+def npy(array: np.ndarray) -> bytes:
+    file = io.BytesIO()
+    np.lib.format.write_array(file, np.asarray(array), version=(1, 0), allow_pickle=False)
+    return file.getvalue()
+
+
+def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
+    """The way to every value of some JSON."""
+    if isinstance(tree, dict):
+        return [path, *(at for key, x in tree.items() for at in places(x, (*path, key)))]
+    if isinstance(tree, list):
+        return [path, *(at for key, x in enumerate(tree) for at in places(x, (*path, key)))]
+    return [path]
+
+
+def replaced(tree: Any, path: tuple[Any, ...], value: Any) -> Any:
+    """The same JSON with another value at one place."""
+    if not path:
+        return value
+    if isinstance(tree, dict):
+        return {key: replaced(x, path[1:], value) if key == path[0] else x for key, x in tree.items()}
+    return [replaced(x, path[1:], value) if key == path[0] else x for key, x in enumerate(tree)]
+
+
+def found(tree: Any, path: tuple[Any, ...]) -> Any:
+    for key in path:
+        tree = tree[key]
+    return tree
+
+
+def other_value(rng: np.random.Generator, old: Any, tree: Any) -> Any:
+    """A hostile value instead of an old one: of its kind, of another, or from elsewhere in the file."""
+    kind = rng.integers(4)
+    if kind == 0:
+        return found(tree, pick(rng, places(tree)))
+    if isinstance(old, bool) or old is None or kind == 1:
+        return pick(rng, [None, True, 0, -1, 10**8, 1e308, "x", [], {}, {"tuple": []}, {"dict": []}, "rbf", "full"])
+    if isinstance(old, int):
+        return pick(rng, INTEGERS)
+    if isinstance(old, float):
+        return pick(rng, [*EXTREMES, float("nan"), float("inf"), -float("inf")])
+    if isinstance(old, str):
+        return pick(rng, ["", "x", "\x1b[31mred", old * 1000, "SPAM", "0.npy", "MT19937", "Philox", "../../etc"])
+    if isinstance(old, list):
+        return pick(rng, [[], old[:1], old + old, old[::-1]])
+    if isinstance(old, dict) and old:
+        gone = pick(rng, list(old))
+        return pick(rng, [{}, {key: x for key, x in old.items() if key != gone}, {**old, "stranger": 1}])
+    return {}
+
+
+def other_array(rng: np.random.Generator, old: np.ndarray) -> bytes:
+    """An array of another shape, type or content, in NumPy's format; or one that lies about its size."""
+    kind = rng.integers(9)
+    if kind == 0:
+        shape = pick(rng, [(0,), (1,), (0, LONG), (0, 3 * LONG), (2, 2), (), (1, 0), (*old.shape, 1)])
+        return npy(np.zeros(shape, old.dtype))
+    if kind == 1 and old.ndim:
+        return npy(pick(rng, [old[:-1], np.concatenate([old, old]), old[:0], old.T.copy(), np.stack([old, old])]))
+    if kind == 2:
+        if old.dtype.kind in "US":
+            return npy(np.char.add(old, "x") if old.dtype.kind == "U" else old)
+        return npy(old.astype(pick(rng, ["f4", "f8", "i4", "i8", "u1", ">f8", ">i8", "c16", "?", "U3", "S2"])))
+    if kind == 3 and old.dtype.kind in "iu":
+        info = np.iinfo(old.dtype)
+        wild = [x for x in INTEGERS if info.min <= x <= info.max]
+        new = old.copy().reshape(-1)
+        if len(new):
+            new[rng.integers(len(new))] = pick(rng, wild)
+        return npy(new.reshape(old.shape))
+    if kind == 4 and old.dtype.kind == "f":
+        with np.errstate(over="ignore"):
+            return npy(np.full_like(old, pick(rng, [*EXTREMES, np.nan, np.inf])))
+    if kind == 5 and old.dtype.kind == "f" and old.size:
+        new = old.copy().reshape(-1)
+        with np.errstate(over="ignore"):
+            new[rng.integers(len(new))] = pick(rng, [*EXTREMES, np.nan, np.inf])
+        return npy(new.reshape(old.shape))
+    if kind == 6:
+        content = npy(np.zeros(4))
+        return content.replace(b"(4,)", b"(4000000000000,)").replace(b" " * 12 + b"\n", b"\n")
+    if kind == 7:
+        return npy(np.asfortranarray(old))
+    return npy(old)[: int(rng.integers(1, 200))]
+
+
+def other_part(rng: np.random.Generator, content: bytes) -> bytes:
+    """A part of scikit-learn with one array or one value changed."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        inside = {name: archive.read(name) for name in archive.namelist()}
+    arrays = [name for name in inside if name.endswith(".npy")]
+    if arrays and rng.random() < 0.7:
+        name = pick(rng, arrays)
+        old = np.lib.format.read_array(io.BytesIO(inside[name]), allow_pickle=False)
+        inside[name] = wild_records(rng, old) if old.dtype.names else other_array(rng, old)
+    else:
+        schema = json.loads(inside["schema.json"])
+        at = pick(rng, places(schema))
+        inside["schema.json"] = json.dumps(replaced(schema, at, other_value(rng, found(schema, at), schema))).encode()
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as archive:
+        for name, x in inside.items():
+            archive.writestr(name, x)
+    return file.getvalue()
+
+
+def wild_records(rng: np.random.Generator, old: np.ndarray) -> bytes:
+    """Nodes of a tree with one field out of range."""
+    new = old.copy()
+    name = pick(rng, old.dtype.names)
+    if new.size:
+        at = rng.integers(new.size)
+        kind = new.dtype[name]
+        if kind.kind in "iu":
+            info = np.iinfo(kind)
+            new[name][at] = pick(rng, [x for x in INTEGERS if info.min <= x <= info.max])
+        else:
+            new[name][at] = pick(rng, [np.nan, 1e308, -1.0])
+    return npy(pick(rng, [new, new, new, new[:1], new[:0], new[::-1].copy()]))
+
+
+def mutated(rng: np.random.Generator, parts: dict[str, bytes]) -> dict[str, bytes]:
+    """The members of a file with one or two values changed."""
+    parts = dict(parts)
+    for _ in range(int(rng.integers(1, 3))):
+        names = [name for name in parts if name.endswith((".npy", ".skops"))]
+        if names and rng.random() < 0.5:
+            name = pick(rng, names)
+            if name.endswith(".skops"):
+                parts[name] = other_part(rng, parts[name])
+                continue
+            try:
+                parts[name] = other_array(rng, array_of(parts[name]))
+            except ValueError:
+                continue  # changed already
+        else:
+            member = "model.json" if rng.random() < 0.9 else "head.json"
+            tree = json.loads(parts[member])
+            at = pick(rng, places(tree))
+            new = replaced(tree, at, other_value(rng, found(tree, at), tree))
+            if member == "head.json" and not isinstance(new, dict):
+                new = {"about": new}
+            parts[member] = json.dumps(new).encode()
+    return parts
+
+
+_made: list[bytes] = []
+
+
+def originals() -> list[bytes]:
+    """Files of every class and state that a release wrote, and some of today."""
+    if not _made:
+        _made.extend(path.read_bytes() for path in KEPT)
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(30, 4)), np.arange(30) % 2
+        from sklearn.ensemble import HistGradientBoostingClassifier
+
+        for model in (
+            make_pipeline(StandardScaler(), HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2)).fit(X, y),
+            auclid.OAM(random_state=np.random.Generator(np.random.Philox(1)), buffer_size=5).partial_fit(X, y),
+            auclid.SPAM(random_state=np.random.RandomState(1)).partial_fit(X, y),
+            auclid.CBR(random_state=np.random.Generator(np.random.MT19937(1)), buffer_size=5).partial_fit(X, y),
+        ):
+            with tempfile.TemporaryDirectory() as folder:
+                auclid.save(Path(folder) / "a", model)
+                _made.append((Path(folder) / "a").read_bytes())
+    return _made
+
+
+def file_case(rng: np.random.Generator) -> None:
+    """A changed file is refused, or loads into something that can be used without harm."""
+    original = pick(rng, originals())
+    with zipfile.ZipFile(io.BytesIO(original)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    attack(signed(mutated(rng, parts)), len(original))
+
+
+def bytes_case(rng: np.random.Generator) -> None:
+    """Flipped bits, cuts and splices, without a new signature."""
+    content = bytearray(pick(rng, originals()))
+    kind = rng.integers(3)
+    if kind == 0:
+        for at in rng.integers(8 * len(content), size=int(rng.integers(1, 4))):
+            content[at // 8] ^= 1 << int(at % 8)
+    elif kind == 1:
+        content = content[: int(rng.integers(len(content)))]
+    else:
+        at = int(rng.integers(len(content)))
+        content[at : at + int(rng.integers(40))] = rng.bytes(int(rng.integers(40)))
+    attack(bytes(content), len(content))
+
+
+def attack(content: bytes, size: int) -> None:
+    """Load some bytes, and use what comes of them."""
+    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        path = Path(folder) / "model.auclid"
+        path.write_bytes(content)
+        start = reset_peak()
+        try:
+            model = auclid.load(path)
+        except ValueError as error:
+            if "\x1b" in str(error) or len(str(error)) > 2000:
+                raise Found("raw text", repr(str(error))[:200]) from None
+            return
+        except Exception as error:
+            raise Found("unclear error", f"load: {type(error).__name__}: {str(error)[:200]}") from error
+        finally:
+            if start is not None and peak() - start > LIMIT + 4 * size:
+                raise Found("memory", f"a load of {size} bytes took {(peak() - start) >> 20} MB")
+        use(model)
+
+
+def use(model: Any) -> None:
+    """All that one may do with a model that came from a stranger."""
+    d = getattr(model, "n_features_in_", 4)
+    if not isinstance(d, int) or not 0 < d < 1000:
+        return
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, d)), np.arange(20) % 2
+    for rows in (X, sparse.csr_matrix(X)):
+        for name in ("decision_function", "transform", "predict_proba", "predict"):
+            finite(f"{name} of {type(model).__name__}", _quietly(model, name, rows))
+    _quietly(model, "partial_fit", X, y)
+    classes = getattr(model, "classes_", None)
+    if classes is not None and len(np.atleast_1d(classes)) == 2:
+        _quietly(model, "partial_fit", X, np.asarray(classes)[y])
+        _quietly(model, "partial_fit", sparse.csr_matrix(X), np.asarray(classes)[y])
+    _quietly(model, "decision_function", X)
+    attempt("repr", lambda: repr(model), (Exception,))
+
+
+def _quietly(model: Any, name: str, *args: Any) -> Any:
+    """What a method gives, or None: after an edited file any error will do, as long as it is one."""
+    try:
+        return getattr(model, name)(*args)
+    except (*POLITE, Exception):
+        return None
+
+
+def reset_peak() -> int | None:
+    """The memory in use, after the mark of the most that was in use is set back; None where the system cannot."""
+    try:
+        Path("/proc/self/clear_refs").write_text("5")
+        return peak()
+    except OSError:
+        return None
+
+
+def peak() -> int:
+    """The most memory that was in use."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith("VmHWM")).split()[1])

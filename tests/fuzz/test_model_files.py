@@ -1,0 +1,267 @@
+"""The loader's threat model, a test for each class of value: see docs/saving.md."""
+
+import io
+import json
+import os
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+from attack_files import bytes_case, file_case, npy, opened, peak, reset_peak, signed
+from auclid import CBR, OAM, OPAUC, SPAM, LeastSquaresAUC
+from auclid.io import ModelFileError, load, save
+
+SEEDS = st.integers(0, 2**32)
+
+
+def sample(n=40, d=4):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    return rng.normal(size=(n, d)) + y[:, None], y
+
+
+def forged(folder, model, change):
+    """A file of a model, with what ``change`` makes of its JSON and its arrays, signed anew."""
+    save(folder / "good", model)
+    parts = opened(folder / "good")
+    tree = json.loads(parts["model.json"])
+    tree = change(tree, parts) or tree
+    parts["model.json"] = json.dumps(tree).encode()
+    (folder / "bad").write_bytes(signed(parts))
+    return folder / "bad"
+
+
+def refused(path):
+    with pytest.raises(ModelFileError) as error:
+        load(path)
+    assert len(str(error.value)) < 1000 and "\n" not in str(error.value)
+    return str(error.value)
+
+
+def generators():
+    for place in (625, 10**8, -(10**8), 2**31 - 1, -1, 2**70, 1.5, None):
+        yield np.random.MT19937, "pos", place
+        yield np.random.Philox, "buffer_pos", place
+    for bits in (np.random.PCG64, np.random.PCG64DXSM, np.random.SFC64, np.random.Philox):
+        yield bits, "has_uint32", 7
+        yield bits, "uinteger", -1
+    yield np.random.PCG64, "inc", -1
+    yield np.random.PCG64, "state", 2**128
+
+
+def with_entry(tree, name, value):
+    """JSON with another value for every entry of a dictionary that goes by this name."""
+    if isinstance(tree, dict):
+        return {key: with_entry(x, name, value) for key, x in tree.items()}
+    if isinstance(tree, list):
+        if len(tree) == 2 and tree[0] == name and not isinstance(tree[1], dict):
+            return [name, value]
+        return [with_entry(x, name, value) for x in tree]
+    return tree
+
+
+@pytest.mark.parametrize(("bits", "name", "value"), list(generators()))
+def test_a_generator_in_an_impossible_state_is_refused(bits, name, value, tmp_path):
+    X, y = sample()
+    model = SPAM(random_state=np.random.Generator(bits(0))).partial_fit(X, y)
+    path = forged(tmp_path, model, lambda tree, parts: with_entry(tree, name, value))
+    assert "in a state that none can be in" in refused(path)
+
+
+def test_a_legacy_generator_in_an_impossible_state_is_refused(tmp_path):
+    path = forged(
+        tmp_path, SPAM(random_state=np.random.RandomState(0)), lambda tree, parts: with_entry(tree, "pos", 10**8)
+    )
+    assert "none can be in" in refused(path)
+
+
+@pytest.mark.parametrize("key", [np.zeros(10, np.uint32), np.zeros(624, np.uint64), np.zeros((624, 1), np.uint32)])
+def test_a_generator_with_another_key_is_refused(key, tmp_path):
+    def change(tree, parts):
+        name = next(name for name in parts if name.endswith(".npy") and b"(624,)" in parts[name])
+        parts[name] = npy(key)
+
+    assert "none can be in" in refused(forged(tmp_path, SPAM(random_state=np.random.RandomState(0)), change))
+
+
+def boosted():
+    X, y = sample(200)
+    return make_pipeline(StandardScaler(), HistGradientBoostingClassifier(max_iter=2)).fit(X, y)
+
+
+@pytest.mark.parametrize("field", ["left", "right", "feature_idx", "is_categorical", "bitset_idx"])
+@pytest.mark.parametrize("wild", [0, 7, 10**6, 2**31 - 1])
+def test_trees_that_lead_nowhere_are_refused(field, wild, tmp_path):
+    """0 as a child leads back to the root: a walk without end."""
+    pytest.importorskip("skops")
+
+    def change(tree, parts):
+        name = next(name for name in parts if name.endswith(".skops") and b"TreePredictor" in parts[name])
+        with zipfile.ZipFile(io.BytesIO(parts[name])) as archive:
+            inside = {x: archive.read(x) for x in archive.namelist()}
+        for x, content in inside.items():
+            if b"feature_idx" in content and x.endswith(".npy"):
+                nodes = np.load(io.BytesIO(content))
+                own = np.flatnonzero(nodes["is_leaf"] == 0)
+                nodes["is_categorical"][own] |= field == "bitset_idx"
+                nodes[field][own] = 1 if field == "is_categorical" else wild
+                inside[x] = npy(nodes)
+        file = io.BytesIO()
+        with zipfile.ZipFile(file, "w") as archive:
+            for x, content in inside.items():
+                archive.writestr(x, content)
+        parts[name] = file.getvalue()
+
+    if field == "feature_idx" and wild == 0:
+        pytest.skip("column 0 is there")
+    save(tmp_path / "good", boosted())
+    assert "lead nowhere" in refused(forged(tmp_path, boosted(), change))
+
+
+def test_types_that_index_without_looking_need_trust(tmp_path):
+    pytest.importorskip("skops")
+    X, y = sample()
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier()).fit(X, y)
+    with pytest.raises(TypeError, match="KNeighborsClassifier") as error:
+        save(tmp_path / "a", model)
+    trusted = str(error.value).split("trusted=[")[1].split("]")[0].replace("'", "").split(", ")
+    save(tmp_path / "a", model, trusted=trusted)
+    assert "loads from nobody it does not know" in refused(tmp_path / "a")
+    np.testing.assert_array_equal(load(tmp_path / "a", trusted=trusted).predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("ends", [[0, 10**8, 0], [0, -1, 2], [5, 1, 2], [0, 1, 3]])
+def test_a_sparse_matrix_whose_rows_do_not_end_is_refused(ends, tmp_path):
+    def change(tree, parts):
+        parts.update({"d.npy": npy(np.ones(2)), "i.npy": npy(np.zeros(2, int)), "e.npy": npy(np.array(ends))})
+        arrays = [{"array": f"{name}.npy"} for name in "die"]
+        return {"estimator": ["SPAM", {**tree["estimator"][1], "stray": {"sparse": ["csr_matrix", [2, 3], *arrays]}}]}
+
+    refused(forged(tmp_path, SPAM(), change))
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "array"),
+    [
+        (SPAM(random_state=0), "coef_", np.zeros((0, 3 * 10**8))),
+        (SPAM(random_state=0), "coef_", np.full((1, 4), np.nan)),
+        (SPAM(random_state=0), "intercept_", np.array([np.inf])),
+        (LeastSquaresAUC(), "coef_", np.zeros((1, 3))),
+        (OPAUC(rank=2, random_state=0), "coef_", np.zeros((0, 3 * 10**8))),
+    ],
+    ids=["no rows", "nan", "endless threshold", "short", "sketch"],
+)
+def test_weights_that_do_not_fit_are_refused_and_nothing_is_allocated(model, name, array, tmp_path):
+    def change(tree, parts):
+        parts[tree["estimator"][1][name]["array"]] = npy(array)
+        if array.size == 0:
+            tree["estimator"][1]["n_features_in_"] = array.shape[1]
+
+    path = forged(tmp_path, model.partial_fit(*sample()), change)
+    start = reset_peak()
+    refused(path)
+    assert start is None or peak() - start < 50 << 20
+
+
+@pytest.mark.parametrize(
+    ("model", "name", "value"),
+    [
+        (OPAUC(rank=2, random_state=0), "rank", 3 * 10**8),
+        (OAM(buffer_size=5, random_state=0), "buffer_size", 10**9),
+        (OAM(buffer_size=5, random_state=0), "buffer_size", 1),
+        (OAM(buffer_size=5, random_state=0), "buffer_size", -5),
+        (CBR(buffer_size=5, random_state=0), "covariance", "diagonal"),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_sizes_that_the_state_does_not_have_are_refused(model, name, value, tmp_path):
+    def change(tree, parts):
+        tree["estimator"][1][name] = value
+
+    start = reset_peak()
+    refused(forged(tmp_path, model.partial_fit(*sample()), change))
+    assert start is None or peak() - start < 50 << 20
+
+
+@pytest.mark.parametrize("held", [[9, -4], [5, 5], [0, 5], [10**6, 5]])
+def test_buffers_that_count_wrongly_are_refused(held, tmp_path):
+    def change(tree, parts):
+        buffers = tree["estimator"][1]["_state"]["struct"][1]["buffers"]["struct"][1]
+        parts[buffers["held"]["array"]] = npy(np.array(held))
+        if held == [5, 5]:
+            parts[buffers["seen"]["array"]] = npy(np.array([2, 2]))
+
+    refused(forged(tmp_path, OAM(buffer_size=5, random_state=0).partial_fit(*sample()), change))
+
+
+def test_a_member_is_read_once(tmp_path):
+    def change(tree, parts):
+        parts["large.npy"] = npy(np.zeros(1000))
+        tree["estimator"][1]["stray"] = [{"array": "large.npy"}] * 1000
+
+    assert "second time" in refused(forged(tmp_path, SPAM(), change))
+
+
+def test_more_values_than_any_model_has_are_refused_before_they_are_made(tmp_path):
+    def change(tree, parts):
+        tree["estimator"][1]["stray"] = [[]] * (1 << 22)
+
+    path = forged(tmp_path, SPAM(), change)
+    start = reset_peak()
+    assert "values" in refused(path)
+    assert start is None or peak() - start < 100 << 20
+
+
+@pytest.mark.parametrize("tree", [5, None, "x", [], {"tuple": []}, {"dict": []}, {"struct": ["L2", {"l2": 1.0}]}])
+def test_only_an_estimator_comes_out(tree, tmp_path):
+    assert "no estimator" in refused(forged(tmp_path, SPAM(), lambda old, parts: tree or {"tuple": []}))
+    with pytest.raises(TypeError, match="must be given an estimator"):
+        save(tmp_path / "a", tree)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="pipes and devices by name")
+def test_pipes_devices_and_loops_are_not_read(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    assert "must be a file" in refused(tmp_path / "pipe")
+    assert "must be a file" in refused(Path("/dev/zero"))
+    assert "must be a file" in refused(tmp_path)
+    with pytest.raises(OSError):
+        load(tmp_path / "loop")
+
+
+def test_bytes_of_the_other_order_are_turned(tmp_path):
+    def change(tree, parts):
+        name = tree["estimator"][1]["coef_"]["array"]
+        parts[name] = npy(np.load(io.BytesIO(parts[name])).astype(">f8"))
+
+    X, y = sample()
+    model = LeastSquaresAUC().fit(X, y)
+    turned = load(forged(tmp_path, model, change))
+    assert turned.coef_.dtype.isnative
+    np.testing.assert_array_equal(turned.coef_, model.coef_)
+
+
+@given(SEEDS)
+@settings(max_examples=40)
+def test_changed_files_are_refused_or_harmless(seed):
+    file_case(np.random.default_rng(seed))
+    bytes_case(np.random.default_rng(seed))
+
+
+@pytest.mark.long
+@given(SEEDS)
+@settings(max_examples=2000)
+def test_many_changed_files_are_refused_or_harmless(seed):
+    file_case(np.random.default_rng(seed))
+    bytes_case(np.random.default_rng(seed))
+
+
