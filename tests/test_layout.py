@@ -22,15 +22,15 @@ rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.emb
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source
 _check _kinds _progress
-losses penalties schedules stats.moments stats.means pairs stats.buffers
+losses penalties schedules stats.moments stats.means stats.pair_sums pairs stats.buffers
 metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._streaming
 base
-solvers.closed_form
+solvers.closed_form solvers.conjugate solvers.newton solvers.all_pairs solvers.hinge
 square.least_squares square.least_squares_cv
 square.spam square.solam square.fsauc square.opauc square.adaoam
-pairwise.sam pairwise._newton pairwise._goals pairwise.rank_svm pairwise.kernel_rank_svm
+pairwise.sam pairwise._warning pairwise.rank_svm pairwise.kernel_rank_svm
 online._buffered online._gaussian online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
 semi._labels semi._sample semi._prior semi._choose semi._closed_form semi.samult semi.pnu semi._waves semi.qsg

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import reference_pairs as reference
 from auclid import pairs
-from auclid.pairs import places
+from auclid.stats.pair_sums import count_below
 
 LOSSES = ["squared_hinge", "hinge", "square"]
 
@@ -132,13 +132,13 @@ def test_pairs_beyond_any_integer_in_memory_of_the_rows():
 )
 def test_places_are_those_of_a_sorted_search(t, s, scale):
     t, s = np.sort(np.array(t) * scale), np.array(s) * scale
-    np.testing.assert_array_equal(places(t, s), np.searchsorted(t, s))
+    np.testing.assert_array_equal(count_below(t, s), np.searchsorted(t, s))
 
 
 def test_places_among_far_outliers():
     rng = np.random.default_rng(4)
     t, s = np.sort(rng.standard_cauchy(5000)), rng.standard_cauchy(5000)
-    np.testing.assert_array_equal(places(t, s), np.searchsorted(t, s))
+    np.testing.assert_array_equal(count_below(t, s), np.searchsorted(t, s))
 
 
 def test_any_labels_will_do():

@@ -14,11 +14,11 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
 from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, make, pairs
-from auclid.pairs import Pairs
-from auclid.pairwise import _newton
-from auclid.pairwise._goals import GOALS
-from auclid.pairwise.rank_svm import solve
+from auclid.pairwise.rank_svm import OBJECTIVES
 from auclid.rows import Table, as_table
+from auclid.solvers import newton
+from auclid.solvers.all_pairs import WIDE, LinearSpace, hessian
+from auclid.stats.pair_sums import Pairs
 
 
 def table(n, d, seed=0, share=0.3, noise=1.0):
@@ -93,8 +93,8 @@ def test_many_rows_reach_the_tolerance_by_a_guide(form, weighted, alpha):
 @pytest.mark.parametrize("tol", [1e-2, 1e-5])
 def test_more_columns_than_a_hessian_is_formed_for(tol):
     rng = np.random.default_rng(5)
-    X = sparse.random_array((300, _newton.WIDE + 100), density=0.02, rng=rng, format="csr")
-    y = X @ np.repeat([1.0, -1.0, 0.0], [100, 100, _newton.WIDE - 100]) > 0.0
+    X = sparse.random_array((300, WIDE + 100), density=0.02, rng=rng, format="csr")
+    y = X @ np.repeat([1.0, -1.0, 0.0], [100, 100, WIDE - 100]) > 0.0
     assert steepness(RankSVM(tol=tol).fit(X, y), X, y) <= 1.001 * tol
 
 
@@ -129,16 +129,15 @@ def test_many_rows_of_the_hinge_are_certified():
     assert better.objective_ <= value <= 1.001 * better.objective_
 
 
-@pytest.mark.parametrize("loss", GOALS)
+@pytest.mark.parametrize("loss", OBJECTIVES)
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("share", [0.3, 0.7])
 def test_the_formed_hessian_is_that_of_the_products(loss, weighted, share):
     X, y, weight = table(200, 6, share=share)
-    goal = GOALS[loss](1e-3)
     paired = Pairs(y == 1, weight if weighted else None)
-    point = _newton.Problem(_newton.Linear(as_table(X)), paired, 0.1, goal.parts).at(np.full(6, 0.3))
-    by_products = np.array([point.product(e, X @ e) for e in np.eye(6)])
-    np.testing.assert_allclose(_newton.hessian(point), by_products, rtol=1e-10, atol=1e-14)
+    point = OBJECTIVES[loss](LinearSpace(as_table(X)), paired, 0.1, 1e-3).at(np.full(6, 0.3))
+    by_products = np.array([point.product(point.move(e)) for e in np.eye(6)])
+    np.testing.assert_allclose(hessian(point), by_products, rtol=1e-10, atol=1e-14)
 
 
 def test_the_first_step_is_the_square_loss_solution():
@@ -158,7 +157,7 @@ def test_weights_are_repetitions_and_zero_weights_are_absence():
     assert weighted.objective_ == pytest.approx(repeated.objective_, rel=1e-10)
 
 
-@pytest.mark.parametrize("loss", GOALS)
+@pytest.mark.parametrize("loss", OBJECTIVES)
 def test_rows_of_every_ugly_kind_give_finite_weights(loss):
     X, y, _ = table(200, 6)
     X[:, 0] *= 1e8
@@ -172,7 +171,7 @@ def test_rows_of_every_ugly_kind_give_finite_weights(loss):
     assert model.objective_ < 1.0
 
 
-@pytest.mark.parametrize("loss", GOALS)
+@pytest.mark.parametrize("loss", OBJECTIVES)
 @pytest.mark.parametrize("scale", [1e-30, 1e-6, 1e6, 1e30])
 def test_tiny_and_huge_rows_rank_all_the_same(loss, scale):
     X, y, _ = table(200, 3)
@@ -187,7 +186,7 @@ def test_rows_too_large_for_any_arithmetic_are_told():
         RankSVM().fit(1e200 * X, y)
 
 
-@pytest.mark.parametrize("loss", GOALS)
+@pytest.mark.parametrize("loss", OBJECTIVES)
 def test_rows_without_anything_to_learn_give_zero(loss):
     model = RankSVM(loss=loss).fit(np.ones((6, 2)), [0, 1, 0, 1, 1, 1])
     assert not model.coef_.any()
@@ -195,7 +194,7 @@ def test_rows_without_anything_to_learn_give_zero(loss):
     assert model.n_iter_ == 1
 
 
-@pytest.mark.parametrize("loss", GOALS)
+@pytest.mark.parametrize("loss", OBJECTIVES)
 @pytest.mark.parametrize("scale", [1e-6, 1.0, 1e6])
 def test_one_positive_far_from_the_rest(loss, scale):
     X = scale * np.arange(30.0)[:, None]
@@ -206,12 +205,11 @@ def test_one_positive_far_from_the_rest(loss, scale):
 def test_every_point_on_the_way_is_lower_than_the_last():
     X, y, _ = table(500, 8, noise=3.0)
     X[:, 0] = np.exp(X[:, 0])
-    goal = GOALS["squared_hinge"](1e-10)
-    problem = _newton.Problem(_newton.Linear(as_table(X)), Pairs(y == 1), 1e-6, goal.parts)
-    solver = _newton.guided(problem)
-    values = [solver.point.value] + [solver.point.value for _ in solver.path(goal)]
-    assert solver.reached()
-    assert np.all(np.diff(values) <= 1e-13)
+    states = [newton.init(OBJECTIVES["squared_hinge"](LinearSpace(as_table(X)), Pairs(y == 1), 1e-6, 1e-10))]
+    while not states[-1].finished:
+        states.append(newton.update(states[-1]))
+    assert states[-1].converged and len(states) > 3
+    assert np.all(np.diff([state.point.value for state in states]) <= 1e-13)
 
 
 class Plain(Table):
@@ -229,11 +227,10 @@ class Plain(Table):
 
 def test_the_solver_needs_nothing_of_a_table_but_its_rows():
     X, y, _ = table(9000, 3)
-    settings = RankSVM(tol=1e-8)
-    w, _, objective = solve(Plain(X), y == 1, None, settings)
-    model = settings.fit(X, y)
-    np.testing.assert_allclose(w, model.coef_[0], rtol=1e-5)
-    assert objective == pytest.approx(model.objective_, rel=1e-9)
+    model = RankSVM(tol=1e-8).fit(X, y)
+    plain = RankSVM(tol=1e-8).fit(Plain(X), y)
+    np.testing.assert_allclose(plain.coef_, model.coef_, rtol=1e-5)
+    assert plain.objective_ == pytest.approx(model.objective_, rel=1e-9)
 
 
 def test_memory_stays_far_below_a_dense_copy_of_sparse_rows():

@@ -1,6 +1,7 @@
 """KernelRankSVM: RankSVM in the space of a kernel, its matrix in memory."""
 
 import os
+from typing import Any
 
 import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
@@ -10,12 +11,12 @@ from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import Ranker
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairs import Pairs
-from auclid.pairwise._goals import SquaredHinge
-from auclid.pairwise._newton import Problem, Solver
-from auclid.pairwise.rank_svm import run
-from auclid.rows import as_table, narrow, sizes
+from auclid.pairwise._warning import warn_unless_converged
+from auclid.rows import Table, as_table, narrow, sizes
+from auclid.solvers import newton
+from auclid.solvers.all_pairs import KernelSpace, PairPoint, SquaredHinges
 from auclid.stats.moments import class_moments
+from auclid.stats.pair_sums import Pairs
 
 MOST_BYTES = 1 << 33
 """Memory for a kernel matrix at the most, and never more than half of what the machine has."""
@@ -146,14 +147,19 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         largest_matrix(self, len(chosen))
         self.gamma_ = self._gamma(table, is_pos, weight)
         space = KernelSpace(self._matrix(table, chosen))
-        goal = SquaredHinge(float(self.tol))
-        solver = Solver(Problem(space, pairs.only(chosen), float(self.alpha), goal.parts))
+        objective = SquaredHinges(space, pairs.subset(chosen), float(self.alpha), float(self.tol))
+        state = newton.init(objective)
 
-        def look():
-            return self._attributes(without_idle(solver), table, chosen)
+        def attributes() -> dict[str, Any]:
+            return self._attributes(without_idle(state.point), table, chosen)
 
-        self.n_iter_ = run(solver, goal, self, steps(self, self.max_iter, look, X, y))
-        vars(self).update(look())
+        for _ in steps(self, self.max_iter, attributes, X, y):
+            if state.finished:
+                break
+            state = newton.update(state)
+        warn_unless_converged(self, state)
+        self.n_iter_ = max(1, state.n_iter)
+        vars(self).update(attributes())
         return self
 
     def decision_function(self, X):
@@ -175,7 +181,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         scores = np.concatenate([self._similar(table, part) @ self.dual_coef_[0] for part in parts])
         return (scores + self.intercept_[0]).astype(X.dtype, copy=False)
 
-    def _chosen(self, pairs):
+    def _chosen(self, pairs: Pairs) -> np.ndarray:
         """The rows to learn from: a share of each class, one at least."""
         rng = _random.generator(self.random_state)
         classes = [pairs.few, pairs.many]
@@ -183,7 +189,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
             classes = [rng.choice(c, int(np.ceil(self.subsample * len(c))), replace=False) for c in classes]
         return np.sort(np.concatenate(classes))
 
-    def _gamma(self, table, is_pos, weight):
+    def _gamma(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float | None:
         """The gamma to use, or None for a kernel without one."""
         if self.gamma is not None or "gamma" not in self._takes():
             return self.gamma
@@ -191,11 +197,11 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         scale = np.sqrt(spread * table.shape[1]) if self.kernel == "laplacian" else spread
         return 1.0 / scale if scale > 0.0 else 1.0
 
-    def _takes(self):
+    def _takes(self) -> tuple[str, ...]:
         """The parameters that the kernel has, a callable none."""
         return () if callable(self.kernel) else KERNEL_PARAMS.get(self.kernel, ())
 
-    def _matrix(self, table, chosen):
+    def _matrix(self, table: Table, chosen: np.ndarray) -> np.ndarray:
         """The kernel matrix of the chosen rows."""
         if self.kernel != "precomputed":
             rows = table.take(chosen)
@@ -207,20 +213,20 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
             )
         return table.dense(chosen)[:, chosen]
 
-    def _between(self, A, B):
+    def _between(self, A: Any, B: Any) -> np.ndarray:
         known = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
         A, B = narrow(A), narrow(B)  # scikit-learn's laplacian reads no others
         return pairwise_kernels(A, B, metric=self.kernel, **{name: known[name] for name in self._takes()})
 
-    def _similar(self, table, part):
+    def _similar(self, table: Table, part: slice) -> np.ndarray:
         """The kernel between some rows and the support."""
         if self.kernel == "precomputed":
             return table.dense(part)[:, self.support_]
         return self._between(table.take(part), self.support_vectors_)
 
-    def _attributes(self, point, table, chosen):
+    def _attributes(self, point: PairPoint, table: Table, chosen: np.ndarray) -> dict[str, Any]:
         """What is fitted: the rows that matter, and the threshold of their scores."""
-        K, pairs = point.problem.space.K, point.problem.pairs
+        K, pairs = point.objective.space.K, point.objective.pairs
         reach = np.abs(point.w) * np.sqrt(np.maximum(np.diag(K), 0.0))
         order = np.argsort(reach)
         idle = np.count_nonzero(reach[order].cumsum() <= 0.1 * self.tol)
@@ -241,48 +247,13 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         return tags
 
 
-class KernelSpace:
-    """Functions sum_k b_k k(x_k, .) with the inner product a'Kb: a slope of scores is its own gradient."""
-
-    def __init__(self, K):
-        self.K = K
-        self.size = len(K)
-
-    def scores(self, b):
-        """What the function gives to each row."""
-        return self.K @ b
-
-    def back(self, slope):
-        """The gradient of something that has this slope by the scores."""
-        return slope
-
-    def inner(self, a, a_scores, b):
-        """The inner product of a and b."""
-        return a_scores @ b
-
-    def norm(self, a):
-        """The length of a."""
-        square = float(a @ (self.K @ a))
-        if square < 0.0 and square < -1e-8 * float(np.abs(a) @ (np.abs(self.K) @ np.abs(a))):
-            raise ValueError(
-                "The kernel of KernelRankSVM must be positive semidefinite; got one by which a function has "
-                "a negative squared length. Use another kernel, for instance 'rbf'."
-            )
-        return np.sqrt(max(square, 0.0))
-
-    def inverse(self, point):
-        """Nothing: conjugate gradients know the kernel already by the inner product."""
-        return lambda v: v
+def without_idle(point: PairPoint) -> PairPoint:
+    """The point without rows in no active pair, if that is as good: at the optimum, their β is 0."""
+    lean = point.objective.at(np.where(point.slope == 0.0, 0.0, point.w))
+    return lean if lean.norm <= max(point.norm, point.objective.target(point)) else point
 
 
-def without_idle(solver):
-    """The solver's point without rows in no active pair, if that is as good: at the optimum, their β is 0."""
-    point = solver.point
-    lean = solver.problem.at(np.where(point.slope == 0.0, 0.0, point.w))
-    return lean if lean.norm <= max(point.norm, solver.goal.length(solver)) else point
-
-
-def largest_matrix(estimator, n):
+def largest_matrix(estimator: Ranker, n: int) -> None:
     """Refuse a kernel matrix that would not fit, and name what does."""
     most = min(MOST_BYTES, machine_bytes() // 2)
     if 8 * n * n > most:
@@ -293,7 +264,7 @@ def largest_matrix(estimator, n):
         )
 
 
-def machine_bytes():
+def machine_bytes() -> int:
     """Memory of the machine, where the system says; otherwise more than enough."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

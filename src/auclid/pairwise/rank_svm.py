@@ -1,20 +1,25 @@
 """RankSVM: the exact minimiser of the hinge or squared hinge over all pairs, by Newton's method."""
 
-import warnings
-
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairs import Pairs
-from auclid.pairwise._goals import GOALS
-from auclid.pairwise._newton import Linear, Problem, guided
-from auclid.rows import as_table
+from auclid.pairwise._warning import warn_unless_converged
+from auclid.rows import Table, as_table
+from auclid.solvers import newton
+from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
+from auclid.solvers.hinge import SmoothHinge
 from auclid.square.least_squares_cv import LeastSquaresAUCCV
+from auclid.stats.pair_sums import Pairs
+
+OBJECTIVES = {"squared_hinge": SquaredHinges, "hinge": SmoothHinge}
+"""By the names of losses that RankSVM takes."""
+
+ALPHA = 1e-3
+"""The default strength of the penalty."""
 
 FOLDS = 5
 """Folds that choose alpha="auto"."""
@@ -82,12 +87,12 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     _parameter_constraints: dict = {
         "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
-        "loss": [StrOptions(set(GOALS))],
+        "loss": [StrOptions(set(OBJECTIVES))],
         "tol": [_check.real(closed="neither")],
         "max_iter": [_check.at_least(1)],
     }
 
-    def __init__(self, alpha=1e-3, *, loss="squared_hinge", tol=1e-3, max_iter=100):
+    def __init__(self, alpha=ALPHA, *, loss="squared_hinge", tol=1e-3, max_iter=100):
         self.alpha = alpha
         self.loss = loss
         self.tol = tol
@@ -109,59 +114,31 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         self
         """
         X, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        table = as_table(X)
-
-        def rounds(look):
-            return steps(self, self.max_iter, look, X, y)
-
+        table, pairs = as_table(X), Pairs(is_pos, weight)
         self.alpha_ = best_alpha(table, is_pos, weight) if self.alpha == "auto" else float(self.alpha)
-        w, self.n_iter_, self.objective_ = solve(table, is_pos, weight, self, rounds, self.alpha_)
-        return self._publish_fit(table, is_pos, w, weight)
+        objective = OBJECTIVES[self.loss](LinearSpace(table), pairs, self.alpha_, float(self.tol))
+        _check.finite(self, np.array(objective.start.norm))
+        state = newton.init(objective)
+        for _ in steps(self, self.max_iter, lambda: fitted_attributes(state), X, y):
+            if state.finished:
+                break
+            state = newton.update(state)
+        warn_unless_converged(self, state)
+        self.n_iter_ = max(1, state.n_iter)
+        self.objective_ = state.objective.published_value(state.point)
+        return self._publish_fit(table, is_pos, state.point.w, weight)
 
 
-def best_alpha(table, is_pos, weight):
+def best_alpha(table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
     """What alpha="auto" stands for."""
     counted = is_pos if weight is None else is_pos[weight > 0.0]
     if min(counted.sum(), (~counted).sum()) < FOLDS:
-        return RankSVM().alpha
+        return ALPHA
     return SHARE * LeastSquaresAUCCV(cv=FOLDS).fit(table, is_pos, weight).alpha_
 
 
-def solve(table, is_pos, weight, settings, rounds=None, alpha=None):
-    """The minimiser, the Newton steps it took and the objective there.
-
-    ``settings`` is a `RankSVM`; ``rounds`` counts the steps, given a function that shows the fitted attributes;
-    ``alpha`` replaces that of the settings.
-    """
-    alpha = float(settings.alpha if alpha is None else alpha)
-    goal = GOALS[settings.loss](float(settings.tol))
-    solver = guided(Problem(Linear(table), Pairs(is_pos, weight), alpha, goal.parts))
-    _check.finite(settings, np.array(solver.steepest))
-    counted = range(settings.max_iter) if rounds is None else rounds(lambda: _look(solver.point))
-    n_iter = run(solver, goal, settings, counted)
-    return solver.point.w, n_iter, float(goal.objective(solver.point))
-
-
-def run(solver, goal, settings, counted):
-    """Newton steps until the goal is reached or ``counted`` ends; gives their number."""
-    path, n_iter, ended = solver.path(goal), 0, False
-    for _ in counted:
-        ended = next(path, path) is path
-        if ended:
-            break
-        n_iter += 1
-    if (ended or n_iter == settings.max_iter) and not solver.reached():
-        warnings.warn(
-            f"{type(settings).__name__} stopped after {n_iter} Newton steps "
-            f"before reaching tol={settings.tol}. Scale the columns of X, or raise max_iter, alpha or tol.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-    return max(1, n_iter)
-
-
-def _look(point):
+def fitted_attributes(state: newton.State) -> dict[str, np.ndarray]:
     """The fitted attributes as they would be now, for callbacks."""
-    pairs = point.problem.pairs
-    threshold = best_threshold(pairs.is_pos, point.score, pairs.weight)
+    pairs, point = state.point.objective.pairs, state.point
+    threshold = best_threshold(pairs.is_pos, point.scores, pairs.weight)
     return {"coef_": point.w.reshape(1, -1), "intercept_": np.array([-threshold])}

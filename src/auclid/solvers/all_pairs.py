@@ -1,0 +1,305 @@
+"""The objective of RankSVM: the mean over all pairs of a loss, plus alpha/2 |w|^2, for rows in memory.
+
+A *space* turns weights into scores and slopes of scores back into gradients: `LinearSpace` by products with a table,
+`KernelSpace` by products with a kernel's matrix. The loss is a sum of squared hinges, since one ranking of the scores
+serves them all.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from scipy import linalg
+
+from auclid.rows import Table, as_table, sizes
+from auclid.solvers.newton import Move, Preconditioner
+from auclid.stats.pair_sums import ActivePairs, Pairs
+
+WIDE = 1000
+"""Columns up to which a Hessian is formed."""
+
+
+class Space(Protocol):
+    """How weights make scores."""
+
+    size: int
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """What w gives to each row."""
+
+    def gradient(self, slope: np.ndarray) -> np.ndarray:
+        """The gradient by w of something that has this slope by the scores."""
+
+    def inner(self, move: Move, v: np.ndarray) -> float:
+        """The inner product of a direction and a gradient."""
+
+    def norm(self, v: np.ndarray) -> float:
+        """The length of a gradient or of weights."""
+
+    def subset(self, chosen: np.ndarray) -> "Space | None":
+        """The same weights for some of the rows; None where weights belong to rows."""
+
+    def preconditioner(self, point: "PairPoint") -> Preconditioner:
+        """v -> nearly H^-1 v at a point."""
+
+
+class LinearSpace:
+    """Scores X w of the rows of a table."""
+
+    def __init__(self, table: Table) -> None:
+        self.table = table
+        self.size = table.shape[1]
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """X w"""
+        return self.table.matmul(w)
+
+    def gradient(self, slope: np.ndarray) -> np.ndarray:
+        """X' slope"""
+        return self.table.rmatmul(slope)
+
+    def inner(self, move: Move, v: np.ndarray) -> float:
+        """move . v"""
+        return move.w @ v
+
+    def norm(self, v: np.ndarray) -> float:
+        """|v|"""
+        return float(np.linalg.norm(v))
+
+    def subset(self, chosen: np.ndarray) -> "LinearSpace":
+        """The same weights for some of the rows."""
+        return LinearSpace(as_table(self.table.take(chosen)))
+
+    def preconditioner(self, point: "PairPoint") -> Preconditioner:
+        """From the Hessian at a point or, of very many columns, from its diagonal."""
+        return inverse_hessian(point) if self.size <= WIDE else inverse_diagonal(point)
+
+
+class KernelSpace:
+    """Functions sum_k b_k k(x_k, .) with the inner product a'Kb: a slope of scores is its own gradient."""
+
+    def __init__(self, K: np.ndarray) -> None:
+        self.K = K
+        self.size = len(K)
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """K b"""
+        return self.K @ w
+
+    def gradient(self, slope: np.ndarray) -> np.ndarray:
+        """The slope itself."""
+        return slope
+
+    def inner(self, move: Move, v: np.ndarray) -> float:
+        """a'Kb"""
+        return move.scores @ v
+
+    def norm(self, v: np.ndarray) -> float:
+        """The square root of b'Kb."""
+        square = float(v @ (self.K @ v))
+        if square < 0.0 and square < -1e-8 * float(np.abs(v) @ (np.abs(self.K) @ np.abs(v))):
+            raise ValueError(
+                "The kernel must be positive semidefinite; got one by which a function has a negative squared "
+                "length. Use another kernel, for instance 'rbf'."
+            )
+        return float(np.sqrt(max(square, 0.0)))
+
+    def subset(self, chosen: np.ndarray) -> None:
+        """Each weight belongs to a row, so weights of some rows say nothing of the others."""
+
+    def preconditioner(self, point: "PairPoint") -> Preconditioner:
+        """Nothing: conjugate gradients know the kernel already by the inner product."""
+        return lambda v: v
+
+
+class PairPoint:
+    """Value, slopes and curvature of an objective of pairs at one w."""
+
+    def __init__(self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray) -> None:
+        self.objective, self.w, self.scores = objective, w, scores
+        self.ranking = objective.pairs.rank(scores)
+        self.active = [(c, self.ranking.active(margin)) for c, margin in objective.hinges]
+
+    @cached_property
+    def square(self) -> float:
+        """|w|^2"""
+        return self.inner(Move(self.w, self.scores), self.w)
+
+    @cached_property
+    def value(self) -> float:
+        """The objective."""
+        return self.total(ActivePairs.square_value) + 0.5 * self.objective.alpha * self.square
+
+    @cached_property
+    def slope(self) -> np.ndarray:
+        """The derivatives of the mean loss by the scores."""
+        return self.total(ActivePairs.square_slope)
+
+    @cached_property
+    def gradient(self) -> np.ndarray:
+        """The gradient of the objective by w."""
+        return self.objective.space.gradient(self.slope) + self.objective.alpha * self.w
+
+    @cached_property
+    def norm(self) -> float:
+        """The length of the gradient."""
+        return self.objective.space.norm(self.gradient)
+
+    def move(self, w: np.ndarray) -> Move:
+        """A direction with its scores."""
+        return Move(w, self.objective.space.scores(w))
+
+    def inner(self, move: Move, v: np.ndarray) -> float:
+        """The inner product of a direction and a gradient."""
+        return self.objective.space.inner(move, v)
+
+    def product(self, move: Move) -> np.ndarray:
+        """The Hessian times a direction."""
+        bent = sum(c * active.square_product(move.scores) for c, active in self.active)
+        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
+
+    def slope_along(self, move: Move) -> float:
+        """The derivative of the objective along a direction."""
+        return self.slope @ move.scores + self.objective.alpha * self.inner(move, self.w)
+
+    def moved(self, step: float, move: Move) -> Self:
+        """The objective at w + step times the direction."""
+        return type(self)(self.objective, self.w + step * move.w, self.scores + step * move.scores)
+
+    def preconditioner(self) -> Preconditioner:
+        """v -> nearly H^-1 v."""
+        return self.objective.space.preconditioner(self)
+
+    def total(self, function: Callable[[ActivePairs], Any]) -> Any:
+        """The sum over the loss's squared hinges of c times a function of the pairs that are active in it."""
+        return sum(c * function(active) for c, active in self.active)
+
+
+@dataclass(frozen=True, eq=False)
+class SquaredHinges:
+    """mean over pairs of sum_k c_k (r_k - m)_+^2, plus alpha/2 |w|^2; ``hinges`` are the (c_k, r_k).
+
+    Solved where the gradient is ``tol`` times as long as at w = 0.
+    """
+
+    space: Any
+    """A `Space`."""
+    pairs: Pairs
+    alpha: float
+    tol: float
+    hinges: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
+    point_class: ClassVar[type[PairPoint]] = PairPoint
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+        return self.space.size
+
+    def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> PairPoint:
+        """The objective seen from w."""
+        return self.point_class(self, w, self.space.scores(w) if scores is None else scores)
+
+    @cached_property
+    def start(self) -> PairPoint:
+        """w = 0, where all pairs are active: the first step from there is the square loss's."""
+        return self.at(np.zeros(self.size), np.zeros(self.pairs.n))
+
+    def target(self, point: PairPoint) -> float:
+        """How short the gradient must become."""
+        return self.tol * self.start.norm
+
+    def reached(self, point: PairPoint) -> bool:
+        """Whether the gradient is short enough."""
+        return point.norm <= self.target(point)
+
+    def refined(self, point: PairPoint) -> "SquaredHinges | None":
+        """No other objective follows."""
+
+    def subset(self, chosen: np.ndarray, space: Space | None = None) -> Self:
+        """The same for some of the rows."""
+        return replace(self, space=space or self.space.subset(chosen), pairs=self.pairs.subset(chosen))
+
+    def sample(self) -> Self | None:
+        """The same for an eighth of the rows, which need not be solved beyond what it knows."""
+        chosen = self.pairs.sample(max(2000, 10 * self.size, self.pairs.n // 16))
+        space = self.space.subset(chosen) if 2 * len(chosen) < self.pairs.n_weighed else None
+        return None if space is None else replace(self.subset(chosen, space), tol=max(self.tol, 1e-2))
+
+    def resumed(self, sample: Self) -> Self:
+        """All is left to do once a sample is solved."""
+        return self
+
+    def published_value(self, point: PairPoint) -> float:
+        """The objective that the user asked for."""
+        return float(point.value)
+
+
+def inverse_hessian(point: PairPoint) -> Preconditioner:
+    """v -> H^-1 v, by the Cholesky factor of the Hessian of a sample of the rows, its columns scaled.
+
+    Rare columns can be missing from the sample: what all rows have more on the diagonal is put there.
+    """
+    pairs, d = point.objective.pairs, point.objective.size
+    chosen = pairs.sample(max(1000, 5 * d, min(pairs.n // 16, sizes.LARGE_BYTES // (8 * d))))
+    some = point.objective.subset(chosen).at(point.w, point.scores[chosen])
+    H = hessian(some)
+    if len(chosen) < pairs.n_weighed:
+        H[np.diag_indices_from(H)] += np.maximum(diagonal(point) - diagonal(some), 0.0)
+    return inverse_of(H)
+
+
+def inverse_of(H: np.ndarray) -> Preconditioner:
+    """v -> H^-1 v by a Cholesky factor; changes H. By the diagonal, where H is singular beyond repair."""
+    scale = 1.0 / np.sqrt(np.diag(H))
+    H *= scale
+    H *= scale[:, None]
+    for ridge in (1e-13, 1e-10, 1e-7):
+        try:
+            H[np.diag_indices_from(H)] += ridge
+            factor = linalg.cho_factor(H, check_finite=False)
+            return lambda v: scale * linalg.cho_solve(factor, scale * v, check_finite=False)
+        except linalg.LinAlgError:
+            continue
+    return lambda v: scale * scale * v
+
+
+def hessian(point: PairPoint) -> np.ndarray:
+    """The d x d Hessian, by BLAS in blocks.
+
+    Each row x_j of the larger class meets the sum of the first below(j) sorted rows of the smaller one. Rows
+    are centred: that changes nothing but rounding.
+    """
+    ranking, pairs = point.ranking, point.objective.pairs
+    table = point.objective.space.table
+    centre, d, own = table.centre(), table.shape[1], ranking.few.own
+    rows = table.dense(ranking.rows) - centre
+    H = rows.T @ (rows * (own * point.total(ActivePairs.partners))[:, None])
+    rows *= own[:, None]
+    sums = np.zeros((len(rows) + 1, d))
+    np.cumsum(rows, axis=0, out=sums[1:])
+    met = np.zeros((d, d))
+    for start in range(0, len(pairs.many), 4096):
+        part = slice(start, start + 4096)
+        block, mass = table.dense(pairs.many[part]) - centre, pairs.many_mass[part, None]
+        H += block.T @ (block * (mass * sum(c * active.block.mass[part, None] for c, active in point.active)))
+        met += block.T @ (mass * sum(c * sums[active.block.below[part]] for c, active in point.active))
+    H -= met + met.T
+    H *= 2.0 / pairs.total
+    H[np.diag_indices_from(H)] += point.objective.alpha
+    return H
+
+
+def inverse_diagonal(point: PairPoint) -> Preconditioner:
+    """v -> D^-1/2 v, D being the `diagonal`: D^-1 itself makes too much of words that few rows hold."""
+    root = np.sqrt(diagonal(point))
+    return lambda v: v / root
+
+
+def diagonal(point: PairPoint) -> np.ndarray:
+    """The Hessian's diagonal as if the two rows of a pair had nothing to do with each other."""
+    table, centre = point.objective.space.table, point.objective.space.table.centre()
+    share = point.total(ActivePairs.share)
+    squares = table.rmatmul_squares(share) - 2.0 * centre * table.rmatmul(share) + centre**2 * share.sum()
+    return 2.0 * np.maximum(squares, 0.0) + point.objective.alpha

@@ -1,0 +1,188 @@
+"""Truncated Newton's method with an Armijo line search, for any convex function that can say what `Objective` asks.
+
+The function may be given by rows in memory, by blocks of a file or by a cluster: Newton's method sees points of it,
+each with a value, a gradient and products with the Hessian. An objective may offer a smaller one of the same kind
+(`sample`, for a warm start) and a sharper one (`refined`, a continuation), and says when a point is good enough.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from auclid.solvers.conjugate import conjugate_gradients
+
+MOST_PRODUCTS = 250
+"""Products with the Hessian at the most for one Newton step."""
+
+SAMPLE_STEPS = 100
+"""Newton steps at the most on a sample of the rows, which only says where to start."""
+
+Preconditioner = Callable[[np.ndarray], np.ndarray]
+"""v -> nearly H^-1 v."""
+
+
+@dataclass(frozen=True)
+class Move:
+    """A direction w, and what it does to the scores of all rows: anything that adds and scales."""
+
+    w: np.ndarray
+    scores: Any
+
+    def __add__(self, other: "Move") -> "Move":
+        return Move(self.w + other.w, self.scores + other.scores)
+
+    def __rmul__(self, factor: float) -> "Move":
+        return Move(factor * self.w, factor * self.scores)
+
+
+class Point(Protocol):
+    """An objective seen from one w."""
+
+    w: np.ndarray
+
+    @property
+    def value(self) -> float:
+        """The objective."""
+
+    @property
+    def gradient(self) -> np.ndarray:
+        """Its gradient by w."""
+
+    @property
+    def norm(self) -> float:
+        """The length of the gradient."""
+
+    def move(self, w: np.ndarray) -> Move:
+        """A direction with its scores."""
+
+    def product(self, move: Move) -> np.ndarray:
+        """The Hessian times a direction."""
+
+    def inner(self, move: Move, v: np.ndarray) -> float:
+        """The inner product of a direction and a gradient."""
+
+    def slope_along(self, move: Move) -> float:
+        """The derivative of the objective along a direction."""
+
+    def moved(self, step: float, move: Move) -> "Point":
+        """The objective at w + step times the direction."""
+
+    def preconditioner(self) -> Preconditioner:
+        """v -> nearly H^-1 v."""
+
+
+class Objective(Protocol):
+    """A convex function of ``size`` weights."""
+
+    @property
+    def size(self) -> int:
+        """The number of weights."""
+
+    @property
+    def start(self) -> Point:
+        """The point w = 0."""
+
+    def at(self, w: np.ndarray) -> Point:
+        """The point w."""
+
+    def target(self, point: Point) -> float:
+        """How short the gradient must become."""
+
+    def reached(self, point: Point) -> bool:
+        """Whether the point is good enough for this objective."""
+
+    def refined(self, point: Point) -> "Objective | None":
+        """The objective to go on with from a point that is good enough; None where nothing is left to do."""
+
+    def sample(self) -> "Objective | None":
+        """The same for a sample of the rows, whose minimiser is a good start; None where that would not pay."""
+
+    def resumed(self, sample: "Objective") -> "Objective":
+        """What is left to do once the objective of a sample, and what it was refined to, is minimised."""
+
+
+class State(NamedTuple):
+    """Where Newton's method is: facts for whoever follows it."""
+
+    objective: Objective
+    point: Any
+    preconditioner: Preconditioner | None = None
+    products: int = 0
+    n_iter: int = 0
+    stuck: bool = False
+    """No step goes down any more."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether nothing is left to do."""
+        return self.objective.reached(self.point) and self.objective.refined(self.point) is None
+
+    @property
+    def finished(self) -> bool:
+        """Whether another step would change nothing."""
+        return self.stuck or self.converged
+
+
+def init(objective: Objective) -> State:
+    """Where to start: where a sample of the rows ends, with its preconditioner (warm start); else w = 0.
+
+    The sample starts from a sample of its own in turn.
+    """
+    sample = objective.sample()
+    if sample is None:
+        return State(objective, objective.at(objective.start.w))
+    state = init(sample)
+    for _ in range(SAMPLE_STEPS):
+        if state.finished:
+            break
+        state = update(state)
+    resumed = objective.resumed(state.objective)
+    return State(resumed, resumed.at(state.point.w), state.point.preconditioner())
+
+
+def update(state: State) -> State:
+    """One Newton step, no more exact than the distance to the target asks; on a finer objective where one is due."""
+    state = sharpened(state)
+    if state.converged:
+        return state
+    objective, point, precondition = state.objective, state.point, state.preconditioner
+    # Formed anew where the last one made conjugate gradients cost more than that.
+    if precondition is None or 5 * state.products > objective.size:
+        precondition = point.preconditioner()
+    accuracy = float(np.clip(0.5 * objective.target(point) / point.norm, 1e-3, 0.1))
+    end, found = accuracy * np.linalg.norm(point.gradient), None
+    solutions = conjugate_gradients(point.product, -point.gradient, precondition, point.move, point.inner)
+    for found in islice(solutions, MOST_PRODUCTS):
+        if np.linalg.norm(found.residual) <= end:
+            break
+    lower = None if found is None else line_search(point, found.x)
+    if lower is None or (lower.value >= point.value and lower.norm >= point.norm):
+        return state._replace(stuck=True)
+    return State(objective, lower, precondition, found.products, state.n_iter + 1)
+
+
+def sharpened(state: State) -> State:
+    """The state seen by the first finer objective for which its point is not good enough yet (continuation)."""
+    while state.objective.reached(state.point):
+        finer = state.objective.refined(state.point)
+        if finer is None:
+            break
+        state = State(finer, finer.at(state.point.w), n_iter=state.n_iter)
+    return state
+
+
+def line_search(point: Any, move: Move) -> Any | None:
+    """The first point far enough down along a direction (Armijo): the whole step, or shorter ones by the secant."""
+    along = point.inner(move, point.gradient)
+    rounding = 1e-14 * abs(point.value)
+    step = 1.0
+    while along < 0.0 and step > 1e-10:
+        trial = point.moved(step, move)
+        if trial.value <= point.value + 1e-4 * step * along + rounding:
+            return trial
+        bent = trial.slope_along(move)
+        step *= float(np.clip(along / (along - bent), 0.1, 0.7)) if bent > along else 0.1
+    return None

@@ -1,0 +1,229 @@
+"""Sums over all pairs of a positive and a negative row, in O(n log n) time and O(n) memory, in parts that add up.
+
+One class is sorted by score. Each row of the other is placed into it and needs nothing else, so that class may lie
+in blocks: what the sorted rows need of a block is one number for each place (`ActiveBlock.place_sums`), and
+those arrays add. `Pairs`, `Ranking` and `ActivePairs` are the same for rows that lie in one piece.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from auclid._generic import kernel
+
+
+class SortedClass(NamedTuple):
+    """One class by ascending score.
+
+    ``own`` is the weight of each row; ``mass[k]``, ``mean[k]`` and ``spread[k]`` are weight, mean score and sum of
+    squares about the mean of the first k. Squares about a mean are only ever added, so far scores cost no digits.
+    """
+
+    score: np.ndarray
+    own: np.ndarray
+    mass: np.ndarray
+    mean: np.ndarray
+    spread: np.ndarray
+
+
+def sorted_class(score: np.ndarray, own: np.ndarray) -> SortedClass:
+    """The sums of ascending scores that weigh ``own``."""
+    mass, mean = running_sums(own), running_sums(own * score)
+    mean[1:] /= mass[1:]
+    jump = score - mean[:-1]
+    return SortedClass(score, own, mass, mean, running_sums(own * mass[:-1] / mass[1:] * jump * jump))
+
+
+class ActiveBlock:
+    """The pairs with margin m < c of a sorted class and a block of rows of the other, and sums of (c − m), (c − m)².
+
+    One array t_i = fl(s_i − c) decides for both rows of a pair: ``below[j]`` sorted rows have t_i < s_j, and they
+    are the first ones. ``everywhere``: all pairs, whatever their margin.
+    """
+
+    def __init__(
+        self, ranked: SortedClass, score: np.ndarray, own: np.ndarray, margin: float, everywhere: bool = False
+    ) -> None:
+        self.ranked, self.score, self.own, self.t = ranked, score, own, ranked.score - margin
+        self.below = np.full(len(score), len(self.t)) if everywhere else count_below(self.t, score)
+        self.mass = ranked.mass[self.below]
+        self.gap = score - (ranked.mean[self.below] - margin)
+
+    def linear(self) -> np.ndarray:
+        """For each row of the block: the sum of (c − m) over its active pairs."""
+        return self.mass * self.gap
+
+    def squares(self) -> np.ndarray:
+        """For each row of the block: the sum of (c − m)² over its active pairs."""
+        return self.mass * self.gap * self.gap + self.ranked.spread[self.below]
+
+    def differences(self, u: np.ndarray, sorted_sums: np.ndarray) -> np.ndarray:
+        """For each row j of the block: the sum of u_j − u_i over its active pairs, given `running_sums` of own u_i."""
+        return self.mass * u - sorted_sums[self.below]
+
+    def place_sums(self, u: np.ndarray | None = None) -> np.ndarray:
+        """The weight, or weighted sum of u, of the block's rows at each place: these arrays add over blocks."""
+        return np.bincount(self.below, self.own if u is None else self.own * u, minlength=len(self.t) + 1)
+
+
+def partner_sums(place_sums: np.ndarray) -> np.ndarray:
+    """For each sorted row: the sum over the rows it is active with, of what `ActiveBlock.place_sums` found."""
+    return place_sums[:0:-1].cumsum()[::-1]
+
+
+class Pairs:
+    """All pairs of rows of weight above zero, one of each class.
+
+    The smaller class is sorted, and each row of the larger one is placed into it. Which class is which only
+    turns the scores round: a pair is active where s_j > s_i − 1, or else where −s_i > −s_j − 1.
+    """
+
+    def __init__(self, is_pos: np.ndarray, weight: np.ndarray | None = None) -> None:
+        pos, neg = (np.flatnonzero(c if weight is None else c & (weight > 0.0)) for c in (is_pos, ~is_pos))
+        self.is_pos, self.weight, self.n = is_pos, weight, len(is_pos)
+        self.sign = 1.0 if len(pos) <= len(neg) else -1.0
+        self.few, self.many = (pos, neg) if len(pos) <= len(neg) else (neg, pos)
+        self.few_mass, self.many_mass = (class_mass(weight, index) for index in (self.few, self.many))
+        self.total = float(self.few_mass.sum()) * float(self.many_mass.sum())
+
+    @property
+    def n_weighed(self) -> int:
+        """Rows of weight above zero."""
+        return len(self.few) + len(self.many)
+
+    def rank(self, score: np.ndarray) -> "Ranking":
+        """The scores in the order that every sum over pairs needs."""
+        return Ranking(self, score)
+
+    def sample(self, size: int) -> np.ndarray:
+        """Up to ``size`` rows of each class, the same ones every time, in the order of the rows."""
+        rng = np.random.default_rng(0)
+        return np.sort(np.concatenate([_draw(rng, index, size) for index in (self.few, self.many)]))
+
+    def subset(self, chosen: np.ndarray) -> "Pairs":
+        """The pairs among the chosen rows."""
+        return Pairs(self.is_pos[chosen], None if self.weight is None else self.weight[chosen])
+
+
+def _draw(rng: np.random.Generator, index: np.ndarray, size: int) -> np.ndarray:
+    return index if len(index) <= size else rng.choice(index, size, replace=False, shuffle=False)
+
+
+def class_mass(weight: np.ndarray | None, index: np.ndarray) -> np.ndarray:
+    """Weights of one class, the largest 1, so that no product of weights overflows."""
+    if weight is None:
+        return np.ones(len(index))
+    return weight[index] / weight[index].max()
+
+
+class Ranking:
+    """The scores of all rows: the smaller class sorted (``few``), the larger one as it stands (``many``).
+
+    ``rows`` are the numbers of the sorted rows.
+    """
+
+    def __init__(self, pairs: Pairs, score: np.ndarray) -> None:
+        few, many = score[pairs.few], score[pairs.many]
+        # A whole number, so that margins of exactly 1 between round scores stay exact.
+        centre = np.rint((few.sum() + many.sum()) / pairs.n_weighed)
+        order = np.argsort(pairs.sign * few)
+        self.pairs, self.rows = pairs, pairs.few[order]
+        self.few = sorted_class(pairs.sign * (few[order] - centre), pairs.few_mass[order])
+        self.many = pairs.sign * (many - centre)
+
+    def active(self, margin: float, everywhere: bool = False) -> "ActivePairs":
+        """The pairs with margin below ``margin``, or all of them."""
+        return ActivePairs(self, margin, everywhere)
+
+
+class ActivePairs:
+    """The pairs with margin m < c of all rows, and means over *all* pairs of (c − m)₊ and (c − m)₊²."""
+
+    def __init__(self, ranking: Ranking, margin: float, everywhere: bool = False) -> None:
+        self.ranking, self.pairs = ranking, ranking.pairs
+        self.block = ActiveBlock(ranking.few, ranking.many, self.pairs.many_mass, margin, everywhere)
+
+    def linear_value(self) -> float:
+        """The mean over all pairs of (c − m)₊."""
+        return float(self.pairs.many_mass @ self.block.linear()) / self.pairs.total
+
+    def square_value(self) -> float:
+        """The mean over all pairs of (c − m)₊²."""
+        return float(self.pairs.many_mass @ self.block.squares()) / self.pairs.total
+
+    def linear_slope(self) -> np.ndarray:
+        """The gradient of `linear_value`, an entry a row."""
+        return self._rows(-self.partners(), self.block.mass, self.pairs.sign)
+
+    def square_slope(self) -> np.ndarray:
+        """The gradient of `square_value`, an entry a row."""
+        few = self.partners() * self.block.t - partner_sums(self.block.place_sums(self.block.score))
+        return self._rows(few, self.block.linear(), 2.0 * self.pairs.sign)
+
+    def square_product(self, u: np.ndarray) -> np.ndarray:
+        """The second derivatives of `square_value`, times u."""
+        u = u - u.mean()  # a constant moves no margin, and its digits are wanted elsewhere
+        few, many = u[self.ranking.rows], u[self.pairs.many]
+        of_few = self.partners() * few - partner_sums(self.block.place_sums(many))
+        return self._rows(of_few, self.block.differences(many, running_sums(self.ranking.few.own * few)), 2.0)
+
+    def share(self) -> np.ndarray:
+        """The share of pairs that are active and hold a row, an entry a row."""
+        return self._rows(self.partners(), self.block.mass, 1.0)
+
+    def partners(self) -> np.ndarray:
+        """For each sorted row: the weight of the rows it is active with."""
+        return partner_sums(self.block.place_sums())
+
+    def _rows(self, few: np.ndarray, many: np.ndarray, factor: float) -> np.ndarray:
+        """What was found for sorted and placed rows, weighted, where the rows stand in the table."""
+        out = np.zeros(self.pairs.n)
+        out[self.ranking.rows] = few * self.ranking.few.own
+        out[self.pairs.many] = many * self.pairs.many_mass
+        out *= factor / self.pairs.total
+        return out
+
+
+def running_sums(values: np.ndarray) -> np.ndarray:
+    """Sums of the first 0, 1, ... values."""
+    sums = np.zeros(len(values) + 1)
+    np.cumsum(values, out=sums[1:])
+    return sums
+
+
+@kernel
+def count_below(t, s):
+    """For each of s, in any order: how many of the sorted t lie below it, as numpy.searchsorted(t, s) says.
+
+    A look into a table of equal cells leaves a handful of t to search, so nothing else needs sorting.
+    """
+    n = t.shape[0]
+    count = 4 * n
+    low, width = t[n // 64], t[n - 1 - n // 64] - t[n // 64]
+    scale = min(count / width, 1e300) if width > 0.0 else 0.0
+    starts = np.zeros(count + 1, np.int64)
+    for k in range(n):
+        starts[cell(t[k], low, scale, count) + 1] += 1
+    for c in range(count):
+        starts[c + 1] += starts[c]
+    out = np.empty(s.shape[0], np.int64)
+    for j in range(s.shape[0]):
+        c = cell(s[j], low, scale, count)
+        a, b = starts[c], starts[c + 1]
+        while a < b:
+            middle = (a + b) >> 1
+            if t[middle] < s[j]:
+                a = middle + 1
+            else:
+                b = middle
+        out[j] = a
+    return out
+
+
+@kernel
+def cell(x, low, scale, count):
+    """Which cell holds x: never falls as x rises, so cells keep the order of what is in them; NaN goes to the first."""
+    place = (x - low) * scale
+    if not place > 0.0:
+        return 0
+    return int(place) if place < count - 1.0 else count - 1
