@@ -218,6 +218,10 @@ class Plain(Table):
     def __init__(self, X):
         self.X, self.shape = X, X.shape
 
+    @property
+    def dtype(self):
+        return self.X.dtype
+
     def part(self, index):
         return self.X[index]
 

@@ -14,7 +14,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from auclid._generic import floats, registered
-from auclid.rows import Table
+from auclid.rows import Table, as_table
 
 S = TypeVar("S")
 
@@ -56,20 +56,20 @@ DTYPES = [np.float64, np.float32]
 
 
 def rows(estimator, X, reset=False):
-    """X as a float array or CSR matrix with the features the estimator knows; a table stays one."""
+    """The table of X, float rows with the features the estimator knows."""
     if isinstance(X, Table):
         return _table(estimator, X, reset)
-    return validate_data(estimator, X, reset=reset, **_ROWS)
+    return as_table(validate_data(estimator, X, reset=reset, **_ROWS))
 
 
 def rows_and_labels(estimator, X, y, reset=True):
-    """X as `rows` gives it, and y as one label a row."""
+    """The table of X, and y as one label a row."""
     labelled(estimator, y)
     if isinstance(X, Table):
         check_consistent_length(X, y)
         return _table(estimator, X, reset), labels(validate_data(estimator, y=y))
     X, y = validate_data(estimator, X, y, reset=reset, **_ROWS)
-    return X, labels(y)
+    return as_table(X), labels(y)
 
 
 def labelled(estimator, y):

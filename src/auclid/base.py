@@ -13,7 +13,7 @@ from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
-from auclid.rows import alike, as_table
+from auclid.rows import alike
 
 
 class Ranker(ClassifierMixin, BaseEstimator):
@@ -52,24 +52,24 @@ class Ranker(ClassifierMixin, BaseEstimator):
         return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 
     def _begin_fit(self, X, y, sample_weight=None):
-        """Check everything before anything changes; returns X, which rows are positive, and their weights."""
-        X, y = _check.rows_and_labels(self, X, y, reset=True)
-        weight = _check.weights(sample_weight, X)
+        """Check everything before anything changes; returns the table, which rows are positive, and their weights."""
+        table, y = _check.rows_and_labels(self, X, y, reset=True)
+        weight = _check.weights(sample_weight, table)
         classes = _check.two_classes(self, y)
         is_pos = y == classes[1]
         _check.both_weighed(self, is_pos, weight)
         self.classes_ = classes
-        return X, is_pos, weight
+        return table, is_pos, weight
 
     def _begin_partial(self, X, y, classes=None, sample_weight=None):
         """The same for a batch of a stream; also says whether it is the first."""
         first = not hasattr(self, "classes_")
-        X, y = _check.rows_and_labels(self, X, y, reset=first)
-        weight = _check.weights(sample_weight, X)
+        table, y = _check.rows_and_labels(self, X, y, reset=first)
+        weight = _check.weights(sample_weight, table)
         known = self._stream_classes(y, classes, first)
         _check.known_labels(self, y, known)
         self.classes_ = known
-        return X, y == known[1], weight, first
+        return table, y == known[1], weight, first
 
     def _stream_classes(self, y, classes, first):
         if not first:
@@ -108,9 +108,9 @@ class LinearRanker(Ranker):
         array of shape (n,), of X's floating type
         """
         _check.fitted(self, "coef_")
-        X = _check.rows(self, X)
-        scores = as_table(X).matmul(self.coef_[0]) + self.intercept_[0]
-        return scores.astype(X.dtype, copy=False)
+        table = _check.rows(self, X)
+        scores = table.matmul(self.coef_[0]) + self.intercept_[0]
+        return scores.astype(table.dtype, copy=False)
 
     def _publish(self, w, threshold):
         """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
@@ -160,8 +160,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        X, is_pos, _ = self._begin_fit(X, y)
-        table, self._filled = alike(as_table(X), filled=False)
+        table, is_pos, _ = self._begin_fit(X, y)
+        table, self._filled = alike(table, filled=False)
         rng = _random.generator(self.random_state)
         survey = self._survey(table, is_pos)
         state, self._rng = self._open(table.shape[1], survey), rng
@@ -192,8 +192,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        X, is_pos, _, first = self._begin_partial(X, y, classes)
-        table, self._filled = alike(as_table(X), filled=not first and self._filled)
+        table, is_pos, _, first = self._begin_partial(X, y, classes)
+        table, self._filled = alike(table, filled=not first and self._filled)
         if first:
             self._state, self._rng = self._open(table.shape[1], None), _random.generator(self.random_state)
             self.n_iter_ = 1

@@ -6,7 +6,7 @@ from sklearn.frozen import FrozenEstimator
 
 from auclid import _check, _random
 from auclid.maps._kernel_block import width
-from auclid.rows import as_array, as_table
+from auclid.rows import as_array
 from auclid.rows.embedded import Embedded, working_type
 
 
@@ -17,8 +17,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     - ``_learn(table, rng, dtype)``: what it learns from the rows, to work in a floating type from then on;
     - ``_dtype``: that type;
-    - ``_values()``: a function from a block of rows to plain values e, in that type;
-    - ``_mixing``: M where psi(x) = M'e, or None where psi(x) = e;
+    - ``_values()``: a function from a block of rows to their values v, in that type;
+    - ``_projection``: P where psi(x) = P'v, or None where psi(x) = v;
     - ``_n_features_out``: how many columns psi(x) has;
     - ``_sound()``: whether what it has learnt, if anything, fits together: kernels trust the shapes in a loaded file.
     """
@@ -28,7 +28,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         "gamma": [_check.real(closed="neither"), None],
         "random_state": _random.RANDOM_STATE,
     }
-    _mixing = None
+    _projection = None
 
     def fit(self, X, y=None):
         """Learn what the map needs to know of the rows.
@@ -47,8 +47,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @_check.checked
     def _fit(self, X, dtype=None):
         """`fit`, to work in a floating type that may be narrower than that of the rows."""
-        X = _check.rows(self, X, reset=True)
-        self._learn(as_table(X), _random.generator(self.random_state), np.dtype(dtype or X.dtype))
+        table = _check.rows(self, X, reset=True)
+        self._learn(table, _random.generator(self.random_state), np.dtype(dtype or table.dtype))
         return self
 
     def _gamma(self, table, fineness, rng):
@@ -67,8 +67,8 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         array of shape (n, columns), of X's floating type
         """
         _check.fitted(self, "gamma_")
-        X = _check.rows(self, X)
-        return Embedded(X, self).part(slice(None)).astype(X.dtype, copy=False)
+        table = _check.rows(self, X)
+        return Embedded(table, self).part(slice(None)).astype(table.dtype, copy=False)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -80,18 +80,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 class Foreign:
     """Any transformer of scikit-learn, fitted, seen as a feature map by the rows it is to embed."""
 
-    _mixing = None
+    _projection = None
 
-    def __init__(self, transformer, X, columns=None):
+    def __init__(self, transformer, table, columns=None):
         self._transformer = transformer
-        self._n_features_out = columns or transformer.transform(X[:1]).shape[1]
-        self._dtype = working_type(X.shape[0], self._n_features_out, X.dtype)
+        self._n_features_out = columns or transformer.transform(table.part(slice(0, 1))).shape[1]
+        self._dtype = working_type(table.shape[0], self._n_features_out, table.dtype)
 
     def _values(self):
         return lambda block: as_array(self._transformer.transform(block)).astype(self._dtype, copy=False)
 
 
-def embedded(X, feature_map, columns=None):
-    """The rows that a fitted transformer makes of X, frozen or not, ours or not; ``columns`` of them, where known."""
+def embedded(table, feature_map, columns=None):
+    """The rows that a fitted transformer, frozen or not, makes of a table's; ``columns`` tells how many, if known."""
     inside = feature_map.estimator if isinstance(feature_map, FrozenEstimator) else feature_map
-    return Embedded(X, inside if isinstance(inside, FeatureMap) else Foreign(feature_map, X, columns))
+    return Embedded(table, inside if isinstance(inside, FeatureMap) else Foreign(feature_map, table, columns))

@@ -12,7 +12,7 @@ from auclid.maps._kernel_block import floats
 from auclid.maps._map import FeatureMap, embedded
 from auclid.maps.kmeans_nystroem import KMeansNystroem
 from auclid.maps.random_fourier import RandomFourier
-from auclid.rows import append
+from auclid.rows import Stacked, as_table
 from auclid.rows.embedded import working_type
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 
@@ -101,15 +101,15 @@ class Kernelized(Ranker):
         -------
         self
         """
-        X = self._rows(X, y, reset=True)
+        table = self._rows(X, y, reset=True)
         free = None if X_unlabeled is None else _check.rows(self, X_unlabeled)
-        every, labels = (X, y) if free is None else (append(X, free), None)
+        every, labels = (table, y) if free is None else (Stacked(table, free), None)
         default = KMeansNystroem(min(COLUMNS, every.shape[0]), random_state=0)
         self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, every, labels)
         if free is not None:
             params["X_unlabeled"] = embedded(free, self.feature_map_)
         ranker = default_ranker(y, params.get("sample_weight")) if self.ranker is None else clone(self.ranker)
-        rows = embedded(X, self.feature_map_)
+        rows = embedded(table, self.feature_map_)
         self.ranker_ = ranker.fit(rows, y, **params)
         return self._publish(rows)
 
@@ -134,18 +134,18 @@ class Kernelized(Ranker):
         self
         """
         first = not hasattr(self, "ranker_")
-        X = self._rows(X, y, reset=first)
+        table = self._rows(X, y, reset=first)
         if first:
             default = RandomFourier(COLUMNS, random_state=0)
-            enough_rows(self.feature_map, X)
-            self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, X, y)
+            enough_rows(self.feature_map, table)
+            self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, table, y)
             self.ranker_ = LeastSquaresAUC() if self.ranker is None else clone(self.ranker)
-        rows = embedded(X, self.feature_map_)
+        rows = embedded(table, self.feature_map_)
         self.ranker_.partial_fit(rows, y, classes=classes, **params)
         return self._publish(rows)
 
     def _publish(self, rows):
-        """Keep w and M w, the weights of plain values: to make these takes longer than to score a row."""
+        """Keep w and P w, the weights of the values: to make these takes longer than to score a row."""
         if isinstance(self.ranker_, LinearRanker):
             w = self.ranker_.coef_[0].copy()
             self._weights = w, rows.values_weights(w)
@@ -163,15 +163,15 @@ class Kernelized(Ranker):
         array of shape (n,), of X's floating type
         """
         _check.fitted(self, "ranker_")
-        X = _check.rows(self, X)
-        rows = embedded(X, self.feature_map_, self.ranker_.n_features_in_)
+        table = _check.rows(self, X)
+        rows = embedded(table, self.feature_map_, self.ranker_.n_features_in_)
         if not isinstance(self.ranker_, LinearRanker):
             return self.ranker_.decision_function(rows)
         scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
-        return scores.astype(X.dtype, copy=False)
+        return scores.astype(table.dtype, copy=False)
 
     def _values_weights(self, rows):
-        """The weights of plain values; anew where the ranker has learnt more by itself, as its `merge` lets it."""
+        """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""
         w, (made_of, weights) = self.ranker_.coef_[0], self._weights
         return weights if np.array_equal(w, made_of) else rows.values_weights(w)
 
@@ -179,39 +179,39 @@ class Kernelized(Ranker):
         """Whether a loaded model has as many weights as its map makes columns, and as many again as values."""
         if not isinstance(getattr(self, "ranker_", None), LinearRanker):
             return True
-        rows = embedded(np.empty((0, self.n_features_in_)), self.feature_map_, self.ranker_.n_features_in_)
+        rows = embedded(as_table(np.empty((0, self.n_features_in_))), self.feature_map_, self.ranker_.n_features_in_)
         columns, (made_of, weights) = rows.shape[1:], self._weights
         return floats((self.ranker_.coef_[0], columns), (made_of, columns), (weights, (rows.width,)))
 
     def _rows(self, X, y, reset):
         """Checked rows; what the labels mean is the ranker's business."""
         _check.labelled(self, y)
-        X = _check.rows(self, X, reset=reset)
-        check_consistent_length(X, y)
-        return X
+        table = _check.rows(self, X, reset=reset)
+        check_consistent_length(table, y)
+        return table
 
 
-def fitted_map(feature_map, X, y):
-    """A copy of the map, fitted on X; a frozen one as it is."""
+def fitted_map(feature_map, table, y):
+    """A copy of the map, fitted on a table; a frozen one as it is."""
     feature_map = clone(feature_map)
     if isinstance(feature_map, FeatureMap):
-        return feature_map._fit(X, working_type(X.shape[0], feature_map.n_components, X.dtype))
-    feature_map.fit(X, y)
-    columns = getattr(feature_map, "n_features_in_", X.shape[1])
-    if columns != X.shape[1]:
+        return feature_map._fit(table, working_type(table.shape[0], feature_map.n_components, table.dtype))
+    feature_map.fit(table.part(slice(None)), y)
+    columns, known = table.shape[1], getattr(feature_map, "n_features_in_", table.shape[1])
+    if columns != known:
         raise ValueError(
-            f"The frozen feature_map of Kernelized must know the columns of X; it knows {columns}, X has {X.shape[1]}."
+            f"The frozen feature_map of Kernelized must know the columns of X; it knows {known}, X has {columns}."
         )
     return feature_map
 
 
-def enough_rows(feature_map, X):
+def enough_rows(feature_map, table):
     """Refuse to look for more landmarks than the first batch of a stream has rows."""
-    if isinstance(feature_map, KMeansNystroem) and X.shape[0] < feature_map.n_components:
+    if isinstance(feature_map, KMeansNystroem) and table.shape[0] < feature_map.n_components:
         raise ValueError(
             f"The first batch of a stream must hold at least the n_components={feature_map.n_components} landmarks of "
-            f"KMeansNystroem; got {X.shape[0]} rows. Fit the map beforehand and pass FrozenEstimator(feature_map), or "
-            "use RandomFourier."
+            f"KMeansNystroem; got {table.shape[0]} rows. Fit the map beforehand and pass FrozenEstimator(feature_map), "
+            "or use RandomFourier."
         )
 
 

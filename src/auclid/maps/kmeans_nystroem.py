@@ -113,7 +113,7 @@ class KMeansNystroem(FeatureMap):
         return self.whitening_.shape[1]
 
     @property
-    def _mixing(self):
+    def _projection(self):
         return self.whitening_
 
     def _sound(self):

@@ -141,8 +141,8 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         -------
         self
         """
-        X, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        table, pairs = as_table(X), Pairs(is_pos, weight)
+        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        pairs = Pairs(is_pos, weight)
         chosen = self._chosen(pairs)
         largest_matrix(self, len(chosen))
         self.gamma_ = self._gamma(table, is_pos, weight)

@@ -8,7 +8,7 @@ from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._warning import warn_unless_converged
-from auclid.rows import Table, as_table
+from auclid.rows import Table
 from auclid.solvers import newton
 from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
 from auclid.solvers.hinge import SmoothHinge
@@ -113,8 +113,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        X, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        table, pairs = as_table(X), Pairs(is_pos, weight)
+        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        pairs = Pairs(is_pos, weight)
         self.alpha_ = best_alpha(table, is_pos, weight) if self.alpha == "auto" else float(self.alpha)
         objective = OBJECTIVES[self.loss](LinearSpace(table), pairs, self.alpha_, float(self.tol))
         _check.finite(self, np.array(objective.start.norm))

@@ -1,55 +1,65 @@
 """A block of rows in Python, an array or a CSR matrix: the only place that asks which."""
 
+from typing import Any, TypeAlias, TypeGuard
+
 import numpy as np
 from scipy import sparse
 
 from auclid.rows.structs import CSR, Dense
 
+Block: TypeAlias = np.ndarray | sparse.csr_array | sparse.csr_matrix
+"""Some rows: a two-dimensional array, or a CSR matrix."""
 
-def rows_of(block, centre):
+
+def is_sparse(block: Block) -> TypeGuard[Any]:
+    """Whether a block is a CSR matrix."""
+    return sparse.issparse(block)
+
+
+def rows_of(block: Block, centre: np.ndarray) -> Dense | CSR:
     """The kernel struct of a float64 block: an array, or a CSR matrix."""
-    if sparse.issparse(block):
+    if is_sparse(block):
         columns, ends = (x.astype(np.int32, copy=False) for x in (block.indices, block.indptr))
         return CSR(block.data, columns, ends)
     return Dense(block, centre)
 
 
-def anchor(block):
+def anchor(block: Block) -> np.ndarray:
     """A point near the rows to measure them from: the first row; the origin for sparse rows, which stay so."""
-    return np.zeros(block.shape[1]) if sparse.issparse(block) else block[0].copy()
+    return np.zeros(block.shape[1]) if is_sparse(block) else block[0].copy()
 
 
-def append(upper, lower):
+def append(upper: Block, lower: Block) -> Block:
     """The rows of two blocks, one above the other: an array or a CSR matrix, whichever the upper one is."""
-    if sparse.issparse(upper):
+    if is_sparse(upper):
         return sparse.vstack([upper, sparse.csr_array(lower)], format="csr")
     # Fortran-ordered blocks would make a Fortran-ordered one: another type for kernels, and slow rows.
-    return np.ascontiguousarray(np.vstack([upper, lower.toarray() if sparse.issparse(lower) else lower]))
+    return np.ascontiguousarray(np.vstack([upper, lower.toarray() if is_sparse(lower) else lower]))
 
 
-def pack(block):
+def pack(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A block as plain arrays: its values; columns and ends of its rows, empty unless it is a CSR matrix."""
-    if sparse.issparse(block):
+    if is_sparse(block):
         return block.data, block.indices, block.indptr
     return block, np.empty(0, dtype=np.int32), np.empty(0, dtype=np.int32)
 
 
-def unpack(values, columns, ends, d):
+def unpack(values: np.ndarray, columns: np.ndarray, ends: np.ndarray, d: int) -> Block:
     """The block of plain arrays."""
     if values.ndim == 2:
         return values
     return sparse.csr_array((values, columns, ends), shape=(len(ends) - 1, d))
 
 
-def as_array(block):
+def as_array(block: Block) -> np.ndarray:
     """A block as an array, whatever it is made of."""
-    return block.toarray() if sparse.issparse(block) else np.asarray(block)
+    return block.toarray() if is_sparse(block) else np.asarray(block)
 
 
-def centred(block, centre):
+def centred(block: Block, centre: np.ndarray) -> tuple[Block, np.ndarray]:
     """The block minus a centre, and that centre. A sparse one moves in its full columns only, so it stays sparse;
     in the others zero is among the values, so no mean can dwarf the spread around it."""
-    if not sparse.issparse(block):
+    if not is_sparse(block):
         return block - centre, centre
     full = np.bincount(block.indices, minlength=block.shape[1]) == block.shape[0]
     shift = np.where(full, np.ravel(centre), 0.0)
@@ -57,29 +67,29 @@ def centred(block, centre):
     return sparse.csr_array((data, block.indices, block.indptr), shape=block.shape), shift
 
 
-def narrow(block):
+def narrow(block: Block) -> Block:
     """The block with 32-bit indices, where it is sparse and they suffice."""
-    if not sparse.issparse(block) or block.indices.dtype == np.int32 or max(block.nnz, *block.shape) >= 2**31:
+    if not is_sparse(block) or block.indices.dtype == np.int32 or max(block.nnz, *block.shape) >= 2**31:
         return block
     return sparse.csr_matrix((block.data, block.indices.astype(np.int32), block.indptr.astype(np.int32)), block.shape)
 
 
-def gram(block):
+def gram(block: Block) -> np.ndarray:
     """X' X of a block, an array."""
     product = block.T @ block
-    return product.toarray() if sparse.issparse(product) else product
+    return product.toarray() if is_sparse(product) else product
 
 
-def squares(block):
+def squares(block: Block) -> np.ndarray:
     """|x|^2 of each row of a block: an array, or a CSR matrix."""
-    if sparse.issparse(block):
+    if is_sparse(block):
         return np.asarray(block.multiply(block).sum(axis=1)).ravel()
     return np.einsum("ij,ij->i", block, block)
 
 
-def about(block, centre, scale, V):
+def about(block: Block, centre: np.ndarray, scale: float, V: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Z V and |z|^2 of each row z = scale (x - centre) of a block, in V's floating type."""
-    if not sparse.issparse(block):
+    if not is_sparse(block):
         Z = block - centre
         Z *= scale  # in place: a second temporary of a wide block would cost as much as all kernel values
         Z = Z.astype(V.dtype, copy=False)

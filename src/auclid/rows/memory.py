@@ -1,23 +1,25 @@
 """Tables in memory: an array, or a CSR matrix."""
 
+from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
 from scipy import sparse
 
 from auclid.rows import sizes
+from auclid.rows.blocks import Block, is_sparse
 from auclid.rows.structs import CSR, Dense
-from auclid.rows.table import Table, slices
+from auclid.rows.table import Index, Sweep, Table, slices
 
 
-def as_table(X):
+def as_table(X: Block | Table) -> Table:
     """The table of a checked array or CSR matrix; a table is returned as it is."""
     if isinstance(X, Table):
         return X
-    return SparseTable(X) if sparse.issparse(X) else DenseTable(X)
+    return SparseTable(X) if is_sparse(X) else DenseTable(X)
 
 
-def alike(table, filled):
+def alike(table: Table, filled: bool) -> tuple[Table, bool]:
     """A table to go on with in a stream, and whether its rows are filled up.
 
     Dense rows are centred and sparse ones are not, so once rows were dense (``filled``), sparse ones become dense too.
@@ -30,25 +32,34 @@ def alike(table, filled):
 class DenseTable(Table):
     """A two-dimensional float32 or float64 array, C- or F-ordered."""
 
-    def __init__(self, X):
+    def __init__(self, X: np.ndarray) -> None:
         self.X = _read_only(X if X.flags.c_contiguous or X.flags.f_contiguous else np.ascontiguousarray(X))
-        self.shape = X.shape
+        self.shape = self.X.shape
 
-    def part(self, index):
+    @property
+    def dtype(self) -> np.dtype:
+        return self.X.dtype
+
+    def part(self, index: Index) -> np.ndarray:
         if self.X.flags.c_contiguous or isinstance(index, slice):
             return self.X[index]
         return self.X.T[:, index].T
 
-    def centre(self):
+    def centre(self) -> np.ndarray:
         """About the mean: that of a few thousand rows is near enough; the expected gradient is the same for any."""
         n = self.shape[0]
         some = slice(None) if n <= sizes.SAMPLE else np.sort(np.random.default_rng(0).integers(n, size=sizes.SAMPLE))
         return self.take(some).mean(axis=0)
 
-    def _whole(self):
-        return self.X.dtype == np.float64
+    def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        if index is None and self.X.dtype == np.float64:
+            return self.X @ W
+        return super().matmul(W, index)
 
-    def sweep(self, *orders, centre=None):
+    def rmatmul(self, U: np.ndarray) -> np.ndarray:
+        return self.X.T @ U if self.X.dtype == np.float64 else super().rmatmul(U)
+
+    def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
         centre = np.zeros(self.shape[1]) if centre is None else centre
         in_place = self.X.flags.c_contiguous
         size = sizes.SWEEP if in_place else max(1, min(sizes.SWEEP, self.block_rows() // len(orders)))
@@ -59,7 +70,7 @@ class DenseTable(Table):
             else:
                 yield self._gather(chosen, centre), _places(chosen), steps
 
-    def _gather(self, chosen, centre):
+    def _gather(self, chosen: Sequence[np.ndarray], centre: np.ndarray) -> Dense:
         """The chosen rows of an F-ordered array as C-ordered ones: a column at a time, so that the cache helps."""
         return Dense(_read_only(np.ascontiguousarray(self.X.T[:, np.concatenate(chosen)].T)), centre)
 
@@ -67,30 +78,41 @@ class DenseTable(Table):
 class SparseTable(Table):
     """A CSR matrix (csr_matrix or csr_array) with float32 or float64 values."""
 
-    def __init__(self, X):
+    def __init__(self, X: sparse.csr_array) -> None:
         if not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         self.X = X
         self.shape = X.shape
 
-    def part(self, index):
+    @property
+    def dtype(self) -> np.dtype:
+        return self.X.dtype
+
+    def part(self, index: Index) -> Block:
         return self.X[index]
 
-    def _whole(self):
+    def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        return self.X @ W if index is None and self._small() else super().matmul(W, index)
+
+    def rmatmul(self, U: np.ndarray) -> np.ndarray:
+        return self.X.T @ U if self._small() else super().rmatmul(U)
+
+    def _small(self) -> bool:
+        """Whether a product with all rows at once makes no large copy of them."""
         return self.X.dtype == np.float64 or self.X.nnz * 8 <= sizes.LARGE_BYTES
 
-    def sweep(self, *orders, centre=None):
+    def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
         rows = CSR(_read_only(self.X.data), _read_only(self.X.indices), _read_only(self.X.indptr))
         for steps in slices(len(orders[0]), sizes.SWEEP):
             yield rows, [order[steps] for order in orders], steps
 
-    def block_rows(self):
+    def block_rows(self) -> int:
         density = max(1.0, self.X.nnz / max(1, self.shape[0]))
         return max(1, int(sizes.BLOCK_BYTES / (12 * density)))
 
 
-def gathered(table, orders, centre, size):
+def gathered(table: Table, orders: Sequence[np.ndarray], centre: np.ndarray | None, size: int) -> Sweep:
     """A `Table.sweep` by stretches of ``size`` steps: the rows of each are brought together in memory."""
     for start in range(0, len(orders[0]), size):
         chosen = np.concatenate([order[start : start + size] for order in orders])
@@ -100,12 +122,12 @@ def gathered(table, orders, centre, size):
             yield rows, at, slice(start + steps.start, start + steps.stop)
 
 
-def _places(chosen):
+def _places(chosen: Sequence[np.ndarray]) -> list[np.ndarray]:
     ends = np.cumsum([0] + [len(c) for c in chosen])
     return [np.arange(a, b) for a, b in pairwise(ends)]
 
 
-def _read_only(array):
+def _read_only(array: np.ndarray) -> np.ndarray:
     """A read-only view, so that kernels meet one type whatever the user's array allows."""
     view = np.asarray(array).view()
     view.flags.writeable = False

@@ -9,7 +9,7 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import column_or_1d
 
 from auclid import _check
-from auclid.rows import Stacked, as_table
+from auclid.rows import Stacked
 
 NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
 """Numbers of the three sets, as `grouped_moments` takes them."""
@@ -26,9 +26,9 @@ class Marked(NamedTuple):
 def begin_fit(estimator, X, y, X_unlabeled=None):
     """The table of all rows and the set of each; sets ``classes_`` once everything is found right."""
     marked = read(y, estimator.unlabeled)
-    X, _ = _check.rows_and_labels(estimator, X, marked.y, reset=True)
+    table, _ = _check.rows_and_labels(estimator, X, marked.y, reset=True)
     classes = _classes(estimator, marked.labels)
-    table, sets = as_table(X), _sets(marked, classes)
+    sets = _sets(marked, classes)
     if X_unlabeled is not None:
         table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
         sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED, dtype=np.int8)])
@@ -48,7 +48,7 @@ def begin_partial(estimator, X, y, classes=None):
     first = not hasattr(estimator, "classes_")
     known = classes if first else estimator.classes_
     marked = read(y, estimator.unlabeled, known)
-    X, _ = _check.rows_and_labels(estimator, X, marked.y, reset=first)
+    table, _ = _check.rows_and_labels(estimator, X, marked.y, reset=first)
     if first and classes is None and len(marked.labels) > 2:
         _classes(estimator, marked.labels)
     known = estimator._stream_classes(marked.labels, classes, first)
@@ -56,7 +56,7 @@ def begin_partial(estimator, X, y, classes=None):
         known = _other_first(known, estimator.unlabeled)
     _check.known_labels(estimator, marked.labels, known)
     estimator.classes_ = known
-    return as_table(X), _sets(marked, known), first
+    return table, _sets(marked, known), first
 
 
 def read(y, unlabeled="auto", known=None):
@@ -183,6 +183,6 @@ def _sets(marked, classes):
 
 def _unlabelled_rows(estimator, X_unlabeled):
     try:
-        return as_table(_check.rows(estimator, X_unlabeled))
+        return _check.rows(estimator, X_unlabeled)
     except ValueError as error:
         raise ValueError(f"X_unlabeled must be rows like those of X, with the same columns. {error}") from None

@@ -214,8 +214,8 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         array of shape (n,), of X's floating type
         """
         _check.fitted(self, "amplitudes_")
-        X = _check.rows(self, X)
-        return (self._expansion(X.shape[1])(as_table(X)) + self.intercept_).astype(X.dtype, copy=False)
+        table = _check.rows(self, X)
+        return (self._expansion(table.shape[1])(table) + self.intercept_).astype(table.dtype, copy=False)
 
     def _open(self):
         """Before any iteration: f = 0, whatever the width of the kernel."""

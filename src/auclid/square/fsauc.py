@@ -8,7 +8,7 @@ from auclid import _check, _random
 from auclid._generic import kernel
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
-from auclid.rows import as_table, row_axpy_two, row_dot
+from auclid.rows import row_axpy_two, row_dot
 from auclid.square.solam import GENEROUS, clip, saddle_step, unit, warn_if_bound
 from auclid.stats.means import survey
 
@@ -114,8 +114,8 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        X, is_pos, _ = self._begin_fit(X, y)
-        table, label = as_table(X), is_pos.astype(np.int8)
+        table, is_pos, _ = self._begin_fit(X, y)
+        label = is_pos.astype(np.int8)
         seen = survey(table, is_pos)._replace(inner=np.empty((0, 2)))  # products that only SPAM needs
         count = n_stages(table.shape[0] * self.n_epochs)
         orders = stage_orders(_random.generator(self.random_state), table.shape[0], self.n_epochs, count)

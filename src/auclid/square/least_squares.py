@@ -6,7 +6,6 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _check
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
-from auclid.rows import as_table
 from auclid.solvers.closed_form import largest_moments, moments_fit, solve_moments, solve_products
 from auclid.stats.moments import ClassMoments, class_moments
 
@@ -99,8 +98,8 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        X, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        table, rounds = as_table(X), self._rounds(X, y)
+        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        rounds = self._rounds(X, y)
         self.solver_ = "moments" if self._by_moments(table) else "products"
         if self.solver_ == "moments":
             self._moments = class_moments(table, is_pos, weight)
@@ -145,10 +144,10 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        X, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
-        largest_moments(self, X.shape[1])
-        seen = ClassMoments.empty(X.shape[1]) if first else self._kept_moments()
-        return self._resume(seen + class_moments(X, is_pos, weight))
+        table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
+        largest_moments(self, table.shape[1])
+        seen = ClassMoments.empty(table.shape[1]) if first else self._kept_moments()
+        return self._resume(seen + class_moments(table, is_pos, weight))
 
     def merge(self, other):
         """Add the rows another model has seen; returns self.

@@ -9,7 +9,7 @@ from sklearn.model_selection import check_cv
 from auclid import _check
 from auclid.base import LinearRanker
 from auclid.metrics._auc import auc_from_parts
-from auclid.rows import as_table, sizes
+from auclid.rows import sizes
 from auclid.solvers.closed_form import moments_fit, quadratic, solve_products, solve_symmetric
 from auclid.square.least_squares import LeastSquaresAUC
 from auclid.stats.moments import ClassMoments, class_moments, grouped_moments
@@ -75,8 +75,7 @@ class LeastSquaresAUCCV(LinearRanker):
         -------
         self
         """
-        X, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        table = as_table(X)
+        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
         folds = _folds(self.cv, self.classes_, is_pos, weight)
         w = (self._by_moments if moments_fit(table) else self._by_products)(table, is_pos, weight, folds)
         return self._publish_fit(table, is_pos, w, weight)

@@ -3,8 +3,11 @@
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import blas
 
-from auclid.rows import as_table, centred, gram, squares
+from auclid.rows.blocks import Block, centred, gram, is_sparse, squares
+from auclid.rows.memory import as_table
+from auclid.rows.table import Table
 
 LARGEST = 8192
 """Columns up to which a d x d matrix is kept (half a gigabyte)."""
@@ -12,7 +15,7 @@ LARGEST = 8192
 BLOCKS = 16
 """Blocks of rows, at the most, whose scatter is formed at once."""
 
-TINY = np.finfo(np.float64).tiny
+TINY, EPS = np.finfo(np.float64).tiny, np.finfo(np.float64).eps
 
 
 @dataclass(frozen=True)
@@ -27,11 +30,11 @@ class Moments:
     scatter: np.ndarray
 
     @classmethod
-    def empty(cls, d, full=True):
+    def empty(cls, d: int, full: bool = True) -> "Moments":
         """The moments of no rows."""
         return cls(0.0, np.zeros(d), np.zeros((d, d) if full else ()))
 
-    def __add__(self, other):
+    def __add__(self, other: "Moments") -> "Moments":
         """Moments of both sets of rows (Chan, Golub & LeVeque 1983): never a difference of large numbers."""
         n = self.n + other.n
         if other.n == 0.0:
@@ -45,12 +48,12 @@ class Moments:
         between += other.scatter
         return Moments(n, self.mean + gap * (other.n / n), np.asarray(between))
 
-    def mixed(self, M):
-        """The moments of the rows M'x."""
-        return Moments(self.n, self.mean @ M, M.T @ self.scatter @ M)
+    def projected(self, P: np.ndarray) -> "Moments":
+        """The moments of the rows P'x."""
+        return Moments(self.n, self.mean @ P, P.T @ self.scatter @ P)
 
     @property
-    def covariance(self):
+    def covariance(self) -> np.ndarray:
         """Scatter divided by the weight (zero while no row was seen)."""
         return self.scatter / self.n if self.n > 0.0 else self.scatter
 
@@ -63,40 +66,42 @@ class ClassMoments:
     neg: Moments
 
     @classmethod
-    def empty(cls, d, full=True):
+    def empty(cls, d: int, full: bool = True) -> "ClassMoments":
         """Nothing seen of either class."""
         return cls(Moments.empty(d, full), Moments.empty(d, full))
 
-    def __add__(self, other):
+    def __add__(self, other: "ClassMoments") -> "ClassMoments":
         return ClassMoments(self.pos + other.pos, self.neg + other.neg)
 
     @property
-    def complete(self):
+    def complete(self) -> bool:
         """Whether both classes were seen."""
         return self.pos.n > 0.0 and self.neg.n > 0.0
 
     @property
-    def gap(self):
+    def gap(self) -> np.ndarray:
         """delta = mu+ - mu-"""
         return self.pos.mean - self.neg.mean
 
     @property
-    def within(self):
+    def within(self) -> np.ndarray:
         """S = Sigma+ + Sigma- (its trace where only traces were kept)."""
         return self.pos.covariance + self.neg.covariance
 
     @property
-    def all(self):
+    def all(self) -> Moments:
         """Moments of all rows, whatever their class."""
         return self.pos + self.neg
 
     @property
-    def midpoint(self):
+    def midpoint(self) -> np.ndarray:
         """Halfway between the class means."""
         return 0.5 * (self.pos.mean + self.neg.mean)
 
 
-def class_moments(X, is_pos, weight=None, full=True):
+def class_moments(
+    X: Block | Table, is_pos: np.ndarray, weight: np.ndarray | None = None, full: bool = True
+) -> ClassMoments:
     """Moments of both classes in one pass; ``full=False`` keeps the trace of the scatter only.
 
     Examples
@@ -107,53 +112,136 @@ def class_moments(X, is_pos, weight=None, full=True):
     >>> m.gap, m.within
     (array([4.]), array([[1.]]))
     """
-    neg, pos = grouped_moments(X, is_pos.astype(np.intp), 2, weight, full)
+    neg, pos = grouped_moments(X, is_pos.astype(np.int8), 2, weight, full)
     return ClassMoments(pos, neg)
 
 
-def grouped_moments(X, group, n_groups, weight=None, full=True):
-    """Moments of each group of rows (numbers 0 to n_groups - 1; any other number is left out)."""
+def grouped_moments(
+    X: Block | Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None = None, full: bool = True
+) -> list[Moments]:
+    """Moments of each group of rows (numbers 0 to n_groups - 1; any other number is left out), in one pass for all."""
     table = as_table(X)
     if weight is not None:
         group = np.where(weight > 0.0, group, -1)
     if not full:
         return _traces(table, group, n_groups, weight)
-    return [_moments(table, np.flatnonzero(group == g), weight) for g in range(n_groups)]
+    width = table.shape[1] if table.projection is None else len(table.projection)
+    totals = [Growing(width) for _ in range(n_groups)]
+    for where, block in table.value_blocks(_rows_at_once(table, width, n_groups)):
+        order, ends = _sorted(group[where], n_groups)
+        rows, mass = _rows(block, order), _part(weight, where, order)
+        for g, total in enumerate(totals):
+            part = slice(ends[g], ends[g + 1])
+            total.add(rows[part], None if mass is None else mass[part])
+    found = [total.moments() for total in totals]
+    return found if table.projection is None else [moments.projected(table.projection) for moments in found]
 
 
-def _moments(table, index, weight):
-    """Moments of the rows of ``index``, a block of them at a time: large blocks, since each costs a d x d sum."""
-    d = max(1, table.shape[1])
-    size = max(table.block_rows(), min(4 * d, BLOCKS * table.block_rows()))
-    total = None
-    for start in range(0, max(1, len(index)), size):
-        chosen = index[start : start + size]
-        moments = block_moments(table.plain(chosen), None if weight is None else weight[chosen])
-        total = moments if total is None else total + moments
-    return total if table.mixing is None else total.mixed(table.mixing)
+def _rows_at_once(table: Table, width: int, n_groups: int) -> int:
+    """Rows of a block: enough of each group for BLAS to be worth a d x d sum, in bounded memory."""
+    return max(table.block_rows(), min(4 * width * n_groups, BLOCKS * table.block_rows()))
 
 
-def block_moments(block, weight=None):
-    """Moments of one block: a float64 array or a CSR matrix."""
-    w = np.ones(block.shape[0]) if weight is None else weight
-    n = w.sum()
-    if n == 0.0:
-        return Moments.empty(block.shape[1])
-    rest, shift = centred(block, (w @ block) / n)
-    mean = (w @ rest) / n
-    if weight is not None:
-        rest = rest * np.sqrt(w)[:, None]
-    scatter = gram(rest)
-    scatter -= np.multiply.outer(n * mean, mean)
-    return Moments(float(n), shift + mean, scatter)
+def _sorted(group: np.ndarray, n_groups: int) -> tuple[np.ndarray | None, np.ndarray]:
+    """An order that brings the rows of each group together (None: they are so), and where each group begins."""
+    inside = (group >= 0) & (group < n_groups)
+    counts = np.bincount(group[inside], minlength=n_groups)
+    ends = np.concatenate([[0], np.cumsum(counts)])
+    if inside.all() and not (np.diff(group) < 0).any():
+        return None, ends
+    kept = np.flatnonzero(inside)
+    return kept[np.argsort(group[kept], kind="stable")], ends
 
 
-def _traces(table, group, n_groups, weight):
+def _rows(block: Block, order: np.ndarray | None) -> Block:
+    if order is None:
+        return block
+    return block[order] if is_sparse(block) else block.take(order, axis=0)  # twice as fast as an index
+
+
+def _part(weight: np.ndarray | None, where: slice, order: np.ndarray | None) -> np.ndarray | None:
+    if weight is None:
+        return None
+    return weight[where] if order is None else weight[where][order]
+
+
+class Growing:
+    """Moments that grow in place, a block of rows at a time: the lower triangle of one d x d matrix, never copied."""
+
+    def __init__(self, d: int) -> None:
+        self.n, self.mean, self._scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F")
+        self._work = np.empty((0, d))
+
+    def add(self, block: Block, weight: np.ndarray | None = None) -> None:
+        """Let the rows of a block in, each with its weight (1 by default)."""
+        n = float(block.shape[0] if weight is None else weight.sum())
+        if n == 0.0:
+            return
+        rest, shift = self._centred(block, weight, n)
+        offset = _mean(rest, weight, n)  # zero but for rounding, and for sparse columns, which stay where they are
+        gap = shift + offset - self.mean
+        before = self._scatter.diagonal().copy()
+        self._add_squares(rest if weight is None else rest * np.sqrt(weight)[:, None])
+        if (n * offset * offset > EPS * (self._scatter.diagonal() - before)).any():
+            self._add_outer(-n, offset)
+        self._add_outer(self.n * (n / (self.n + n)), gap)
+        self.n += n
+        self.mean = self.mean + gap * (n / self.n)
+
+    def _centred(self, block: Block, weight: np.ndarray | None, n: float) -> tuple[Block, np.ndarray]:
+        """The rows about their mean in float64, and that mean."""
+        if is_sparse(block):
+            block = block.astype(np.float64, copy=False)
+            return centred(block, _mean(block, weight, n))
+        if len(self._work) < len(block):
+            self._work = np.empty(block.shape)
+        rest = self._work[: len(block)]
+        np.copyto(rest, block)
+        mean = _mean(rest, weight, n)
+        blas.dger(-1.0, mean, np.ones(len(rest)), a=rest.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
+        return rest, mean
+
+    def _add_squares(self, rest: Block) -> None:
+        if is_sparse(rest):
+            self._scatter += gram(rest)
+        else:
+            self._scatter = blas.dsyrk(1.0, rest.T, beta=1.0, c=self._scatter, lower=1, overwrite_c=1)
+
+    def _add_outer(self, factor: float, x: np.ndarray) -> None:
+        self._scatter = blas.dsyr(factor, x, lower=1, a=self._scatter, overwrite_a=1)
+
+    def moments(self) -> Moments:
+        """The moments so far."""
+        return Moments(self.n, self.mean, symmetric(self._scatter))
+
+
+def symmetric(lower: np.ndarray, size: int = 256) -> np.ndarray:
+    """The symmetric matrix of a lower triangle: C-ordered and in place, square by square."""
+    full = lower.T
+    for a in range(0, len(full), size):
+        corner = slice(a, a + size)
+        full[a + size :, corner] = full[corner, a + size :].T
+        full[corner, corner] = np.triu(full[corner, corner]) + np.triu(full[corner, corner], 1).T
+    return full
+
+
+def _mean(block: Block, weight: np.ndarray | None, n: float) -> np.ndarray:
+    return np.ravel((np.ones(block.shape[0]) if weight is None else weight) @ block) / n
+
+
+def block_moments(block: Block, weight: np.ndarray | None = None) -> Moments:
+    """Moments of one block: an array or a CSR matrix."""
+    total = Growing(block.shape[1])
+    total.add(block, weight)
+    return total.moments()
+
+
+def _traces(table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None) -> list[Moments]:
     """Moments with the trace of the scatter only, all groups in one sequential pass over the rows."""
-    total = [Moments.empty(table.shape[1], full=False)] * n_groups
-    centre = None
-    for part in table.slices():
-        member, block = group[part, None] == np.arange(n_groups), table.take(part)
+    total: list[Moments] = [Moments.empty(table.shape[1], full=False)] * n_groups
+    centre: np.ndarray | None = None
+    for part, rows in table.blocks():
+        member, block = group[part, None] == np.arange(n_groups), rows.astype(np.float64, copy=False)
         member = member.astype(np.float64) if weight is None else member * weight[part, None]
         used = member.any(axis=1)
         if not used.all():  # rows that count for nothing must not move the centre either
