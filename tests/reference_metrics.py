@@ -127,3 +127,47 @@ def error_terms(is_pos, score, max_fpr=1, min_tpr=0, weight=None):
             sides.append(exact_area(is_pos, score, max_fpr, min_tpr, moved))
         terms.append(float(weight[i] * (sides[0] - sides[1]) / (2 * tiny)))
     return np.array(terms)
+
+
+def hand_till(label, scores):
+    """Hand & Till's M and its variance: a double loop over classes, and over rows in each pair of them."""
+    classes = sorted(set(label.tolist()))
+    terms, total, count = np.zeros(len(label)), 0.0, len(classes) * (len(classes) - 1)
+    for k, a in enumerate(classes):
+        for b in classes:
+            if a == b:
+                continue
+            rows = np.flatnonzero((label == a) | (label == b))
+            is_pos = label[rows] == a
+            of_pos, of_neg = placements(is_pos, scores[rows, k])
+            total += of_pos.mean() / count
+            terms[rows[is_pos]] += (of_pos - of_pos.mean()) / len(of_pos) / count
+            terms[rows[~is_pos]] += (of_neg - of_neg.mean()) / len(of_neg) / count
+    variance = 0.0
+    for a in classes:
+        n = (label == a).sum()
+        variance += n / (n - 1) * np.sum(terms[label == a] ** 2)
+    return total, variance
+
+
+def point(is_pos, score, wish, value):
+    """(threshold index set, tpr, fpr): the rows flagged at the point that is asked for, by trying all sets."""
+    best = None
+    for flagged in predicted_sets(score):
+        tpr, fpr = flagged[is_pos].mean(), flagged[~is_pos].mean()
+        met = {"fpr": fpr <= value, "tpr": tpr >= value, "alerts": flagged.sum() <= value}[wish]
+        if not met:
+            continue
+        if wish == "tpr":
+            return flagged  # the sets grow, so the first one is the smallest
+        best = flagged
+    return best
+
+
+def expected_hits(is_pos, score, k):
+    """Expected positives among the first k rows when ties are broken at random, over all orders of few rows."""
+    total = 0.0
+    for i in range(len(score)):
+        above, equal = (score > score[i]).sum(), (score == score[i]).sum()
+        total += is_pos[i] * np.clip((k - above) / equal, 0.0, 1.0)
+    return total

@@ -382,7 +382,7 @@ def test_bad_input_gets_a_sentence(keywords, words):
 
 
 def test_one_class_is_not_taken_for_positive():
-    with pytest.raises(ValueError, match=r"expects rows of two labels.* Got only 3 rows of the label 0 instead"):
+    with pytest.raises(ValueError, match=r"expects rows of both classes.* Got only 3 rows of the label 0 instead"):
         auc_interval([0, 0, 0], [1, 2, 3])
     with pytest.raises(ValueError, match=r"Got no row of pos_label=1 among 3 rows of the label 0 instead"):
         auc_interval([0, 0, 0], [1, 2, 3], pos_label=1)

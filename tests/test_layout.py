@@ -25,7 +25,8 @@ _check _kinds _progress
 losses penalties schedules stats.moments stats.means stats.pair_sums pairs stats.buffers
 metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
-metrics._operating_point metrics._streaming
+metrics._operating_point metrics._rates metrics._points metrics._lift metrics._many metrics._by_group
+metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
 base
 solvers.closed_form solvers.conjugate solvers.newton solvers.all_pairs solvers.hinge
 square.least_squares square.least_squares_cv

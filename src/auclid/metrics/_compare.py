@@ -101,7 +101,7 @@ def compare_auc(
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     gap = (parts(sample, sample.scores[0], region) - parts(sample, sample.scores[1], region)).scaled(region.slope)
     if plan.method == "delong":
-        return _answer(gap.area, standard_error(sample, gap), sample.trials, question)
+        return answer(gap.area, standard_error(sample, gap), sample.trials, question)
     steps = [runs(sample.is_pos, score) for score in sample.scores]
     drawn = region.slope * replicates(sample, steps, lambda pair: _difference(pair, region), plan)
     return _from_draws(gap.area, drawn, unit_sums(sample, gap), sample.trials, plan, question)
@@ -178,7 +178,7 @@ def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Questio
     difference, trials = of_a.area - of_b.area, min(a.trials, b.trials)
     if plan.method == "delong":
         se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
-        return _answer(difference, se, trials, question)
+        return answer(difference, se, trials, question)
     drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in _apart(a, b, plan)]
     terms = np.concatenate((unit_sums(a, of_a), -unit_sums(b, of_b)))
     return _from_draws(difference, region.slope * (drawn[0] - drawn[1]), terms, trials, plan, question)
@@ -212,7 +212,7 @@ def checked_question(owner: str, level: float, alternative: str, margin: float) 
     return Question(level, alternative, margin)
 
 
-def _answer(difference: float, se: float, trials: int, question: Question) -> AUCComparison:
+def answer(difference: float, se: float, trials: int, question: Question) -> AUCComparison:
     """Interval and p-value from a standard error."""
     level, alternative, margin = question
     if se == 0.0:
@@ -231,8 +231,8 @@ def _from_draws(
     difference: float, drawn: np.ndarray, terms: np.ndarray, trials: int, plan: Plan, question: Question
 ) -> AUCComparison:
     se = float(drawn.std(ddof=1)) if np.ptp(drawn) > 1e-14 else 0.0
-    answer = _answer(difference, se, trials, question)
+    told = answer(difference, se, trials, question)
     if se == 0.0:
-        return answer
+        return told
     low, high = ends(drawn, question.level, trials, difference, terms if plan.method == "bca" else None)
-    return answer._replace(low=low, high=high)
+    return told._replace(low=low, high=high)

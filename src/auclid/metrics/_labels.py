@@ -139,7 +139,7 @@ def both_classes(owner: str, y: np.ndarray, is_pos: np.ndarray, pos_label: Any =
     if is_pos.all() or not is_pos.any():
         which = f"no row of pos_label={pos_label!r} among" if pos_label is not None and not is_pos.any() else "only"
         raise ValueError(
-            f"{owner} expects rows of two labels, positives and negatives. "
+            f"{owner} expects rows of both classes, positives and negatives. "
             f"Got {which} {len(y)} rows of the label {y[0]} instead."
         )
 

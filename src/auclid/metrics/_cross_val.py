@@ -1,0 +1,250 @@
+"""The AUC of a way to learn, by cross-validation, and whether two ways differ on the same folds."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike
+from sklearn.base import clone
+from sklearn.model_selection import StratifiedGroupKFold, check_cv
+from sklearn.utils import _safe_indexing, indexable
+
+from auclid.metrics._compare import Question, answer, checked_question
+from auclid.metrics._labels import both_classes, codes, column, number_in, positives, same_length
+from auclid.metrics._placements import Parts, parts
+from auclid.metrics._sample import Sample
+from auclid.metrics._scorer import scores_of
+from auclid.metrics._variance import share_interval
+
+
+class CrossValAUC(NamedTuple):
+    """A cross-validated AUC, its interval and standard error, and the AUC of each fold."""
+
+    auc: float
+    low: float
+    high: float
+    se: float
+    folds: np.ndarray
+
+
+class CrossValComparison(NamedTuple):
+    """Difference of two cross-validated AUCs, its interval and p-value, and the difference in each fold."""
+
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    folds: np.ndarray
+
+
+def cross_val_auc(
+    estimator: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    cv: Any = 5,
+    level: float = 0.95,
+    n_jobs: int | None = None,
+) -> CrossValAUC:
+    """Cross-validated AUC with an interval that allows for the choice of test rows.
+
+    auc = mean of the folds' AUCs A_v. A row of fold v adds (V - A_v) / (K n_v) to its error, V its placement among the
+    fold's rows, n_v the rows of its class there and K the folds; se^2 is the sum of squares over rows (or groups), each
+    class of a fold times n_v / (n_v - 1). The interval is symmetric on the logit scale.
+
+    Parameters
+    ----------
+    estimator : classifier
+        Anything with fit and decision_function or predict_proba; a copy is fitted to each fold.
+    X : array, CSR matrix or frame of shape (n, d)
+    y : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    groups : array-like of shape (n,), optional
+        Which rows belong together: the default splitter keeps them in one fold, and the variance is between groups.
+    cv : int, splitter or iterable of (train, test)
+        An int means that many stratified folds, with `groups` of whole groups.
+    level : float in (0, 1)
+        Coverage of the interval.
+    n_jobs : int, optional
+        Folds that are fitted at a time, as joblib counts.
+
+    Returns
+    -------
+    CrossValAUC
+        Named tuple (auc, low, high, se, folds).
+
+    Notes
+    -----
+    What is covered is the mean true AUC of the K models that were fitted, not that of one model on all rows.
+
+    Examples
+    --------
+    >>> from auclid import LeastSquaresAUC
+    >>> from auclid.datasets import load_mammography
+    >>> from auclid.metrics import cross_val_auc
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> result = cross_val_auc(LeastSquaresAUC(), X, y)
+    >>> bool(result.low < result.auc < result.high), len(result.folds)
+    (True, 5)
+
+    References
+    ----------
+    LeDell, Petersen & van der Laan (2015), Computationally efficient confidence intervals for cross-validated area
+    under the ROC curve estimates, Electronic Journal of Statistics 9.
+    """
+    owner = "cross_val_auc"
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    rows = _checked_rows(owner, X, y, groups, cv)
+    found = _folds(owner, [estimator], rows, n_jobs)
+    areas = np.array([fold.parts[0].area for fold in found])
+    se = _error(rows, found, [fold.parts[0] for fold in found])
+    auc = float(areas.mean())
+    return CrossValAUC(auc, *share_interval(auc, se, _trials(found), level), se, areas)
+
+
+def compare_cross_val_auc(
+    estimator_a: Any,
+    estimator_b: Any,
+    X: Any,
+    y: ArrayLike,
+    *,
+    groups: ArrayLike | None = None,
+    cv: Any = 5,
+    level: float = 0.95,
+    n_jobs: int | None = None,
+    alternative: str = "two-sided",
+    margin: float = 0.0,
+) -> CrossValComparison:
+    """Difference of the cross-validated AUCs of two estimators on the same folds, with a paired test.
+
+    As `cross_val_auc`, with differences of placements in place of placements, and as `compare_auc` from there.
+
+    Parameters
+    ----------
+    estimator_a, estimator_b : classifiers
+        A copy of each is fitted to each fold.
+    X, y, groups, cv, level, n_jobs
+        As in `cross_val_auc`.
+    alternative, margin
+        As in `compare_auc`.
+
+    Returns
+    -------
+    CrossValComparison
+        Named tuple (difference, low, high, pvalue, folds).
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> from auclid import LeastSquaresAUC
+    >>> from auclid.datasets import load_mammography
+    >>> from auclid.metrics import compare_cross_val_auc
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> result = compare_cross_val_auc(LeastSquaresAUC(), LogisticRegression(), X, y)
+    >>> bool(result.low < result.difference < result.high)
+    True
+
+    References
+    ----------
+    LeDell, Petersen & van der Laan (2015), Electronic Journal of Statistics 9.
+    """
+    owner = "compare_cross_val_auc"
+    question: Question = checked_question(owner, level, alternative, margin)
+    rows = _checked_rows(owner, X, y, groups, cv)
+    found = _folds(owner, [estimator_a, estimator_b], rows, n_jobs)
+    gaps = [fold.parts[0] - fold.parts[1] for fold in found]
+    folds = np.array([gap.area for gap in gaps])
+    se = _error(rows, found, gaps)
+    return CrossValComparison(*answer(float(folds.mean()), se, _trials(found), question), folds)
+
+
+class _Rows(NamedTuple):
+    """Checked rows, and how they are split."""
+
+    X: Any
+    y: np.ndarray
+    is_pos: np.ndarray
+    cluster: np.ndarray | None
+    splits: list[tuple[np.ndarray, np.ndarray]]
+
+
+class _Fold(NamedTuple):
+    """The test rows of a fold, and the areas of each estimator on them."""
+
+    test: np.ndarray
+    sample: Sample
+    parts: list[Parts]
+
+
+def _checked_rows(owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any) -> _Rows:
+    label = column(owner, "y", y)
+    X, label = indexable(X, label)
+    same_length(owner, y=label)
+    is_pos = positives(owner, label, name="y")
+    both_classes(owner, label, is_pos)
+    cluster = None
+    if groups is not None:
+        cluster = codes(owner, "groups", groups)[1]
+        same_length(owner, y=label, groups=cluster)
+    if cluster is not None and isinstance(cv, int | np.integer):
+        splitter = StratifiedGroupKFold(int(cv))
+    else:
+        splitter = check_cv(cv, label, classifier=True)
+    splits = [(_numbers(train), _numbers(test)) for train, test in splitter.split(X, label, cluster)]
+    return _Rows(X, label, is_pos, cluster, splits)
+
+
+def _numbers(chosen: ArrayLike) -> np.ndarray:
+    """Numbers of rows; a splitter may also give a mask."""
+    array = np.asarray(chosen)
+    return np.flatnonzero(array) if array.dtype == bool else array
+
+
+def _folds(owner: str, estimators: list[Any], rows: _Rows, n_jobs: int | None) -> list[_Fold]:
+    samples = [_test_rows(owner, rows, test) for _, test in rows.splits]
+    jobs = [(model, train, test) for train, test in rows.splits for model in estimators]
+    scores = Parallel(n_jobs=n_jobs)(delayed(_scored)(owner, model, rows.X, rows.y, *at) for model, *at in jobs)
+    count, found = len(estimators), []
+    for k, ((_, test), sample) in enumerate(zip(rows.splits, samples, strict=True)):
+        own = scores[k * count : (k + 1) * count]
+        found.append(_Fold(test, sample, [parts(sample, score) for score in own]))
+    return found
+
+
+def _scored(owner: str, estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    model = clone(estimator).fit(_safe_indexing(X, train), _safe_indexing(y, train))
+    score = scores_of(owner, model, _safe_indexing(X, test)).astype(np.float64)
+    if not np.isfinite(score).all():
+        raise ValueError(f"{owner} expects finite scores. Got others from {type(estimator).__name__}.")
+    return score
+
+
+def _test_rows(owner: str, rows: _Rows, test: np.ndarray) -> Sample:
+    cluster = None if rows.cluster is None else np.unique(rows.cluster[test], return_inverse=True)[1]
+    sample = Sample(rows.is_pos[test], (), None, cluster)
+    n_pos, n_neg = sample.units
+    if min(n_pos, n_neg) < 2:
+        what = "rows" if cluster is None else "groups"
+        raise ValueError(
+            f"{owner} expects at least 2 {what} of each class among the test rows of every fold. "
+            f"Got {n_pos} with positives and {n_neg} with negatives instead. Use fewer folds, or stratified ones."
+        )
+    return sample
+
+
+def _error(rows: _Rows, found: list[_Fold], areas: list[Parts]) -> float:
+    """Standard error of the mean of the folds' areas; a row tested several times adds its terms up first."""
+    terms: np.ndarray = np.zeros(len(rows.y))
+    for fold, area in zip(found, areas, strict=True):
+        n_pos, n_neg = fold.sample.units
+        of = fold.sample.is_pos
+        np.add.at(terms, fold.test[of], area.pos * np.sqrt(n_pos / (n_pos - 1.0)) / len(found))
+        np.add.at(terms, fold.test[~of], area.neg * np.sqrt(n_neg / (n_neg - 1.0)) / len(found))
+    if rows.cluster is not None:
+        terms = np.bincount(rows.cluster, terms)
+    return float(np.sqrt(np.sum(terms**2)))
+
+
+def _trials(found: list[_Fold]) -> int:
+    return sum(fold.sample.trials for fold in found)

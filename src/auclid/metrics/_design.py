@@ -1,0 +1,192 @@
+"""How many rows a study needs, and what a study of given size will see."""
+
+from typing import NamedTuple
+
+import numpy as np
+from scipy.special import ndtr, ndtri, owens_t
+
+from auclid.metrics._labels import number_in, one_of, whole_number
+from auclid.metrics._variance import ALTERNATIVES
+
+LARGEST = 10**9
+
+
+class SampleSize(NamedTuple):
+    """Positives and negatives that a study needs."""
+
+    n_pos: int
+    n_neg: int
+
+
+def sample_size(
+    auc: float,
+    *,
+    null: float = 0.5,
+    ratio: float = 1.0,
+    power: float = 0.9,
+    level: float = 0.95,
+    correlation: float | None = None,
+    alternative: str = "two-sided",
+) -> SampleSize:
+    """Positives and negatives with which a test at 1 - level has the wanted power.
+
+    z_a sqrt(V0) + z_b sqrt(V1) = |auc - null|, with V the variance of the estimate for normal scores of equal variance,
+    A (1 - A) + (n+ + n- - 2) (Q - A^2) divided by n+ n-, where Q = Phi2(z, z; 1/2) and z = Phi^-1(A): V0 at `null`,
+    V1 at `auc`. Given a correlation, `null` is the AUC of another score of the same rows, and V that of the difference.
+
+    Parameters
+    ----------
+    auc : float in (0, 1)
+        The AUC expected.
+    null : float in (0, 1)
+        The AUC it is to be told from: a fixed number, or with `correlation` the AUC of another model.
+    ratio : float in (0, inf)
+        Negatives for each positive.
+    power : float in (0, 1)
+        How likely the test should be to see the difference.
+    level : float in (0, 1)
+        Of the interval that should leave the null out; the test is at 1 - level.
+    correlation : float in [-1, 1), optional
+        Of the two models' scores within a class (after a map to normal scores, such as scipy.stats.norm.ppf of ranks).
+    alternative : {"two-sided", "greater", "less"}
+        A one-sided test needs fewer rows.
+
+    Returns
+    -------
+    SampleSize
+        Named tuple (n_pos, n_neg).
+
+    Examples
+    --------
+    >>> from auclid.metrics import sample_size
+    >>> sample_size(0.8, ratio=9)
+    SampleSize(n_pos=9, n_neg=81)
+    >>> sample_size(0.85, null=0.8, ratio=9, correlation=0.6)
+    SampleSize(n_pos=176, n_neg=1584)
+
+    References
+    ----------
+    Hanley & McNeil (1982), Radiology 143, and (1983), Radiology 148. Obuchowski & McClish (1997), Statistics in
+    Medicine 16.
+    """
+    owner = "sample_size"
+    study = _checked(owner, auc, null, level, correlation, alternative)
+    ratio = number_in(owner, "ratio", ratio, 0.0, np.inf)
+    wanted = number_in(owner, "power", power, 0.0, 1.0)
+    if auc == null:
+        raise ValueError(f"The 'auc' parameter of {owner} must differ from null. Got {auc} for both.")
+    low, high = 1, 2
+    while _power(study, high, _negatives(high, ratio)) < wanted:
+        low, high = high, 2 * high
+        if high > LARGEST:
+            raise ValueError(f"{owner} expects a difference that {LARGEST} rows can see. Got {auc} and {null}.")
+    while high - low > 1:
+        middle = (low + high) // 2
+        if _power(study, middle, _negatives(middle, ratio)) < wanted:
+            low = middle
+        else:
+            high = middle
+    return SampleSize(high, _negatives(high, ratio))
+
+
+def auc_power(
+    auc: float,
+    n_pos: int,
+    n_neg: int,
+    *,
+    null: float = 0.5,
+    level: float = 0.95,
+    correlation: float | None = None,
+    alternative: str = "two-sided",
+) -> float:
+    """Probability that a study of given size tells an AUC from `null`, or from another model's AUC.
+
+    Phi((|auc - null| - z_a sqrt(V0)) / sqrt(V1)), with the variances of `sample_size`.
+
+    Parameters
+    ----------
+    auc, null, level, correlation, alternative
+        As in `sample_size`.
+    n_pos, n_neg : int in [2, inf)
+        Rows of each class.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from auclid.metrics import auc_power
+    >>> round(auc_power(0.8, 11, 99), 2), round(auc_power(0.85, 100, 900, null=0.8, correlation=0.6), 2)
+    (0.96, 0.69)
+
+    References
+    ----------
+    Hanley & McNeil (1983), Radiology 148. Obuchowski & McClish (1997), Statistics in Medicine 16.
+    """
+    owner = "auc_power"
+    study = _checked(owner, auc, null, level, correlation, alternative)
+    return _power(study, whole_number(owner, "n_pos", n_pos, 2), whole_number(owner, "n_neg", n_neg, 2))
+
+
+class _Study(NamedTuple):
+    auc: float
+    null: float
+    deviate: float
+    correlation: float | None
+    side: int
+
+
+def _checked(
+    owner: str, auc: float, null: float, level: float, correlation: float | None, alternative: str
+) -> _Study:
+    auc, null = (number_in(owner, name, x, 0.0, 1.0) for name, x in (("auc", auc), ("null", null)))
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    one_of(owner, "alternative", alternative, ALTERNATIVES)
+    if correlation is not None:
+        correlation = number_in(owner, "correlation", correlation, -1.0, 1.0, closed="l")
+    side = {"two-sided": 0, "greater": 1, "less": -1}[alternative]
+    if side * (auc - null) < 0.0:
+        raise ValueError(f"{owner} expects an AUC on the alternative's side. Got {auc}, {null} and {alternative!r}.")
+    tail = 1.0 - level if side else (1.0 - level) / 2.0
+    return _Study(auc, null, float(-ndtri(tail)), correlation, side)
+
+
+def _negatives(n_pos: int, ratio: float) -> int:
+    return max(2, int(np.ceil(ratio * n_pos - 1e-9)))
+
+
+def _power(study: _Study, n_pos: int, n_neg: int) -> float:
+    auc, null, deviate, correlation, _ = study
+    if correlation is None:
+        at_null, at_auc = (_variance(a, n_pos, n_neg) for a in (null, auc))
+    else:
+        middle = (auc + null) / 2.0
+        at_null = _variance_of_difference(middle, middle, correlation, n_pos, n_neg)
+        at_auc = _variance_of_difference(auc, null, correlation, n_pos, n_neg)
+    reach = abs(auc - null) - deviate * np.sqrt(at_null)
+    return float(ndtr(reach / np.sqrt(at_auc)))
+
+
+def _variance(auc: float, n_pos: int, n_neg: int) -> float:
+    """Exact, of the AUC of normal scores: pairs that share one row are correlated by one half."""
+    z = ndtri(auc)
+    both = auc - 2.0 * owens_t(z, 1.0 / np.sqrt(3.0))
+    return float((auc * (1.0 - auc) + (n_pos + n_neg - 2) * (both - auc**2)) / (n_pos * n_neg))
+
+
+def _variance_of_difference(auc: float, other: float, correlation: float, n_pos: int, n_neg: int) -> float:
+    """Exact, of the difference of two AUCs of normal scores correlated within the classes."""
+    of_pair, of_row = (_both(auc, other, r) - auc * other for r in (correlation, correlation / 2.0))
+    shared = (of_pair + (n_pos + n_neg - 2) * of_row) / (n_pos * n_neg)
+    return max(_variance(auc, n_pos, n_neg) + _variance(other, n_pos, n_neg) - 2.0 * shared, 1e-300)
+
+
+def _both(auc: float, other: float, correlation: float) -> float:
+    """Phi2(h, k; r) of h, k = Phi^-1 of the AUCs: Phi(h) Phi(k) + the integral of the density over the correlation."""
+    h, k = ndtri(auc), ndtri(other)
+    node, weight = np.polynomial.legendre.leggauss(64)
+    end = np.arcsin(correlation)
+    angle = 0.5 * end * (node + 1.0)
+    density = np.exp(-(h * h + k * k - 2.0 * h * k * np.sin(angle)) / (2.0 * np.cos(angle) ** 2))
+    return float(auc * other + 0.5 * end * (weight @ density) / (2.0 * np.pi))

@@ -1,0 +1,206 @@
+"""The top of the list as marketing and credit read it: precision at k, lift, gain, Gini, Kolmogorov-Smirnov."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid.metrics._auc import auc_from_parts
+from auclid.metrics._labels import whole_number
+from auclid.metrics._roc import rates, roc_curve
+from auclid.metrics._sample import Sample, checked_sample
+
+
+class LiftTable(NamedTuple):
+    """Columns of a table with a line for each part of the list, best scores first; `pandas.DataFrame(t._asdict())`."""
+
+    top: np.ndarray
+    threshold: np.ndarray
+    rows: np.ndarray
+    positives: np.ndarray
+    precision: np.ndarray
+    lift: np.ndarray
+    gain: np.ndarray
+    cumulative_lift: np.ndarray
+
+
+def gini(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> float:
+    """Gini coefficient (accuracy ratio, Somers' D): 2 AUC - 1.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+
+    Returns
+    -------
+    float
+        In [-1, 1]; 0 is guessing.
+
+    Examples
+    --------
+    >>> from auclid.metrics import gini
+    >>> gini([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.5
+
+    References
+    ----------
+    Somers (1962), A new asymmetric measure of association for ordinal variables, American Sociological Review 27.
+    """
+    sample = _checked("gini", y_true, y_score, sample_weight, pos_label)
+    return 2.0 * auc_from_parts(sample.is_pos, sample.scores[0], sample.weight) - 1.0
+
+
+def ks(
+    y_true: ArrayLike, y_score: ArrayLike, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> float:
+    """Kolmogorov-Smirnov distance of the two classes' scores: the largest |TPR - FPR| of any threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+
+    Returns
+    -------
+    float
+        In [0, 1].
+
+    Examples
+    --------
+    >>> from auclid.metrics import ks
+    >>> ks([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.5
+
+    References
+    ----------
+    Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, Annals of Math. Statistics 19.
+    """
+    sample = _checked("ks", y_true, y_score, sample_weight, pos_label)
+    fpr, tpr = rates(sample.is_pos, sample.scores[0], sample.weight)
+    return float(np.abs(tpr - fpr).max())
+
+
+def precision_at_k(
+    y_true: ArrayLike, y_score: ArrayLike, k: int, *, sample_weight: ArrayLike | None = None, pos_label: Any = None
+) -> float:
+    """Share of positives among the k rows of highest score; of rows tied at the cut, the expected share.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    k : int in [1, n]
+        Rows at the top.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf): the share is one of weight, k still counts rows.
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from auclid.metrics import precision_at_k
+    >>> precision_at_k([0, 1, 0, 1, 1], [1, 2, 3, 3, 4], 2)
+    0.75
+
+    References
+    ----------
+    Manning, Raghavan & Schütze (2008), Introduction to information retrieval, chapter 8.
+    """
+    sample = _checked("precision_at_k", y_true, y_score, sample_weight, pos_label)
+    whole_number("precision_at_k", "k", k, 1, len(sample.is_pos))
+    hit, mass = _cumulated(sample, np.array([float(k)]))
+    return float(hit[0] / mass[0])
+
+
+def lift_table(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    n_bins: int = 10,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> LiftTable:
+    """The list cut into parts of equal size, best scores first: how many positives each holds, lift and gain.
+
+    precision = positives / rows of the part; lift = precision / precision of all rows; gain = share of all
+    positives in this part and those above it; cumulative_lift = gain / share of rows. Rows of equal score are spread
+    evenly over the parts they fall in.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    n_bins : int in [1, n]
+        Parts; ten are deciles.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf): rows and positives are then sums of weight, while parts hold equal numbers of rows.
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+
+    Returns
+    -------
+    LiftTable
+        Named tuple of arrays (top, threshold, rows, positives, precision, lift, gain, cumulative_lift): `top` is the
+        share of rows down to here and `threshold` the lowest score in the part.
+
+    Examples
+    --------
+    >>> from auclid.metrics import lift_table
+    >>> table = lift_table([0, 0, 0, 1, 0, 1, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8], n_bins=4)
+    >>> table.gain.tolist(), table.lift.tolist()
+    ([0.5, 0.75, 1.0, 1.0], [2.0, 1.0, 1.0, 0.0])
+
+    References
+    ----------
+    Ling & Li (1998), Data mining for direct marketing, KDD.
+    """
+    sample = _checked("lift_table", y_true, y_score, sample_weight, pos_label)
+    whole_number("lift_table", "n_bins", n_bins, 1, len(sample.is_pos))
+    end = np.arange(1, n_bins + 1) / n_bins
+    count = end * len(sample.is_pos)
+    hit, mass = _cumulated(sample, count)
+    positives, rows = np.diff(hit, prepend=0.0), np.diff(mass, prepend=0.0)
+    precision, base = positives / rows, hit[-1] / mass[-1]
+    ranked = np.sort(sample.scores[0])[::-1]
+    threshold = ranked[np.minimum(np.ceil(count - 1e-9).astype(np.intp), len(ranked)) - 1]
+    gain = hit / hit[-1]
+    return LiftTable(end, threshold, rows, positives, precision, precision / base, gain, gain / (mass / mass[-1]))
+
+
+def _cumulated(sample: Sample, count: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mass of positives and of all rows among the first `count` rows of the list, ties spread evenly."""
+    rows = roc_curve(sample.is_pos, sample.scores[0])
+    curve = rows if sample.weight is None else roc_curve(sample.is_pos, sample.scores[0], sample.weight)
+    place = rows.tp + rows.fp
+    return np.interp(count, place, curve.tp), np.interp(count, place, curve.tp + curve.fp)
+
+
+def _checked(
+    owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
+) -> Sample:
+    return checked_sample(
+        owner, y_true, {"y_score": y_score}, sample_weight=sample_weight, pos_label=pos_label, fewest=1
+    )

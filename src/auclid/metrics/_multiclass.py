@@ -1,0 +1,134 @@
+"""The AUC of several classes: Hand & Till's M, and one against the rest, with intervals."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid.metrics._interval import AUCInterval
+from auclid.metrics._labels import column, finite_column, label_set, number_in, one_of, same_length
+from auclid.metrics._placements import parts
+from auclid.metrics._sample import Sample
+from auclid.metrics._variance import share_interval
+
+
+def multiclass_auc(
+    y_true: ArrayLike,
+    scores: ArrayLike,
+    *,
+    level: float = 0.95,
+    multi_class: str = "ovo",
+    average: str = "macro",
+    labels: ArrayLike | None = None,
+) -> AUCInterval:
+    """AUC of several classes with a confidence interval.
+
+    multi_class="ovo" is Hand & Till's M: the mean over ordered pairs (a, b) of classes of A(a|b), the probability
+    that a row of a has a higher score for a than a row of b. "ovr" is the mean over classes a of the AUC of a against
+    all others. A row adds the terms of all pairs it is in to the error, so pairs that share rows are not taken for
+    independent; the interval is symmetric on the logit scale.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Labels of two classes or more, at least two rows of each.
+    scores : array-like of shape (n, K)
+        A column for each class in sorted order (of `labels`, where given): the scores of predict_proba or
+        decision_function.
+    level : float in (0, 1)
+        Coverage of the interval.
+    multi_class : {"ovo", "ovr"}
+        Pairs of classes, or one class against the rest.
+    average : {"macro", "weighted"}
+        All pairs (or classes) alike, or by the share of rows they hold.
+    labels : array-like of shape (K,), optional
+        The classes in the order of the columns, where that is not the sorted one.
+
+    Returns
+    -------
+    AUCInterval
+        Named tuple (auc, low, high, se).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.metrics import multiclass_auc
+    >>> y = np.repeat(["a", "b", "c"], 4)
+    >>> scores = np.random.default_rng(0).normal(size=(12, 3)) + 1.5 * (y[:, None] == np.array(["a", "b", "c"]))
+    >>> result = multiclass_auc(y, scores)
+    >>> round(result.auc, 3), round(result.se, 3)
+    (0.948, 0.046)
+
+    References
+    ----------
+    Hand & Till (2001), A simple generalisation of the area under the ROC curve for multiple class classification
+    problems, Machine Learning 45.
+    """
+    owner = "multiclass_auc"
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    one_of(owner, "multi_class", multi_class, ("ovo", "ovr"))
+    one_of(owner, "average", average, ("macro", "weighted"))
+    label, table = _checked(owner, y_true, scores, labels)
+    count = np.bincount(label, minlength=table.shape[1])
+    terms, auc = np.zeros(len(label)), 0.0
+    for share, of_pos, of_neg, k in _contests(label, count, multi_class, average):
+        used = of_pos | of_neg
+        size = parts(Sample(of_pos[used], (), None, None), table[used, k])
+        auc += share * size.area
+        terms[of_pos] += share * size.pos
+        terms[of_neg] += share * size.neg
+    se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
+    return AUCInterval(float(auc), *share_interval(float(auc), se, int(count.min()), level), se)
+
+
+def _contests(
+    label: np.ndarray, count: np.ndarray, multi_class: str, average: str
+) -> Iterator[tuple[float, np.ndarray, np.ndarray, int]]:
+    """(Share of the mean, positives, negatives, column) of each AUC that is averaged."""
+    classes = np.arange(len(count))
+    if multi_class == "ovr":
+        share = count / count.sum() if average == "weighted" else np.full(len(count), 1.0 / len(count))
+        for a in classes:
+            yield float(share[a]), label == a, label != a, int(a)
+        return
+    held = np.add.outer(count, count) * (1.0 - np.eye(len(count)))
+    weight = held if average == "weighted" else 1.0 - np.eye(len(count))
+    for a in classes:
+        for b in classes[classes != a]:
+            yield float(weight[a, b] / weight.sum()), label == a, label == b, int(a)
+
+
+def _checked(
+    owner: str, y_true: ArrayLike, scores: ArrayLike, labels: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray]:
+    """The number of each row's class, and the table of scores."""
+    y = column(owner, "y_true", y_true)
+    table = np.asarray(scores)
+    if table.ndim != 2:
+        raise ValueError(
+            f"The 'scores' parameter of {owner} must be an array of shape (n, K), a column for each class. "
+            f"Got shape {table.shape} instead."
+        )
+    table = np.stack([finite_column(owner, "scores", table[:, k]) for k in range(table.shape[1])], axis=1)
+    same_length(owner, y_true=y, scores=table)
+    present = label_set(owner, y)
+    known: Any = present if labels is None else column(owner, "labels", labels)
+    if len(known) != table.shape[1] or len(set(known.tolist())) != len(known):
+        raise ValueError(
+            f"The 'scores' parameter of {owner} must have a column for each of the {len(known)} classes. "
+            f"Got {table.shape[1]} columns instead. Name the classes of the columns with labels."
+        )
+    order = np.argsort(known)
+    at = np.minimum(np.searchsorted(known[order], y), len(known) - 1)
+    if not np.all(known[order][at] == y):
+        strange = y[known[order][at] != y][0]
+        raise ValueError(f"The 'y_true' parameter of {owner} must hold only the given labels. Got {strange} too.")
+    label = order[at]
+    count = np.bincount(label, minlength=len(known))
+    if len(known) < 2 or count.min() < 2:
+        raise ValueError(
+            f"{owner} expects two classes or more, at least 2 rows of each. "
+            f"Got {int(count.min())} of the label {known[int(np.argmin(count))]} instead."
+        )
+    return label, table

@@ -1,0 +1,231 @@
+"""Where to cut the scores into predicted positives and negatives: by what is to be best, and how sure that is."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid.metrics._bootstrap import Masses, Plan, Progress, checked_seed, distinct, replicates
+from auclid.metrics._labels import number_in, one_of, whole_number
+from auclid.metrics._operating_point import best_threshold
+from auclid.metrics._roc import roc_curve, thresholds
+from auclid.metrics._sample import Sample, checked_sample
+
+CRITERIA = ("youden", "accuracy", "cost", "fscore", "corner")
+
+
+class OperatingPoint(NamedTuple):
+    """A threshold with the true and false positive rates of predicting `score > threshold`."""
+
+    threshold: float
+    tpr: float
+    fpr: float
+
+
+class OperatingPointInterval(NamedTuple):
+    """An operating point with bootstrap intervals of its threshold and rates."""
+
+    threshold: float
+    threshold_low: float
+    threshold_high: float
+    tpr: float
+    tpr_low: float
+    tpr_high: float
+    fpr: float
+    fpr_low: float
+    fpr_high: float
+
+
+class Aim(NamedTuple):
+    """What a threshold is to make best."""
+
+    criterion: str = "youden"
+    cost_ratio: float = 1.0
+    prevalence: float | None = None
+    beta: float = 1.0
+
+
+def operating_point(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    criterion: str = "youden",
+    cost_ratio: float = 1.0,
+    prevalence: float | None = None,
+    beta: float = 1.0,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> OperatingPoint:
+    """Finite threshold whose predictions `score > threshold` serve a criterion best.
+
+    criterion="youden" maximises TPR - cost_ratio FPR, however rare the positives; criterion="accuracy"
+    maximises n+ TPR - cost_ratio n- FPR, which at cost_ratio 1 is the number of rows predicted right (OPTROC,
+    the point of slope cost_ratio n- / n+). "cost" minimises prevalence (1 - TPR) + cost_ratio (1 - prevalence) FPR, the
+    mean price where a share `prevalence` is positive; "fscore" maximises F = (1 + beta^2) TP / ((1 + beta^2) TP +
+    beta^2 FN + FP); "corner" minimises (1 - TPR)^2 + FPR^2. The threshold lies midway between neighbouring distinct
+    scores, or just outside the extreme score when all or no rows are best predicted positive. Of equally good
+    thresholds the highest is taken.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive. A row of score +inf is always predicted positive, of -inf
+        never.
+    criterion : {"youden", "accuracy", "cost", "fscore", "corner"}
+        What to make best.
+    cost_ratio : float in (0, inf)
+        Price of a false positive where a false negative costs one ("youden", "accuracy", "cost").
+    prevalence : float in (0, 1), optional
+        Share of positives where the threshold will be used ("cost"); else that of the sample.
+    beta : float in (0, inf)
+        How many times as much recall counts as precision ("fscore").
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf).
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+
+    Returns
+    -------
+    OperatingPoint
+        Named tuple (threshold, tpr, fpr). The threshold is exact in the floating type of the scores.
+
+    Examples
+    --------
+    >>> from auclid.metrics import operating_point
+    >>> operating_point([0, 0, 0, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0])
+    OperatingPoint(threshold=2.5, tpr=1.0, fpr=0.3333333333333333)
+    >>> operating_point([0, 0, 0, 1, 1], [1.0, 2.0, 4.0, 3.0, 5.0], criterion="accuracy").threshold
+    4.5
+
+    References
+    ----------
+    Youden (1950), Index for rating diagnostic tests, Cancer 3. Metz (1978), Seminars in Nuclear Medicine 8.
+    van Rijsbergen (1979), Information retrieval. Perkins & Schisterman (2006), American Journal of Epidemiology 163.
+    """
+    owner = "operating_point"
+    aim = _checked_aim(owner, criterion, cost_ratio, prevalence, beta)
+    rows = {"sample_weight": sample_weight, "pos_label": pos_label, "fewest": 1}
+    return _point(checked_sample(owner, y_true, {"y_score": y_score}, **rows), aim)
+
+
+def operating_point_interval(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    criterion: str = "youden",
+    cost_ratio: float = 1.0,
+    prevalence: float | None = None,
+    beta: float = 1.0,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    n_bootstrap: int = 2000,
+    random_state: Any = None,
+    progress: Progress = False,
+) -> OperatingPointInterval:
+    """The operating point, and how much it moves: it is found anew in each bootstrap draw.
+
+    Draws are made with replacement within the classes, or among groups that hold the same classes; the ends are the
+    (1 - level) / 2 and (1 + level) / 2 quantiles of the draws. Rates of a threshold chosen on the rows they are
+    measured on look a little too good, and these intervals do not mend that: choose on some rows, and measure on
+    others with `rates_at`.
+
+    Parameters
+    ----------
+    y_true, y_score, criterion, cost_ratio, prevalence, beta, sample_weight, pos_label
+        As in `operating_point`.
+    level : float in (0, 1)
+        Coverage of each interval.
+    groups, n_bootstrap, random_state, progress
+        As in `auc_interval`.
+
+    Returns
+    -------
+    OperatingPointInterval
+        Named tuple (threshold, threshold_low, threshold_high, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.metrics import operating_point_interval
+    >>> y = np.arange(200) % 4 == 0
+    >>> s = np.random.default_rng(0).normal(size=200) + 2.0 * y
+    >>> point = operating_point_interval(y, s, random_state=0, n_bootstrap=200)
+    >>> bool(point.threshold_low <= point.threshold <= point.threshold_high)
+    True
+
+    References
+    ----------
+    Efron & Tibshirani (1993), An introduction to the bootstrap.
+    """
+    owner = "operating_point_interval"
+    aim = _checked_aim(owner, criterion, cost_ratio, prevalence, beta)
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    checked_seed(owner, random_state)
+    plan = Plan("bootstrap", whole_number(owner, "n_bootstrap", n_bootstrap, 100), random_state, progress)
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
+    value, steps = distinct(sample.is_pos, sample.scores[0])
+    cuts = thresholds(value)
+
+    def point(masses: list[Masses]) -> tuple[float, float, float]:
+        tp, fp = (np.concatenate(([0.0], np.cumsum(mass[::-1]))) for mass in masses[0])
+        at = _best(tp, fp, aim, value)
+        # A score that was not drawn moves no rate; the cut is in the middle of the gap it leaves.
+        same = np.flatnonzero((tp == tp[at]) & (fp == fp[at]))
+        return (cuts[same[0]] + cuts[same[-1]]) / 2.0, tp[at] / tp[-1], fp[at] / fp[-1]
+
+    drawn = replicates(sample, [steps], point, plan)
+    low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
+    found = _point(sample, aim)
+    return OperatingPointInterval(*(float(x) for k in range(3) for x in (found[k], low[k], high[k])))
+
+
+def _checked_aim(owner: str, criterion: str, cost_ratio: float, prevalence: float | None, beta: float) -> Aim:
+    one_of(owner, "criterion", criterion, CRITERIA)
+    cost_ratio = number_in(owner, "cost_ratio", cost_ratio, 0.0, np.inf)
+    beta = number_in(owner, "beta", beta, 0.0, np.inf)
+    if prevalence is not None:
+        prevalence = number_in(owner, "prevalence", prevalence, 0.0, 1.0)
+    return Aim(criterion, cost_ratio, prevalence, beta)
+
+
+def _point(sample: Sample, aim: Aim) -> OperatingPoint:
+    is_pos, score, weight = sample.is_pos, sample.scores[0], sample.weight
+    if aim.criterion in ("fscore", "corner"):
+        curve = roc_curve(is_pos, score, weight)
+        threshold = float(curve.threshold[_best(curve.tp, curve.fp, aim, np.unique(score))])
+    else:
+        threshold = best_threshold(is_pos, score, weight, *aim[:3])
+    above = score > score.dtype.type(threshold)
+    return OperatingPoint(threshold, *(_share(above[of], weight, of) for of in (is_pos, ~is_pos)))
+
+
+def _share(above: np.ndarray, weight: np.ndarray | None, of: np.ndarray) -> float:
+    if weight is None:
+        return float(above.mean())
+    return float(weight[of][above].sum() / weight[of].sum())
+
+
+def _best(tp: np.ndarray, fp: np.ndarray, aim: Aim, value: np.ndarray) -> int:
+    """The number of the best point of a curve; a row of infinite score is on one side of every finite threshold."""
+    first, stop = int(value[-1] == np.inf), len(tp) - int(value[0] == -np.inf)
+    worth = _worth(tp, fp, aim)
+    return first + int(np.argmax(worth[first:stop]))
+
+
+def _worth(tp: np.ndarray, fp: np.ndarray, aim: Aim) -> np.ndarray:
+    """What the criterion is at each point of a curve: the greater, the better."""
+    criterion, cost_ratio, prevalence, beta = aim
+    tpr, fpr = tp / tp[-1], fp / fp[-1]
+    if criterion == "corner":
+        return -((1.0 - tpr) ** 2 + fpr**2)
+    if criterion == "fscore":
+        return (1.0 + beta**2) * tp / (beta**2 * tp[-1] + tp + fp)
+    if criterion == "youden":
+        return tpr - cost_ratio * fpr
+    share = prevalence if criterion == "cost" and prevalence is not None else tp[-1] / (tp[-1] + fp[-1])
+    return share * tpr - cost_ratio * (1.0 - share) * fpr

@@ -1,0 +1,220 @@
+"""What happens at one point of the curve: a false or true positive rate, a threshold, a number of alerts."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtri, stdtrit
+
+from auclid.metrics._bootstrap import Masses, Plan, checked_seed, distinct, replicates
+from auclid.metrics._labels import number_in, one_of, whole_number
+from auclid.metrics._roc import Curve, roc_curve, thresholds
+from auclid.metrics._sample import Sample, checked_sample
+
+ROUNDING = 1e-12
+"""A rate that misses a bound by less meets it."""
+
+
+class RatesAt(NamedTuple):
+    """A threshold, the rates of predicting `score > threshold` with their intervals, and the precision."""
+
+    threshold: float
+    tpr: float
+    tpr_low: float
+    tpr_high: float
+    fpr: float
+    fpr_low: float
+    fpr_high: float
+    precision: float
+
+
+class Wish(NamedTuple):
+    """The point that is asked for: by the name of what is held fixed, and its value."""
+
+    name: str
+    value: float
+
+
+def rates_at(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    fpr: float | None = None,
+    tpr: float | None = None,
+    threshold: float | None = None,
+    alerts: int | None = None,
+    level: float = 0.95,
+    method: str = "wilson",
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    n_bootstrap: int = 2000,
+    random_state: Any = None,
+) -> RatesAt:
+    """True and false positive rate at one point of the ROC curve, with intervals, and the precision there.
+
+    The point is the last one with FPR <= fpr, the first one with TPR >= tpr, the rows above a threshold, or the last
+    one that flags no more than `alerts` rows. Wilson's interval of a share k / n, z = Phi^-1((1 + level) / 2), is
+    (k + z^2 / 2 +- z sqrt(k (n - k) / n + z^2 / 4)) / (n + z^2). With groups or weights n is the number of independent
+    rows that would give the share's variance, and z Student's.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    fpr : float in [0, 1], optional
+        Largest false positive rate allowed.
+    tpr : float in (0, 1], optional
+        Smallest true positive rate wanted.
+    threshold : float, optional
+        Rows that score higher are flagged.
+    alerts : int in [1, n], optional
+        Most rows that can be looked at. Exactly one of these four is given.
+    level : float in (0, 1)
+        Coverage of each interval.
+    method : {"wilson", "bootstrap"}
+        "wilson" is about the threshold found: what its rates will be on new rows. "bootstrap" finds it anew in each
+        draw, so it is about the point itself: the true positive rate at a given false positive rate.
+    groups, sample_weight, pos_label, n_bootstrap, random_state
+        As in `auc_interval`; alerts are counted in rows, whatever they weigh.
+
+    Returns
+    -------
+    RatesAt
+        Named tuple (threshold, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high, precision); the precision is 0 where
+        no row is flagged.
+
+    Examples
+    --------
+    >>> from auclid.metrics import rates_at
+    >>> y, s = [0, 0, 0, 0, 0, 1, 1, 1], [1, 2, 3, 4, 6, 3.5, 5, 7]
+    >>> point = rates_at(y, s, fpr=0.2)
+    >>> point.threshold, round(point.tpr, 3), point.fpr, round(point.precision, 3)
+    (4.5, 0.667, 0.2, 0.667)
+    >>> rates_at(y, s, alerts=2).precision
+    0.5
+
+    References
+    ----------
+    Wilson (1927), JASA 22. Rao & Scott (1992), A simple method for the analysis of clustered binary data,
+    Biometrics 48.
+    """
+    owner = "rates_at"
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    one_of(owner, "method", method, ("wilson", "bootstrap"))
+    wish = _wish(owner, {"fpr": fpr, "tpr": tpr, "threshold": threshold, "alerts": alerts})
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    sample = checked_sample(owner, y_true, {"y_score": y_score}, fewest=1 if groups is None else 2, **rows)
+    if wish.name == "alerts":
+        whole_number(owner, "alerts", alerts, 1, len(sample.is_pos))
+    if method == "wilson":
+        return point_at(sample, _threshold(sample, wish), level)
+    checked_seed(owner, random_state)
+    plan = Plan(method, whole_number(owner, "n_bootstrap", n_bootstrap, 100), random_state)
+    return _by_bootstrap(sample, wish, plan, level)
+
+
+def _wish(owner: str, given: dict[str, Any]) -> Wish:
+    wishes = [Wish(name, value) for name, value in given.items() if value is not None]
+    if len(wishes) != 1:
+        said = ", ".join(wish.name for wish in wishes) or "none"
+        raise ValueError(f"{owner} expects exactly one of fpr, tpr, threshold and alerts. Got {said} instead.")
+    name, value = wishes[0]
+    if name == "fpr":
+        number_in(owner, name, value, 0.0, 1.0, closed="lr")
+    elif name == "tpr":
+        number_in(owner, name, value, 0.0, 1.0, closed="r")
+    elif name == "threshold":
+        number_in(owner, name, value, -np.inf, np.inf)
+    return wishes[0]
+
+
+def _threshold(sample: Sample, wish: Wish) -> float:
+    if wish.name == "threshold":
+        return float(wish.value)
+    counted = None if wish.name == "alerts" else sample.weight
+    curve = roc_curve(sample.is_pos, sample.scores[0], counted)
+    return float(curve.threshold[chosen(curve.tp, curve.fp, wish)])
+
+
+def chosen(tp: np.ndarray, fp: np.ndarray, wish: Wish) -> int:
+    """The number of the point of a curve that is asked for."""
+    if wish.name == "tpr":
+        return int(np.argmax(tp >= (wish.value - ROUNDING) * tp[-1]))
+    met = fp <= (wish.value + ROUNDING) * fp[-1] if wish.name == "fpr" else tp + fp <= wish.value
+    return int(np.flatnonzero(met)[-1])
+
+
+def point_at(sample: Sample, threshold: float, level: float) -> RatesAt:
+    """The rates of a threshold, with intervals."""
+    score = sample.scores[0]
+    flagged = score > score.dtype.type(threshold)
+    tpr, fpr = (_rate(sample, flagged, of, level) for of in (sample.is_pos, ~sample.is_pos))
+    weight = np.ones(len(score)) if sample.weight is None else sample.weight
+    hit, called = float(weight[flagged & sample.is_pos].sum()), float(weight[flagged].sum())
+    return RatesAt(threshold, *tpr, *fpr, hit / called if called > 0.0 else 0.0)
+
+
+def _rate(sample: Sample, flagged: np.ndarray, of: np.ndarray, level: float) -> tuple[float, float, float]:
+    """Share flagged of a class, and its interval."""
+    hit = flagged[of].astype(np.float64)
+    if sample.weight is None and sample.cluster is None:
+        low, high = wilson(hit.sum(), len(hit), level)
+        return float(hit.mean()), float(low), float(high)
+    weight = np.ones(len(hit)) if sample.weight is None else sample.weight[of]
+    unit = np.arange(len(hit)) if sample.cluster is None else np.unique(sample.cluster[of], return_inverse=True)[1]
+    share = weight / weight.sum()
+    rate, count = float((weight * hit).sum() / weight.sum()), int(unit.max()) + 1
+    mass = np.bincount(unit, share)
+    spread = np.sum(np.bincount(unit, share * (hit - rate)) ** 2) * count / (count - 1.0)
+    # Without a mistake there is no variance to see; then each unit counts as its share of the mass.
+    size = rate * (1.0 - rate) / spread if 0.0 < rate < 1.0 and spread > 0.0 else 1.0 / float(mass @ mass)
+    z = float(stdtrit(count - 1.0, 0.5 + level / 2.0))
+    low, high = _wilson(rate * size, size, z)
+    return rate, float(low), float(high)
+
+
+def wilson(k: Any, n: float, level: float) -> tuple[Any, Any]:
+    """Wilson's interval of a share k / n."""
+    return _wilson(k, n, float(ndtri(0.5 + level / 2.0)))
+
+
+def _wilson(k: Any, n: float, z: float) -> tuple[Any, Any]:
+    centre, room = k + z * z / 2.0, z * np.sqrt(np.maximum(k * (n - k) / n, 0.0) + z * z / 4.0)
+    return np.clip((centre - room) / (n + z * z), 0.0, 1.0), np.clip((centre + room) / (n + z * z), 0.0, 1.0)
+
+
+def _by_bootstrap(sample: Sample, wish: Wish, plan: Plan, level: float) -> RatesAt:
+    value, steps = distinct(sample.is_pos, sample.scores[0])
+    point = point_at(sample, _threshold(sample, wish), level)
+    cuts = thresholds(value)
+
+    def rates(masses: list[Masses]) -> tuple[float, float]:
+        tp, fp = (np.concatenate(([0.0], np.cumsum(mass[::-1]))) for mass in masses[0])
+        if wish.name == "threshold":
+            at = int(np.count_nonzero(value > wish.value))
+        else:
+            at = chosen(tp, fp, wish)
+        return tp[at] / tp[-1], fp[at] / fp[-1]
+
+    assert len(cuts) == len(value) + 1
+    drawn = replicates(sample, [steps], rates, plan)
+    tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
+    (tpr_low, fpr_low), (tpr_high, fpr_high) = np.quantile(drawn, tails, axis=0)
+    bounds = {"tpr_low": tpr_low, "tpr_high": tpr_high, "fpr_low": fpr_low, "fpr_high": fpr_high}
+    return point._replace(**{name: float(bound) for name, bound in bounds.items()})
+
+
+def band(curve: Curve, level: float) -> tuple[np.ndarray, np.ndarray]:
+    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as two arrays of shape (2, k).
+
+    At each threshold both rates have Wilson's interval at the level whose square is `level`, so that their
+    rectangle covers the true pair of rates with that probability; the edges run through its corners.
+    """
+    low_x, high_x = wilson(curve.fp, curve.n_neg, level**0.5)
+    low_y, high_y = wilson(curve.tp, curve.n_pos, level**0.5)
+    upper = np.concatenate([[0.0], low_x, [1.0]]), np.concatenate([[0.0], high_y, [1.0]])
+    lower = np.concatenate([[0.0], high_x, [1.0]]), np.concatenate([[0.0], low_y, [1.0]])
+    return np.stack(upper), np.stack(lower)
