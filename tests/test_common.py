@@ -45,6 +45,7 @@ PARAMETERS = {
     "CBR": dict(C=ANY, confidence=0.7, buffer_size=50, buffer=ANY, covariance=ANY, shuffle=True, **SEEDED),
     "UniExp": dict(alpha=ANY, step=ANY, shuffle=True, **SEEDED),
     "RandomFourier": {"n_components": ANY, "gamma": None, "kernel": "rbf", "random_state": None},
+    "Columns": {"categories": "auto", "scale": "auto", "rare": 0.01, "max_levels": 100},
     "KMeansNystroem": {"n_components": ANY, "gamma": None, "kernel": "rbf", "random_state": None},
     "Kernelized": {"feature_map": ANY, "ranker": ANY},
     "SAMULT": {"unlabeled_weight": ANY, "alpha": ANY, "unlabeled": "auto"},

@@ -22,6 +22,7 @@ rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.emb
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source
 _check _kinds _progress
+columns._notes columns._dates columns._levels columns._numbers columns.transformer
 losses penalties schedules stats.moments stats.means stats.pair_sums pairs stats.buffers
 metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare

@@ -3,6 +3,7 @@
 from auclid import datasets, metrics, pairs
 from auclid._version import __version__ as __version__
 from auclid.auto import AUCClassifier
+from auclid.columns import Columns
 from auclid.io import load, save
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
@@ -26,6 +27,7 @@ __all__ = [
     "SOLAM",
     "SPAM",
     "AdaOAM",
+    "Columns",
     "KMeansNystroem",
     "KernelRankSVM",
     "Kernelized",

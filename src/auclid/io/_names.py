@@ -6,6 +6,7 @@ how those of older files become today's: `auclid.io._wire.was`. One that no line
 
 from auclid import losses, penalties, schedules
 from auclid.auto import AUCClassifier, _columns, _leaderboard, _odds, _search
+from auclid.columns import Columns, _levels, _numbers
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
 from auclid.online import CBR, OAM, UniExp, _buffered, cbr, oam, uni_exp
@@ -31,6 +32,7 @@ ESTIMATORS = estimators(
     Estimator(ASAM),
     Estimator(AUCClassifier),
     Estimator(CBR),
+    Estimator(Columns),
     Estimator(FSAUC),
     Estimator(Kernelized),
     Estimator(KernelRankSVM),
@@ -89,6 +91,10 @@ ENTRIES = (
     # parts of fitted models
     Struct("Gaussian kernel", _kernel_block.Gaussian, was("maps._kernel_block.Gaussian")),
     Struct("kernel", _kernel_block.Pairwise, was("maps._kernel_block.Pairwise")),
+    Struct("numbers", _numbers.Numbers),
+    Struct("sparse numbers", _numbers.SparseNumbers),
+    Struct("normal scores", _numbers.Grid),
+    Struct("levels", _levels.Levels),
     Struct("columns", _columns.Columns, was("auto._columns.Columns")),
     Struct("member", _search.Member, was("auto._search.Member")),
     Struct("leaderboard entry", _leaderboard.Entry, was("auto._leaderboard.Entry")),

@@ -1,0 +1,5 @@
+"""Columns: numbers out of any table."""
+
+from auclid.columns.transformer import Columns
+
+__all__ = ["Columns"]

@@ -1,0 +1,67 @@
+"""What is odd about columns: constants, identifiers, texts that no two rows share; and the sentences about it."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+FEW_ROWS = 20
+"""Below so many rows, all different is nothing to remark on."""
+
+
+EXACT = 2.0**53
+"""From here on every float is a whole number."""
+
+
+class Findings(NamedTuple):
+    """Names of odd columns."""
+
+    constants: list[str]
+    identifiers: list[str]
+    left_out: list[str]
+
+    def texts(self, name: str, texts: np.ndarray, used: bool) -> None:
+        """Note what is odd about a column of texts."""
+        different = len(set(texts))
+        if different == 1:
+            self.constants.append(name)
+        elif different == len(texts) >= FEW_ROWS:
+            self.identifiers.append(name)
+        if not used:
+            self.left_out.append(name)
+
+
+def identifier(x: np.ndarray) -> bool:
+    """Whether a column holds a different whole number in every row."""
+    some = x[:1000]  # most columns show soon that they do not
+    return len(x) >= FEW_ROWS and _whole_and_different(some) and _whole_and_different(x)
+
+
+def _whole_and_different(x: np.ndarray) -> bool:
+    whole = np.all(x == np.floor(x)) and np.abs(x).max() < EXACT
+    return bool(whole) and len(np.unique(x)) == len(x)
+
+
+def notes(found: Findings, ranked: list[str]) -> list[str]:
+    """A sentence for each kind of oddity that was found."""
+    said = []
+    if found.identifiers:
+        has = "has" if len(found.identifiers) == 1 else "have"
+        said.append(
+            f"{listed(found.identifiers)} {has} a different value in every row, like an identifier: "
+            "leave it out unless it means something."
+        )
+    others = [name for name in found.left_out if name not in found.identifiers + found.constants]
+    if others:
+        said.append(f"{listed(others)} {'has' if len(others) == 1 else 'have'} no text that is frequent: left out.")
+    if found.constants:
+        has = "has" if len(found.constants) == 1 else "have"
+        said.append(f"{listed(found.constants)} {has} the same value in every row.")
+    if ranked:
+        said.append(f"{listed(ranked)}: a few values are far from all others, so normal scores stand for the values.")
+    return said
+
+
+def listed(names: list[str], most: int = 5) -> str:
+    """Names in quotes; of many, the first ones."""
+    shown = ", ".join(map(repr, names[:most]))
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,294 @@
+"""Columns: numbers out of any table, for whatever model comes next."""
+
+import warnings
+from collections.abc import Iterable
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_feature_names, _check_feature_names_in, _check_n_features, validate_data
+
+from auclid import _check, _kinds
+from auclid.columns import _dates, _levels
+from auclid.columns._notes import Findings, identifier, notes
+from auclid.columns._numbers import (
+    Numbers,
+    SparseNumbers,
+    apply_dense,
+    apply_sparse,
+    learn_dense,
+    learn_sparse,
+)
+from auclid.rows import as_array
+
+WIDE, THIN = 200, 0.2
+"""With more columns than this, of which fewer than this share are filled, what comes out is a CSR matrix."""
+
+
+class Columns(TransformerMixin, BaseEstimator):
+    """Numbers out of any table: gaps, heavy tails, categories, truths and dates, as linear and kernel models want them.
+
+    A number x becomes (x − mean)/deviation. Where the farthest hundredth of the rows has more than half of a column's
+    sum of squares about its median, one wild value would outweigh a thousand others: there x becomes its normal score
+
+        Φ⁻¹(½ (P(x' < x) + P(x' ≤ x)))
+
+    first (a rank-based inverse normal transformation). Missing values become the median, and a further column of zeros
+    and ones marks them. Each frequent level of a category, or of a column of texts, becomes a column of zeros and ones
+    (one-hot), rare ones share one, and so do missing ones. Truths are numbers 0 and 1. A date becomes its day, as a
+    number, and sine and cosine of its place in the year, the week and the day, where dates tell something about them.
+    Labels are not looked at.
+
+    Parameters
+    ----------
+    categories : "auto" or list of column names or numbers, default="auto"
+        Columns that are categories although they hold numbers. Columns of texts always are, unless every text reads as
+        a number or as an ISO date.
+    scale : {"auto", "standard", "rank", None}, default="auto"
+        "auto": normal scores for columns with heavy tails. "standard": for none. "rank": for all. None: numbers stay
+        as they are, but for missing ones. Sparse columns get a largest size of 1, unless it is None.
+    rare : float in [0, 1), default=0.01
+        A level with a smaller share of the rows is rare, as is one of a single row.
+    max_levels : int in [1, inf), default=100
+        At most so many levels of a column, the most frequent ones, are not rare.
+
+    Attributes
+    ----------
+    kinds_ : list of str
+        What each column was taken for: "number", "bool", "date", "category" or "text".
+    ranked_ : list of str
+        Columns with normal scores.
+    constants_ : list of str
+        Columns with the same value in every row; as numbers they become zeros, as texts they are left out.
+    identifiers_ : list of str
+        Columns with a different whole number, or text, in every row. Texts of that kind are left out, numbers are not.
+    notes_ : list of str
+        Sentences about the above. Those about identifiers are also warnings.
+    n_features_in_ : int
+    feature_names_in_ : array of str, where X was a frame
+
+    Notes
+    -----
+    Takes arrays (of objects too), CSR matrices, and frames of pandas, polars and pyarrow; what comes out is an array,
+    or a CSR matrix where X is sparse or where most entries would be zeros. A number beyond what was seen is brought
+    within the range of the column, or as far beyond it as the range is wide. A level never seen is rare; where none was
+    rare, its columns are all zero. Files, see `auclid.save`, need no pickle.
+
+    References
+    ----------
+    van der Waerden, "Order tests for the two-sample problem and their power", 1952 (normal scores).
+
+    Beasley, Erickson & Allison, "Rank-based inverse normal transformations are increasingly used, but are they
+    merited?", Behavior Genetics 2009.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid import Columns
+    >>> X = np.array([[1.0, "red"], [2.0, "blue"], [None, "red"], [3.0, "blue"]], dtype=object)
+    >>> columns = Columns()
+    >>> np.round(columns.fit_transform(X), 1)
+    array([[-1.4,  0. ,  0. ,  1. ],
+           [ 0. ,  0. ,  1. ,  0. ],
+           [ 0. ,  1. ,  0. ,  1. ],
+           [ 1.4,  0. ,  1. ,  0. ]])
+    >>> columns.get_feature_names_out().tolist()
+    ['x0', 'x0 (missing)', 'x1=blue', 'x1=red']
+    """
+
+    _parameter_constraints: dict = {
+        "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],
+        "scale": [StrOptions({"auto", "standard", "rank"}), None],
+        "rare": [_check.real(0.0, 1.0)],
+        "max_levels": [_check.at_least(1)],
+    }
+
+    _numbers: Numbers | SparseNumbers | None
+
+    def __init__(
+        self,
+        categories: str | Iterable = "auto",
+        *,
+        scale: str | None = "auto",
+        rare: float = 0.01,
+        max_levels: int = 100,
+    ) -> None:
+        self.categories = categories
+        self.scale = scale
+        self.rare = rare
+        self.max_levels = max_levels
+
+    @_check.checked
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn what each column holds.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+            NaN, None and NaT are missing.
+        y : ignored
+
+        Returns
+        -------
+        self
+        """
+        X = self._table(X, reset=True)
+        found = Findings([], [], [])
+        self._learn_parts(X, found)
+        self.constants_, self.identifiers_ = found.constants, found.identifiers
+        numbers = self._number_names()
+        self.ranked_ = [numbers[k] for k in self._numbers.ranked] if isinstance(self._numbers, Numbers) else []
+        self.notes_ = notes(found, self.ranked_)
+        if not self._n_features_out:
+            raise ValueError(
+                f"Columns must be given a column that tells rows apart; got only {found.left_out[:5]}, with no text "
+                "in two rows alike. Add a column of numbers, or of categories."
+            )
+        if found.identifiers:
+            warnings.warn(notes(Findings([], found.identifiers, found.left_out), [])[0], UserWarning, stacklevel=4)
+        return self
+
+    def transform(self, X: Any) -> Any:
+        """The numbers of each row.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+
+        Returns
+        -------
+        array or CSR matrix of shape (n, columns that come out), of X's floating type
+        """
+        _check.fitted(self, "kinds_")
+        return self._apply(*self._parts(self._table(X, reset=False)))
+
+    def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
+        """The names of the columns that come out: "age", "age (missing)", "colour=red", "colour (rare)", and so on.
+
+        Parameters
+        ----------
+        input_features : array of str, optional
+            Must be the names that were fitted, where there were any.
+
+        Returns
+        -------
+        array of str
+        """
+        _check.fitted(self, "kinds_")
+        names = [str(name) for name in _check_feature_names_in(self, input_features)]
+        numbers = self._number_names(names)
+        marked = [] if self._numbers is None else [f"{numbers[k]} (missing)" for k in self._numbers.marked]
+        levels = [name for k, known in self._levels.items() for name in _levels.names(known, names[k])]
+        return np.array([*numbers, *marked, *levels], dtype=object)
+
+    @property
+    def _n_features_out(self) -> int:
+        marked = 0 if self._numbers is None else len(self._numbers.marked)
+        return len(self._number_names()) + marked + sum(known.width for known in self._levels.values())
+
+    def _table(self, X: Any, reset: bool) -> Any:
+        """X as a frame, an array of floats or objects, or a CSR matrix; its columns are counted, and named."""
+        if _kinds.is_frame(X):
+            _check_feature_names(self, X, reset=reset)
+            _check_n_features(self, X, reset=reset)
+            if not len(X):
+                raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+            return X
+        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan")
+        if X.dtype.kind in "biuf" and X.dtype not in (np.float32, np.float64):
+            return X.astype(np.float64)
+        return X
+
+    def _learn_parts(self, X: Any, found: Findings) -> None:
+        names = _kinds.column_names(X)
+        chosen = [] if isinstance(self.categories, str) else list(self.categories)
+        chosen = _kinds.column_numbers(self, "categories", chosen, names)
+        self._levels: dict[int, _levels.Levels] = {}
+        self._periods: dict[int, list[str]] = {}
+        self._sparse = sparse.issparse(X)
+        if _plain(X) and not chosen:
+            self.kinds_ = ["number"] * X.shape[1]
+            self._numbers, constant = (learn_sparse if self._sparse else learn_dense)(X, self.scale)
+            found.constants.extend(np.array(names)[constant].tolist())
+            if not self._sparse:
+                found.identifiers.extend(name for name, x in zip(names, X.T, strict=True) if identifier(x))
+            return
+        columns = _kinds.table_columns(self, X)
+        self.kinds_ = ["category" if k in chosen else column.kind for k, column in enumerate(columns)]
+        for k, column in enumerate(columns):
+            if self.kinds_[k] == "date":
+                self._periods[k] = _dates.learn_periods(_kinds.numbers(self, column))
+            elif self.kinds_[k] in ("category", "text"):
+                texts = _kinds.words(column)
+                self._levels[k] = _levels.learn_levels(texts, self.rare, self.max_levels)
+                found.texts(column.name, texts, bool(self._levels[k].width))
+        self._numbers, rows = None, self._number_rows(columns)
+        if rows.shape[1]:
+            self._numbers, constant = learn_dense(rows, self.scale)
+            numbered = self._number_names(names)
+            found.constants.extend(np.array(numbered)[constant].tolist())
+            found.identifiers.extend(name for name, x in zip(numbered, rows.T, strict=True) if identifier(x))
+
+    def _number_names(self, names: list[str] | None = None) -> list[str]:
+        """The columns of numbers: those of dates are several."""
+        names = [str(name) for name in _check_feature_names_in(self)] if names is None else names
+        return [
+            each
+            for k, kind in enumerate(self.kinds_)
+            if k not in self._levels
+            for each in (_dates.names(names[k], self._periods[k]) if kind == "date" else [names[k]])
+        ]
+
+    def _number_rows(self, columns: list[_kinds.Column]) -> np.ndarray:
+        """Columns of numbers side by side; float32 where all are."""
+        parts: list[np.ndarray] = []
+        for k, column in enumerate(columns):
+            if k in self._levels:
+                continue
+            values = _kinds.numbers(self, column._replace(kind=self.kinds_[k]))
+            parts += _dates.apply_periods(values, self._periods[k]) if k in self._periods else [values]
+        narrow = parts and all(column.values.dtype == np.float32 for column in columns)
+        dtype = np.float32 if narrow else np.float64
+        return np.column_stack(parts).astype(dtype, copy=False) if parts else np.empty((len(columns[0].values), 0))
+
+    def _parts(self, X: Any) -> tuple[Any, list[np.ndarray]]:
+        """The numbers of X, with their gaps, and for each column of categories the codes of its levels."""
+        if _plain(X) and not self._levels and not self._periods:
+            return X, []
+        columns = _kinds.table_columns(self, X)
+        found = [_levels.codes(known, _kinds.words(columns[k])) for k, known in self._levels.items()]
+        return self._number_rows(columns), found
+
+    def _apply(self, X: Any, found: list[np.ndarray]) -> Any:
+        if isinstance(self._numbers, SparseNumbers):
+            rows = apply_sparse(self._numbers, sparse.csr_array(X))
+            return rows if sparse.issparse(X) else rows.toarray()
+        parts = [] if self._numbers is None else [apply_dense(self._numbers, as_array(X))]
+        pairs = zip(self._levels.values(), found, strict=True)
+        levels = [_levels.one_hot(known, code, X.dtype) for known, code in pairs if known.width]
+        if not levels:
+            return parts[0]
+        if self._thin():
+            return sparse.hstack([*map(sparse.csr_array, parts), *levels], format="csr")
+        return np.column_stack([*parts, *(level.toarray() for level in levels)])
+
+    def _thin(self) -> bool:
+        """Whether most of what comes out are zeros."""
+        width = self._n_features_out
+        return width > WIDE and len(self._number_names()) + len(self._levels) < THIN * width
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.input_tags.sparse = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _plain(X: Any) -> bool:
+    """Whether every column holds numbers, by the type of the whole."""
+    return not _kinds.is_frame(X) and X.dtype.kind == "f"
