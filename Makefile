@@ -3,20 +3,21 @@
 
 PYTHON ?= python3
 VENV ?= .venv
-PY := $(VENV)/bin/python
+BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+PY := $(BIN)/python
 PIP := $(PY) -m pip --disable-pip-version-check
 WORKERS ?= 2
 PYTEST := $(PY) -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint coverage bench docs clean
+.PHONY: help demo test test-long lint coverage bench docs dist clean
 
 help:  ## print this list
 	@echo "make VERB, where VERB is one of"
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.ready-run  ## compare our methods with the baselines on the embedded table; leaves report.html
-	$(VENV)/bin/auclid compare --output report.html
+	$(BIN)/auclid compare --output report.html
 
 test: lint  ## lint, then every test and every docstring example
 	$(PYTEST) -n $(WORKERS) --durations=20 --doctest-modules src/auclid tests
@@ -40,6 +41,11 @@ bench: $(VENV)/.ready-dev  ## every benchmarks/bench_*.py in turn, each printing
 
 docs: $(VENV)/.ready-docs  ## run the gallery and build the documentation into site/; `make test` runs its code blocks
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+
+dist: $(VENV)/.ready-dev  ## sdist and wheel into dist/, contents checked, the wheel tried in a clean environment
+	rm -rf dist
+	$(PY) -m build --outdir dist
+	$(PY) tools/check_dist.py dist
 
 clean:  ## remove caches and build products from the checkout; the environment stays
 	rm -rf build dist site .pytest_cache .numba_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov

@@ -8,13 +8,16 @@ written out, and refused where it is not, but for those who are EXCUSED.
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-SOURCE = Path(__file__).parent.parent / "src" / "auclid"
+ROOT = Path(__file__).parent.parent
+SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 
 ORDER = """
 _version _sparse _hints _generic _random
@@ -205,3 +208,28 @@ def test_the_library_does_not_speak_of_the_commands_options():
         for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
                 assert not options.search(" " + node.value), f"{name}:{node.lineno} speaks of an option"
+
+
+# --- the picture of the layout in docs/architecture.md ------------------------------------------------
+
+
+@pytest.fixture
+def picture():
+    return runpy.run_path(str(IMAGES / "make_layout.py"))
+
+
+def test_the_picture_is_the_one_of_today(picture):
+    kept = (IMAGES / "layout.svg").read_text(encoding="utf-8")
+    assert kept == picture["drawing"](), "run `python docs/images/make_layout.py`"
+
+
+def test_the_picture_shows_every_part_of_the_package_once(picture):
+    nodes = ElementTree.fromstring(picture["drawing"]()).iter()
+    shown = [node.text for node in nodes if node.get("class") == "name"]
+    assert sorted(shown) == sorted({name.split(".")[0] for name in modules(SOURCE) if name and name[0] != "_"})
+
+
+def test_a_package_without_words_is_named(picture, monkeypatch):
+    monkeypatch.setitem(picture["drawing"].__globals__, "order", lambda: ["rows.table", "brandnew"])
+    with pytest.raises(ValueError, match="brandnew must have words and a stage"):
+        picture["drawing"]()

@@ -1,0 +1,68 @@
+"""The files around the code agree with one another: versions, Pythons, verbs, what a build holds."""
+
+import re
+import runpy
+import tomllib
+import zipfile
+from pathlib import Path
+
+import auclid
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def read(name):
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def test_the_citation_is_of_this_version_and_licence():
+    told = dict(re.findall(r"^(\w[\w-]*): (.+)$", read("CITATION.cff"), flags=re.M))
+    assert told["version"] == auclid.__version__ and told["license"] == PROJECT["project"]["license"]
+    assert told["cff-version"] == "1.2.0" and told["type"] == "software"
+
+
+def test_the_workflow_runs_every_python_and_system():
+    workflow = read(".github/workflows/test.yml")
+    (pythons,) = re.findall(r"python: \[(.+)\]", workflow)
+    assert pythons == '"3.11", "3.12", "3.13", "3.14"'
+    assert re.search(r"os: \[ubuntu-latest, macos-latest, windows-latest\]", workflow)
+    assert "make test" in workflow and "make dist" in workflow
+
+
+def test_what_was_tried_is_told_alike():
+    tried = [name.rpartition(" ")[2] for name in PROJECT["project"]["classifiers"] if re.search(r":: 3\.\d+$", name)]
+    words = f"Linux with Python {', '.join(tried[:-1])} and {tried[-1]}"
+    for name in ("README.md", ".github/workflows/test.yml"):
+        assert words in " ".join(read(name).replace("#", "").split()), f"{name} must say: {words}"
+
+
+def test_every_verb_of_the_makefile_is_told_of():
+    verbs = set(re.findall(r"^([a-z-]+):.*## ", read("Makefile"), flags=re.M)) - {"help"}
+    assert verbs == set(re.findall(r"^\| `make ([a-z-]+)`", read("CONTRIBUTING.md"), flags=re.M))
+    (phony,) = re.findall(r"^\.PHONY: (.+)$", read("Makefile"), flags=re.M)
+    assert verbs | {"help"} == set(phony.split())
+
+
+def test_hooks_are_those_of_lint_and_the_formatter():
+    hooks = re.findall(r"- id: (\S+)", read(".pre-commit-config.yaml"))
+    assert hooks == ["ruff-check", "ruff-format", "mypy"]
+
+
+def test_a_wheel_that_lacks_a_file_or_holds_a_strange_one_is_found(tmp_path):
+    tools = runpy.run_path(str(ROOT / "tools" / "check_dist.py"))
+    files = sorted(name.removeprefix("src/") for name in tools["files_of"](tools["PACKAGE"]))
+    assert "auclid/__init__.py" in files and "auclid/py.typed" in files and "auclid/datasets/mammography.npz" in files
+    told = [f"auclid-1.dist-info/{name}" for name in ("METADATA", "entry_points.txt", "licenses/LICENSE")]
+
+    def wheel(names):
+        path = tmp_path / "auclid-1-py3-none-any.whl"
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in names:
+                archive.writestr(name, "")
+        return tools["check_wheel"](path)
+
+    assert wheel(files + told) == []
+    assert wheel(files[1:] + told) == [f"auclid-1-py3-none-any.whl lacks {files[0]}"]
+    assert wheel([*files, *told, "tests/x.py"]) == ["auclid-1-py3-none-any.whl should not hold tests/x.py"]
+    assert wheel(files + told[1:]) == ["auclid-1-py3-none-any.whl lacks METADATA"]

@@ -1,0 +1,107 @@
+"""Whether what was built is what was meant: the files of sdist and wheel, and the wheel at work in a clean environment.
+
+`python tools/check_dist.py [DIST]`, after `python -m build`; `make dist` does both.
+"""
+
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGE = ROOT / "src" / "auclid"
+
+MUST_COME = ["src/auclid", "tests", "docs", "examples", "benchmarks", "tools"]
+ALONE = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "LICENSE", "Makefile"]
+JUNK = ("__pycache__", ".pyc", ".nbi", ".nbc", "_cache/", ".DS_Store")
+
+SMOKE = """
+import tempfile
+from pathlib import Path
+
+import auclid
+from auclid.datasets import load_mammography
+
+assert "site-packages" in auclid.__file__, auclid.__file__
+assert (Path(auclid.__file__).parent / "py.typed").exists()
+X, y = load_mammography(return_X_y=True)
+model = auclid.RankSVM().fit(X, y)
+print(f"auclid {auclid.__version__}: RankSVM on the embedded table, AUC {model.score(X, y):.3f}")
+assert model.score(X, y) > 0.9
+path = Path(tempfile.mkdtemp()) / "model.auclid"
+auclid.save(path, model)
+assert (auclid.load(path).decision_function(X) == model.decision_function(X)).all()
+for method in auclid.algorithms():
+    auclid.make(method.name)
+"""
+
+
+def files_of(folder: Path) -> set[str]:
+    """The files of a folder that belong to the project, by their path from its root."""
+    listed = subprocess.run(["git", "ls-files", str(folder)], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode == 0 and listed.stdout:
+        return {name for name in listed.stdout.splitlines() if (ROOT / name).exists()}
+    found = (path for path in folder.rglob("*") if path.is_file())
+    return {path.relative_to(ROOT).as_posix() for path in found if not any(junk in str(path) for junk in JUNK)}
+
+
+def complain(what: str, missing: set[str], strange: set[str]) -> list[str]:
+    """Sentences on what an archive lacks and on what it should not hold."""
+    said = [f"{what} lacks {name}" for name in sorted(missing)]
+    return said + [f"{what} should not hold {name}" for name in sorted(strange)]
+
+
+def check_wheel(path: Path) -> list[str]:
+    """The package, all of it, and nothing else."""
+    with zipfile.ZipFile(path) as wheel:
+        inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
+        told = {name.partition(".dist-info/")[2] for name in wheel.namelist() if ".dist-info/" in name}
+    meant = {name.removeprefix("src/") for name in files_of(PACKAGE)}
+    lacks = {name for name in ("METADATA", "entry_points.txt", "licenses/LICENSE") if name not in told}
+    return complain(path.name, (meant - inside) | lacks, inside - meant)
+
+
+def check_sdist(path: Path) -> list[str]:
+    """All that is needed to test and to document it, and nothing that a build leaves behind."""
+    with tarfile.open(path) as sdist:
+        inside = {name.partition("/")[2] for name in sdist.getnames()}
+    meant = set(ALONE).union(*(files_of(ROOT / folder) for folder in MUST_COME))
+    return complain(path.name, meant - inside, {name for name in inside if any(junk in name for junk in JUNK)})
+
+
+def smoke(wheel: Path) -> None:
+    """Install the wheel into an empty environment; fit, save, load and run the command there."""
+    with tempfile.TemporaryDirectory() as folder:
+        venv.create(folder, with_pip=True)
+        bin_ = Path(folder, "Scripts" if os.name == "nt" else "bin")
+        clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
+        clean["NUMBA_CACHE_DIR"] = str(Path(folder, "kernels"))
+
+        def run(*words: str) -> None:
+            subprocess.run([str(bin_ / words[0]), *words[1:]], check=True, cwd=folder, env=clean)
+
+        run("python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", f"{wheel}[cli]")
+        run("python", "-c", SMOKE)
+        run("auclid", "--version")
+        run("auclid", "compare", "--methods", "LeastSquaresAUC", "--against", "logistic", "--output", "report.html")
+        if not Path(folder, "report.html").stat().st_size > 10_000:
+            raise SystemExit("auclid compare must leave a report; it left none.")
+
+
+def main(dist: Path) -> None:
+    """Check the one wheel and the one sdist of a folder."""
+    (wheel,), (sdist,) = list(dist.glob("*.whl")), list(dist.glob("*.tar.gz"))
+    wrong = check_wheel(wheel) + check_sdist(sdist)
+    if wrong:
+        raise SystemExit("\n".join(wrong))
+    print(f"{wheel.name} and {sdist.name} hold what they should.")
+    smoke(wheel.resolve())
+    print("The wheel works in a clean environment.")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "dist")
