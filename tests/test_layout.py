@@ -31,8 +31,11 @@ metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metr
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._rates metrics._points metrics._lift metrics._many metrics._by_group
 metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
+stats.folds
+solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
+solvers.risks solvers.path
+solvers.newton solvers.all_pairs solvers.hinge
 base
-solvers.closed_form solvers.conjugate solvers.newton solvers.all_pairs solvers.hinge
 square.least_squares square.least_squares_cv
 square.spam square.solam square.fsauc square.opauc square.adaoam
 pairwise.sam pairwise._warning pairwise.rank_svm pairwise.kernel_rank_svm

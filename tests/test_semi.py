@@ -14,12 +14,13 @@ from sklearn.model_selection import GridSearchCV
 import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
 from auclid.rows import Stacked, as_table
-from auclid.semi import _closed_form, _sample
+from auclid.semi import _sample
 from auclid.semi._choose import best
-from auclid.semi._closed_form import Sets, across, combine, inside
+from auclid.semi._closed_form import Sets
 from auclid.semi._prior import energy_prior
 from auclid.semi._sample import Sample, Samples, extend, union
 from auclid.semi.pnu import CURVATURE
+from auclid.solvers.risks import across, combine, inside
 from auclid.stats.moments import block_moments
 
 EVERY = [SAMULT, PNUAUC, QSGS2AUC]
@@ -336,7 +337,7 @@ def test_everything_chosen_by_itself_on_one_or_two_positives(cls):
 
 
 def test_too_many_columns_are_refused(monkeypatch):
-    monkeypatch.setattr(_closed_form, "LARGEST", 3)
+    monkeypatch.setattr("auclid.stats.moments.LARGEST", 3)
     X, y, _ = mixed()
     with pytest.raises(ValueError, match=r"SAMULT must be d x d.*d = 4 columns.*QSGS2AUC"):
         SAMULT().fit(X, y)

@@ -12,7 +12,8 @@ from auclid.rows import Table
 from auclid.solvers import newton
 from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
 from auclid.solvers.hinge import SmoothHinge
-from auclid.square.least_squares_cv import LeastSquaresAUCCV
+from auclid.solvers.path import Labelled, cross_validate
+from auclid.stats.folds import folds_of
 from auclid.stats.pair_sums import Pairs
 
 OBJECTIVES = {"squared_hinge": SquaredHinges, "hinge": SmoothHinge}
@@ -134,7 +135,9 @@ def best_alpha(table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> f
     counted = is_pos if weight is None else is_pos[weight > 0.0]
     if min(counted.sum(), (~counted).sum()) < FOLDS:
         return ALPHA
-    return SHARE * LeastSquaresAUCCV(cv=FOLDS).fit(table, is_pos, weight).alpha_
+    folds = folds_of(FOLDS, np.array([False, True]), is_pos, weight)
+    tried, _ = cross_validate(Labelled(table, is_pos, weight), folds)
+    return ALPHA if tried.alpha is None else SHARE * tried.alpha
 
 
 def fitted_attributes(state: newton.State) -> dict[str, np.ndarray]:

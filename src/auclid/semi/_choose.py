@@ -6,7 +6,8 @@ import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
 from auclid.semi._sample import contrast
-from auclid.square.least_squares_cv import path_auc, training_moments
+from auclid.solvers.path import path_auc
+from auclid.stats.folds import Fold, training_moments
 
 FOLDS = 5
 
@@ -45,7 +46,8 @@ def choose(estimator, seen, weights, known):
 
 def _folds(is_pos, count, repeats):
     for seed in range(repeats):
-        yield list(StratifiedKFold(count, shuffle=True, random_state=seed).split(is_pos, is_pos))
+        splits = StratifiedKFold(count, shuffle=True, random_state=seed).split(is_pos, is_pos)
+        yield [Fold(None, test) for _, test in splits]
 
 
 def _alphas(estimator, sets, lower, upper):

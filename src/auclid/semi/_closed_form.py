@@ -2,10 +2,8 @@
 
 from copy import deepcopy
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
-from scipy import linalg
 
 from auclid import _check
 from auclid.base import LinearRanker
@@ -13,56 +11,7 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.semi._choose import choose
 from auclid.semi._labels import POSITIVE, UNLABELED, PartlyLabelled, begin_fit, begin_partial, members
 from auclid.semi._sample import Samples
-from auclid.solvers.closed_form import solve_symmetric
-from auclid.stats.moments import LARGEST, Moments, grouped_moments
-
-
-class Quadratic(NamedTuple):
-    """A risk of the weights: constant − 2 linear·w + w·square·w."""
-
-    constant: float
-    linear: np.ndarray
-    square: np.ndarray
-
-    def value(self, w):
-        """The risk at w."""
-        return self.constant - 2.0 * self.linear @ w + w @ self.square @ w
-
-    def minimiser(self, alpha):
-        """argmin of the risk + alpha/2 |w|^2; of several, the shortest. The risk must be convex."""
-        A = 2.0 * self.square
-        A[np.diag_indices_from(A)] += alpha
-        return solve_symmetric(A, 2.0 * self.linear, minimum_norm=alpha == 0.0)
-
-    def convex(self):
-        """Whether it has a minimum: no eigenvalue below zero but for rounding."""
-        A = self.square.copy()
-        A[np.diag_indices_from(A)] += 1e-12 * np.trace(A) + np.finfo(float).tiny
-        try:
-            linalg.cholesky(A, lower=True, overwrite_a=True, check_finite=False)
-        except linalg.LinAlgError:
-            return False
-        return True
-
-
-def combine(*terms, constant=0.0):
-    """The sum of (factor, quadratic) terms, and a constant."""
-    return Quadratic(
-        constant + sum(factor * q.constant for factor, q in terms),
-        sum(factor * q.linear for factor, q in terms),
-        sum(factor * q.square for factor, q in terms),
-    )
-
-
-def across(a, b):
-    """The mean of (1 − f(x) + f(x'))² over x of one set and x' of another, from their moments."""
-    gap = a.mean - b.mean
-    return Quadratic(1.0, gap, a.covariance + b.covariance + np.multiply.outer(gap, gap))
-
-
-def inside(a):
-    """The same over two different rows of one set, in either order: there is no linear term."""
-    return Quadratic(1.0, np.zeros_like(a.mean), 2.0 * a.n / (a.n - 1.0) * a.covariance)
+from auclid.stats.moments import Moments, grouped_moments, require_room
 
 
 @dataclass(frozen=True)
@@ -139,7 +88,7 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         self
         """
         table, sets = begin_fit(self, X, y, X_unlabeled)
-        self._room(table.shape[1])
+        self._require_room(table.shape[1])
         seen = Seen.nothing(table.shape[1]).after(table, sets)
         refusal = self._refusal(seen.sets)
         if refusal:
@@ -169,7 +118,7 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         self
         """
         table, sets, first = begin_partial(self, X, y, classes)
-        self._room(table.shape[1])
+        self._require_room(table.shape[1])
         return self._resume((Seen.nothing(table.shape[1]) if first else self._seen).after(table, sets))
 
     def merge(self, other):
@@ -225,9 +174,6 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         """The weight asked for, where the risk is convex whatever it is."""
         return weight
 
-    def _room(self, d):
-        if d > LARGEST:
-            raise ValueError(
-                f"The moments of {type(self).__name__} must be d x d, too large a state for d = {d} columns "
-                f"(at most {LARGEST}). Make them fewer, for instance with TruncatedSVD, or use QSGS2AUC."
-            )
+    def _require_room(self, d: int) -> None:
+        instead = "Make them fewer, for instance with TruncatedSVD, or use QSGS2AUC."
+        require_room(f"The moments of {type(self).__name__}", d, instead)

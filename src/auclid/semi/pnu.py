@@ -5,8 +5,9 @@ import warnings
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid.semi._closed_form import ClosedForm, across, combine, inside
+from auclid.semi._closed_form import ClosedForm
 from auclid.semi._prior import energy_prior, warn_of
+from auclid.solvers.risks import across, combine, inside
 
 CURVATURE = 0.75
 """The share of the supervised risk's curvature that a direction must keep: where none is left, w runs off along it."""

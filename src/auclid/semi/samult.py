@@ -3,7 +3,8 @@
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid.semi._closed_form import ClosedForm, across, combine
+from auclid.semi._closed_form import ClosedForm
+from auclid.solvers.risks import across, combine
 
 
 class SAMULT(ClosedForm):

@@ -1,13 +1,21 @@
 """LeastSquaresAUC: the exact minimiser of the square loss over all pairs, from class moments."""
 
+import warnings
+from collections.abc import Callable, Iterable
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
-from auclid.solvers.closed_form import largest_moments, moments_fit, solve_moments, solve_products
-from auclid.stats.moments import ClassMoments, class_moments
+from auclid.rows import Table
+from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
+from auclid.solvers.rounds import Rounds, Solution
+from auclid.stats.moments import ClassMoments, class_moments, require_room
 
 
 class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
@@ -84,7 +92,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         self.max_iter = max_iter
 
     @_check.checked
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -99,34 +107,56 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         self
         """
         table, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        rounds = self._rounds(X, y)
+        rounds, settings = self._rounds(X, y), self._settings()
+        moments: ClassMoments | None = None
         self.solver_ = "moments" if self._by_moments(table) else "products"
         if self.solver_ == "moments":
-            self._moments = class_moments(table, is_pos, weight)
-            w, self.n_iter_ = solve_moments(self._moments, self, rounds)
+            moments = class_moments(table, is_pos, weight)
+            found = settings.from_moments(moments, rounds)
         else:
-            self._moments = None
-            w, self.n_iter_ = solve_products(table, is_pos, weight, self, rounds)
-        return self._publish_fit(table, is_pos, w, weight)
+            found = settings.from_products(table, is_pos, weight, rounds)
+        self._moments = moments
+        return self._publish_fit(table, is_pos, self._told(found), weight)
 
-    def _rounds(self, X, y):
+    def _settings(self) -> LeastSquares:
+        return LeastSquares(self.alpha, self.l1, self.positive, self.tol, self.max_iter)
+
+    def _told(self, found: Solution) -> np.ndarray:
+        """The weights found; what they took is published, or warned of."""
+        self.n_iter_ = found.n_iter
+        if not found.converged and found.n_iter >= self.max_iter:  # else a callback asked to stop
+            warnings.warn(
+                f"{type(self).__name__} stopped after {found.n_iter} iterations before reaching tol={self.tol}. "
+                "Scale the columns of X, or raise max_iter, alpha or tol.",
+                ConvergenceWarning,
+                stacklevel=5,
+            )
+        return found.w
+
+    def _rounds(self, X: Any, y: ArrayLike) -> Rounds:
         """What counts a solver's iterations: it shows callbacks the weights so far."""
 
-        def rounds(weights):
-            def look():
+        def rounds(weights: Callable[[], np.ndarray]) -> Iterable[int]:
+            def look() -> dict[str, np.ndarray]:
                 return {"coef_": weights().reshape(1, -1), "intercept_": np.zeros(1)}
 
             return steps(self, self.max_iter, look, X, y)
 
         return rounds
 
-    def _by_moments(self, table):
+    def _by_moments(self, table: Table) -> bool:
         if self.solver == "moments":
-            largest_moments(self, table.shape[1])
-        return self.solver == "moments" or (self.solver == "auto" and moments_fit(table))
+            self._require_room(table.shape[1])
+        return self.solver == "moments" or (self.solver == "auto" and moments_are_cheaper(table))
+
+    def _require_room(self, d: int) -> None:
+        instead = "Use fit on all rows, or SPAM, which streams in memory of one row."
+        require_room(f"The moments of {type(self).__name__}", d, instead)
 
     @_check.checked
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
 
         A batch may hold one class only; until both were seen, ``coef_`` and all scores are zero.
@@ -145,11 +175,11 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         self
         """
         table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
-        largest_moments(self, table.shape[1])
+        self._require_room(table.shape[1])
         seen = ClassMoments.empty(table.shape[1]) if first else self._kept_moments()
         return self._resume(seen + class_moments(table, is_pos, weight))
 
-    def merge(self, other):
+    def merge(self, other: "LeastSquaresAUC") -> Self:
         """Add the rows another model has seen; returns self.
 
         Parameters
@@ -164,20 +194,19 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         _check.mergeable(self, other)
         return self._resume(self._kept_moments() + other._kept_moments())
 
-    def _kept_moments(self):
+    def _kept_moments(self) -> ClassMoments:
         if self._moments is None:
-            largest_moments(self, self.n_features_in_)
+            self._require_room(self.n_features_in_)
             raise ValueError(
                 "LeastSquaresAUC must have its moments to add rows, but fit went by products and kept none. "
                 "Use solver='moments', or start with partial_fit."
             )
         return self._moments
 
-    def _resume(self, moments):
-        if moments.complete:
-            w, n_iter = solve_moments(moments, self)
-        else:
-            w, n_iter = np.zeros_like(moments.pos.mean), 1
-        _check.finite(self, w)
-        self._moments, self.n_iter_ = moments, n_iter
+    def _resume(self, moments: ClassMoments) -> Self:
+        nothing = Solution(np.zeros_like(moments.pos.mean))
+        found = self._settings().from_moments(moments) if moments.complete else nothing
+        _check.finite(self, found.w)
+        w = self._told(found)
+        self._moments = moments
         return self._publish(w, w @ moments.midpoint)

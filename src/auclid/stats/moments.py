@@ -18,6 +18,14 @@ BLOCKS = 16
 TINY, EPS = np.finfo(np.float64).tiny, np.finfo(np.float64).eps
 
 
+def require_room(state: str, d: int, instead: str) -> None:
+    """Raise where a d x d state would not fit, with what to use instead."""
+    if d > LARGEST:
+        raise ValueError(
+            f"{state} must be d x d, too large a state for d = {d} columns (at most {LARGEST}). {instead}"
+        )
+
+
 @dataclass(frozen=True)
 class Moments:
     """Weight, mean and scatter (sum of squares about the mean) of the rows seen.

@@ -1,0 +1,106 @@
+"""The path of alpha, cross-validated: exactly what fitting anew on each fold gives, for about the price of a fit."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from auclid.metrics._auc import auc_from_parts
+from auclid.rows import Table, sizes
+from auclid.solvers.closed_form import minimiser, path
+from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
+from auclid.stats.folds import Fold, training_moments
+from auclid.stats.moments import class_moments
+
+
+class CrossValidated(NamedTuple):
+    """Penalties, their AUCs on held-out folds, and the best of them; None where no fold has both classes."""
+
+    alphas: np.ndarray
+    aucs: np.ndarray  # (folds, alphas); nan where a fold lacks a class
+    alpha: float | None
+
+
+def best_alpha(alphas: np.ndarray, aucs: np.ndarray) -> float | None:
+    """The alpha with the best mean AUC over the folds that have one; of equals, the largest."""
+    usable = ~np.isnan(aucs).any(axis=1)
+    if not usable.any():
+        return None
+    mean = aucs[usable].mean(axis=0)
+    return float(alphas[mean >= mean.max()].max())
+
+
+def alpha_grid(variance: float, count: int) -> np.ndarray:
+    """Penalties from 1e-7 to 1e2 times twice the mean variance of a column of S."""
+    return 2.0 * (variance if variance > 0.0 else 0.5) * np.logspace(-7, 2, count)
+
+
+class Labelled(NamedTuple):
+    """A table with the class of each row, and their weights if they have some."""
+
+    table: Table
+    is_pos: np.ndarray
+    weight: np.ndarray | None
+
+    def held_out(self, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Class and weight of the rows of a test."""
+        return self.is_pos[test], None if self.weight is None else self.weight[test]
+
+
+Found = tuple[CrossValidated, np.ndarray | None]
+"""What was tried, and the weights that the best alpha gives to all rows."""
+
+
+def cross_validate(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None = None) -> Found:
+    """Try the penalties, or a grid around the scale of the rows, on each fold; fit all rows with the best."""
+    by = _by_moments if moments_are_cheaper(rows.table) else _by_products
+    return by(rows, folds, alphas)
+
+
+def _by_moments(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None) -> Found:
+    """The whole path of each fold from its moments."""
+    table, is_pos, weight = rows
+    trained, total = training_moments(table, is_pos, weight, list(folds))
+    if alphas is None:
+        alphas = alpha_grid(np.trace(total.within) / table.shape[1], 50)
+    aucs = np.full((len(folds), len(alphas)), np.nan)
+    for row, moments, fold in zip(aucs, trained, folds, strict=True):
+        label, mass = rows.held_out(fold.test)
+        if moments.complete and both(label, mass):
+            row[:] = path_auc(table, fold.test, label, mass, path(moments, alphas))
+    alpha = best_alpha(alphas, aucs)
+    return CrossValidated(alphas, aucs, alpha), None if alpha is None else minimiser(total, alpha)
+
+
+def _by_products(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None) -> Found:
+    """Too many columns for moments: conjugate gradients for each fold and alpha."""
+    table, is_pos, weight = rows
+    if alphas is None:
+        alphas = alpha_grid(float(class_moments(table, is_pos, weight, full=False).within) / table.shape[1], 10)
+    aucs = np.full((len(folds), len(alphas)), np.nan)
+    for row, fold in zip(aucs, folds, strict=True):
+        counts, (label, mass) = fold.counts(len(is_pos), weight), rows.held_out(fold.test)
+        if both(is_pos, counts) and both(label, mass):
+            W = [LeastSquares(alpha).from_products(table, is_pos, counts).w for alpha in alphas]
+            row[:] = path_auc(table, fold.test, label, mass, np.column_stack(W))
+    alpha = best_alpha(alphas, aucs)
+    w = None if alpha is None else LeastSquares(alpha).from_products(table, is_pos, weight).w
+    return CrossValidated(alphas, aucs, alpha), w
+
+
+def path_auc(
+    table: Table, test: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None, W: np.ndarray
+) -> list[float]:
+    """The AUC of each column of W on the held-out rows; columns go in groups, so that memory stays bounded."""
+    columns = max(1, sizes.LARGE_BYTES // (16 * len(test)))
+    aucs: list[float] = []
+    for first in range(0, W.shape[1], columns):
+        scores = np.ascontiguousarray(table.matmul(np.ascontiguousarray(W[:, first : first + columns]), test).T)
+        aucs += [auc_from_parts(is_pos, column, weight) for column in scores]
+    return aucs
+
+
+def both(is_pos: np.ndarray, weight: np.ndarray | None) -> bool:
+    """Whether both classes have a row that counts."""
+    kept = is_pos if weight is None else is_pos[weight > 0.0]
+    return bool(kept.any() and not kept.all())
