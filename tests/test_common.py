@@ -10,6 +10,7 @@ import pytest
 from scipy import sparse
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import auclid
@@ -60,6 +61,15 @@ PARAMETERS = {
         "gamma": None,
         "kernel": ANY,
         "unlabeled": "auto",
+        "random_state": None,
+    },
+    "Scorecard": {
+        "ranker": None,
+        "n_knots": "auto",
+        "interactions": "auto",
+        "monotone": None,
+        "categories": "auto",
+        "smooth": "auto",
         "random_state": None,
     },
     "AUCClassifier": {"budget": None, "methods": "auto", "cv": 5, "n_jobs": None, "random_state": None},
@@ -358,12 +368,12 @@ def test_a_stream_of_one_class_needs_the_names_of_both_and_scores_zero(cls):
 def test_a_batch_that_is_wrong_changes_nothing(cls):
     X, y = problem()
     model = new(cls).partial_fit(X, y)
-    before = state(model)
+    before, tags = state(model), get_tags(model)
     for bad, label, classes, said in (
         (X, y + 5, None, "classes"),
         (X[:, :2], y, None, "features"),
         (X, y, [0, 5], "classes"),
-        (X * np.nan, y, None, "NaN"),
+        (X * (np.inf if tags.input_tags.allow_nan else np.nan), y, None, "NaN|infinity"),
         (X, y[:-1], None, "inconsistent"),
     ):
         with pytest.raises(ValueError, match=said):

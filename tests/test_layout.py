@@ -42,6 +42,8 @@ pairwise.sam pairwise._warning pairwise.rank_svm pairwise.kernel_rank_svm
 online._buffered online._gaussian online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
 semi._labels semi._sample semi._prior semi._choose semi._closed_form semi.samult semi.pnu semi._waves semi.qsg
+additive._table additive._knots additive._basis additive._sums additive._solve additive._choose additive._pairs
+additive._plan additive._monotone additive._odds additive._shapes additive._features additive._fit additive.scorecard
 registry baselines
 auto._columns auto._candidates auto._trial auto._choose auto._leaderboard auto._odds auto._search auto.classifier
 datasets io _page.svg experiments cli

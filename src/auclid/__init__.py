@@ -2,6 +2,7 @@
 
 from auclid import datasets, metrics, pairs
 from auclid._version import __version__ as __version__
+from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.columns import Columns
 from auclid.io import load, save
@@ -36,6 +37,7 @@ __all__ = [
     "RandomFourier",
     "RankSVM",
     "Rows",
+    "Scorecard",
     "UniExp",
     "algorithms",
     "datasets",

@@ -222,6 +222,8 @@ def _equal(a, b):
     """a == b, also where a parameter is NaN."""
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
     return bool(a == b or (a != a and b != b))
 
 

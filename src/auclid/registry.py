@@ -6,6 +6,7 @@ from inspect import signature
 from typing import NamedTuple
 
 from auclid._hints import did_you_mean, plain
+from auclid.additive import Scorecard
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
@@ -135,7 +136,11 @@ SEMI = [
     Method("QSG-S2AUC", QSGS2AUC, SHI, "curved rankings from any number of rows", kernel=True, semi_supervised=True),
 ]
 
-METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *SEMI]
+HASTIE = "Hastie & Tibshirani 1990, Generalized additive models"
+
+ADDITIVE = [Method("Scorecard", Scorecard, HASTIE, "scores that can be read: one shape a column, and pairs")]
+
+METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *ADDITIVE, *SEMI]
 
 ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO", "KernelRankSVM": "RBF-RankSVM"}
 """Names of classes, where a paper calls the method otherwise."""

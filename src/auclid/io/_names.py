@@ -5,6 +5,8 @@ how those of older files become today's: `auclid.io._wire.was`. One that no line
 """
 
 from auclid import losses, penalties, schedules
+from auclid.additive import Scorecard, _basis, _shapes, _table
+from auclid.additive import _odds as _scorecard_odds
 from auclid.auto import AUCClassifier, _columns, _leaderboard, _odds, _search
 from auclid.columns import Columns, _levels, _numbers
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
@@ -47,6 +49,7 @@ ESTIMATORS = estimators(
     Estimator(RandomFourier),
     Estimator(RankSVM),
     Estimator(SAMULT),
+    Estimator(Scorecard),
     Estimator(SOLAM),
     Estimator(SPAM),
     Estimator(UniExp),
@@ -98,6 +101,13 @@ ENTRIES = (
     Struct("columns", _columns.Columns, was("auto._columns.Columns")),
     Struct("member", _search.Member, was("auto._search.Member")),
     Struct("leaderboard entry", _leaderboard.Entry, was("auto._leaderboard.Entry")),
+    Struct("scorecard column", _table.Kept),
+    Struct("scorecard feature", _basis.Feature),
+    Struct("scorecard basis", _basis.Basis),
+    Struct("scorecard values", _shapes.Card),
+    Struct("shape", _shapes.Shape),
+    Struct("shape of a pair", _shapes.PairShape),
+    Struct("scorecard odds", _scorecard_odds.Odds),
     Struct("odds", _odds.Odds, was("auto._odds.Odds")),
 )
 

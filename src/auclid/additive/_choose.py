@@ -1,0 +1,97 @@
+"""How many knots, how smooth, how strong a ridge: by cross-validated AUC from the moments of the folds."""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid.additive._basis import Basis, basis_scores
+from auclid.additive._solve import Penalty, direction
+from auclid.additive._table import block, slices
+from auclid.metrics._auc import auc_from_parts
+from auclid.stats.moments import ClassMoments
+
+ALPHAS = 10.0 ** np.arange(-5.0, 1.5)
+"""Strengths of the ridge that are tried, in units of twice the mean variance of the basis."""
+
+SMOOTHS = (0.0, 2e-3, 2e-2, 2e-1, 2.0, 20.0)
+"""Strengths of the roughness penalty that are tried."""
+
+
+class Fold(NamedTuple):
+    """One fold: S, δ and the mean of the rows outside it."""
+
+    S: np.ndarray
+    gap: np.ndarray
+    mean: np.ndarray
+
+    def mixed(self, M: np.ndarray) -> "Fold":
+        """The same of the rows M'z."""
+        return Fold(M.T @ self.S @ M, self.gap @ M, self.mean @ M)
+
+    def leading(self, size: int) -> "Fold":
+        """The same of the first coefficients only."""
+        return Fold(np.ascontiguousarray(self.S[:size, :size]), self.gap[:size], self.mean[:size])
+
+
+class HeldOut(NamedTuple):
+    """Rows that are scored by the folds they are not in."""
+
+    cells: np.ndarray
+    is_pos: np.ndarray
+    weight: np.ndarray | None
+    fold: np.ndarray
+
+    def rows(self, k: int) -> np.ndarray:
+        """Which rows fold k holds out."""
+        return np.flatnonzero(self.fold == k)
+
+
+def training_folds(parts: Sequence[ClassMoments]) -> list[Fold]:
+    """S and δ of all parts but the k-th, for each k: sums of the others, never a difference."""
+    folds = []
+    for k in range(len(parts)):
+        rest = reduce(add, (part for other, part in enumerate(parts) if other != k))
+        folds.append(Fold(rest.within, rest.gap, rest.all.mean))
+    return folds
+
+
+def scores(basis: Basis, cells: Any, W: np.ndarray) -> np.ndarray:
+    """Z W, of rows by blocks."""
+    out = np.empty((cells.shape[0], W.shape[1]))
+    for part in slices(cells):
+        out[part] = basis_scores(basis, block(cells, part), W)
+    return out
+
+
+def grid_auc(
+    folds: Sequence[Fold], basis: Basis, P: np.ndarray, penalties: Sequence[Penalty], held: HeldOut, M: Any = None
+) -> np.ndarray:
+    """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`."""
+    aucs = np.full((len(folds), len(penalties)), np.nan)
+    for k, fold in enumerate(folds):
+        rows = held.rows(k)
+        label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
+        if not label.any() or label.all():
+            continue
+        W = np.stack([direction(fold.S, fold.gap, P, penalty) for penalty in penalties], axis=1)
+        out = np.ascontiguousarray(scores(basis, held.cells[rows], W if M is None else M @ W).T)
+        aucs[k] = [auc_from_parts(label, column, weight) for column in out]
+    return aucs
+
+
+def mean_auc(aucs: np.ndarray) -> np.ndarray:
+    """The mean over the folds that have both classes."""
+    usable = ~np.isnan(aucs).any(axis=1)
+    return aucs[usable].mean(axis=0) if usable.any() else np.zeros(aucs.shape[1])
+
+
+def held_out_scores(folds: Sequence[Fold], basis: Basis, weights: Sequence[np.ndarray], held: HeldOut) -> np.ndarray:
+    """The score of each held-out row by its fold's weights, less the mean score of that fold's training rows."""
+    out = np.zeros(len(held.is_pos))
+    for k, w in enumerate(weights):
+        rows = held.rows(k)
+        out[rows] = scores(basis, held.cells[rows], w[:, None])[:, 0] - folds[k].mean @ w
+    return out

@@ -1,0 +1,95 @@
+"""The columns of a scorecard: their knots or levels, learnt from rows or given."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from auclid._kinds import column_numbers
+from auclid.additive._basis import Feature
+from auclid.additive._knots import quantile_knots
+from auclid.additive._table import Kept, block
+
+SAMPLE = 50_000
+"""Rows that tell where knots are, of more."""
+
+MOST = 1_200
+"""Coefficients at the most, as far as fewer knots can help."""
+
+USUAL = 0.5
+"""A slot with this share of the rows is the one that others are measured from."""
+
+
+def learn_features(
+    kept: Sequence[Kept], cells: Any, weight: np.ndarray | None, n_knots: int, given: Mapping, rng: np.random.Generator
+) -> list[Feature]:
+    """The columns of these cells, each with at most about ``n_knots`` knots; ``given``: those of some columns."""
+    n = cells.shape[0]
+    rows = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
+    sample, w = block(cells, rows), np.ones(len(rows)) if weight is None else weight[rows]
+    if not (w > 0.0).any():
+        w = np.ones(len(rows))
+    return [_feature(column, sample[:, j], w, n_knots, given.get(j)) for j, column in enumerate(kept)]
+
+
+def _feature(column: Kept, cells: np.ndarray, w: np.ndarray, n_knots: int, given: Any) -> Feature:
+    missing = np.isnan(cells) & (w > 0.0)
+    if column.levels is not None:
+        known = ~np.isnan(cells)
+        share = np.bincount(cells[known].astype(np.intp), weights=w[known], minlength=len(column.levels) + 1)
+        return _finished(column, None, share, w.sum(), bool(missing.any()))
+    knots = quantile_knots(cells, w, n_knots) if given is None else np.asarray(given, dtype=np.float64)
+    if not len(knots):
+        knots = np.zeros(1)
+    share = _hat_shares(cells, w, knots)
+    return _finished(column, knots, share, w.sum(), bool(missing.any()))
+
+
+def _finished(column: Kept, knots: np.ndarray | None, share: np.ndarray, total: float, gaps: bool) -> Feature:
+    share = share / total
+    usual = int(share.argmax())
+    reference = usual if share[usual] >= USUAL or len(share) == 2 else -1
+    return Feature(column.name, column.kind, knots, column.levels, reference, gaps, share)
+
+
+def _hat_shares(cells: np.ndarray, w: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """The weight of the rows at each knot, shared out between the two around a cell."""
+    known = ~np.isnan(cells)
+    x, w = np.clip(cells[known], knots[0], knots[-1]), w[known]
+    if len(knots) == 1:
+        return np.array([w.sum()])
+    at = np.clip(np.searchsorted(knots, x, side="right") - 1, 0, len(knots) - 2)
+    t = (x - knots[at]) / (knots[at + 1] - knots[at])
+    return np.bincount(at, w * (1.0 - t), len(knots)) + np.bincount(at + 1, w * t, len(knots))
+
+
+def knots_that_fit(kept: Sequence[Kept], wanted: int) -> int:
+    """At most ``wanted`` knots a column, so that all columns together have no more than MOST coefficients."""
+    numeric = sum(column.levels is None for column in kept)
+    rest = MOST - sum(len(column.levels) + 1 for column in kept if column.levels is not None)
+    while wanted > 2 and numeric * wanted > rest:
+        wanted //= 2
+    return max(wanted, 2)
+
+
+def given_knots(owner: Any, n_knots: Any, names: Sequence[str]) -> dict[int, Any]:
+    """Knots, or levels, that the user gave for some columns, by the number of the column."""
+    if not isinstance(n_knots, Mapping):
+        return {}
+    places = column_numbers(owner, "n_knots", n_knots, names)
+    return {place: _checked(owner, names[place], value) for place, value in zip(places, n_knots.values(), strict=True)}
+
+
+def _checked(owner: Any, name: str, value: Any) -> Any:
+    if len(value) and all(isinstance(each, str) for each in value):
+        return [str(each) for each in value]
+    try:
+        knots = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError):
+        knots = np.zeros(0)
+    if knots.ndim != 1 or not len(knots) or not np.all(np.isfinite(knots)) or np.any(np.diff(knots) <= 0.0):
+        raise ValueError(
+            f"The 'n_knots' parameter of {type(owner).__name__} must give rising, finite knots for column {name!r}, "
+            f"or the names of its levels; got {value!r}."
+        )
+    return knots

@@ -1,0 +1,194 @@
+"""A whole fit: features, plan, weights, card, odds."""
+
+import warnings
+from collections.abc import Mapping, Sequence
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+
+from auclid.additive._basis import Basis, Feature, basis_rows, roughness
+from auclid.additive._choose import Fold
+from auclid.additive._features import knots_that_fit, learn_features
+from auclid.additive._monotone import rising_columns, solve_monotone
+from auclid.additive._odds import Odds, calibrated, from_moments
+from auclid.additive._plan import KNOTS, Plan, Settings, make_plan, unit
+from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
+from auclid.additive._solve import Penalty, minimiser, penalised
+from auclid.additive._table import Kept, block
+from auclid.solvers.coordinate import coordinate_descent
+from auclid.solvers.rounds import at_most, run
+from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
+from auclid.stats.moments import ClassMoments, Moments
+
+STREAM = Penalty(1e-3, 0.2)
+"""Penalties of a stream, where nothing can be held out; alpha in units of twice the mean variance of the basis."""
+
+STREAM_KNOTS = 16
+"""Knots of a stream."""
+
+
+class Found(NamedTuple):
+    """All that a fit publishes."""
+
+    kept: list[Kept]
+    features: list[Feature]
+    card: Card
+    shapes: list[Shape | PairShape]
+    penalty: Penalty
+    moments: ClassMoments
+    odds: Odds
+    cv_auc: float
+
+
+def fitted(
+    model: Any,
+    kept: list[Kept],
+    cells: Any,
+    is_pos: np.ndarray,
+    weight: np.ndarray | None,
+    given: Mapping,
+    monotone: Mapping[int, int],
+    rng: np.random.Generator,
+) -> Found:
+    """What a `Scorecard` learns from these rows."""
+    wanted = _number(model.n_knots) or KNOTS[-1]
+    features = learn_features(kept, cells, weight, knots_that_fit(kept, wanted), given, rng)
+    if isinstance(model.ranker, LeastSquaresAUC) and model.ranker.l1 > 0.0:
+        features = [f._replace(reference=int(f.share.argmax())) for f in features]  # zero is then one shape only
+    settings = _settings(model, len(kept), monotone, rng)
+    plan = make_plan(features, cells, is_pos, weight, settings)
+    seen = plan.moments.all
+    if by_rows(model.ranker):
+        w, others = _learnt_from_rows(model.ranker, plan, cells, is_pos, weight)
+    else:
+        w = _weights(plan, plan.moments.within, plan.moments.gap, monotone, model.ranker)
+        others = [_weights(plan, fold.S, fold.gap, monotone, model.ranker) for fold in plan.folds]
+    card = make_card(plan.features, plan.basis, w, seen)
+    cards = [_fold_card(plan, fold, v) for fold, v in zip(plan.folds, others, strict=True)]
+    shapes = make_shapes(plan.features, card, seen, w, cards)
+    odds = _odds(card, cards, plan, cells, is_pos, weight)
+    return Found(kept, plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc)
+
+
+def first_features(
+    model: Any, kept: list[Kept], cells: Any, weight: np.ndarray | None, given: Mapping, rng: np.random.Generator
+) -> list[Feature]:
+    """The columns of a stream, fixed by its first batch; any of them may be missing later."""
+    wanted = _number(model.n_knots) or STREAM_KNOTS
+    features = learn_features(kept, cells, weight, knots_that_fit(kept, wanted), given, rng)
+    return [f._replace(gaps=True) for f in features]
+
+
+def resumed(
+    model: Any, kept: list[Kept], features: list[Feature], basis: Basis, moments: ClassMoments, monotone: Mapping
+) -> tuple[Found, float]:
+    """What the rows of a stream add up to, and the score halfway between its classes."""
+    penalty = _stream_penalty(model, moments)
+    plan = Plan(features, [], basis, roughness(features, basis), penalty, moments, [], None, None, np.nan)
+    seen = moments.all
+    complete = moments.complete and basis.size > 0
+    w = _weights(plan, moments.within, moments.gap, monotone, model.ranker) if complete else np.zeros(basis.size)
+    card = make_card(features, basis, w, seen)
+    odds = from_moments(moments, w) if complete else Odds()
+    odds = odds._replace(offset=odds.offset + odds.slope * float(seen.mean @ w))
+    shapes = make_shapes(features, card, seen, w, [])
+    found = Found(kept, features, card, shapes, penalty, moments, odds, np.nan)
+    return found, float((moments.midpoint - seen.mean) @ w)
+
+
+def _stream_penalty(model: Any, moments: ClassMoments) -> Penalty:
+    """What `fit` chose where it was first; what the user gave; what does well mostly."""
+    chosen = getattr(model, "_chosen", None)
+    if chosen is not None:
+        return Penalty(*chosen)
+    alpha = float(model.ranker.alpha) if isinstance(model.ranker, LeastSquaresAUC) else STREAM.alpha * unit(moments)
+    return Penalty(alpha, STREAM.smooth if model.smooth == "auto" else float(model.smooth))
+
+
+def _number(n_knots: Any) -> int | None:
+    """The number of knots, where the user gave one."""
+    return int(n_knots) if isinstance(n_knots, Integral) else None
+
+
+def _settings(model: Any, d: int, monotone: Mapping[int, int], rng: np.random.Generator) -> Settings:
+    alphas = None
+    if isinstance(model.ranker, LeastSquaresAUCCV) and model.ranker.alphas is not None:
+        alphas = np.asarray(model.ranker.alphas, dtype=np.float64)
+    if isinstance(model.ranker, LeastSquaresAUC):
+        alphas = np.array([float(model.ranker.alpha)])
+    return Settings(
+        _number(model.n_knots),
+        None if model.smooth == "auto" else float(model.smooth),
+        None if model.interactions == "auto" else int(model.interactions),
+        alphas,
+        [j for j in range(d) if j not in monotone],
+        5,
+        rng,
+    )
+
+
+def by_rows(ranker: Any) -> bool:
+    """Whether a ranker learns from rows, and not from moments."""
+    return ranker is not None and not isinstance(ranker, (LeastSquaresAUC, LeastSquaresAUCCV))
+
+
+def _learnt_from_rows(
+    ranker: Any, plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Weights of the basis by any linear ranker: of all rows, and of those outside each fold."""
+    rows = basis_rows(plan.basis, block(cells, slice(None)))
+    if not rows.shape[1]:
+        return np.zeros(0), [np.zeros(0) for _ in plan.folds]
+
+    def learnt(index: Any) -> np.ndarray:
+        more = {} if weight is None else {"sample_weight": weight[index]}
+        return clone(ranker).fit(rows[index], is_pos[index], **more).coef_[0]
+
+    fold = plan.fold
+    others = [] if fold is None else [learnt(np.flatnonzero((fold >= 0) & (fold != k))) for k in range(len(plan.folds))]
+    return learnt(np.arange(len(is_pos))), others
+
+
+def _fold_card(plan: Plan, fold: Fold, w: np.ndarray) -> Card:
+    return make_card(plan.features, plan.basis, w, Moments(1.0, fold.mean, np.zeros(())))
+
+
+def _weights(plan: Plan, S: np.ndarray, gap: np.ndarray, monotone: Mapping[int, int], ranker: Any) -> np.ndarray:
+    """The minimiser of the square loss: in closed form, with l1, or monotone."""
+    plain = not isinstance(ranker, LeastSquaresAUC) or (ranker.l1 == 0.0 and not ranker.positive)
+    if not monotone and plain:
+        return minimiser(S, gap, plan.P, plan.penalty)
+    H = 2.0 * (penalised(S, plan.P, plan.penalty) + np.multiply.outer(gap, gap))
+    if not monotone:
+        return _sparse_weights(H, 2.0 * gap, ranker)
+    return solve_monotone(H, 2.0 * gap, rising_columns(plan.features, plan.basis, monotone))
+
+
+def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: LeastSquaresAUC) -> np.ndarray:
+    """The minimiser with l1 or with weights that may not be negative, to the ranker's tolerance."""
+    iterates = coordinate_descent(H, b, float(ranker.l1), bool(ranker.positive))
+    found = run(iterates, np.zeros_like(b), ranker.tol, at_most(ranker.max_iter))
+    if not found.converged:
+        warnings.warn(
+            f"Scorecard stopped after {ranker.max_iter} rounds before reaching tol={ranker.tol}. Raise max_iter, alpha "
+            "or tol of its LeastSquaresAUC.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return found.w
+
+
+def _odds(
+    card: Card, cards: Sequence[Card], plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None
+) -> Odds:
+    """The sigmoid on held-out scores; on the training scores where there are too few rows to hold some out."""
+    if plan.held is None:
+        return calibrated(card_scores(card, cells), is_pos, weight)
+    scores = np.zeros(len(plan.held.is_pos))
+    for k, other in enumerate(cards):
+        rows = plan.held.rows(k)
+        scores[rows] = card_scores(other, plan.held.cells[rows])
+    return calibrated(scores, plan.held.is_pos, plan.held.weight)

@@ -1,0 +1,279 @@
+"""Shapes: what weights of the basis mean, one record a column or pair, and scores as sums of them."""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid._generic import kernel
+from auclid.additive._basis import Basis, Feature, coarse, coarse_places, hat
+from auclid.additive._table import Kept, block, slices
+from auclid.stats.moments import Moments
+
+
+class Shape(NamedTuple):
+    """What one column adds to a score: ``values`` at ``knots`` (straight lines between), or of ``levels``."""
+
+    name: str
+    kind: str
+    """number, bool, date, category or text"""
+    knots: np.ndarray | None
+    levels: list | None
+    """The last stands for all other levels, unseen ones too."""
+    values: np.ndarray
+    missing: float
+    error: np.ndarray | None
+    """The standard error of each value, by the jackknife over folds; None where nothing was held out."""
+    share: np.ndarray
+    """The share of the training rows at each knot or level."""
+    importance: float
+    """The standard deviation, over the training rows, of what the column adds."""
+
+
+class PairShape(NamedTuple):
+    """What two columns add together: ``values`` on the grid of their knots or levels; nothing where one is missing."""
+
+    name: tuple
+    kind: str
+    knots: tuple
+    levels: tuple
+    values: np.ndarray
+    missing: float
+    error: np.ndarray | None
+    share: np.ndarray
+    importance: float
+
+
+OTHER = "(other)"
+"""How the pool of rare and unseen levels is called."""
+
+
+class Card(NamedTuple):
+    """What scoring needs: the basis, the value of each slot, of missing cells, and of the cells of pairs."""
+
+    basis: Basis
+    values: np.ndarray
+    missing: np.ndarray
+    grid: np.ndarray
+
+
+def make_card(features: Sequence[Feature], basis: Basis, w: np.ndarray, seen: Moments) -> Card:
+    """Values of all slots from weights; each column and pair centred on the rows seen.
+
+    What no row was in (a level of the pool, a missing cell) adds nothing.
+    """
+    values = np.where(basis.place >= 0, np.append(w, 0.0)[basis.place], 0.0)
+    mean = np.append(seen.mean, 0.0)
+    missing, grid = np.zeros(len(features)), w[_additive(basis) :].copy()
+    for j, f in enumerate(features):
+        at = slice(basis.first[j], basis.first[j + 1])
+        of_missing = w[basis.missing[j]] if basis.missing[j] >= 0 else 0.0
+        centre = mean[basis.place[at]] @ values[at] + (mean[basis.missing[j]] * of_missing if f.gaps else 0.0)
+        values[at] -= centre
+        if f.gaps and mean[basis.missing[j]] > 0.0:
+            missing[j] = of_missing - centre
+        if f.levels is not None:
+            empty = (basis.place[at] >= 0) & (mean[basis.place[at]] == 0.0)
+            values[at][empty] = 0.0
+    for at in _grids(basis):
+        inside = slice(at.start + _additive(basis), at.stop + _additive(basis))
+        total = seen.mean[inside].sum()
+        grid[at] -= seen.mean[inside] @ w[inside] / total if total > 0.0 else 0.0
+    return Card(basis, values, missing, grid)
+
+
+def sound_card(card: Card, kept: Sequence[Kept]) -> bool:
+    """Whether every number of a card that a kernel follows leads somewhere."""
+    basis, d = card.basis, len(kept)
+    slots, coarse_slots = np.diff(basis.first), np.diff(basis.coarse_first)
+    if not (len(slots) == len(coarse_slots) == len(basis.is_level) == len(card.missing) == len(basis.missing) == d):
+        return False
+    levels = all(
+        (column.levels is not None) == bool(level) and (column.levels is None or len(column.levels) + 1 == count)
+        for column, level, count in zip(kept, basis.is_level, slots, strict=True)
+    )
+    ends = basis.first[0] == basis.coarse_first[0] == 0 and min(*slots, *coarse_slots, 1) > 0
+    lengths = len(basis.knots) == len(basis.place) == len(basis.coarse_slot) == len(card.values) == basis.first[-1]
+    inside = all(np.all((x >= low) & (x < high)) for x, low, high in _ranges(basis, d))
+    if not (levels and ends and lengths and inside and len(basis.coarse_knots) == basis.coarse_first[-1]):
+        return False
+    return bool(np.all(basis.coarse_slot < np.repeat(coarse_slots, slots))) and _sound_pairs(card, coarse_slots)
+
+
+def sound_moments(seen: Sequence[Moments], card: Card) -> bool:
+    """Whether moments are finite, and of the card's basis."""
+    size = card.basis.size
+    shapes = [(m.mean, (size,)) for m in seen] + [(m.scatter, (size, size)) for m in seen]
+    return len(seen) == 2 and all(
+        isinstance(x, np.ndarray) and x.dtype == np.float64 and x.shape == shape and bool(np.isfinite(x).all())
+        for x, shape in shapes
+    )
+
+
+def _ranges(basis: Basis, d: int) -> list[tuple[np.ndarray, int, int]]:
+    """Arrays of numbers, and from where to where they may go."""
+    return [
+        (basis.place, -1, basis.size),
+        (basis.missing, -1, basis.size),
+        (basis.coarse_slot, 0, max(int(basis.coarse_first[-1]), 1)),
+        (basis.pair_a, 0, d),
+        (basis.pair_b, 0, d),
+    ]
+
+
+def _sound_pairs(card: Card, coarse_slots: np.ndarray) -> bool:
+    basis = card.basis
+    cells = coarse_slots[basis.pair_a] * coarse_slots[basis.pair_b]
+    counted = np.array_equal(np.diff(np.append(basis.pair_first, basis.size)), cells)
+    return counted and len(card.grid) == cells.sum()
+
+
+def _additive(basis: Basis) -> int:
+    """Coefficients before those of pairs."""
+    return int(basis.pair_first[0]) if len(basis.pair_first) else basis.size
+
+
+def _grids(basis: Basis) -> list[slice]:
+    """Where the cells of each pair are among those of all pairs."""
+    ends = np.append(basis.pair_first, basis.size) - _additive(basis)
+    return [slice(int(a), int(b)) for a, b in pairwise(ends)]
+
+
+@kernel
+def slot_value(card, j, x):
+    """What column j adds where its cell is x."""
+    basis = card.basis
+    low, high = basis.first[j], basis.first[j + 1]
+    if np.isnan(x):
+        return card.missing[j]
+    if basis.is_level[j]:
+        return card.values[low + int(x)]
+    if high - low < 2:
+        return 0.0
+    slot, t = hat(basis.knots, low, high, x)
+    left, right = card.values[low + slot], card.values[low + slot + 1]
+    return left + t * (right - left)
+
+
+@kernel
+def pair_value(card, m, x, y):
+    """What pair m adds where its cells are x and y."""
+    basis = card.basis
+    if np.isnan(x) or np.isnan(y):
+        return 0.0
+    a, b = basis.pair_a[m], basis.pair_b[m]
+    slot_a, t_a = coarse(basis, a, x)
+    slot_b, t_b = coarse(basis, b, y)
+    width = basis.coarse_first[b + 1] - basis.coarse_first[b]
+    at = basis.pair_first[m] - basis.pair_first[0] + slot_a * width + slot_b
+    total = 0.0
+    for side_a in range(2):
+        u = t_a if side_a else 1.0 - t_a
+        for side_b in range(2):
+            v = u * (t_b if side_b else 1.0 - t_b)
+            if v != 0.0:
+                total += v * card.grid[at + side_a * width + side_b]
+    return total
+
+
+@kernel
+def add_card_scores(card, cells, out):
+    """out[i] += what all columns and pairs add, in their order."""
+    for i in range(cells.shape[0]):
+        for j in range(cells.shape[1]):
+            out[i] += slot_value(card, j, cells[i, j])
+        for m in range(card.basis.pair_a.shape[0]):
+            out[i] += pair_value(card, m, cells[i, card.basis.pair_a[m]], cells[i, card.basis.pair_b[m]])
+
+
+@kernel
+def write_contributions(card, cells, out):
+    """out[i, k] = what column or pair k adds to row i."""
+    d = cells.shape[1]
+    for i in range(cells.shape[0]):
+        for j in range(d):
+            out[i, j] = slot_value(card, j, cells[i, j])
+        for m in range(card.basis.pair_a.shape[0]):
+            out[i, d + m] = pair_value(card, m, cells[i, card.basis.pair_a[m]], cells[i, card.basis.pair_b[m]])
+
+
+def card_scores(card: Card, cells: Any) -> np.ndarray:
+    """The sum of all shapes, of each row."""
+    out = np.zeros(cells.shape[0])
+    for part in slices(cells):
+        add_card_scores(card, block(cells, part), out[part])
+    return out
+
+
+def card_contributions(card: Card, cells: Any) -> np.ndarray:
+    """What each column and pair adds to each row."""
+    out = np.empty((cells.shape[0], cells.shape[1] + len(card.basis.pair_a)))
+    for part in slices(cells):
+        write_contributions(card, block(cells, part), out[part])
+    return out
+
+
+def make_shapes(
+    features: Sequence[Feature], card: Card, seen: Moments, w: np.ndarray, others: Sequence[Card]
+) -> list[Shape | PairShape]:
+    """The records of a card; ``others`` are those of the folds, for standard errors."""
+    errors, grid_errors = _jackknife([c.values for c in others]), _jackknife([c.grid for c in others])
+    basis, covariance = card.basis, seen.covariance
+    out: list[Shape | PairShape] = []
+    for j, f in enumerate(features):
+        at = slice(basis.first[j], basis.first[j + 1])
+        place = np.append(basis.place[at], basis.missing[j])
+        out.append(
+            Shape(
+                f.name,
+                f.kind,
+                f.knots,
+                None if f.levels is None else [*f.levels, OTHER],
+                card.values[at].copy(),
+                float(card.missing[j]),
+                None if errors is None else errors[at],
+                f.share,
+                _spread(w, covariance, place[place >= 0]),
+            )
+        )
+    for m, at in enumerate(_grids(basis)):
+        out.append(_pair_shape(features, card, seen, w, m, at, grid_errors))
+    return out
+
+
+def _pair_shape(
+    features: Sequence[Feature], card: Card, seen: Moments, w: np.ndarray, m: int, at: slice, errors: Any
+) -> PairShape:
+    basis = card.basis
+    two = [features[basis.pair_a[m]], features[basis.pair_b[m]]]
+    places = [coarse_places(f) for f in two]
+    size, inside = tuple(map(len, places)), np.arange(at.start, at.stop) + _additive(basis)
+    return PairShape(
+        tuple(f.name for f in two),
+        "pair",
+        tuple(None if f.knots is None else f.knots[p] for f, p in zip(two, places, strict=True)),
+        tuple(_pair_levels(f, p) for f, p in zip(two, places, strict=True)),
+        card.grid[at].reshape(size),
+        0.0,
+        None if errors is None else errors[at].reshape(size),
+        seen.mean[inside].reshape(size),
+        _spread(w, seen.covariance, inside),
+    )
+
+
+def _pair_levels(feature: Feature, places: np.ndarray) -> list | None:
+    return None if feature.levels is None else [[*feature.levels, OTHER][k] for k in places]
+
+
+def _spread(w: np.ndarray, covariance: np.ndarray, at: np.ndarray) -> float:
+    return float(np.sqrt(max(w[at] @ covariance[np.ix_(at, at)] @ w[at], 0.0)))
+
+
+def _jackknife(values: list[np.ndarray]) -> np.ndarray | None:
+    """The standard error of what K fits, each without one fold, estimate."""
+    if len(values) < 2:
+        return None
+    all_values = np.stack(values)
+    about = all_values - all_values.mean(axis=0)
+    return np.sqrt((len(values) - 1) / len(values) * (about * about).sum(axis=0))
