@@ -10,7 +10,7 @@ import time
 import warnings
 
 import numpy as np
-from simulated import CASES, simulate
+from simulated import CASES, powered, simulate
 
 COVERAGE, TYPE_I = (0.93, 0.97), (0.04, 0.06)
 
@@ -38,6 +38,8 @@ def main(share):
         covered, rejected = simulate(case, times)
         line = f"{name:44s} {said(covered, times, COVERAGE)} {said(rejected, times, TYPE_I)}"
         print(f"{line} {times} in {time.perf_counter() - start:.0f} s", flush=True)
+    for how in ({}, {"correlation": 0.5}):
+        print(f"{'sample_size' + (', paired' if how else ''):44s} power {powered(**how):.3f} where 0.8 was asked for")
 
 
 if __name__ == "__main__":

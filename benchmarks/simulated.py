@@ -6,8 +6,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import integrate
 from scipy.stats import norm
+from sklearn.model_selection import StratifiedKFold
 
-from auclid.metrics import auc_interval, compare_auc, compare_auc_unpaired
+from auclid import LeastSquaresAUC
+from auclid.metrics import (
+    StreamingAUC,
+    auc_by_group,
+    auc_interval,
+    auc_power,
+    compare_auc,
+    compare_auc_unpaired,
+    compare_cross_val_auc,
+    compare_many,
+    cross_val_auc,
+    multiclass_auc,
+    operating_point_interval,
+    rates_at,
+    sample_size,
+)
 
 N_POS, N_NEG = 50, 500
 IS_POS = np.arange(N_POS + N_NEG) < N_POS
@@ -141,6 +157,160 @@ def unpaired(**how: Any) -> Case:
     return Case(draw, 1000 if "method" in how else 4000)
 
 
+def many() -> Case:
+    """Three scores of one quality."""
+
+    def draw(rng):
+        three = dict(zip("abc", [*two_scores(rng), scores(rng)], strict=True))
+        got = compare_many(IS_POS, three)
+        return None, got.pvalue < 0.05
+
+    return Case(draw)
+
+
+def any_of_many() -> Case:
+    """Three scores of one quality: does Holm call any two of them different?"""
+
+    def draw(rng):
+        three = dict(zip("abc", [*two_scores(rng), scores(rng)], strict=True))
+        return None, min(pair.adjusted for pair in compare_many(IS_POS, three).pairs) < 0.05
+
+    return Case(draw)
+
+
+def labelled_rows(rng, d=6):
+    """Rows in which three columns say something, in any order of classes."""
+    X = rng.normal(size=(len(IS_POS), d))
+    y = rng.permutation(IS_POS)
+    X[:, ::2] += 0.6 * y[:, None]
+    return X, y
+
+
+def true_auc(model, d=6):
+    """Of a linear model on `labelled_rows`."""
+    w = model.coef_[0]
+    return norm.cdf(0.6 * w[::2].sum() / np.sqrt(2.0 * w @ w))
+
+
+class Some(LeastSquaresAUC):
+    """A model of some of the columns."""
+
+    def __init__(self, first=0, alpha=1e-4):
+        super().__init__(alpha)
+        self.first = first
+
+    def fit(self, X, y):
+        super().fit(X, y)
+        self.coef_[0, : self.first] = 0.0
+        return self
+
+
+def folds() -> Case:
+    """The mean true AUC of the models that the folds gave."""
+
+    def draw(rng):
+        X, y = labelled_rows(rng)
+        cv = StratifiedKFold(5)
+        got = cross_val_auc(LeastSquaresAUC(), X, y, cv=cv)
+        truth = np.mean([true_auc(LeastSquaresAUC().fit(X[at], y[at])) for at, _ in cv.split(X, y)])
+        return got.low <= truth <= got.high, None
+
+    return Case(draw, 1500)
+
+
+def paired_folds() -> Case:
+    """The mean true difference of two models on the same folds."""
+
+    def draw(rng):
+        X, y = labelled_rows(rng)
+        cv, models = StratifiedKFold(5), (LeastSquaresAUC(), Some(2))
+        got = compare_cross_val_auc(*models, X, y, cv=cv)
+        gaps = [np.subtract(*(true_auc(m.fit(X[at], y[at])) for m in models)) for at, _ in cv.split(X, y)]
+        return got.low <= np.mean(gaps) <= got.high, None
+
+    return Case(draw, 1500)
+
+
+def classes(**how: Any) -> Case:
+    """Three classes of 50, 250 and 250 rows; each pair's AUC is 0.8."""
+    label = np.repeat([0, 1, 2], [50, 250, 250])
+
+    def draw(rng):
+        table = rng.normal(size=(550, 3)) + APART * (label[:, None] == np.arange(3))
+        got = multiclass_auc(label, table, **how)
+        return got.low <= 0.8 <= got.high, None
+
+    return Case(draw, 2000)
+
+
+def rate(which="tpr", **how: Any) -> Case:
+    """A rate of the threshold that was found, or with the bootstrap at the point itself."""
+
+    def draw(rng):
+        group = None
+        is_pos, score = IS_POS, scores(rng)
+        if how.get("in_groups"):
+            is_pos, (score,), group = patients(rng)
+        got = rates_at(
+            is_pos, score, groups=group, random_state=rng, **{k: v for k, v in how.items() if k != "in_groups"}
+        )
+        at = norm.isf(how["fpr"]) if "method" in how else got.threshold
+        truth = norm.sf(at - APART * (which == "tpr"))
+        return getattr(got, f"{which}_low") <= truth <= getattr(got, f"{which}_high"), None
+
+    return Case(draw, 1000 if "method" in how else 4000)
+
+
+def point(which="threshold", criterion="youden") -> Case:
+    """The threshold of Youden's J is halfway between the means."""
+    truth = {"threshold": APART / 2, "tpr": norm.sf(-APART / 2), "fpr": norm.sf(APART / 2)}[which]
+
+    def draw(rng):
+        got = operating_point_interval(IS_POS, scores(rng), criterion=criterion, n_bootstrap=300, random_state=rng)
+        return getattr(got, f"{which}_low") <= truth <= getattr(got, f"{which}_high"), None
+
+    return Case(draw, 600)
+
+
+def groups_apart(what: str) -> Case:
+    """Two groups of one quality: 25 and 250 rows of the classes each."""
+    group = np.arange(len(IS_POS)) % 2
+
+    def draw(rng):
+        got = getattr(auc_by_group(IS_POS, scores(rng), group), what).comparison
+        return None, got.pvalue < 0.05
+
+    return Case(draw, 2000)
+
+
+def stream() -> Case:
+    """A stream in 64 bins."""
+
+    def draw(rng):
+        order = rng.permutation(len(IS_POS))
+        got = StreamingAUC(capacity=64).update(IS_POS[order], scores(rng)[order]).interval()
+        return got.low <= 0.8 <= got.high, None
+
+    return Case(draw, 1000)
+
+
+def powered(null=0.65, **how: Any) -> float:
+    """Share of simulated studies of the advised size that leave the null out; the power asked for is 0.8."""
+    n_pos, n_neg = sample_size(0.8, null=null, power=0.8, ratio=2.0, **how)
+    assert auc_power(0.8, n_pos, n_neg, null=null, **how) >= 0.8
+    is_pos, rng, seen = np.arange(n_pos + n_neg) < n_pos, np.random.default_rng(0), []
+    r = how.get("correlation", 0.0)
+    for _ in range(1500):
+        base = rng.multivariate_normal([0, 0], [[1, r], [r, 1]], size=len(is_pos)).T
+        a, b = (row + np.sqrt(2) * norm.ppf(auc) * is_pos for row, auc in zip(base, (0.8, null), strict=True))
+        if "correlation" in how:
+            seen.append(compare_auc(is_pos, a, b).pvalue < 0.05)
+        else:
+            got = auc_interval(is_pos, a)
+            seen.append(not got.low <= null <= got.high)
+    return float(np.mean(seen))
+
+
 DRAWS = {"method": "bootstrap", "n_bootstrap": 500}
 BCA = {"method": "bca", "n_bootstrap": 1000}
 
@@ -174,5 +344,22 @@ CASES = {
     "compare_auc, not worse by a margin": not_worse(),
     "compare_auc_unpaired": unpaired(),
     "compare_auc_unpaired, bootstrap": unpaired(**DRAWS),
+    "compare_many, all alike": many(),
+    "compare_many, any pair after Holm": any_of_many(),
+    "cross_val_auc": folds(),
+    "compare_cross_val_auc": paired_folds(),
+    "multiclass_auc, Hand & Till": classes(),
+    "multiclass_auc, one against the rest": classes(multi_class="ovr"),
+    "rates_at, TPR at FPR <= 0.1": rate(fpr=0.1),
+    "rates_at, FPR at FPR <= 0.1": rate("fpr", fpr=0.1),
+    "rates_at, TPR at 60 alerts": rate(alerts=60),
+    "rates_at, TPR, groups": rate(fpr=0.2, in_groups=True),
+    "rates_at, FPR, groups": rate("fpr", threshold=1.0, in_groups=True),
+    "rates_at, TPR at FPR <= 0.1, bootstrap": rate(fpr=0.1, method="bootstrap", n_bootstrap=500),
+    "operating_point_interval, threshold": point(),
+    "operating_point_interval, TPR": point("tpr"),
+    "auc_by_group, two groups differ": groups_apart("gap"),
+    "auc_by_group, worst pair (Bonferroni)": groups_apart("worst"),
+    "StreamingAUC.interval, 64 bins": stream(),
 }
 """What is simulated; the tests that take minutes run some of them."""

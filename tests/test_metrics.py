@@ -624,3 +624,53 @@ def test_streaming_does_not_take_the_smaller_label_for_positive():
     with pytest.raises(ValueError, match=r"pos_label=2"):
         StreamingAUC().update([1, 2, 2], [0.1, 0.2, 0.3])
     assert StreamingAUC(pos_label=2).update([1, 2, 2], [0.1, 0.2, 0.3]).result().auc == 1.0
+
+
+@pytest.mark.parametrize("digits", [1, 6])
+def test_the_sampling_interval_of_an_exact_stream_is_that_of_its_rows(digits):
+    is_pos, score = normal_table(400, 0.3)
+    score = np.round(score, digits)
+    sketch = StreamingAUC().update(is_pos[:150], score[:150]).update(is_pos[150:], score[150:])
+    assert sketch.interval(level=0.9) == pytest.approx(auc_interval(is_pos, score, level=0.9), abs=1e-12)
+    perfect = StreamingAUC().update(is_pos, is_pos * 1.0)
+    assert perfect.interval() == pytest.approx(auc_interval(is_pos, is_pos * 1.0))
+
+
+def test_the_sampling_interval_holds_the_bounds():
+    is_pos, score = normal_table(20_000, 0.2)
+    sketch = StreamingAUC(capacity=32).update(is_pos, score)
+    bounds, got, exact = sketch.result(), sketch.interval(), auc_interval(is_pos, score)
+    assert got.low < bounds.low <= bounds.high < got.high and got.auc == bounds.auc
+    assert got.low < exact.low and exact.high < got.high and got.se == pytest.approx(exact.se, rel=0.05)
+    with pytest.raises(ValueError, match=r"at least 2 rows of each class.* Got 1 positive and 2 negative"):
+        StreamingAUC().update([0, 1, 0], [1, 2, 3]).interval()
+
+
+@pytest.mark.parametrize("capacity", [16, 8192])
+def test_a_stream_of_weighted_rows(capacity):
+    is_pos, score = normal_table(3000, 0.3)
+    weight = np.random.default_rng(1).integers(0, 4, 3000) / 2.0
+    sketch = StreamingAUC(capacity=capacity)
+    for part in np.array_split(np.arange(3000), 5):
+        sketch.update(is_pos[part], score[part], weight[part])
+    bounds, exact = sketch.result(), roc_auc(is_pos, score, sample_weight=weight)
+    assert bounds.low <= exact <= bounds.high and bounds.low <= bounds.auc <= bounds.high
+    got, want = sketch.interval(), auc_interval(is_pos, score, sample_weight=weight)
+    assert got.se == pytest.approx(want.se, rel=1e-3 if capacity > 3000 else 0.1)
+    mixed = StreamingAUC(capacity=capacity).update(is_pos, score) + sketch
+    assert mixed.result().low <= roc_auc(is_pos, score, sample_weight=1.0 + weight) <= mixed.result().high
+    with pytest.raises(ValueError, match="as many weights as scores"):
+        sketch.update([0, 1], [0, 1], [1.0])
+
+
+def test_an_adversarial_stream_stays_within_what_the_docs_say():
+    """Rounds of ever finer scores around the middle, where the bins are already spent."""
+    sketch = StreamingAUC(capacity=64)
+    rng, ys, ss = np.random.default_rng(0), [], []
+    for level in range(40):
+        s = rng.normal(size=400) * 2.0 ** -(level % 20)
+        ys.append(rng.random(400) < 0.5)
+        ss.append(s)
+        sketch.update(ys[-1], s)
+    width = check_bounds(sketch, np.concatenate(ys), np.concatenate(ss))
+    assert width / 2 <= 3.8 / 64
