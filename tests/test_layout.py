@@ -33,10 +33,10 @@ metrics._operating_point metrics._rates metrics._points metrics._lift metrics._m
 metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
 stats.folds
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
-solvers.risks solvers.path
+solvers.risks solvers.path solvers.several
 solvers.newton solvers.all_pairs solvers.hinge
 base
-square.least_squares square.least_squares_cv
+square.least_squares square.least_squares_cv square.multiclass square.minimax
 square.spam square.solam square.fsauc square.opauc square.adaoam
 pairwise.sam pairwise._warning pairwise.rank_svm pairwise.kernel_rank_svm
 online._buffered online._gaussian online.oam online.cbr online.uni_exp

@@ -12,7 +12,17 @@ from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.registry import algorithms, make
 from auclid.rows.source import Rows, scan
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
-from auclid.square import FSAUC, OPAUC, SOLAM, SPAM, AdaOAM, LeastSquaresAUC, LeastSquaresAUCCV
+from auclid.square import (
+    FSAUC,
+    OPAUC,
+    SOLAM,
+    SPAM,
+    AdaOAM,
+    LeastSquaresAUC,
+    LeastSquaresAUCCV,
+    MinimaxAUC,
+    MulticlassAUC,
+)
 
 __all__ = [
     "ASAM",
@@ -34,6 +44,8 @@ __all__ = [
     "Kernelized",
     "LeastSquaresAUC",
     "LeastSquaresAUCCV",
+    "MinimaxAUC",
+    "MulticlassAUC",
     "RandomFourier",
     "RankSVM",
     "Rows",

@@ -63,7 +63,7 @@ def checked_auc(
 ) -> float:
     """`roc_auc` in the name of another function, for scores that are known to be scores."""
     is_pos, score, weight = _rows(owner, y_true, y_score, sample_weight, pos_label)
-    return _warn_if_undefined(owner, auc_from_parts(is_pos, score, weight), stacklevel=4)
+    return warn_if_undefined(owner, auc_from_parts(is_pos, score, weight), stacklevel=4)
 
 
 def _rows(
@@ -138,7 +138,7 @@ def partial_auc(
     region = checked_region("partial_auc", max_fpr, min_tpr, standardize)
     is_pos, score, weight = _rows("partial_auc", y_true, y_score, sample_weight, pos_label)
     if is_pos.all() or not is_pos.any():
-        return _warn_if_undefined("partial_auc", float("nan"))
+        return warn_if_undefined("partial_auc", float("nan"))
     return region.value(area(*rates(is_pos, score, weight), region.max_fpr, region.min_tpr))
 
 
@@ -197,7 +197,7 @@ def _twice_below(ranked: np.ndarray, score: np.ndarray) -> int:
     return sum(np.add.reduceat(twice, np.arange(0, len(twice), BLOCK)).tolist()) if len(twice) else 0
 
 
-def _warn_if_undefined(owner: str, auc: float, stacklevel: int = 3) -> float:
+def warn_if_undefined(owner: str, auc: float, stacklevel: int = 3) -> float:
     if np.isnan(auc):
         warnings.warn(
             f"{owner} needs rows of both classes. Got one class; the result is nan.",

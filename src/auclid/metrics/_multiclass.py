@@ -1,16 +1,19 @@
 """The AUC of several classes: Hand & Till's M, and one against the rest, with intervals."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._interval import AUCInterval
-from auclid.metrics._labels import column, finite_column, label_set, number_in, one_of, same_length
+from auclid.metrics._labels import column, finite_column, label_set, number_in, one_of, same_length, weight_column
 from auclid.metrics._placements import parts
 from auclid.metrics._sample import Sample
 from auclid.metrics._variance import share_interval
+
+Contest = tuple[float, np.ndarray, np.ndarray, int]
+"""Share of the mean, positives, negatives, and the column of their scores."""
 
 
 def multiclass_auc(
@@ -21,6 +24,7 @@ def multiclass_auc(
     multi_class: str = "ovo",
     average: str = "macro",
     labels: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> AUCInterval:
     """AUC of several classes with a confidence interval.
 
@@ -44,6 +48,8 @@ def multiclass_auc(
         All pairs (or classes) alike, or by the share of rows they hold.
     labels : array-like of shape (K,), optional
         The classes in the order of the columns, where that is not the sorted one.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf), as in `auc_interval`.
 
     Returns
     -------
@@ -69,23 +75,50 @@ def multiclass_auc(
     level = number_in(owner, "level", level, 0.0, 1.0)
     one_of(owner, "multi_class", multi_class, ("ovo", "ovr"))
     one_of(owner, "average", average, ("macro", "weighted"))
-    label, table = _checked(owner, y_true, scores, labels)
+    label, table, weight = _checked(owner, y_true, scores, labels, sample_weight)
     count = np.bincount(label, minlength=table.shape[1])
+    if len(count) < 2 or count.min() < 2:
+        which = int(np.argmin(count))
+        name = (np.unique(column(owner, "y_true", y_true)) if labels is None else np.asarray(labels))[which]
+        raise ValueError(
+            f"{owner} expects two classes or more, at least 2 rows of each. "
+            f"Got {int(count[which])} of the label {name} instead."
+        )
+    auc, terms = _mean(label, table, weight, _contests(label, count, multi_class, average))
+    se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
+    return AUCInterval(auc, *share_interval(auc, se, int(count.min()), level), se)
+
+
+def mean_auc(
+    owner: str, y_true: ArrayLike, scores: ArrayLike, labels: ArrayLike, sample_weight: ArrayLike | None = None
+) -> float:
+    """Hand & Till's M of the classes that y holds, of which one row is enough; nan, with a warning, for one class."""
+    label, table, weight = _checked(owner, y_true, scores, labels, sample_weight)
+    present, label = np.unique(label, return_inverse=True)
+    if len(present) < 2:
+        return warn_if_undefined(owner, float("nan"))
+    return _mean(label, table[:, present], weight, _contests(label, np.bincount(label), "ovo", "macro"))[0]
+
+
+def _mean(
+    label: np.ndarray, table: np.ndarray, weight: np.ndarray | None, contests: Iterator[Contest]
+) -> tuple[float, np.ndarray]:
+    """The mean of AUCs, and what each row adds to its error."""
     terms, auc = np.zeros(len(label)), 0.0
-    for share, of_pos, of_neg, k in _contests(label, count, multi_class, average):
+    for share, of_pos, of_neg, k in contests:
         used = of_pos | of_neg
-        size = parts(Sample(of_pos[used], (), None, None), table[used, k])
+        mass = None if weight is None else weight[used]
+        size = parts(Sample(of_pos[used], (), mass, None), table[used, k])
         auc += share * size.area
         terms[of_pos] += share * size.pos
         terms[of_neg] += share * size.neg
-    se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
-    return AUCInterval(float(auc), *share_interval(float(auc), se, int(count.min()), level), se)
+    return float(auc), terms
 
 
 def _contests(
     label: np.ndarray, count: np.ndarray, multi_class: str, average: str
-) -> Iterator[tuple[float, np.ndarray, np.ndarray, int]]:
-    """(Share of the mean, positives, negatives, column) of each AUC that is averaged."""
+) -> Iterator[Contest]:
+    """Each AUC that is averaged."""
     classes = np.arange(len(count))
     if multi_class == "ovr":
         share = count / count.sum() if average == "weighted" else np.full(len(count), 1.0 / len(count))
@@ -100,9 +133,9 @@ def _contests(
 
 
 def _checked(
-    owner: str, y_true: ArrayLike, scores: ArrayLike, labels: ArrayLike | None
-) -> tuple[np.ndarray, np.ndarray]:
-    """The number of each row's class, and the table of scores."""
+    owner: str, y_true: ArrayLike, scores: ArrayLike, labels: ArrayLike | None, sample_weight: ArrayLike | None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """The number of each row's class, the table of scores, and weights; of rows of positive weight."""
     y = column(owner, "y_true", y_true)
     table = np.asarray(scores)
     if table.ndim != 2:
@@ -112,23 +145,26 @@ def _checked(
         )
     table = np.stack([finite_column(owner, "scores", table[:, k]) for k in range(table.shape[1])], axis=1)
     same_length(owner, y_true=y, scores=table)
-    present = label_set(owner, y)
-    known: Any = present if labels is None else column(owner, "labels", labels)
+    weight = None
+    if sample_weight is not None:
+        weight = weight_column(owner, sample_weight)
+        same_length(owner, y_true=y, sample_weight=weight)
+        used = weight > 0.0
+        y, table, weight = y[used], table[used], weight[used]
+    known = label_set(owner, y) if labels is None else column(owner, "labels", labels)
     if len(known) != table.shape[1] or len(set(known.tolist())) != len(known):
         raise ValueError(
             f"The 'scores' parameter of {owner} must have a column for each of the {len(known)} classes. "
             f"Got {table.shape[1]} columns instead. Name the classes of the columns with labels."
         )
+    return _numbers(owner, y, known), table, weight
+
+
+def _numbers(owner: str, y: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """The number of each row's class among the known ones."""
     order = np.argsort(known)
     at = np.minimum(np.searchsorted(known[order], y), len(known) - 1)
-    if not np.all(known[order][at] == y):
-        strange = y[known[order][at] != y][0]
-        raise ValueError(f"The 'y_true' parameter of {owner} must hold only the given labels. Got {strange} too.")
-    label = order[at]
-    count = np.bincount(label, minlength=len(known))
-    if len(known) < 2 or count.min() < 2:
-        raise ValueError(
-            f"{owner} expects two classes or more, at least 2 rows of each. "
-            f"Got {int(count.min())} of the label {known[int(np.argmin(count))]} instead."
-        )
-    return label, table
+    strange = known[order][at] != y
+    if strange.any():
+        raise ValueError(f"The 'y_true' parameter of {owner} must hold only the given labels. Got {y[strange][0]} too.")
+    return order[at]

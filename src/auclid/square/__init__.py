@@ -4,8 +4,20 @@ from auclid.square.adaoam import AdaOAM
 from auclid.square.fsauc import FSAUC
 from auclid.square.least_squares import LeastSquaresAUC
 from auclid.square.least_squares_cv import LeastSquaresAUCCV
+from auclid.square.minimax import MinimaxAUC
+from auclid.square.multiclass import MulticlassAUC
 from auclid.square.opauc import OPAUC
 from auclid.square.solam import SOLAM
 from auclid.square.spam import SPAM
 
-__all__ = ["FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM", "LeastSquaresAUC", "LeastSquaresAUCCV"]
+__all__ = [
+    "FSAUC",
+    "OPAUC",
+    "SOLAM",
+    "SPAM",
+    "AdaOAM",
+    "LeastSquaresAUC",
+    "LeastSquaresAUCCV",
+    "MinimaxAUC",
+    "MulticlassAUC",
+]

@@ -1,0 +1,223 @@
+"""MinimaxAUC: the ranker whose worst pair of groups is best, with a certificate, from moments of group and class."""
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from auclid import _check
+from auclid.base import LinearRanker
+from auclid.metrics._labels import codes
+from auclid.solvers.several import Worst, least_worst
+from auclid.stats.moments import Moments, grouped_moments, require_room
+
+INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
+
+TOL = 1e-8
+"""Relative gap at which the solver stops."""
+
+
+class MinimaxAUC(LinearRanker):
+    """Least-squares ranker that serves the worst pair of groups best.
+
+    With R_gh(w) = (1 − w·δ_gh)² + w·(Σ⁺_g + Σ⁻_h)w, the mean square loss over the pairs of a positive of group g and a
+    negative of group h, it minimises
+
+        max over g, h of R_gh(w) + (alpha/2) |w|².
+
+    The maximum over weighted means of the R_gh is the same, and for given weights the minimum has a closed form: a
+    small concave problem in the weights, whose value bounds the minimum from below, so that the answer comes with a
+    proof of how good it is. One pass over the rows is enough; moments of chunks add up exactly.
+
+    Parameters
+    ----------
+    alpha : float in [0, inf), default=1e-4
+        Strength of the squared penalty. 0 gives the minimum-norm solution.
+
+    Attributes
+    ----------
+    coef_ : array of shape (1, d)
+    intercept_ : array of shape (1,)
+        Minus the threshold that maximises Youden's J on the training scores; after `partial_fit` or `merge`, minus
+        the score halfway between the class means. It cannot change an AUC.
+    classes_ : array of shape (2,)
+    groups_ : array of shape (G,)
+        The groups, sorted.
+    risks_ : array of shape (G, G)
+        R_gh at the solution: positives of group g against negatives of group h; nan where there are none.
+    pair_weights_ : array of shape (G, G)
+        Weights of the pairs; they sum to one, and only the worst pairs have any.
+    gap_ : float
+        How far, at most, the objective is above its minimum, relative to it.
+    n_iter_ : int
+        Newton steps made.
+
+    Notes
+    -----
+    Making the worst pair best can cost the others; `auclid.metrics.auc_by_group` measures both. Without groups it is
+    `LeastSquaresAUC`.
+
+    References
+    ----------
+    Kallus & Zhou, "The fairness of risk scores beyond classification: bipartite ranking and the xAUC metric",
+    NeurIPS 2019. Martinez, Bertran & Sapiro, "Minimax Pareto fairness", ICML 2020.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid import MinimaxAUC
+    >>> rng = np.random.default_rng(0)
+    >>> y, group = np.arange(400) % 2, np.arange(400) // 300
+    >>> X = rng.normal(size=(400, 3)) + y[:, None] * np.where(group == 0, [[2], [0], [0]], [[0], [1], [0]]).T
+    >>> model = MinimaxAUC().fit(X, y, group)
+    >>> model.risks_.shape, model.gap_ < 1e-6
+    ((2, 2), True)
+    """
+
+    _parameter_constraints: dict = {"alpha": [_check.real()]}
+
+    def __init__(self, alpha: float = 1e-4) -> None:
+        self.alpha = alpha
+
+    @_check.checked
+    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "MinimaxAUC":
+        """Learn from all rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,), any two labels
+        groups : array of shape (n,), optional
+            The group of each row. A group may lack a class; its pairs with others count all the same.
+        sample_weight : array of shape (n,), optional
+            A pair weighs the product of its two rows' weights.
+
+        Returns
+        -------
+        self
+        """
+        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        require_room("The moments of MinimaxAUC", table.shape[1], INSTEAD)
+        labels, member = _groups(groups, table.shape[0])
+        moments = _moments(table, is_pos, member, len(labels), weight)
+        worst = self._learn(labels, moments)
+        self._warn_unless(worst.gap <= 1e-4)
+        return self._publish_fit(table, is_pos, worst.w, weight)
+
+    @_check.checked
+    def partial_fit(
+        self, X: Any, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> "MinimaxAUC":
+        """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
+
+        A batch may hold one class only, and new groups; until both classes were seen, ``coef_`` and all scores are
+        zero.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        groups : array of shape (n,), optional
+        classes : the two labels, optional
+            Needed on the first call unless that batch holds both.
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
+        require_room("The moments of MinimaxAUC", table.shape[1], INSTEAD)
+        labels, member = _groups(groups, table.shape[0])
+        moments = _moments(table, is_pos, member, len(labels), weight)
+        if not first:
+            labels, moments = _joined(self.groups_, self._moments, labels, moments)
+        return self._resume(labels, moments)
+
+    def merge(self, other: "MinimaxAUC") -> "MinimaxAUC":
+        """Add the rows another model has seen, of the same groups or others; returns self.
+
+        Parameters
+        ----------
+        other : MinimaxAUC
+            Fitted on other rows with the same parameters, features and classes.
+
+        Returns
+        -------
+        self
+        """
+        _check.mergeable(self, other)
+        return self._resume(*_joined(self.groups_, self._moments, other.groups_, other._moments))
+
+    def _resume(self, labels: np.ndarray, moments: list[Moments]) -> "MinimaxAUC":
+        neg, pos = sum(moments[::2][1:], moments[0]), sum(moments[1::2][1:], moments[1])
+        worst = self._learn(labels, moments)
+        return self._publish(worst.w, worst.w @ (0.5 * (neg.mean + pos.mean)))
+
+    def _learn(self, labels: np.ndarray, moments: list[Moments]) -> Worst:
+        """Set everything but the weights themselves: negatives and positives of each group come in turn."""
+        with_neg, with_pos = ([k for k, part in enumerate(moments[of::2]) if part.n > 0.0] for of in (0, 1))
+        size = len(labels)
+        risks, shares = np.full((size, size), np.nan), np.zeros((size, size))
+        if with_neg and with_pos:
+            pos, neg = [moments[2 * g + 1] for g in with_pos], [moments[2 * h] for h in with_neg]
+            worst = least_worst(pos, neg, self.alpha, TOL)
+            risks[np.ix_(with_pos, with_neg)] = worst.risks
+            shares[np.ix_(with_pos, with_neg)] = worst.weights
+        else:
+            worst = Worst(np.zeros_like(moments[0].mean), shares, risks, 0.0, 1)
+        _check.finite(self, worst.w)
+        self.groups_, self._moments = labels, moments
+        self.risks_, self.pair_weights_, self.gap_, self.n_iter_ = risks, shares, worst.gap, worst.n_iter
+        return worst
+
+    def _warn_unless(self, certified: bool) -> None:
+        if not certified:
+            warnings.warn(
+                f"MinimaxAUC stopped {self.gap_:.1e} above the bound of its objective. Scale the columns of X, or use "
+                "a larger alpha.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _sound(self) -> bool:
+        """Whether groups and moments, as a file has them, fit together."""
+        if not hasattr(self, "groups_"):
+            return True
+        d, size = self.n_features_in_, len(self.groups_)
+        known = isinstance(self._moments, list) and len(self._moments) == 2 * size
+        return known and all(type(m) is Moments and np.shape(m.mean) == (d,) for m in self._moments)
+
+
+def _groups(groups: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """The groups, sorted, and the number of each row's one; without groups all rows are of one."""
+    if groups is None:
+        return np.zeros(1, np.int64), np.zeros(n, np.intp)
+    labels, member = codes("MinimaxAUC", "groups", groups)
+    if len(member) != n:
+        raise ValueError(f"The 'groups' of MinimaxAUC must be one a row; got {len(member)} for {n} rows.")
+    return labels, member
+
+
+def _moments(
+    table: Any, is_pos: np.ndarray, member: np.ndarray, count: int, weight: np.ndarray | None
+) -> list[Moments]:
+    """Of the negatives and of the positives of each group in turn."""
+    return grouped_moments(table, 2 * member + is_pos, 2 * count, weight)
+
+
+def _joined(
+    a: np.ndarray, of_a: list[Moments], b: np.ndarray, of_b: list[Moments]
+) -> tuple[np.ndarray, list[Moments]]:
+    """The moments of both, by group."""
+    if (a.dtype.kind in "OUST") != (b.dtype.kind in "OUST"):
+        raise ValueError(f"The groups of MinimaxAUC must be of one kind; got {b.tolist()[:3]} after {a.tolist()[:3]}.")
+    labels = np.union1d(a, b)
+    empty = Moments.empty(len(of_a[0].mean))
+    joined = [empty] * (2 * len(labels))
+    for own, moments in ((a, of_a), (b, of_b)):
+        for k, at in enumerate(np.searchsorted(labels, own)):
+            for side in (0, 1):
+                joined[2 * at + side] = joined[2 * at + side] + moments[2 * k + side]
+    return labels, joined
