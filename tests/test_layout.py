@@ -31,9 +31,9 @@ metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metr
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._rates metrics._points metrics._lift metrics._many metrics._by_group
 metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
-stats.folds
+stats.folds stats.samples stats.sets stats.prior
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
-solvers.risks solvers.path solvers.several
+solvers.risks solvers.path solvers.several solvers.unlabelled solvers.unlabelled_choice
 solvers.newton solvers.all_pairs solvers.hinge
 base
 square.least_squares square.least_squares_cv square.multiclass square.minimax
@@ -41,7 +41,7 @@ square.spam square.solam square.fsauc square.opauc square.adaoam
 pairwise.sam pairwise._warning pairwise.rank_svm pairwise.kernel_rank_svm
 online._buffered online._gaussian online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
-semi._labels semi._sample semi._prior semi._choose semi._closed_form semi.samult semi.pnu semi._waves semi.qsg
+semi._labels semi._closed_form semi.samult semi.pnu semi._waves semi.qsg
 additive._table additive._knots additive._basis additive._sums additive._solve additive._choose additive._pairs
 additive._plan additive._monotone additive._odds additive._shapes additive._features additive._fit additive.scorecard
 registry baselines

@@ -14,14 +14,14 @@ from sklearn.model_selection import GridSearchCV
 import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
 from auclid.rows import Stacked, as_table
-from auclid.semi import _sample
-from auclid.semi._choose import best
-from auclid.semi._closed_form import Sets
-from auclid.semi._prior import energy_prior
-from auclid.semi._sample import Sample, Samples, extend, union
-from auclid.semi.pnu import CURVATURE
 from auclid.solvers.risks import across, combine, inside
+from auclid.solvers.unlabelled import CURVATURE, PNU, Samult
+from auclid.solvers.unlabelled_choice import best
+from auclid.stats import samples
 from auclid.stats.moments import block_moments
+from auclid.stats.prior import energy_prior
+from auclid.stats.samples import Sample, Samples, extend, union
+from auclid.stats.sets import Sets
 
 EVERY = [SAMULT, PNUAUC, QSGS2AUC]
 
@@ -74,7 +74,7 @@ def quiet(model, *args, **kwargs):
 def test_the_risk_of_samult_is_the_double_mean_over_explicit_pairs(seed, n, p, u, weight):
     sets = three_sets(seed, n, p, u)
     w = np.random.default_rng(seed + 1).standard_normal(3)
-    risk = SAMULT()._risk(moments(*sets), weight, {})
+    risk = Samult().risk(moments(*sets), weight)
     assert risk.value(w) == pytest.approx(slow.samult_risk(w, *sets, weight), rel=1e-10)
 
 
@@ -85,7 +85,7 @@ def test_the_risk_of_samult_is_the_double_mean_over_explicit_pairs(seed, n, p, u
 def test_the_risk_of_pnu_is_the_double_mean_over_explicit_pairs(seed, n, p, u, weight, prior):
     sets = three_sets(seed, n, p, u)
     w = np.random.default_rng(seed + 1).standard_normal(3)
-    risk = PNUAUC()._risk(moments(*sets), weight, {"prior_": prior})
+    risk = PNU(prior).risk(moments(*sets), weight)
     assert risk.value(w) == pytest.approx(slow.pnu_risk(w, *sets, weight, prior), rel=1e-9, abs=1e-9)
 
 
@@ -105,11 +105,11 @@ def test_for_the_square_loss_the_true_mixture_adds_the_variance_within_classes(s
     neg, pos, _ = three_sets(seed, n, p)
     sets, share, w = moments(neg, pos, np.vstack([neg, pos])), p / (n + p), np.array([0.5, -1.0, 2.0])
     within = share * sets.pos.covariance + (1.0 - share) * sets.neg.covariance
-    extra = SAMULT()._risk(sets, 1.0, {}).value(w) - across(sets.pos, sets.neg).value(w)
+    extra = Samult().risk(sets, 1.0).value(w) - across(sets.pos, sets.neg).value(w)
     assert extra == pytest.approx(0.5 + 2.0 * w @ within @ w)
     # R_PU* and R_NU* are R_PN but for pairs of a row with itself, which the mixture of so few rows holds.
     for sign, own, odds in ((1.0, sets.pos, share / (1.0 - share)), (-1.0, sets.neg, (1.0 - share) / share)):
-        risk = PNUAUC()._risk(sets, sign, {"prior_": share}).value(w)
+        risk = PNU(share).risk(sets, sign).value(w)
         alone = odds * 2.0 / (own.n - 1.0) * w @ own.covariance @ w
         assert risk == pytest.approx(across(sets.pos, sets.neg).value(w) - alone)
 
@@ -170,11 +170,11 @@ def test_a_risk_without_minimum_gets_less_weight_and_never_a_maximiser():
     rng = np.random.default_rng(0)
     neg, pos, unl = rng.standard_normal((4, 8)), rng.standard_normal((4, 8)) + 1.0, rng.standard_normal((50, 8))
     model = PNUAUC(-0.9, prior=0.1, alpha=1e-6)
-    assert not model._risk(moments(neg, pos, unl), -0.9, {"prior_": 0.1}).convex()
+    assert not PNU(0.1).risk(moments(neg, pos, unl), -0.9).convex()
     with pytest.warns(UserWarning, match="not convex at unlabeled_weight=-0.9.*reduced to -0"):
         model.fit(*marked(neg, pos, unl))
     assert -0.9 < model.unlabeled_weight_ < 0.0
-    risk = model._risk(moments(neg, pos, unl), model.unlabeled_weight_, {"prior_": 0.1})
+    risk = PNU(0.1).risk(moments(neg, pos, unl), model.unlabeled_weight_)
     assert np.linalg.eigvalsh(risk.square).min() > -1e-9
     w = model.coef_[0]
     for step in 1e-2 * np.vstack([np.eye(8), -np.eye(8)]):
@@ -222,7 +222,7 @@ def test_a_risk_without_minimum_is_refused_where_the_weight_cannot_be_reduced():
 @pytest.mark.parametrize("cls", [SAMULT, PNUAUC])
 @pytest.mark.parametrize("params", [{"unlabeled_weight": 0.3, "alpha": 0.1}, {}])
 def test_chunks_in_their_order_are_one_fit(cls, params, monkeypatch):
-    monkeypatch.setattr(_sample, "CAPACITY", 40)
+    monkeypatch.setattr(samples, "CAPACITY", 40)
     X, y, _ = mixed()
     whole, parts = quiet(cls(**params), X, y), cls(**params)
     with warnings.catch_warnings():
@@ -565,7 +565,7 @@ def test_the_class_prior_is_kept_and_doubted():
 
 
 def test_a_sample_holds_each_row_with_the_same_probability(monkeypatch):
-    monkeypatch.setattr(_sample, "CAPACITY", 10)
+    monkeypatch.setattr(samples, "CAPACITY", 10)
     rng, counts = np.random.default_rng(0), np.zeros(40)
     table = as_table(np.arange(40.0)[:, None])
     for _ in range(2000):

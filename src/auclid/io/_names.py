@@ -13,7 +13,7 @@ from auclid.io._wire import Estimator, Struct, estimators, structs, was
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
 from auclid.online import CBR, OAM, UniExp, _buffered, cbr, oam, uni_exp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM, sam
-from auclid.semi import PNUAUC, QSGS2AUC, SAMULT, _closed_form, _prior, _sample
+from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
 from auclid.square import (
     FSAUC,
     OPAUC,
@@ -29,7 +29,7 @@ from auclid.square import (
     solam,
     spam,
 )
-from auclid.stats import buffers, moments
+from auclid.stats import buffers, moments, prior, samples, sets
 
 ESTIMATORS = estimators(
     Estimator(AdaOAM),
@@ -78,11 +78,11 @@ ENTRIES = (
     Struct("class moments", moments.ClassMoments, was("moments.ClassMoments")),
     Struct("buffers", buffers.Buffers, was("buffers.Buffers")),
     Struct("class sums", _buffered.Seen, was("online._buffered.Seen")),
-    Struct("sample", _sample.Sample, was("semi._sample.Sample")),
-    Struct("samples", _sample.Samples, was("semi._sample.Samples")),
-    Struct("labelled and unlabelled moments", _closed_form.Sets, was("semi._closed_form.Sets")),
-    Struct("labelled and unlabelled rows", _closed_form.Seen, was("semi._closed_form.Seen")),
-    Struct("prior", _prior.Prior, was("semi._prior.Prior")),
+    Struct("sample", samples.Sample, was("semi._sample.Sample")),
+    Struct("samples", samples.Samples, was("semi._sample.Samples")),
+    Struct("labelled and unlabelled moments", sets.Sets, was("semi._closed_form.Sets")),
+    Struct("labelled and unlabelled rows", sets.Seen, was("semi._closed_form.Seen")),
+    Struct("prior", prior.Prior, was("semi._prior.Prior")),
     # states of streams
     Struct("SPAM state", spam.State, was("square.spam.State")),
     Struct("SOLAM state", solam.State, was("square.solam.State")),

@@ -11,10 +11,10 @@ from auclid._sparse import fault
 from auclid.base import LinearRanker
 from auclid.io._archive import ModelFileError
 from auclid.rows import unpack
-from auclid.semi._closed_form import Seen, Sets
-from auclid.semi._sample import Sample, Samples
 from auclid.stats.buffers import Buffers
 from auclid.stats.moments import ClassMoments, Moments
+from auclid.stats.samples import Sample, Samples
+from auclid.stats.sets import Seen, Sets
 
 SIZES = ("buffer_size", "rank")
 """Parameters that a state is as large as."""

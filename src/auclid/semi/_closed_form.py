@@ -1,59 +1,19 @@
 """What SAMULT and PNU-AUC share: exact risks from the moments of three sets, and one pass that merges."""
 
-from copy import deepcopy
-from dataclasses import dataclass
+from numbers import Real
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from auclid import _check
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
-from auclid.semi._choose import choose
-from auclid.semi._labels import POSITIVE, UNLABELED, PartlyLabelled, begin_fit, begin_partial, members
-from auclid.semi._sample import Samples
-from auclid.stats.moments import Moments, grouped_moments, require_room
-
-
-@dataclass(frozen=True)
-class Sets:
-    """Moments of the negatives, the positives and the unlabelled rows: a commutative monoid under +."""
-
-    neg: Moments
-    pos: Moments
-    unl: Moments
-
-    def __add__(self, other):
-        return Sets(self.neg + other.neg, self.pos + other.pos, self.unl + other.unl)
-
-    @property
-    def midpoint(self):
-        """Halfway between the class means; unlabelled rows stand in for a class without labelled ones."""
-        lower, upper = (labelled if labelled.n else self.unl for labelled in (self.neg, self.pos))
-        return 0.5 * (lower.mean + upper.mean)
-
-
-@dataclass(frozen=True)
-class Seen:
-    """All that is kept of the rows seen."""
-
-    sets: Sets
-    samples: Samples
-    rng: np.random.Generator  # for the samples
-
-    @classmethod
-    def nothing(cls, d):
-        """Before any row. Draws only thin out samples, so their seed is no parameter."""
-        return cls(Sets(*[Moments.empty(d)] * 3), Samples(), np.random.default_rng(0))
-
-    def after(self, table, sets):
-        """With the rows of a table, each of its set."""
-        rng = deepcopy(self.rng)
-        samples = self.samples.after(table, members(sets), rng)
-        return Seen(self.sets + Sets(*grouped_moments(table, sets, 3)), samples, rng)
-
-    def __add__(self, other):
-        rng = deepcopy(self.rng)
-        return Seen(self.sets + other.sets, self.samples.union(other.samples, rng), rng)
+from auclid.semi._labels import PartlyLabelled, begin_fit, begin_partial
+from auclid.solvers.unlabelled import Family
+from auclid.solvers.unlabelled_choice import choose
+from auclid.stats.moments import require_room
+from auclid.stats.sets import POSITIVE, UNLABELED, Seen, Sets
 
 
 class ClosedForm(PartlyLabelled, LinearRanker):
@@ -61,18 +21,17 @@ class ClosedForm(PartlyLabelled, LinearRanker):
 
     A subclass gives
 
-    - ``_known(seen)``: what the risk needs beside moments and weight (a class prior), as fitted attributes;
-    - ``_risk(sets, weight, known)``: the risk, for sets that hold all rows it needs;
+    - ``_family(seen)``: the family of risks, with what it must know beside moments (a class prior);
+    - ``_published(family)``: what of that is a fitted attribute;
     - ``_refusal(sets)``: why the sets are not enough, or None;
-    - ``_grid``: weights that "auto" tries, by size, and ``_caution``: standard errors by which one must beat 0;
-    - ``_trial`` and ``_convex_weight``, where not every weight makes a convex risk.
+    - ``_convex_weight``, where not every weight makes a convex risk.
     """
 
-    _grid: tuple = (0.0,)
-    _caution: float = 0.0
+    alpha: float | str
+    unlabeled_weight: Any
 
     @_check.checked
-    def fit(self, X, y, X_unlabeled=None):
+    def fit(self, X: Any, y: ArrayLike, X_unlabeled: Any = None) -> Self:
         """Learn from labelled and unlabelled rows.
 
         Parameters
@@ -94,13 +53,13 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         if refusal:
             raise ValueError(refusal)
         w = self._learn(seen)
-        if not (seen.sets.pos.n and seen.sets.neg.n):
+        if not seen.sets.both_labelled:
             return self._publish(w, w @ seen.sets.midpoint)
         labelled = np.flatnonzero(sets != UNLABELED)
         return self._publish(w, best_threshold(sets[labelled] == POSITIVE, table.matmul(w, labelled)))
 
     @_check.checked
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
         """Add a batch of rows, labelled, unlabelled or mixed; then the model is that of one `fit` on all rows so far.
 
         Until the rows suffice for the risk, ``coef_`` and all scores are zero. Where a parameter is "auto" it is chosen
@@ -121,7 +80,7 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         self._require_room(table.shape[1])
         return self._resume((Seen.nothing(table.shape[1]) if first else self._seen).after(table, sets))
 
-    def merge(self, other):
+    def merge(self, other: Self) -> Self:
         """Add the rows another model has seen; returns self.
 
         Parameters
@@ -136,41 +95,44 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         _check.mergeable(self, other)
         return self._resume(self._seen + other._seen)
 
-    def _resume(self, seen):
+    def _resume(self, seen: Seen) -> Self:
         if self._refusal(seen.sets):
             self._seen, self.n_iter_ = seen, 1
             return self._publish(np.zeros_like(seen.sets.pos.mean), 0.0)
         w = self._learn(seen)
         return self._publish(w, w @ seen.sets.midpoint)
 
-    def _learn(self, seen):
+    def _learn(self, seen: Seen) -> np.ndarray:
         """The weights; sets what was chosen on the way."""
-        known = self._known(seen)
-        weight, alpha = choose(self, seen, self._weights(seen.sets, known), known)
-        w = _check.finite(self, self._risk(seen.sets, weight, known).minimiser(alpha))
+        family = self._family(seen)
+        given = self.alpha if isinstance(self.alpha, Real) else None
+        weight, alpha = choose(family, seen, self._weights(family, seen.sets), given)
+        w = _check.finite(self, family.risk(seen.sets, weight).minimiser(alpha))
         self._seen, self.n_iter_ = seen, 1
         self.unlabeled_weight_, self.alpha_ = float(weight), float(alpha)
-        vars(self).update(known)
+        self.__dict__.update(self._published(family))
         return w
 
-    def _weights(self, sets, known):
+    def _weights(self, family: Family, sets: Sets) -> list[float]:
         """The weights to choose from, the supervised one first where it is among them."""
         if not sets.unl.n:
             return [0.0]
         if self.unlabeled_weight != "auto":
-            return [self._convex_weight(sets, self.unlabeled_weight, known)]
+            return [self._convex_weight(family, sets, self.unlabeled_weight)]
         if not sets.neg.n:
-            return [self._convex_weight(sets, 1.0, known)]
-        return [weight for weight in self._grid if self._trial(sets, weight, known) is not None]
+            return [self._convex_weight(family, sets, 1.0)]
+        return [weight for weight in family.grid if family.usable(sets, weight) is not None]
 
-    def _known(self, seen):
+    def _family(self, seen: Seen) -> Family:
+        raise NotImplementedError
+
+    def _refusal(self, sets: Sets) -> str | None:
+        raise NotImplementedError
+
+    def _published(self, family: Family) -> dict[str, float]:
         return {}
 
-    def _trial(self, sets, weight, known):
-        """The risk, or None where it cannot be minimised."""
-        return self._risk(sets, weight, known)
-
-    def _convex_weight(self, sets, weight, known):
+    def _convex_weight(self, family: Family, sets: Sets, weight: float) -> float:
         """The weight asked for, where the risk is convex whatever it is."""
         return weight
 

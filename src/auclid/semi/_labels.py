@@ -1,7 +1,7 @@
 """Which rows are positive, negative or unlabelled: one contract for all semi-supervised methods."""
 
 import warnings
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.utils import _safe_indexing
@@ -9,21 +9,20 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import column_or_1d
 
 from auclid import _check
-from auclid.rows import Stacked
-
-NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
-"""Numbers of the three sets, as `grouped_moments` takes them."""
+from auclid.base import Ranker
+from auclid.rows import Stacked, Table
+from auclid.stats.sets import UNLABELED
 
 
 class Marked(NamedTuple):
     """A column of labels, read."""
 
-    y: np.ndarray  # (n,): labels; where a row has none, any of the others
-    free: np.ndarray  # (n,): which rows have none
-    labels: np.ndarray  # the distinct labels of the rest, sorted
+    y: Any  # (n,): labels; where a row has none, any of the others
+    free: Any  # (n,): which rows have none
+    labels: Any  # the distinct labels of the rest, sorted
 
 
-def begin_fit(estimator, X, y, X_unlabeled=None):
+def begin_fit(estimator: Any, X: Any, y: Any, X_unlabeled: Any = None) -> tuple[Table, np.ndarray]:
     """The table of all rows and the set of each; sets ``classes_`` once everything is found right."""
     marked = read(y, estimator.unlabeled)
     table, _ = _check.rows_and_labels(estimator, X, marked.y, reset=True)
@@ -43,8 +42,8 @@ def begin_fit(estimator, X, y, X_unlabeled=None):
     return table, sets
 
 
-def begin_partial(estimator, X, y, classes=None):
-    """The same for a batch of a stream; also says whether it is the first."""
+def begin_partial(estimator: Any, X: Any, y: Any, classes: Any = None) -> tuple[Table, np.ndarray, bool]:
+    """The table of a batch of a stream and the set of each of its rows; also says whether it is the first batch."""
     first = not hasattr(estimator, "classes_")
     known = classes if first else estimator.classes_
     marked = read(y, estimator.unlabeled, known)
@@ -59,7 +58,7 @@ def begin_partial(estimator, X, y, classes=None):
     return table, _sets(marked, known), first
 
 
-def read(y, unlabeled="auto", known=None):
+def read(y: Any, unlabeled: Any = "auto", known: Any = None) -> Marked:
     """Labels, and which rows have none: None and NaN always, and the mark that ``unlabeled`` names.
 
     "auto" takes -1 for the mark where numeric y holds it and exactly two other labels, or, where the two classes are
@@ -89,7 +88,7 @@ def read(y, unlabeled="auto", known=None):
     return Marked(filled, free, labels)
 
 
-def _one_kind(labels):
+def _one_kind(labels: np.ndarray) -> np.ndarray:
     """Labels as an array of numbers or of strings, where None or NaN among them had made it one of objects."""
     if labels.dtype != object or all(isinstance(label, str) for label in labels):
         return labels
@@ -98,22 +97,22 @@ def _one_kind(labels):
     return np.array(labels.tolist())
 
 
-def _minus_one_marks(labels, known):
+def _minus_one_marks(labels: np.ndarray, known: Any) -> bool:
     """Whether -1 stands for unlabelled rows."""
     if labels.dtype.kind not in "iuf" or -1 not in labels:
         return False
     return len(labels) == 3 if known is None else -1 not in np.asarray(known).tolist()
 
 
-def _is_auto(unlabeled):
+def _is_auto(unlabeled: Any) -> bool:
     return isinstance(unlabeled, str) and unlabeled == "auto"
 
 
-def _absent(label):
+def _absent(label: Any) -> bool:
     return label is None or is_pandas_na(label) or is_scalar_nan(label)
 
 
-def _classes(estimator, labels):
+def _classes(estimator: Any, labels: np.ndarray) -> np.ndarray:
     """The two classes of `fit`, the negative one first."""
     if len(labels) == 1 and not _is_auto(estimator.unlabeled):
         return np.array([_other(labels[0], estimator.unlabeled), labels[0]])
@@ -130,7 +129,7 @@ SEVERAL = (
 FEW = "Where the rest is unlabelled, say so: unlabeled=, the label that marks it, or None for None and NaN."
 
 
-def _other(label, mark):
+def _other(label: Any, mark: Any) -> Any:
     """The name of the class that no row is labelled with: the mark itself, or 0, or 'not ...'."""
     if mark is not None and not is_scalar_nan(mark):
         return mark
@@ -139,15 +138,17 @@ def _other(label, mark):
     return type(label)(0) if label != 0 else type(label)(1)
 
 
-def _other_first(classes, mark):
+def _other_first(classes: np.ndarray, mark: Any) -> np.ndarray:
     """The classes with the one that marks unlabelled rows first: it is the negative one, whatever it is called."""
     return classes[::-1] if mark is not None and classes[1] == mark else classes
 
 
-class PartlyLabelled:
+class PartlyLabelled(Ranker):
     """What a ranker of partly labelled rows adds: `score` passes over unlabelled ones."""
 
-    def score(self, X, y, sample_weight=None):
+    unlabeled: Any
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
         """The AUC on the labelled rows; those that y marks as unlabelled are left out, unless a class has that name.
 
         Parameters
@@ -170,18 +171,13 @@ class PartlyLabelled:
         return super().score(_safe_indexing(X, known), marked.y[known], weight)
 
 
-def members(sets):
-    """The numbers of the rows of each set."""
-    return [np.flatnonzero(sets == number) for number in (NEGATIVE, POSITIVE, UNLABELED)]
-
-
-def _sets(marked, classes):
+def _sets(marked: Marked, classes: np.ndarray) -> np.ndarray:
     sets = (marked.y == classes[1]).astype(np.int8)
     sets[marked.free] = UNLABELED
     return sets
 
 
-def _unlabelled_rows(estimator, X_unlabeled):
+def _unlabelled_rows(estimator: Any, X_unlabeled: Any) -> Table:
     try:
         return _check.rows(estimator, X_unlabeled)
     except ValueError as error:

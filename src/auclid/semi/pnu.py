@@ -1,16 +1,15 @@
 """PNU-AUC: unlabelled rows as the mixture they are, by way of the class prior."""
 
 import warnings
+from typing import Any
 
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid.semi._closed_form import ClosedForm
-from auclid.semi._prior import energy_prior, warn_of
-from auclid.solvers.risks import across, combine, inside
-
-CURVATURE = 0.75
-"""The share of the supervised risk's curvature that a direction must keep: where none is left, w runs off along it."""
+from auclid.solvers.unlabelled import PNU
+from auclid.stats.prior import energy_prior
+from auclid.stats.sets import Seen, Sets
 
 
 class PNUAUC(ClosedForm):
@@ -100,91 +99,66 @@ class PNUAUC(ClosedForm):
         "unlabeled": "no_validation",
     }
 
-    _grid = (0.0, 0.1, -0.1, 0.25, -0.25, 0.5, -0.5)
-    _caution = 1.0  # differences of estimated risks are noisy
-
-    def __init__(self, unlabeled_weight="auto", *, prior=None, alpha="auto", unlabeled="auto"):
+    def __init__(
+        self,
+        unlabeled_weight: float | str = "auto",
+        *,
+        prior: float | None = None,
+        alpha: float | str = "auto",
+        unlabeled: Any = "auto",
+    ) -> None:
         self.unlabeled_weight = unlabeled_weight
         self.prior = prior
         self.alpha = alpha
         self.unlabeled = unlabeled
 
-    def _known(self, seen):
+    def _family(self, seen: Seen) -> PNU:
         if self.unlabeled_weight == 0.0 or not seen.sets.unl.n:
-            return {"prior_": float("nan")}
+            return PNU(float("nan"))
         if self.prior is not None:
-            return {"prior_": float(self.prior)}
+            return PNU(float(self.prior))
         prior = energy_prior(*(sample.rows for sample in seen.samples))
-        warn_of(self, prior)
-        return {"prior_": prior.value}
+        if prior.doubt:
+            warnings.warn(
+                f"{type(self).__name__} uses the class prior {prior.value:.2f}, but {prior.doubt} (standard error "
+                f"{prior.error:.2g}). Pass prior=, the share of positives among unlabelled rows.",
+                UserWarning,
+                stacklevel=6,
+            )
+        return PNU(prior.value)
 
-    def _risk(self, sets, weight, known):
-        if weight == 0.0:
-            return across(sets.pos, sets.neg)
-        prior = known["prior_"]
-        if weight > 0.0:
-            mixed, own, share = across(sets.pos, sets.unl), inside(sets.pos), prior
-        else:
-            mixed, own, share = across(sets.unl, sets.neg), inside(sets.neg), 1.0 - prior
-        size = abs(weight)
-        terms = [(size / (1.0 - share), mixed), (-size * share / (1.0 - share), own)]
-        if size < 1.0:
-            terms.append((1.0 - size, across(sets.pos, sets.neg)))
-        return combine(*terms)
+    def _published(self, family: PNU) -> dict[str, float]:  # type: ignore[override]
+        return {"prior_": family.prior}
 
-    def _trial(self, sets, weight, known):
-        if weight == 0.0:
-            return self._risk(sets, weight, known)
-        if (sets.pos if weight > 0.0 else sets.neg).n < 2:
-            return None
-        risk = self._risk(sets, weight, known)
-        return risk if self._steady(sets, risk) else None
-
-    def _steady(self, sets, risk):
-        """Whether it is convex and, along every direction, keeps its share of the supervised risk's curvature."""
-        if not (sets.pos.n and sets.neg.n):
-            return risk.convex()
-        return combine((1.0, risk), (-CURVATURE, across(sets.pos, sets.neg))).convex()
-
-    def _convex_weight(self, sets, weight, known):
+    def _convex_weight(self, family: PNU, sets: Sets, weight: float) -> float:  # type: ignore[override]
         """The weight asked for where the risk is convex, else the nearest to it at which the risk is steady."""
-        if weight == 0.0 or self._risk(sets, weight, known).convex():
+        if weight == 0.0 or family.risk(sets, weight).convex():
             return weight
-        if not (sets.pos.n and sets.neg.n):
+        if not sets.both_labelled:
             raise ValueError(
-                f"The risk of PNUAUC must be convex, but with prior={known['prior_']:.2g} and these rows it is not, "
+                f"The risk of PNUAUC must be convex, but with prior={family.prior:.2g} and these rows it is not, "
                 "and without labelled rows of both classes unlabeled_weight cannot be reduced. Label more rows, or "
                 "pass a smaller prior."
             )
-        reduced = weight * self._convex_share(sets, weight, known)
+        reduced = weight * family.steady_share(sets, weight)
         warnings.warn(
-            f"The risk of PNUAUC is not convex at unlabeled_weight={weight:.2g} (prior {known['prior_']:.2g}, and too "
+            f"The risk of PNUAUC is not convex at unlabeled_weight={weight:.2g} (prior {family.prior:.2g}, and too "
             f"few labelled rows for it), so unlabeled_weight was reduced to {reduced:.2g}.",
             UserWarning,
             stacklevel=7,
         )
         return reduced
 
-    def _convex_share(self, sets, weight, known):
-        """The largest share of the weight, to one part in a thousand, at which the risk is steady."""
-        low, high = 0.0, 1.0
-        while high - low > 1e-3:
-            middle = 0.5 * (low + high)
-            if self._steady(sets, self._risk(sets, middle * weight, known)):
-                low = middle
-            else:
-                high = middle
-        return low
-
-    def _refusal(self, sets):
-        weight, labelled = self.unlabeled_weight, (sets.pos.n, sets.neg.n)
+    def _refusal(self, sets: Sets) -> str | None:
+        weight: Any = self.unlabeled_weight
+        labelled = (sets.pos.n, sets.neg.n)
         if weight == 0.0 or not sets.unl.n:
             enough, needs = all(labelled), "labelled rows of both classes"
         elif weight == "auto":
             enough, needs = all(labelled) or sets.pos.n > 1, "labelled rows of both classes, or two positive ones"
         else:
             own, other, name = (*labelled, "positive") if weight > 0.0 else (*labelled[::-1], "negative")
-            enough = own > 1 and (other or abs(weight) == 1.0)
+            enough = own > 1 and (other > 0.0 or abs(weight) == 1.0)
             needs = f"two {name} rows (its risk takes pairs of them), and rows of the other class unless |weight| is 1"
             if weight < 0.0 and not own:
                 needs += "; a single class is taken for the positive one unless partial_fit is given classes="

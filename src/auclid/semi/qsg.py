@@ -13,9 +13,10 @@ from auclid.base import Ranker
 from auclid.maps._kernel_block import width
 from auclid.metrics._operating_point import best_threshold
 from auclid.rows import append, as_table
-from auclid.semi._labels import NEGATIVE, POSITIVE, PartlyLabelled, begin_fit, begin_partial, members
-from auclid.semi._sample import Samples, contrast
+from auclid.semi._labels import PartlyLabelled, begin_fit, begin_partial
 from auclid.semi._waves import Ahead, Expansion, Waves
+from auclid.stats.samples import Samples, contrast
+from auclid.stats.sets import NEGATIVE, POSITIVE, members
 
 AHEAD = 64
 """Blocks of rows whose mini-batches are drawn ahead."""

@@ -1,10 +1,13 @@
 """SAMULT: unlabelled rows beneath the positives and above the negatives, without a class prior."""
 
+from typing import Any
+
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.risks import across, combine
+from auclid.solvers.unlabelled import Samult
+from auclid.stats.sets import Seen, Sets
 
 
 class SAMULT(ClosedForm):
@@ -85,23 +88,18 @@ class SAMULT(ClosedForm):
         "unlabeled": "no_validation",
     }
 
-    _grid = (0.0, 0.1, 0.25, 0.5, 1.0)
-    _caution = 0.5
-
-    def __init__(self, unlabeled_weight="auto", *, alpha="auto", unlabeled="auto"):
+    def __init__(
+        self, unlabeled_weight: float | str = "auto", *, alpha: float | str = "auto", unlabeled: Any = "auto"
+    ) -> None:
         self.unlabeled_weight = unlabeled_weight
         self.alpha = alpha
         self.unlabeled = unlabeled
 
-    def _risk(self, sets, weight, known):
-        supervised = across(sets.pos, sets.neg)
-        if weight == 0.0:
-            return supervised
-        both = (weight, across(sets.pos, sets.unl)), (weight, across(sets.unl, sets.neg))
-        return combine((1.0 - weight, supervised), *both, constant=-0.5 * weight)
+    def _family(self, seen: Seen) -> Samult:
+        return Samult()
 
-    def _refusal(self, sets):
-        if sets.pos.n and sets.neg.n:
+    def _refusal(self, sets: Sets) -> str | None:
+        if sets.both_labelled:
             return None
         return (
             f"SAMULT must have labelled rows of both classes; got {sets.pos.n:.0f} positive and {sets.neg.n:.0f} "

@@ -1,17 +1,18 @@
 """The share of positives among unlabelled rows, by matching energy distances."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
 from sklearn.metrics import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
+from auclid.rows.blocks import Block
+
 LOWEST = 0.01
 """Estimates are kept this far from 0 and 1, where no risk can be written."""
 
 DOUBTFUL = 0.1
-"""A standard error above this is worth a warning."""
+"""A standard error above which an estimate is not worth much."""
 
 
 class Prior(NamedTuple):
@@ -21,8 +22,15 @@ class Prior(NamedTuple):
     error: float
     raw: float
 
+    @property
+    def doubt(self) -> str | None:
+        """Why the estimate is not worth much, or None."""
+        if np.isfinite(self.raw) and self.raw != self.value:
+            return f"its estimate, {self.raw:.2g}, lies outside"
+        return None if self.error <= DOUBTFUL else "the rows determine it poorly"
 
-def energy_prior(neg, pos, unl):
+
+def energy_prior(neg: Block, pos: Block, unl: Block) -> Prior:
     """The share θ for which the mixture θP + (1 − θ)N is nearest to U in energy distance, from three blocks of rows.
 
         θ = (E|p−n| − E|n−n'| − E|p−u| + E|n−u|) / (2E|p−n| − E|p−p'| − E|n−n'|),
@@ -37,7 +45,7 @@ def energy_prior(neg, pos, unl):
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.semi._prior import energy_prior
+    >>> from auclid.stats.prior import energy_prior
     >>> rng = np.random.default_rng(0)
     >>> neg, pos = rng.standard_normal((200, 2)), 3.0 + rng.standard_normal((200, 2))
     >>> prior = energy_prior(neg[:100], pos[:100], np.vstack([neg[100:], pos[100:125]]))
@@ -72,13 +80,13 @@ def energy_prior(neg, pos, unl):
     return Prior(kept, error if np.isfinite(error) else np.inf, float(value))
 
 
-def _sums(a, b):
+def _sums(a: Block, b: Block) -> tuple[np.ndarray, np.ndarray]:
     """Distances between all rows of two blocks, summed for each row of either."""
     distances = euclidean_distances(a, b)
     return distances.sum(axis=1), distances.sum(axis=0)
 
 
-def _share(sums, counts):
+def _share(sums: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """θ from sums of distances (pn, pp, nn, pu, nu) between sets of so many rows; nan where it is not determined."""
     p, n, u = counts
     pairs = np.array([p * n, p * (p - 1.0), n * (n - 1.0), p * u, n * u])
@@ -86,16 +94,3 @@ def _share(sums, counts):
         pn, pp, nn, pu, nu = np.moveaxis(sums / pairs, -1, 0)
         gap = 2.0 * pn - pp - nn
         return np.where(gap > 0.0, (pn - nn - pu + nu) / gap, np.nan)
-
-
-def warn_of(estimator, prior):
-    """Say so where the estimate is not worth much."""
-    outside = np.isfinite(prior.raw) and prior.raw != prior.value
-    if outside or not prior.error <= DOUBTFUL:
-        why = f"its estimate, {prior.raw:.2g}, lies outside" if outside else "the rows determine it poorly"
-        warnings.warn(
-            f"{type(estimator).__name__} uses the class prior {prior.value:.2f}, but {why} (standard error "
-            f"{prior.error:.2g}). Pass prior=, the share of positives among unlabelled rows.",
-            UserWarning,
-            stacklevel=7,
-        )

@@ -1,10 +1,11 @@
 """A bounded uniform sample of the rows of one set: for what moments cannot tell (a class prior, held-out scores)."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.rows import append, as_table
+from auclid.rows import Table, append, as_table
 from auclid.stats.buffers import reservoir
 
 CAPACITY = 2000
@@ -17,7 +18,7 @@ class Sample(NamedTuple):
     seen: int = 0
 
     @property
-    def held(self):
+    def held(self) -> int:
         """How many rows it has."""
         return min(self.seen, CAPACITY)
 
@@ -29,17 +30,17 @@ class Samples(NamedTuple):
     pos: Sample = Sample()
     unl: Sample = Sample()
 
-    def after(self, table, members, rng):
+    def after(self, table: Table, members: Sequence[np.ndarray], rng: np.random.Generator) -> "Samples":
         """With the rows of a table, given the numbers of those of each set; each draws once, in its order."""
         draws, pairs = rng.random(table.shape[0]), zip(self, members, strict=True)
         return Samples(*(extend(sample, table, index, draws[index]) for sample, index in pairs))
 
-    def union(self, other, rng):
+    def union(self, other: "Samples", rng: np.random.Generator) -> "Samples":
         """Samples of the rows that either has seen."""
         return Samples(*(union(a, b, rng) for a, b in zip(self, other, strict=True)))
 
 
-def extend(sample, table, index, draws):
+def extend(sample: Sample, table: Table, index: np.ndarray, draws: np.ndarray) -> Sample:
     """The sample after these rows of a table, with one uniform draw each."""
     number = sample.seen + 1 + np.arange(len(index))
     slot = reservoir(number, CAPACITY, draws)
@@ -56,7 +57,7 @@ def extend(sample, table, index, draws):
     return Sample(both[place[: min(seen, CAPACITY)]], seen)
 
 
-def union(a, b, rng):
+def union(a: Sample, b: Sample, rng: np.random.Generator) -> Sample:
     """A sample of the rows that either has seen."""
     if a.rows is None or b.rows is None:
         return a if b.rows is None else b
@@ -66,6 +67,6 @@ def union(a, b, rng):
     return Sample(append(a.rows[np.sort(kept_a)], b.rows[np.sort(kept_b)]), seen)
 
 
-def contrast(below, above):
+def contrast(below: Sample, above: Sample) -> tuple[Table, np.ndarray]:
     """The rows of two samples in one table, and which are of the second."""
     return as_table(append(below.rows, above.rows)), np.arange(below.held + above.held) >= below.held

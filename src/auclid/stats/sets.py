@@ -1,0 +1,65 @@
+"""What is known of negative, positive and unlabelled rows: moments and samples of each, which add up."""
+
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+
+from auclid.rows import Table
+from auclid.stats.moments import Moments, grouped_moments
+from auclid.stats.samples import Samples
+
+NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
+"""Numbers of the three sets, as `grouped_moments` takes them."""
+
+
+def members(sets: np.ndarray) -> list[np.ndarray]:
+    """The numbers of the rows of each set."""
+    return [np.flatnonzero(sets == number) for number in (NEGATIVE, POSITIVE, UNLABELED)]
+
+
+@dataclass(frozen=True)
+class Sets:
+    """Moments of the negatives, the positives and the unlabelled rows: a commutative monoid under +."""
+
+    neg: Moments
+    pos: Moments
+    unl: Moments
+
+    def __add__(self, other: "Sets") -> "Sets":
+        return Sets(self.neg + other.neg, self.pos + other.pos, self.unl + other.unl)
+
+    @property
+    def midpoint(self) -> np.ndarray:
+        """Halfway between the class means; unlabelled rows stand in for a class without labelled ones."""
+        lower, upper = (labelled if labelled.n else self.unl for labelled in (self.neg, self.pos))
+        return 0.5 * (lower.mean + upper.mean)
+
+    @property
+    def both_labelled(self) -> bool:
+        """Whether there are labelled rows of both classes."""
+        return self.neg.n > 0.0 and self.pos.n > 0.0
+
+
+@dataclass(frozen=True)
+class Seen:
+    """All that is kept of the rows seen."""
+
+    sets: Sets
+    samples: Samples
+    rng: np.random.Generator  # for the samples
+
+    @classmethod
+    def nothing(cls, d: int) -> "Seen":
+        """Before any row. Draws only thin out samples, so their seed is no parameter."""
+        return cls(Sets(*[Moments.empty(d)] * 3), Samples(), np.random.default_rng(0))
+
+    def after(self, table: Table, sets: np.ndarray) -> "Seen":
+        """With the rows of a table, each of its set."""
+        rng = deepcopy(self.rng)
+        samples = self.samples.after(table, members(sets), rng)
+        return Seen(self.sets + Sets(*grouped_moments(table, sets, 3)), samples, rng)
+
+    def __add__(self, other: "Seen") -> "Seen":
+        rng = deepcopy(self.rng)
+        return Seen(self.sets + other.sets, self.samples.union(other.samples, rng), rng)
