@@ -1,13 +1,14 @@
 """Kernel values of a block of rows against landmarks, and the width a kernel takes when none is given."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
 from auclid._check import DTYPES
 from auclid._generic import kernel
-from auclid.rows import about, sizes, squares
+from auclid.rows import Table, about, sizes, squares
+from auclid.rows.blocks import Block
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453
@@ -28,30 +29,30 @@ class Gaussian(NamedTuple):
     scale: float
 
     @classmethod
-    def of(cls, landmarks, gamma, centre, dtype):
+    def of(cls, landmarks: np.ndarray, gamma: float, centre: np.ndarray, dtype: Any) -> "Gaussian":
         """For these landmarks. Distances are differences of large numbers, so rows are seen from the centre."""
         scale = float(np.sqrt(gamma * LOG2E))
         V = (landmarks - centre) * scale
         with np.errstate(over="ignore"):
             return cls((2.0 * V.T).astype(dtype), squares(V).astype(dtype), centre, scale)
 
-    def fits(self, name, m, d):
-        """Whether it is made for m landmarks of d columns: nothing else checks before `fall` reads lengths."""
+    def fits(self, name: str, m: int, d: int) -> bool:
+        """Whether it is made for m landmarks of d columns: nothing else checks before `exponential` reads lengths."""
         shapes = (self.double, (d, m)), (self.lengths, (m,)), (self.centre, (d,))
         alike = floats(*shapes) and self.double.dtype == self.lengths.dtype
         return name == "rbf" and alike and isinstance(self.scale, float)
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """The floating type of the values."""
         return self.double.dtype
 
-    def __call__(self, block):
+    def __call__(self, block: Block) -> np.ndarray:
         """The values, a row for each row of the block and a column for each landmark."""
         with np.errstate(over="ignore", invalid="ignore"):  # too far for a number is as far as can be
             values, lengths = about(block, self.centre, self.scale, self.double)
         if values.dtype == np.float32:
-            fall(values, lengths, self.lengths)
+            exponential(values, lengths, self.lengths)
             return values
         values -= lengths[:, None]
         values -= self.lengths
@@ -65,22 +66,22 @@ class Pairwise(NamedTuple):
     landmarks: np.ndarray
     gamma: float | None
 
-    def fits(self, name, m, d):
+    def fits(self, name: str, m: int, d: int) -> bool:
         """Whether it is this kernel, with m landmarks of d columns."""
         return name == self.name != "rbf" and floats((self.landmarks, (m, d)))
 
     @property
-    def dtype(self):
+    def dtype(self) -> np.dtype:
         """The floating type of the values."""
         return self.landmarks.dtype
 
-    def __call__(self, block):
+    def __call__(self, block: Block) -> np.ndarray:
         """The values, a row for each row of the block and a column for each landmark."""
         values = pairwise_kernels(block, self.landmarks, metric=self.name, filter_params=True, gamma=self.gamma)
         return values.astype(self.landmarks.dtype, copy=False)
 
 
-def width(table, name, fineness, rng):
+def width(table: Table, name: str, fineness: float, rng: np.random.Generator) -> float | None:
     """gamma = √fineness / median of |x - y|² over pairs of rows; Laplacian: fineness^(1/4) / median of |x - y|₁.
 
     Where most rows are alike the mean stands in for the median, and d where all are. Other kernels have no width.
@@ -96,20 +97,22 @@ def width(table, name, fineness, rng):
     return float(fineness**power / (np.median(apart) or np.mean(apart) or table.shape[1]))
 
 
-def kernel_of(name, landmarks, gamma, centre, dtype):
+def kernel_of(
+    name: str, landmarks: np.ndarray, gamma: float | None, centre: np.ndarray, dtype: Any
+) -> Gaussian | Pairwise:
     """The kernel with these landmarks, for values in a floating type."""
-    if name == "rbf":
+    if name == "rbf" and gamma is not None:
         return Gaussian.of(landmarks, gamma, centre, dtype)
     return Pairwise(name, landmarks.astype(dtype, copy=False), gamma)
 
 
-def floats(*expected):
+def floats(*expected: tuple[Any, tuple[int, ...]]) -> bool:
     """Whether each array is one of float32 or float64, of the shape beside it."""
     return all(isinstance(x, np.ndarray) and x.dtype in DTYPES and x.shape == shape for x, shape in expected)
 
 
 @kernel(fastmath={"contract", "nsz"})
-def fall(values, row_lengths, lengths):
+def exponential(values, row_lengths, lengths):
     """2^min(0, value - |z|^2 - |v|^2) in place, float32, to the last digit or two: short enough for vectors.
 
     2^(k + f) with |f| <= 1/2 is a polynomial in f whose exponent bits are raised by k.

@@ -1,12 +1,17 @@
 """What both feature maps share: scikit-learn's demands on a transformer, and rows embedded block by block."""
 
+from collections.abc import Callable
+from typing import Any, Self
+
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
+from sklearn.utils import Tags
 
 from auclid import _check, _random
 from auclid.maps._kernel_block import width
-from auclid.rows import as_array
+from auclid.rows import Table, as_array
+from auclid.rows.blocks import Block
 from auclid.rows.embedded import Embedded, working_type
 
 
@@ -28,9 +33,23 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         "gamma": [_check.real(closed="neither"), None],
         "random_state": _random.RANDOM_STATE,
     }
-    _projection = None
+    _projection: np.ndarray | None = None
+    _dtype: np.dtype
+    _n_features_out: int
+    gamma: float | None
+    kernel: str
+    random_state: Any
 
-    def fit(self, X, y=None):
+    def _learn(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
+        raise NotImplementedError
+
+    def _values(self) -> Callable[[Block], np.ndarray]:
+        raise NotImplementedError
+
+    def _sound(self) -> bool:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the map needs to know of the rows.
 
         Parameters
@@ -45,17 +64,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self._fit(X)
 
     @_check.checked
-    def _fit(self, X, dtype=None):
+    def _fit(self, X: Any, dtype: Any = None) -> Self:
         """`fit`, to work in a floating type that may be narrower than that of the rows."""
         table = _check.rows(self, X, reset=True)
         self._learn(table, _random.generator(self.random_state), np.dtype(dtype or table.dtype))
         return self
 
-    def _gamma(self, table, fineness, rng):
+    def _gamma(self, table: Table, fineness: float, rng: np.random.Generator) -> float | None:
         """The given inverse width, or what the rows suggest: the more columns, the finer what they can tell apart."""
         return width(table, self.kernel, fineness, rng) if self.gamma is None else float(self.gamma)
 
-    def transform(self, X):
+    def transform(self, X: Any) -> np.ndarray:
         """psi(x) of each row.
 
         Parameters
@@ -70,7 +89,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         table = _check.rows(self, X)
         return Embedded(table, self).part(slice(None)).astype(table.dtype, copy=False)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
@@ -80,18 +99,18 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 class Foreign:
     """Any transformer of scikit-learn, fitted, seen as a feature map by the rows it is to embed."""
 
-    _projection = None
+    _projection: np.ndarray | None = None
 
-    def __init__(self, transformer, table, columns=None):
+    def __init__(self, transformer: Any, table: Table, columns: int | None = None) -> None:
         self._transformer = transformer
         self._n_features_out = columns or transformer.transform(table.part(slice(0, 1))).shape[1]
         self._dtype = working_type(table.shape[0], self._n_features_out, table.dtype)
 
-    def _values(self):
+    def _values(self) -> Callable[[Block], np.ndarray]:
         return lambda block: as_array(self._transformer.transform(block)).astype(self._dtype, copy=False)
 
 
-def embedded(table, feature_map, columns=None):
+def embedded(table: Table, feature_map: Any, columns: int | None = None) -> Embedded:
     """The rows that a fitted transformer, frozen or not, makes of a table's; ``columns`` tells how many, if known."""
     inside = feature_map.estimator if isinstance(feature_map, FrozenEstimator) else feature_map
     return Embedded(table, inside if isinstance(inside, FeatureMap) else Foreign(feature_map, table, columns))

@@ -1,6 +1,9 @@
 """Kernelized: any feature map under any ranker."""
 
+from typing import Any, Self
+
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import HasMethods
@@ -12,7 +15,7 @@ from auclid.maps._kernel_block import floats
 from auclid.maps._map import FeatureMap, embedded
 from auclid.maps.kmeans_nystroem import KMeansNystroem
 from auclid.maps.random_fourier import RandomFourier
-from auclid.rows import Stacked, as_table
+from auclid.rows import Embedded, Stacked, Table, as_table
 from auclid.rows.embedded import working_type
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 
@@ -75,17 +78,17 @@ class Kernelized(Ranker):
 
     _parameter_constraints: dict = {"feature_map": [HasMethods(["fit", "transform"]), None], "ranker": [Ranker, None]}
 
-    def __init__(self, feature_map=None, ranker=None):
+    def __init__(self, feature_map: Any = None, ranker: Any = None) -> None:
         self.feature_map = feature_map
         self.ranker = ranker
 
     @property
-    def classes_(self):
+    def classes_(self) -> np.ndarray:
         """The two labels."""
         return self.ranker_.classes_
 
     @_check.checked_with_parts
-    def fit(self, X, y, X_unlabeled=None, **params):
+    def fit(self, X: Any, y: ArrayLike, X_unlabeled: Any = None, **params: Any) -> Self:
         """Fit the map on all rows, then the ranker on what it makes of them.
 
         Parameters
@@ -115,7 +118,7 @@ class Kernelized(Ranker):
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
     @_check.checked_with_parts
-    def partial_fit(self, X, y, classes=None, **params):
+    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
         """Learn from a batch, with a map that is fitted on the first one unless it is frozen.
 
         Only where the ranker has a `partial_fit`.
@@ -144,14 +147,14 @@ class Kernelized(Ranker):
         self.ranker_.partial_fit(rows, y, classes=classes, **params)
         return self._publish(rows)
 
-    def _publish(self, rows):
+    def _publish(self, rows: Embedded) -> Self:
         """Keep w and P w, the weights of the values: to make these takes longer than to score a row."""
         if isinstance(self.ranker_, LinearRanker):
             w = self.ranker_.coef_[0].copy()
             self._weights = w, rows.values_weights(w)
         return self
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> np.ndarray:
         """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
 
         Parameters
@@ -170,12 +173,12 @@ class Kernelized(Ranker):
         scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
         return scores.astype(table.dtype, copy=False)
 
-    def _values_weights(self, rows):
+    def _values_weights(self, rows: Embedded) -> np.ndarray:
         """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""
         w, (made_of, weights) = self.ranker_.coef_[0], self._weights
         return weights if np.array_equal(w, made_of) else rows.values_weights(w)
 
-    def _sound(self):
+    def _sound(self) -> bool:
         """Whether a loaded model has as many weights as its map makes columns, and as many again as values."""
         if not isinstance(getattr(self, "ranker_", None), LinearRanker):
             return True
@@ -183,7 +186,7 @@ class Kernelized(Ranker):
         columns, (made_of, weights) = rows.shape[1:], self._weights
         return floats((self.ranker_.coef_[0], columns), (made_of, columns), (weights, (rows.width,)))
 
-    def _rows(self, X, y, reset):
+    def _rows(self, X: Any, y: ArrayLike, reset: bool) -> Table:
         """Checked rows; what the labels mean is the ranker's business."""
         _check.labelled(self, y)
         table = _check.rows(self, X, reset=reset)
@@ -191,7 +194,7 @@ class Kernelized(Ranker):
         return table
 
 
-def fitted_map(feature_map, table, y):
+def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None) -> Any:
     """A copy of the map, fitted on a table; a frozen one as it is."""
     feature_map = clone(feature_map)
     if isinstance(feature_map, FeatureMap):
@@ -205,7 +208,7 @@ def fitted_map(feature_map, table, y):
     return feature_map
 
 
-def enough_rows(feature_map, table):
+def enough_rows(feature_map: Any, table: Table) -> None:
     """Refuse to look for more landmarks than the first batch of a stream has rows."""
     if isinstance(feature_map, KMeansNystroem) and table.shape[0] < feature_map.n_components:
         raise ValueError(
@@ -215,7 +218,7 @@ def enough_rows(feature_map, table):
         )
 
 
-def default_ranker(y, weight=None):
+def default_ranker(y: ArrayLike, weight: ArrayLike | None = None) -> LeastSquaresAUC | LeastSquaresAUCCV:
     """The square loss with alpha cross-validated; as it is where a class has too few rows for the folds."""
     y = np.asarray(y) if weight is None else np.asarray(y)[np.asarray(weight) > 0.0]
     _, counts = np.unique(y, return_counts=True)

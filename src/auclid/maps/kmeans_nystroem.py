@@ -1,6 +1,8 @@
 """KMeansNystroem: the kernel seen from landmarks, which are the centres of clusters."""
 
 import warnings
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import linalg
@@ -12,7 +14,8 @@ from threadpoolctl import threadpool_limits
 
 from auclid.maps._kernel_block import Gaussian, Pairwise, floats, kernel_of
 from auclid.maps._map import FeatureMap
-from auclid.rows import as_array, squares
+from auclid.rows import Table, as_array, squares
+from auclid.rows.blocks import Block
 
 PER_LANDMARK = 10
 """Rows that are clustered for each landmark, where there are so many."""
@@ -90,13 +93,15 @@ class KMeansNystroem(FeatureMap):
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS))],
     }
 
-    def __init__(self, n_components=800, *, gamma=None, kernel="rbf", random_state=None):
+    def __init__(
+        self, n_components: int = 800, *, gamma: float | None = None, kernel: str = "rbf", random_state: Any = None
+    ) -> None:
         self.n_components = n_components
         self.gamma = gamma
         self.kernel = kernel
         self.random_state = random_state
 
-    def _learn(self, table, rng, dtype):
+    def _learn(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
         self.landmarks_ = self._landmarks(table, rng).astype(table.dtype, copy=False)
         self.gamma_ = self._gamma(table, min(len(self.landmarks_), table.shape[0] / 20) / 400, rng)
         rows, centre = self.landmarks_.astype(np.float64), table.centre().astype(table.dtype)
@@ -105,18 +110,18 @@ class KMeansNystroem(FeatureMap):
         self._kernel = kernel_of(self.kernel, rows, self.gamma_, centre, dtype)
 
     @property
-    def _dtype(self):
+    def _dtype(self) -> np.dtype:  # type: ignore[override]
         return self._kernel.dtype
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:  # type: ignore[override]
         return self.whitening_.shape[1]
 
     @property
-    def _projection(self):
+    def _projection(self) -> np.ndarray:  # type: ignore[override]
         return self.whitening_
 
-    def _sound(self):
+    def _sound(self) -> bool:
         if not hasattr(self, "_kernel"):
             return True
         m, d = len(self.landmarks_), self.n_features_in_
@@ -124,7 +129,7 @@ class KMeansNystroem(FeatureMap):
         known = isinstance(kernel, Gaussian | Pairwise) and kernel.fits(self.kernel, m, d)
         return known and floats((self.landmarks_, (m, d)), (self.whitening_, (m, columns)))
 
-    def _landmarks(self, table, rng):
+    def _landmarks(self, table: Table, rng: np.random.Generator) -> np.ndarray:
         n, m = table.shape[0], self.n_components
         if n < m:
             warnings.warn(
@@ -136,11 +141,11 @@ class KMeansNystroem(FeatureMap):
         chosen = np.sort(rng.permutation(n)[: PER_LANDMARK * m])
         return centres(table.part(chosen), m, rng)
 
-    def _values(self):
-        return self._kernel
+    def _values(self) -> Callable[[Block], np.ndarray]:
+        return self._kernel.__call__
 
 
-def centres(sample, m, rng):
+def centres(sample: Block, m: int, rng: np.random.Generator) -> np.ndarray:
     """Centres of m clusters: k-means from rows that lie far apart."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # equal centres do no harm: the cut-off removes them
@@ -149,7 +154,7 @@ def centres(sample, m, rng):
             return KMeans(m, init=start, n_init=1, max_iter=ROUNDS).fit(sample).cluster_centers_
 
 
-def far_apart(sample, m, rng):
+def far_apart(sample: Block, m: int, rng: np.random.Generator) -> list[int]:
     """Numbers of m rows, each drawn by its squared distance to the nearest one drawn before (k-means++)."""
     lengths = squares(sample)
     nearest, share, chosen = np.full(len(lengths), np.inf), np.ones(len(lengths)), []
@@ -163,7 +168,7 @@ def far_apart(sample, m, rng):
     return chosen
 
 
-def whitening(W, cut):
+def whitening(W: np.ndarray, cut: float) -> np.ndarray:
     """U Λ^(-1/2) of a symmetric matrix, directions below ``cut`` times the largest eigenvalue left out."""
     values, vectors = linalg.eigh(W, driver="evd", check_finite=False)  # five times as fast as the usual one
     if values[-1] <= 0.0:

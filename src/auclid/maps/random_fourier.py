@@ -1,10 +1,15 @@
 """RandomFourier: random waves whose products are a kernel on average."""
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid.maps._kernel_block import floats
 from auclid.maps._map import FeatureMap
+from auclid.rows import Table
+from auclid.rows.blocks import Block
 
 
 class RandomFourier(FeatureMap):
@@ -63,53 +68,61 @@ class RandomFourier(FeatureMap):
         "form": [StrOptions({"pair", "phase"})],
     }
 
-    def __init__(self, n_components=800, *, gamma=None, kernel="rbf", form="pair", random_state=None):
+    def __init__(
+        self,
+        n_components: int = 800,
+        *,
+        gamma: float | None = None,
+        kernel: str = "rbf",
+        form: str = "pair",
+        random_state: Any = None,
+    ) -> None:
         self.n_components = n_components
         self.gamma = gamma
         self.kernel = kernel
         self.form = form
         self.random_state = random_state
 
-    def _learn(self, table, rng, dtype):
+    def _learn(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
         count = self._count
         draw = rng.standard_normal if self.kernel == "rbf" else rng.standard_cauchy
         self._waves = draw((table.shape[1], count)).astype(dtype)
         self.phases_ = rng.uniform(0.0, 2.0 * np.pi, count).astype(dtype)
-        self.gamma_ = self._gamma(table, self.n_components / 1200, rng)
+        self.gamma_: Any = self._gamma(table, self.n_components / 1200, rng)
 
-    def _sound(self):
+    def _sound(self) -> bool:
         if not hasattr(self, "_waves"):
             return True
         shapes = (self._waves, (self.n_features_in_, self._count)), (self.phases_, (self._count,))
         return floats(*shapes) and isinstance(self.gamma_, float)
 
     @property
-    def _count(self):
+    def _count(self) -> int:
         """Frequencies."""
         return self.n_components if self.form == "phase" else (self.n_components + 1) // 2
 
     @property
-    def frequencies_(self):
+    def frequencies_(self) -> np.ndarray:
         """θ, a column each."""
         return self._scale * self._waves.astype(np.float64)
 
     @property
-    def _scale(self):
+    def _scale(self) -> float:
         return float(np.sqrt(2.0 * self.gamma_)) if self.kernel == "rbf" else self.gamma_
 
     @property
-    def _dtype(self):
+    def _dtype(self) -> np.dtype:  # type: ignore[override]
         return self._waves.dtype
 
     @property
-    def _n_features_out(self):
+    def _n_features_out(self) -> int:  # type: ignore[override]
         return self.n_components
 
-    def _values(self):
+    def _values(self) -> Callable[[Block], np.ndarray]:
         waves, phases, scale, m = self._waves, self.phases_, self._scale, self.n_components
         count, size = waves.shape[1], float(np.sqrt(2.0 / self.n_components))
 
-        def values(block):
+        def values(block: Block) -> np.ndarray:
             angles = (block * scale).astype(waves.dtype, copy=False) @ waves
             angles += phases
             out = np.empty((len(angles), m), angles.dtype)

@@ -159,7 +159,7 @@ def update(state: State) -> State:
         if np.linalg.norm(found.residual) <= end:
             break
     lower = None if found is None else line_search(point, found.x)
-    if lower is None or (lower.value >= point.value and lower.norm >= point.norm):
+    if found is None or lower is None or (lower.value >= point.value and lower.norm >= point.norm):
         return state._replace(stuck=True)
     return State(objective, lower, precondition, found.products, state.n_iter + 1)
 
