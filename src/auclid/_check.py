@@ -1,11 +1,13 @@
 """Input validation and its error sentences, once for the whole library."""
 
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_array, check_consistent_length
@@ -14,6 +16,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from auclid._generic import floats, registered
+from auclid._sparse import FORMATS, fault
 from auclid.rows import Table, as_table
 
 S = TypeVar("S")
@@ -28,7 +31,8 @@ def checked(method, trust_parts=True):
     def all_or_nothing(estimator, *args, **kwargs):
         before = vars(estimator).copy()
         try:
-            return inner(estimator, *args, **kwargs)
+            with np.errstate(over="ignore", invalid="ignore"):  # said once, in a sentence, where results are not finite
+                return inner(estimator, *args, **kwargs)
         except BaseException:
             vars(estimator).clear()
             vars(estimator).update(before)
@@ -59,7 +63,8 @@ def rows(estimator, X, reset=False):
     """The table of X, float rows with the features the estimator knows."""
     if isinstance(X, Table):
         return _table(estimator, X, reset)
-    return as_table(validate_data(estimator, X, reset=reset, **_ROWS))
+    in_order(estimator, X)
+    return as_table(in_order(estimator, validate_data(estimator, X, reset=reset, **_ROWS), made_of=X))
 
 
 def rows_and_labels(estimator, X, y, reset=True):
@@ -68,8 +73,24 @@ def rows_and_labels(estimator, X, y, reset=True):
     if isinstance(X, Table):
         check_consistent_length(X, y)
         return _table(estimator, X, reset), labels(validate_data(estimator, y=y))
-    X, y = validate_data(estimator, X, y, reset=reset, **_ROWS)
-    return as_table(X), labels(y)
+    in_order(estimator, X)
+    rows, y = validate_data(estimator, X, y, reset=reset, **_ROWS)
+    return as_table(in_order(estimator, rows, made_of=X)), labels(y)
+
+
+def in_order(estimator: Any, X: Any, made_of: Any = None) -> Any:
+    """X itself; raises where it is a sparse matrix whose indices lead compiled code out of it.
+
+    ``made_of`` is what X was before it was converted: a matrix that was looked at then is not looked at again.
+    """
+    looked_at = sparse.issparse(made_of) and made_of.format in FORMATS
+    wrong = fault(X) if sparse.issparse(X) and not looked_at else None
+    if wrong:
+        raise ValueError(
+            f"X of {_name(estimator)} must be a sparse matrix whose indices lie inside of it; it has {wrong}. "
+            "Make it anew from its entries, for instance with scipy.sparse.coo_array."
+        )
+    return X
 
 
 def labelled(estimator, y):
@@ -157,6 +178,13 @@ def both_weighed(estimator, is_pos, weight):
             )
 
 
+def tamed(weight: np.ndarray | None) -> np.ndarray | None:
+    """Weights, or, where these are far from 1, a power of two times them: only their ratios count in a fit."""
+    if weight is None or 1e-100 < weight.max() < 1e100:
+        return weight
+    return np.ldexp(weight, -np.frexp(weight.max())[1])
+
+
 def finite(estimator, w):
     """w itself, or one sentence when the arithmetic overflowed."""
     if not np.all(np.isfinite(w)):
@@ -187,6 +215,61 @@ def _and(words: Iterable[str]) -> str:
     """a, b and c"""
     *most, last = words
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def finite_state(estimator: Any, state: Any, longest: int) -> Any:
+    """The state itself, or one sentence where numbers in it overflowed; arrays beyond ``longest`` are left out.
+
+    A sum that overflowed stays so, whatever comes after it: such a batch must not be learnt from.
+    """
+    if not all(np.isfinite(x).all() for x in _arrays(state) if x.size <= longest):
+        raise ValueError(
+            f"{_name(estimator)} must go on with finite numbers, but these rows make its sums overflow. Nothing was "
+            "learnt from them. Scale the columns of X, for instance with StandardScaler."
+        )
+    return state
+
+
+def _arrays(state: Any) -> Iterator[np.ndarray]:
+    """The arrays of floating numbers in a state."""
+    if isinstance(state, tuple):
+        for part in state:
+            yield from _arrays(part)
+    elif isinstance(state, np.ndarray) and state.dtype.kind == "f":
+        yield state
+
+
+def finite_scores(estimator: Any, scores: np.ndarray, dtype: Any, what: str = "scores") -> np.ndarray:
+    """Scores in a floating type, or one sentence where some are no finite numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = scores.astype(dtype, copy=False)
+        suspect = not np.isfinite(scores.sum())  # quicker than to look at each, and right unless a sum overflows
+    if suspect and not np.isfinite(scores).all():
+        count = int((~np.isfinite(scores)).sum())
+        raise ValueError(
+            f"{_name(estimator)} must give finite {what}, but {count} of them are beyond {scores.dtype}. "
+            "Scale the columns of X, for instance with StandardScaler."
+        )
+    return scores
+
+
+TINY, HUGE = 1e-140, 1e140
+"""Numbers whose squares, times a table's size, stay within floating point."""
+
+
+def told_apart(estimator: Any, table: Table, scores: np.ndarray) -> None:
+    """Warn where all scores are equal because the squares of the rows are beyond floating point."""
+    if not len(scores) or scores.min() < scores.max():
+        return
+    entries = (block.data if sparse.issparse(block) else block for _, block in table.blocks())
+    size = float(max((np.abs(part).max(initial=0.0) for part in entries), default=0.0))
+    if size > 0.0 and not TINY < size < HUGE:
+        warnings.warn(
+            f"{_name(estimator)} gives every row the same score: rows of size {size:.1g} have squares beyond floating "
+            "point. Scale the columns of X, for instance with StandardScaler.",
+            UserWarning,
+            stacklevel=4,
+        )
 
 
 def fitted(estimator, attribute="classes_"):

@@ -4,6 +4,9 @@ from typing import Any
 
 import numpy as np
 
+FORMATS = ("csr", "csc", "bsr", "coo")
+"""Formats that are looked at; the others are kept in ways that compiled code does not follow."""
+
 
 def fault(X: Any) -> str | None:
     """What is wrong with the indices of a CSR, CSC, BSR or COO matrix; None where nothing is, or in other formats.
@@ -22,7 +25,7 @@ def fault(X: Any) -> str | None:
     """
     if X.format == "coo":
         return _outside(X.row, X.shape[0], "row") or _outside(X.col, X.shape[1], "column") or _lengths(X, X.col)
-    if X.format not in ("csr", "csc", "bsr"):
+    if X.format not in FORMATS:
         return None
     major, minor = ("row", "column") if X.format != "csc" else ("column", "row")
     n, d = X.shape if X.format != "csc" else X.shape[::-1]

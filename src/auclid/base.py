@@ -5,6 +5,7 @@
 """
 
 from copy import deepcopy
+from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -59,7 +60,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         is_pos = y == classes[1]
         _check.both_weighed(self, is_pos, weight)
         self.classes_ = classes
-        return table, is_pos, weight
+        return table, is_pos, _check.tamed(weight)
 
     def _begin_partial(self, X, y, classes=None, sample_weight=None):
         """The same for a batch of a stream; also says whether it is the first."""
@@ -109,19 +110,23 @@ class LinearRanker(Ranker):
         """
         _check.fitted(self, "coef_")
         table = _check.rows(self, X)
-        scores = table.matmul(self.coef_[0]) + self.intercept_[0]
-        return scores.astype(table.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence
+            scores = table.matmul(self.coef_[0]) + self.intercept_[0]
+        return _check.finite_scores(self, scores, table.dtype)
 
     def _publish(self, w, threshold):
         """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
         self.coef_ = _check.finite(self, w).reshape(1, -1)
-        self.intercept_ = np.array([-float(threshold)])
+        self.intercept_ = _check.finite(self, np.array([-float(threshold)]))
         return self
 
     def _publish_fit(self, table, is_pos, w, weight=None):
         """`_publish` with the threshold that maximises Youden's J on the training scores."""
         _check.finite(self, w)
-        return self._publish(w, best_threshold(is_pos, table.matmul(w), weight))
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = _check.finite_scores(self, table.matmul(w), np.float64)
+        _check.told_apart(self, table, scores)
+        return self._publish(w, best_threshold(is_pos, scores, weight))
 
 
 class StreamRanker(CallbackSupportMixin, LinearRanker):
@@ -170,8 +175,12 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
             self.n_iter_ = number + 1
         self._state = state
         del survey  # it may hold several numbers a row, and finding the threshold wants some too
-        w, threshold = self._answer(state)
-        self._publish(w, threshold) if self._causal else self._publish_fit(table, is_pos, w)
+        w, threshold = self._finite_answer(state)
+        if self._causal:
+            _check.told_apart(self, table, w)
+            self._publish(w, threshold)
+        else:
+            self._publish_fit(table, is_pos, w)
         self._settle(state)
         return self
 
@@ -199,7 +208,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
             self.n_iter_ = 1
         self._rng = deepcopy(self._rng)  # a batch that fails has drawn nothing
         state = self._learn(table, is_pos, np.arange(table.shape[0]), _copy(self._state), None)
-        self._publish(*self._answer(state))
+        self._publish(*self._finite_answer(state))
         self._state = state
         self._settle(state)
         return self
@@ -211,6 +220,12 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         """The state after one epoch of `fit`: a step for each row, unless a method draws its own."""
         order = _random.epoch(self._rng, table.shape[0], self.shuffle)
         return self._learn(table, is_pos, order, state, survey)
+
+    def _finite_answer(self, state: Any) -> tuple[np.ndarray, float]:
+        """`_answer`, unless the state overflowed. What is as large as d × d is not looked at: its trace is."""
+        _check.finite_state(self, state, 4 * self.n_features_in_ + 8)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._answer(state)
 
     def _settle(self, state):
         """Nothing, unless a method has attributes beside its weights, or something to say at the end."""

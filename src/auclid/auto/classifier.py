@@ -130,7 +130,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         names = named(self.methods)
         _check.labelled(self, y)
-        X, y = validate_data(self, X, y, **ROWS)
+        X, y = validate_data(self, _check.in_order(self, X), y, **ROWS)
         y = _check.labels(y)
         self.classes_ = _check.two_classes(self, y)
         is_pos = y == self.classes_[1]
@@ -162,8 +162,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         array of shape (n,), of X's floating type
         """
         _check.fitted(self, "members_")
-        X = validate_data(self, X, reset=False, **ROWS)
-        return log_odds(self._odds, total(self.members_, self._columns, X)).astype(X.dtype, copy=False)
+        X = validate_data(self, _check.in_order(self, X), reset=False, **ROWS)
+        scores = log_odds(self._odds, total(self.members_, self._columns, X))
+        return _check.finite_scores(self, scores, X.dtype)
 
     def predict_proba(self, X):
         """Calibrated probabilities of both classes, in the order of `decision_function`.

@@ -1,5 +1,6 @@
 """The verbs of the `auclid` command."""
 
+import os
 import warnings
 from pathlib import Path
 from time import perf_counter
@@ -7,18 +8,20 @@ from typing import Annotated
 
 import numpy as np
 import typer
-from rich.markup import escape
+from click import ClickException
 from scipy import sparse
+from sklearn.base import is_classifier
 from typer.core import TyperGroup
 
 from auclid._version import __version__
 from auclid.baselines import scores as scored
 from auclid.cli import _show, experiments, models
+from auclid.cli._show import escape
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
 from auclid.cli.report import report
 from auclid.datasets import DataError, catalogue
-from auclid.io import about, beside, load, save
+from auclid.io import about, beside, load, may_write, save
 from auclid.metrics import auc_interval
 from auclid.registry import algorithms
 
@@ -29,9 +32,17 @@ class Polite(TyperGroup):
     def invoke(self, ctx):
         try:
             return super().invoke(ctx)
+        except (ClickException, typer.Exit, typer.Abort):
+            raise
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             _show.trouble(" ".join(str(error).split()) or type(error).__name__)
             raise typer.Exit(2) from error
+        except Exception as error:
+            if os.environ.get("AUCLID_DEBUG"):
+                raise
+            said = " ".join(f"{type(error).__name__}: {error}".split())
+            _show.trouble(f"Something went wrong that was not foreseen ({said}). Set AUCLID_DEBUG=1 to see where.")
+            raise typer.Exit(1) from error
 
 
 app = typer.Typer(
@@ -50,7 +61,7 @@ Target = Annotated[str | None, typer.Option(help="The column with the labels (cs
 Positive = Annotated[str | None, typer.Option(help="The label to rank on top; else the greater of two.")]
 OneHot = Annotated[bool, typer.Option("--one-hot", help="Make a column of each value of a text column.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
-Seed = Annotated[int, typer.Option(help="Seed of the split and of the methods.")]
+Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
 def _version(wanted: bool):
@@ -98,11 +109,12 @@ def compare_(
 
 
 def _apart(output, *inputs):
-    """Refuse, before any work, an output that is an input or whose folder does not exist."""
-    if output.resolve() in {path.resolve() for path in inputs if path is not None}:
+    """Refuse, before any work, an output that is an input, or that cannot be written."""
+    if os.path.realpath(output) in {os.path.realpath(path) for path in inputs if path is not None}:
         raise DataError(f"The file to write must be another than the one to read; got {str(output)!r} for both.")
-    if not output.resolve().parent.is_dir():
+    if not Path(os.path.realpath(output)).parent.is_dir():
         raise DataError(f"{str(output)!r} must be in a folder that exists; there is no {str(output.parent)!r}.")
+    may_write(output)
 
 
 def _words(text):
@@ -191,15 +203,25 @@ def _expected(y, classes):
 
 
 def _opened(model):
-    if not model.is_file():
+    if not model.exists():
         raise DataError(f"MODEL must be a file that `auclid fit` wrote; there is no {str(model)!r}.")
-    return load(model), _known(model)
+    estimator = load(model)
+    if not is_classifier(estimator) or not hasattr(estimator, "classes_"):
+        what = type(estimator).__name__
+        raise DataError(f"MODEL must hold a fitted classifier; {str(model)!r} holds a {what}, which gives no labels.")
+    return estimator, _known(model)
 
 
 def _known(model):
     """What `fit` recorded with a model; nothing where the model was saved otherwise."""
     told = about(model)
-    return told if isinstance(told, dict) and told.keys() >= {"columns", "classes", "dense"} else {}
+    if not isinstance(told, dict) or not told.keys() >= {"columns", "classes", "dense"}:
+        return {}
+    columns, classes, target = told["columns"], told["classes"], told.get("target")
+    texts = all(isinstance(names, list) and all(isinstance(x, str) for x in names) for names in (columns, classes))
+    if not texts or len(classes) != 2 or not isinstance(target, str | None):
+        raise DataError(f"MODEL must say the names of its columns and of two classes; {str(model)!r} does not.")
+    return told
 
 
 def _rows(estimator, known, data, target=None):

@@ -4,13 +4,27 @@ from contextlib import contextmanager
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.markup import escape
+from rich.markup import escape as without_markup
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from auclid.cli.verdict import likely, signed
 
 OURS, THEIRS = "bold cyan", "yellow"
+
+
+def escape(text: str) -> str:
+    """A text as it is to be seen: no markup, and no control character that a terminal would obey.
+
+    Examples
+    --------
+    >>> from auclid.cli._show import escape
+    >>> escape("[red]")
+    '\\\\[red]'
+    >>> print(escape("\\x1b[31m"))
+    \\x1b[31m
+    """
+    return without_markup("".join(x if x.isprintable() else repr(x)[1:-1] for x in text))
 
 
 def say(text):

@@ -8,11 +8,11 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from auclid.cli import _show
+from auclid.cli._show import escape
 
 app = typer.Typer(help="Every table and figure of the papers, rerun.", no_args_is_help=True)
 
@@ -69,7 +69,9 @@ def run(
 @app.command()
 def report(
     record: Folder = Path("record"),
-    output: Annotated[Path, typer.Option(metavar="DIR", help="The folder to write pages to.")] = Path("pages"),
+    output: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="The folder to write to: pages, or the quick record's own pages.")
+    ] = None,
     quick: Quick = False,
 ):
     """Write one page a paper: ours beside theirs, with verdicts, and the figures."""
@@ -79,6 +81,7 @@ def report(
     record = experiments.folder_of(record, quick)
     if not record.is_dir():
         raise ValueError(f"--record must be a folder that `auclid experiments run` wrote to; got {str(record)!r}.")
+    output = output or (record / "pages" if quick else Path("pages"))
     pages.write(record, output)
     _show.say(escape(f"Pages: {output}"))
 
@@ -110,11 +113,12 @@ def _words(text):
 
 
 class _bar:
-    """A bar with the cells made and the time the rest may take."""
+    """A bar with the cells made and the time the rest may take; where nobody watches, a line for each tenth."""
 
     def __init__(self, jobs):
         self.jobs = jobs
-        console = Console(stderr=True)
+        self.console, self.told = Console(stderr=True), 0
+        console = self.console
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         self.bar = Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True,
                             disable=not console.is_terminal)  # fmt: skip
@@ -129,6 +133,10 @@ class _bar:
 
     def tell(self, progress):
         """Show how far a run is."""
+        tenths = 10 * progress.finished // max(1, progress.total)
+        if not self.console.is_terminal and tenths > self.told:
+            self.told = tenths
+            self.console.print(f"{progress.finished} of {progress.total}", highlight=False)
         if self.task is None:
             self.task = self.bar.add_task("", total=progress.total, left="")
         left = progress.remaining(self.jobs)

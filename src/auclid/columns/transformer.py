@@ -196,6 +196,7 @@ class Columns(TransformerMixin, BaseEstimator):
             if not len(X):
                 raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
             return X
+        _check.in_order(self, X)
         X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan")
         if X.dtype.kind in "biuf" and X.dtype not in (np.float32, np.float64):
             return X.astype(np.float64)

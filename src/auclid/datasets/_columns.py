@@ -1,5 +1,7 @@
 """The columns of a csv or parquet file: numbers as they are, text refused or one-hot, remarks on odd ones."""
 
+from collections import Counter
+
 import numpy as np
 from scipy import sparse
 
@@ -74,7 +76,7 @@ def _line(error):
 def to_numbers(table, target, one_hot, drop, columns):
     """(X, y, names, notes) of an Arrow table."""
     names = table.column_names
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise DataError(f"Columns must have different names; got {listed(twice)} more than once.")
     if not table.num_rows:
@@ -85,7 +87,8 @@ def to_numbers(table, target, one_hot, drop, columns):
     if target is not None:
         all_known([target], names, "target")
         table, y = _labels(table, target, notes)
-    kept = [name for name in names if name != target and name not in drop]
+    left = {target, *drop}
+    kept = [name for name in names if name not in left]
     if columns is None:
         parts = _own_columns(table.select(kept), one_hot, notes)
     else:
@@ -98,6 +101,10 @@ def to_numbers(table, target, one_hot, drop, columns):
 
 def _labels(table, target, notes):
     """The table without the rows that have no label, and the labels."""
+    import pyarrow.types as kinds
+
+    if kinds.is_nested(table[target].type):
+        raise DataError(f"The target {target!r} must hold one label a row; it holds {table[target].type}.")
     y = table[target].to_numpy()
     known = np.array([label is not None for label in y]) if y.dtype == object else y == y
     if not known.any():
@@ -116,10 +123,10 @@ def _own_columns(table, one_hot, notes):
             f"Columns must be numbers; {listed(text)} {'hold' if len(text) > 1 else 'holds'} "
             f"{_sample(table[text[0]])}. Pass one_hot=True to make a column of each value, or drop=[NAME]."
         )
-    parts = {}
+    parts, is_text = {}, set(text)
     for name in table.column_names:
         column = table[name]
-        if name not in text:
+        if name not in is_text:
             parts[name] = _numbers(column, name)
             continue
         words = _words(column)

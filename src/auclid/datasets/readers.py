@@ -3,18 +3,22 @@
 import bz2
 import gzip
 import lzma
+import os
 import re
 import zipfile
 import zlib
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
 from auclid._hints import did_you_mean
+from auclid._sparse import fault
 from auclid.datasets import _columns
 from auclid.datasets._columns import DataError
+from auclid.rows.readers.libsvm import within
 
 
 class TableFile(NamedTuple):
@@ -62,8 +66,7 @@ def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
            [64.]]), array(['no', 'yes'], dtype='<U3'), ['age'])
     """
     path = Path(path)
-    if not path.is_file():
-        raise DataError(f"The table must be a file; there is none at {str(path)!r}.{_near_file(path)}".rstrip())
+    _check_file(path)
     kind = _kind(path)
     if kind in NAMED:
         table = NAMED[kind](path)
@@ -75,6 +78,20 @@ def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
         )
     X, names = _chosen(X, names, drop, columns)
     return TableFile(X, y, names, _columns.remarks(X, names))
+
+
+def _check_file(path: Path) -> None:
+    """Raise where there is no file: nothing, or something else."""
+    try:
+        kind = os.stat(path).st_mode
+    except (OSError, ValueError) as error:
+        if isinstance(error, FileNotFoundError):
+            near = _near_file(path)
+            raise DataError(f"The table must be a file; there is none at {str(path)!r}.{near}".rstrip()) from None
+        raise DataError(f"The table must be a file that can be read; {str(path)!r} cannot: {error}.") from None
+    if not S_ISREG(kind):
+        what = "a folder" if S_ISDIR(kind) else "a pipe or a device"
+        raise DataError(f"The table must be a file; {str(path)!r} is {what}.")
 
 
 NAMED = {
@@ -127,9 +144,10 @@ def _libsvm(path, columns):
     try:
         with PACKED.get(path.suffix, open)(path, "rb") as file:
             X, y = load_svmlight_file(file, zero_based=True)
-    except (ValueError, OSError, EOFError, UnicodeError, IndexError, lzma.LZMAError, zlib.error) as error:
+        X = within(X, None if columns is None else len(columns) + 1)
+    except (ValueError, OSError, EOFError, IndexError, OverflowError, lzma.LZMAError, zlib.error) as error:
         raise DataError(
-            f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...': {error}."
+            f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...': {str(error).rstrip('.')}."
         ) from None
     if not X.shape[0]:
         raise DataError(f"{str(path)!r} must hold rows; it is empty.")
@@ -150,17 +168,26 @@ def _libsvm(path, columns):
     return X.tocsr(), y, names
 
 
+UNREADABLE = (
+    KeyError, ValueError, TypeError, NotImplementedError, OSError, EOFError, AttributeError, IndexError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""How a file that is no npz file, or another one, fails."""
+
+
 def _npz(path, columns):
     try:
         with np.load(path, allow_pickle=False) as file:
             parts = {name: file[name] for name in file.files if name in ("X", "y", "feature_names")}
             scipys = "indptr" in file.files
-        X = sparse.load_npz(path).tocsr() if scipys else parts["X"]
+        X = _load_sparse(path) if scipys else parts["X"]
         y, labels = parts.get("y"), path.with_suffix(".y.npy")
         if y is None and labels.exists():
             y = np.load(labels, allow_pickle=False)
+        if X.dtype.kind not in "biuf":
+            raise ValueError(f"X holds {X.dtype}, no real numbers")
         X = X.astype(np.float32 if X.dtype == np.float32 else np.float64)
-    except (KeyError, ValueError, OSError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+    except UNREADABLE as error:
         reason = str(error).strip("'")
         raise DataError(
             f"{str(path)!r} must hold arrays X and y, or a CSR matrix with y inside or beside it: {reason}."
@@ -170,8 +197,22 @@ def _npz(path, columns):
         raise DataError(f"{str(path)!r} must hold a table X and a column y; got shapes {shapes}.")
     if not X.shape[0]:
         raise DataError(f"{str(path)!r} must hold rows; it is empty.")
-    names = [str(name) for name in parts.get("feature_names", _columns.numbered(X.shape[1]))]
+    names = [str(name) for name in np.ravel(parts.get("feature_names", _columns.numbered(X.shape[1])))]
+    if len(names) != X.shape[1]:
+        counts = f"{len(names)} feature_names for {X.shape[1]} columns"
+        raise DataError(f"{str(path)!r} must name each column of X; got {counts}.")
+    if len(set(names)) < len(names):
+        raise DataError(f"{str(path)!r} must have different names in feature_names; one is there more than once.")
     return X, y, names
+
+
+def _load_sparse(path: Path) -> sparse.csr_matrix:
+    """The CSR matrix of a file that scipy wrote, if its indices lie inside of it: compiled code does not look."""
+    X = sparse.load_npz(path)
+    wrong = fault(X)
+    if wrong:
+        raise ValueError(f"the matrix has {wrong}")
+    return X.tocsr()
 
 
 def _chosen(X, names, drop, columns):

@@ -71,6 +71,19 @@ def beside(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
         raise
 
 
+def may_write(path: str | os.PathLike[str]) -> None:
+    """Raise, before any work is done, where `beside` would refuse to write.
+
+    Parameters
+    ----------
+    path : str or path-like
+    """
+    try:
+        _goal(path)
+    except OSError as error:
+        raise _refusal(path, error) from None
+
+
 def _goal(path: str | os.PathLike[str]) -> Path:
     """The file that a path means, through symbolic links; raises where something else is there."""
     goal = Path(os.path.realpath(path))

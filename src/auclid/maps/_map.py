@@ -87,7 +87,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         _check.fitted(self, "gamma_")
         table = _check.rows(self, X)
-        return Embedded(table, self).part(slice(None)).astype(table.dtype, copy=False)
+        return _check.finite_scores(self, Embedded(table, self).part(slice(None)), table.dtype, "values")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -170,8 +170,9 @@ class Kernelized(Ranker):
         rows = embedded(table, self.feature_map_, self.ranker_.n_features_in_)
         if not isinstance(self.ranker_, LinearRanker):
             return self.ranker_.decision_function(rows)
-        scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
-        return scores.astype(table.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
+        return _check.finite_scores(self, scores, table.dtype)
 
     def _values_weights(self, rows: Embedded) -> np.ndarray:
         """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""

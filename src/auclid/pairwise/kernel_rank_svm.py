@@ -178,8 +178,9 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         table, n = as_table(X), X.shape[0]
         size = max(1, sizes.LARGE_BYTES // (8 * len(self.support_)))
         parts = [slice(start, start + size) for start in range(0, n, size)]
-        scores = np.concatenate([self._similar(table, part) @ self.dual_coef_[0] for part in parts])
-        return (scores + self.intercept_[0]).astype(X.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.concatenate([self._similar(table, part) @ self.dual_coef_[0] for part in parts])
+        return _check.finite_scores(self, scores + self.intercept_[0], X.dtype)
 
     def _chosen(self, pairs: Pairs) -> np.ndarray:
         """The rows to learn from: a share of each class, one at least."""

@@ -216,7 +216,9 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         """
         _check.fitted(self, "amplitudes_")
         table = _check.rows(self, X)
-        return (self._expansion(table.shape[1])(table) + self.intercept_).astype(table.dtype, copy=False)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = self._expansion(table.shape[1])(table) + self.intercept_
+        return _check.finite_scores(self, scores, table.dtype)
 
     def _open(self):
         """Before any iteration: f = 0, whatever the width of the kernel."""

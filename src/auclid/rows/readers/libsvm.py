@@ -16,6 +16,9 @@ from auclid.rows.readers.reader import Block, Reader, Wanted, ahead
 
 PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
+MOST_COLUMNS = 1 << 22
+"""Columns that a libsvm file may have, since one short line can name any: every column costs memory, used or not."""
+
 LINES = 1 << 22
 """Bytes of text that are parsed at once."""
 
@@ -58,6 +61,7 @@ class Libsvm(Reader):
             with PACKED.get(path.suffix, open)(path, "rb") as file:
                 for lines in _pieces(file):
                     X, y = load_svmlight_file(BytesIO(lines), zero_based=True)
+                    X = within(X, None if self.wanted is None else max(self.wanted, default=0) + 1)
                     at += 1
                     if len(y):
                         self.width = max([self.width, X.shape[1], *(k + 1 for k in self.wanted or ())])
@@ -65,10 +69,23 @@ class Libsvm(Reader):
                         yield Block(X, y, None)
         except FileNotFoundError:
             raise FileNotFoundError(f"{str(path)!r} must stay in its place while scan reads it; it is gone.") from None
-        except (ValueError, OSError, EOFError, UnicodeError, IndexError, lzma.LZMAError, zlib.error) as error:
+        except (ValueError, OSError, EOFError, IndexError, OverflowError, lzma.LZMAError, zlib.error) as error:
             raise ValueError(
-                f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...'; block {at} is not: {error}."
+                f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...'; block {at} is not: "
+                f"{str(error).rstrip('.')}."
             ) from None
+
+
+def within(X: Any, asked: int | None) -> Any:
+    """The columns below ``asked``, where a number is given; otherwise all, unless they are too many."""
+    if asked is not None:
+        return X[:, :asked]
+    if X.shape[1] > MOST_COLUMNS + 1:
+        raise ValueError(
+            f"it names a column {X.shape[1] - 1}, and numbers up to {MOST_COLUMNS} are read; "
+            "number those that occur anew, or say which columns are wanted"
+        )
+    return X
 
 
 def _pieces(file: Any) -> Iterator[bytes]:
