@@ -1,5 +1,8 @@
 """scikit-learn's callbacks (ProgressBar, ScoringMonitor, ...), where the installed version has them."""
 
+from collections.abc import Callable, Iterator
+from typing import Any
+
 try:
     from sklearn.callback import CallbackSupportMixin
 except ImportError:  # scikit-learn < 1.9: estimators work, callbacks are not offered
@@ -8,7 +11,9 @@ except ImportError:  # scikit-learn < 1.9: estimators work, callbacks are not of
         """No callbacks in this version of scikit-learn."""
 
 
-def steps(estimator, count, attributes, X=None, y=None):
+def steps(
+    estimator: Any, count: int | None, attributes: Callable[[], dict[str, Any]], X: Any = None, y: Any = None
+) -> Iterator[int]:
     """Count from 0 to ``count`` - 1, telling the estimator's callbacks; stop early where one of them says so.
 
     ``attributes`` is a function that gives the fitted attributes as they would be if the fit stopped now; it is
@@ -34,7 +39,7 @@ def steps(estimator, count, attributes, X=None, y=None):
         root.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=attributes)
 
 
-def _count(count):
+def _count(count: int | None) -> Iterator[int]:
     number = 0
     while count is None or number < count:
         yield number

@@ -5,6 +5,7 @@ the order of the rows, so cutting a stream into other batches does not change th
 """
 
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,10 @@ RANDOM_STATE = [Integral, np.random.RandomState, np.random.Generator, None]
 """What `random_state` may be, for parameter constraints."""
 
 
-def generator(random_state):
+RandomState = int | np.random.RandomState | np.random.Generator | None
+
+
+def generator(random_state: RandomState) -> np.random.Generator:
     """The NumPy generator of a seed, RandomState, Generator or None.
 
     Examples
@@ -26,7 +30,7 @@ def generator(random_state):
     return np.random.default_rng(random_state)
 
 
-def seeded(model, seed):
+def seeded(model: Any, seed: int | None) -> Any:
     """The model with every ``random_state`` set, also those of its parts.
 
     Examples
@@ -41,12 +45,12 @@ def seeded(model, seed):
     return model.set_params(**dict.fromkeys(names, seed))
 
 
-def epoch(rng, n, shuffle=True):
+def epoch(rng: np.random.Generator, n: int, shuffle: bool = True) -> np.ndarray:
     """The order in which one epoch meets its n rows."""
     return rng.permutation(n) if shuffle else np.arange(n)
 
 
-def pairs(rng, n_pos, n_neg, size):
+def pairs(rng: np.random.Generator, n_pos: int, n_neg: int, size: int) -> tuple[np.ndarray, np.ndarray]:
     """Two arrays: a positive and a negative for each of ``size`` pairs, uniform over all pairs."""
     draws = rng.random((size, 2))
     return (draws[:, 0] * n_pos).astype(np.int64), (draws[:, 1] * n_neg).astype(np.int64)

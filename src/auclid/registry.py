@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from functools import partial
 from inspect import signature
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from auclid._hints import did_you_mean, plain
 from auclid.additive import Scorecard
@@ -18,7 +18,7 @@ class Method(NamedTuple):
     """One method of the literature."""
 
     name: str
-    build: Callable
+    build: Callable[..., Any]
     reference: str
     good_for: str
     online: bool = True
@@ -90,10 +90,10 @@ ONLINE = [
 ]
 
 
-def mapped(feature_map, ranker):
+def mapped(feature_map: Callable[..., Any], ranker: Callable[..., Any]) -> Callable[..., Kernelized]:
     """A builder of `Kernelized` that hands each keyword to the map or to the ranker, a seed to both."""
 
-    def build(**params):
+    def build(**params: Any) -> Kernelized:
         to_map = {key: value for key, value in params.items() if key in signature(feature_map).parameters}
         seed = {"random_state"} & set(signature(ranker).parameters)
         to_ranker = {key: value for key, value in params.items() if key not in to_map or key in seed}
@@ -109,21 +109,23 @@ AUTO_SVM = partial(RankSVM, alpha="auto")
 FINE_ASAM, FINE_PSAM = (partial(ranker, alpha=1e-5) for ranker in (ASAM, PSAM))
 """Embedded rows have length 1, and a curve takes longer weights than a line; few steps keep them short enough."""
 
+EMBEDDED: list[tuple[str, Callable[..., Any], Callable[..., Any], str, str, bool]] = [
+    ("NBAM", KMeansNystroem, AUTO_SVM, KHALID, "curved rankings of any number of rows, all pairs exactly", False),
+    ("FBAM", RandomFourier, AUTO_SVM, KHALID, "the same with random waves for landmarks", False),
+    ("NASAM", KMeansNystroem, FINE_ASAM, KHALID, "curved rankings, a pair a step", True),
+    ("FASAM", RandomFourier, FINE_ASAM, KHALID, "the same with random waves for landmarks", True),
+    ("NPSAM", KMeansNystroem, FINE_PSAM, KHALID, "curved rankings, a pair a step that cannot overshoot", True),
+    ("NSOLAM", KMeansNystroem, SOLAM, KHALID, "curved rankings, a row a step", True),
+    ("NOAMseq", KMeansNystroem, PUBLISHED_OAM, LARGE, "comparison; NPSAM ranks better", True),
+    ("NOAMgra", KMeansNystroem, GRADIENT_OAM, LARGE, "the same, one update a row", True),
+    ("FOAM", FOURIER_300, PUBLISHED_OAM, LARGE, "comparison; FCBR ranks better", True),
+    ("FCBR-RS", FOURIER_300, RESERVOIR_CBR, KHALID, "curved rankings of streams, all rows alike", True),
+    ("FCBR-FIFO", FOURIER_300, CBR, KHALID, "curved rankings of streams, late rows first", True),
+]
+
 KERNEL = [
     Method(name, mapped(feature_map, ranker), reference, good_for, online=online, kernel=True)
-    for name, feature_map, ranker, reference, good_for, online in [
-        ("NBAM", KMeansNystroem, AUTO_SVM, KHALID, "curved rankings of any number of rows, all pairs exactly", False),
-        ("FBAM", RandomFourier, AUTO_SVM, KHALID, "the same with random waves for landmarks", False),
-        ("NASAM", KMeansNystroem, FINE_ASAM, KHALID, "curved rankings, a pair a step", True),
-        ("FASAM", RandomFourier, FINE_ASAM, KHALID, "the same with random waves for landmarks", True),
-        ("NPSAM", KMeansNystroem, FINE_PSAM, KHALID, "curved rankings, a pair a step that cannot overshoot", True),
-        ("NSOLAM", KMeansNystroem, SOLAM, KHALID, "curved rankings, a row a step", True),
-        ("NOAMseq", KMeansNystroem, PUBLISHED_OAM, LARGE, "comparison; NPSAM ranks better", True),
-        ("NOAMgra", KMeansNystroem, GRADIENT_OAM, LARGE, "the same, one update a row", True),
-        ("FOAM", FOURIER_300, PUBLISHED_OAM, LARGE, "comparison; FCBR ranks better", True),
-        ("FCBR-RS", FOURIER_300, RESERVOIR_CBR, KHALID, "curved rankings of streams, all rows alike", True),
-        ("FCBR-FIFO", FOURIER_300, CBR, KHALID, "curved rankings of streams, late rows first", True),
-    ]
+    for name, feature_map, ranker, reference, good_for, online in EMBEDDED
 ]
 
 PU_AUC, NU_AUC = (partial(PNUAUC, unlabeled_weight=weight) for weight in (1.0, -1.0))
@@ -146,7 +148,7 @@ ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO", 
 """Names of classes, where a paper calls the method otherwise."""
 
 
-def algorithms():
+def algorithms() -> list[Method]:
     """All methods that `make` knows, as a list of records.
 
     Each record has ``name``, ``reference``, ``good_for``, ``online``, ``sparse``, ``kernel``, ``semi_supervised``.
@@ -160,7 +162,7 @@ def algorithms():
     return list(METHODS)
 
 
-def make(name, **params):
+def make(name: str, **params: Any) -> Any:
     """The estimator a paper calls ``name``; case and punctuation are forgiven.
 
     Parameters
@@ -183,7 +185,7 @@ def make(name, **params):
     return find(name).build(**params)
 
 
-def find(name):
+def find(name: str) -> Method:
     """The record of a method."""
     known = {plain(method.name): method for method in METHODS}
     known.update({plain(alias): known[plain(target)] for alias, target in ALIASES.items()})

@@ -3,12 +3,12 @@
 from importlib import resources
 
 
-def style(*parts):
+def style(*parts: str) -> str:
     """The style sheet of every page (by day, by night, on a phone, on paper), or just some parts of it."""
     folder = resources.files(__name__)
     return "".join((folder / f"{part}.css").read_text("utf-8") for part in parts or ("svg", "page"))
 
 
-def signed(number):
+def signed(number: float | None) -> str:
     """A difference of AUCs, with a sign that is as wide as the other one."""
-    return f"{number:+.4f}".replace("-", "−")
+    return "" if number is None else f"{number:+.4f}".replace("-", "−")

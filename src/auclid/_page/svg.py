@@ -1,45 +1,58 @@
 """Plots as SVG: a few lines of text each, coloured by the page's style sheet, sharp at any size."""
 
+from collections.abc import Callable, Iterable
 from html import escape
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 WIDTH, HEIGHT = 440, 330
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 40
+
+Span = tuple[float, float]
 
 
 class Frame:
     """Axes: what a pair of numbers is in pixels, and the lines and words around them."""
 
-    def __init__(self, x, y, *, left=LEFT, height=HEIGHT, below=0, log=False):
+    def __init__(
+        self, x: Span, y: Span, *, left: float = LEFT, height: float = HEIGHT, below: float = 0, log: bool = False
+    ) -> None:
         self.x, self.y, self.left, self.height, self.below, self.log = x, y, left, height, below, log
 
-    def across(self, x):
+    def across(self, x: ArrayLike) -> np.ndarray:
+        """Pixels from the left."""
         low, high = np.log10(self.x) if self.log else self.x
         x = np.log10(x) if self.log else np.asarray(x)
         return self.left + (x - low) / (high - low) * (WIDTH - self.left - RIGHT)
 
-    def up(self, y):
+    def up(self, y: ArrayLike) -> np.ndarray:
+        """Pixels from the top."""
         low, high = self.y
         return self.height - BOTTOM - (np.asarray(y) - low) / (high - low) * (self.height - TOP - BOTTOM)
 
-    def path(self, x, y):
+    def path(self, x: ArrayLike, y: ArrayLike) -> str:
+        """The ``d`` of a line through some points."""
         pairs = zip(np.ravel(self.across(x)), np.ravel(self.up(y)), strict=True)
         return "M" + "L".join(f"{a:.1f} {b:.1f}" for a, b in pairs)
 
-    def axes(self, x_label, y_label, x_ticks, y_ticks, x_format=None, y_format=None):
+    def axes(
+        self,
+        x_label: str,
+        y_label: str,
+        x_ticks: Iterable[float],
+        y_ticks: Iterable[float],
+        x_format: Callable[[float], str] | None = None,
+        y_format: Callable[[float], str] | None = None,
+    ) -> str:
         parts = []
         for tick in x_ticks:
             at = float(self.across(tick))
-            parts.append(
-                f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{self.height - BOTTOM}"/>'
-            )
+            parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{self.height - BOTTOM}"/>')
             parts.append(text(at, self.height - BOTTOM + 16, (x_format or _number)(tick), "middle"))
         for tick in y_ticks:
             at = float(self.up(tick))
-            parts.append(
-                f'<line class="grid" x1="{self.left}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
-            )
+            parts.append(f'<line class="grid" x1="{self.left}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')
             parts.append(text(self.left - 6, at + 4, (y_format or _number)(tick), "end"))
         middle = (self.left + WIDTH - RIGHT) / 2
         parts.append(text(middle, self.height - 6, x_label, "middle", "label"))
@@ -48,31 +61,32 @@ class Frame:
             parts.append(text(12, self.height / 2 - 10, y_label, "middle", "label", turn))
         return "".join(parts)
 
-    def svg(self, title, body, extra=""):
+    def svg(self, title: str, body: str, extra: str = "") -> str:
         return (
             f'<svg viewBox="0 0 {WIDTH} {self.height + self.below}" role="img" aria-label="{escape(title)}" {extra}>'
             f"<title>{escape(title)}</title>{body}</svg>"
         )
 
 
-def text(x, y, words, anchor, css="tick", extra=""):
+def text(x: float, y: float, words: str, anchor: str, css: str = "tick", extra: str = "") -> str:
     """A line of text at a place."""
     return f'<text class="{css}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {extra}>{escape(words)}</text>'
 
 
-def _number(value):
+def _number(value: float) -> str:
     return f"{value:.6g}"
 
 
-def nice(low, high, count=5):
+def nice(low: float, high: float, count: int = 5) -> np.ndarray:
     """Round numbers between two bounds, about ``count`` of them."""
     step = 10.0 ** np.floor(np.log10((high - low) / count))
     step *= next(k for k in (1, 2, 5, 10) if (high - low) / (k * step) <= count)
     return np.round(np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) * step, 12) + 0.0
 
 
-def span(values):
+def span(values: Iterable[float]) -> Span:
     """(low, high) around values of AUC, with some room."""
-    low, high = min(values), max(values)
+    kept = list(values)
+    low, high = min(kept), max(kept)
     room = max(0.06 * (high - low), 0.002)
     return low - room, min(high + room, 1.0 + room / 2)

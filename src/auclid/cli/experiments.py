@@ -59,8 +59,9 @@ def run(
             )  # fmt: skip
         for dataset, method, seed, why in done.failed:
             _show.remarks([f"{method} on {dataset}, run {seed}, failed: {why}"])
-        _show.remarks([f"{dataset} was left out: {why}" for dataset, why in done.plan.missing])
-        _show.remarks([f"{method} was left out: it is not installed" for method in done.plan.absent])
+        if done.plan is not None:
+            _show.remarks([f"{dataset} was left out: {why}" for dataset, why in done.plan.missing])
+            _show.remarks([f"{method} was left out: it is not installed" for method in done.plan.absent])
         failed |= bool(done.failed)
     if failed:
         raise typer.Exit(1)

@@ -1,7 +1,9 @@
 """The points of a figure: AUC against epochs, features or seconds, accuracy against imbalance, few labelled rows."""
 
 import warnings
+from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -10,21 +12,24 @@ from sklearn.kernel_approximation import Nystroem
 from auclid import maps
 from auclid.baselines import scores
 from auclid.experiments import methods, protocol
+from auclid.experiments.definitions import Dataset, Experiment, Method, Settings
 from auclid.metrics import roc_auc
 from auclid.square import LeastSquaresAUCCV
 
+Point = tuple[float | None, float]
 
-def points(one, dataset, method, how, run):
+
+def points(one: Experiment, dataset: Dataset, method: Method, how: Settings, run: int) -> list[Point]:
     """(x, y) of each point of a method's curve in one run; x is None in a box plot."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return SWEEPS[one.sweep["over"]](one.sweep, method.built, dataset.name, how, run)
+        return SWEEPS[one.sweep["over"]](one.sweep, method.built, dataset.known_name, how, run)
 
 
-def _parameter(sweep, name, dataset, how, run):
+def _parameter(sweep: Settings, name: str, dataset: str, how: Settings, run: int) -> list[Point]:
     """Test AUC for each value of a parameter, the others tuned once."""
     parts, chosen = methods.tuned(name, dataset, how, run)
-    found = []
+    found: list[Point] = []
     for value in sweep["values"]:
         params = methods.parameters(how, chosen) | {sweep["name"]: value}
         ranker, X, X_test, _ = methods.rows_for(methods.build(name, params, run), parts)
@@ -32,12 +37,13 @@ def _parameter(sweep, name, dataset, how, run):
     return found
 
 
-def _seconds(sweep, name, dataset, how, run):
+def _seconds(sweep: Settings, name: str, dataset: str, how: Settings, run: int) -> list[Point]:
     """Test AUC against seconds of training, after each batch of a few passes."""
     parts, chosen = methods.tuned(name, dataset, how, run)
     model = methods.build(name, methods.parameters(how, chosen), run)
     methods.warm_up(f"{name}, in batches", _Stream(model), parts.X, parts.y)
-    rng, spent, found = np.random.default_rng(run), 0.0, []
+    rng, spent = np.random.default_rng(run), 0.0
+    found: list[Point] = []
     for _ in range(sweep["passes"]):
         for rows in np.array_split(rng.permutation(len(parts.y)), sweep["batches"]):
             X, y = parts.X[rows], parts.y[rows]
@@ -51,19 +57,20 @@ def _seconds(sweep, name, dataset, how, run):
 class _Stream:
     """Lets `warm_up` compile what partial_fit needs."""
 
-    def __init__(self, model):
+    def __init__(self, model: Any) -> None:
         self.model = model
 
-    def fit(self, X, y):
+    def fit(self, X: Any, y: np.ndarray) -> Any:
         return clone(self.model).partial_fit(X, y, classes=[False, True])
 
-    def __sklearn_clone__(self):
+    def __sklearn_clone__(self) -> "_Stream":
         return self
 
 
-def _ratio(sweep, name, dataset, how, run):
+def _ratio(sweep: Settings, name: str, dataset: str, how: Settings, run: int) -> list[Point]:
     """Accuracy of predictions on the test part, trained with ever fewer positives."""
-    parts, rng, found = protocol.parts(dataset, how, run), np.random.default_rng(run), []
+    parts, rng = protocol.parts(dataset, how, run), np.random.default_rng(run)
+    found: list[Point] = []
     pos, neg = rng.permutation(np.flatnonzero(parts.y)), np.flatnonzero(~parts.y)
     for ratio in sweep["values"]:
         rows = np.concatenate([pos[: max(2, int(len(neg) / ratio))], neg])
@@ -78,7 +85,7 @@ WIDTHS = tuple(2.0**k for k in range(-3, 4))
 LANDMARKS = 200
 
 
-def _few_labels(parts, labelled, unlabelled, run):
+def _few_labels(parts: protocol.Parts, labelled: int, unlabelled: int, run: int) -> tuple[Any, np.ndarray]:
     """Rows with most labels hidden (-1)."""
     order = np.random.default_rng(run).permutation(len(parts.y))
     pos, neg = order[parts.y[order]], order[~parts.y[order]]
@@ -90,29 +97,27 @@ def _few_labels(parts, labelled, unlabelled, run):
     return parts.X[order], np.where(np.arange(len(order)) < labelled, parts.y[order].astype(int), -1)
 
 
-def width(X, y):
+def width(X: Any, y: np.ndarray) -> float:
     """The kernel's gamma, by five folds of the labelled rows."""
     folds = min(5, np.bincount(y).min())
 
-    def held_out(gamma):
+    def held_out(gamma: float) -> float:
         Z = Nystroem(gamma=gamma, n_components=len(X), random_state=0).fit_transform(X)
         return LeastSquaresAUCCV(np.logspace(-6, 0, 13), cv=folds).fit(Z, y).cv_auc_.mean(axis=0).max()
 
     return max(WIDTHS, key=held_out)
 
 
-def _semi_model(name, X, y, run):
+def _semi_model(name: str, X: Any, y: np.ndarray, run: int) -> Any:
     """The method with the kernel's width chosen: closed forms on landmarks of all rows, QSG on its own waves."""
     gamma = width(X[y >= 0], y[y >= 0])
     if name == "QSG-S2AUC":
         return methods.build(name, {"gamma": gamma}, run)
     landmarks = min(LANDMARKS, len(y))
-    return maps.Kernelized(
-        maps.KMeansNystroem(landmarks, gamma=gamma, random_state=run), methods.build(name, {}, run)
-    )
+    return maps.Kernelized(maps.KMeansNystroem(landmarks, gamma=gamma, random_state=run), methods.build(name, {}, run))
 
 
-def _semi(sweep, name, dataset, how, run):
+def _semi(sweep: Settings, name: str, dataset: str, how: Settings, run: int) -> list[Point]:
     """Test AUC, once a run: a box plot is made of many."""
     parts = protocol.parts(dataset, how, run)
     X, y = _few_labels(parts, sweep["labelled"], sweep["unlabelled"], run)
@@ -120,9 +125,10 @@ def _semi(sweep, name, dataset, how, run):
     return [(None, roc_auc(parts.y_test, scores(model, parts.X_test)))]
 
 
-def _unlabelled(sweep, name, dataset, how, run):
+def _unlabelled(sweep: Settings, name: str, dataset: str, how: Settings, run: int) -> list[Point]:
     """Seconds of a fit against the number of unlabelled rows."""
-    parts, found = protocol.parts(dataset, how, run), []
+    parts = protocol.parts(dataset, how, run)
+    found: list[Point] = []
     most = len(parts.y) - sweep["labelled"]
     for unlabelled in sorted({min(value, most) for value in sweep["values"]}):
         X, y = _few_labels(parts, sweep["labelled"], unlabelled, run)
@@ -135,7 +141,7 @@ def _unlabelled(sweep, name, dataset, how, run):
     return found
 
 
-SWEEPS = {
+SWEEPS: dict[str, Callable[..., list[Point]]] = {
     "parameter": _parameter,
     "seconds": _seconds,
     "ratio": _ratio,

@@ -1,8 +1,10 @@
 """Tables of data, read from the folder that AUCLID_DATA names, and the binary tasks made of them."""
 
 import os
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,7 +16,11 @@ ENDINGS = (".npz", ".libsvm", ".svm", ".txt", "", ".bz2", ".gz")
 PARTS = {"train": (".train", ".tr", ""), "test": (".test", ".t")}
 
 
-def folder():
+Labelled = tuple[Any, np.ndarray]
+"""Rows and their labels."""
+
+
+def folder() -> Path:
     """The data folder; says how to name one where there is none."""
     path = os.environ.get("AUCLID_DATA")
     if not path or not Path(path).is_dir():
@@ -22,24 +28,24 @@ def folder():
     return Path(path)
 
 
-def file_of(name, part="train"):
+def file_of(name: str, part: str = "train") -> Path | None:
     """The file of a table (its training or test part), or None where the folder has none."""
     known = (folder() / f"{name}{middle}{ending}" for middle in PARTS[part] for ending in ENDINGS)
     return next((path for path in known if path.is_file()), None)
 
 
-def at_hand(name):
+def at_hand(name: str) -> bool:
     """Whether the folder holds a table."""
     return file_of(name) is not None or fetch.located(name, "train", folder()) is not None
 
 
-def part(name, which="train"):
+def part(name: str, which: str = "train") -> Labelled | None:
     """(X, labels) of one part of a table, X in floating numbers; None where there is no such part."""
     return _part(name, which, folder())
 
 
 @lru_cache(maxsize=4)
-def _part(name, which, where):
+def _part(name: str, which: str, where: Path) -> Labelled | None:
     path = file_of(name, which)
     if path is None or path.suffix != ".npz":
         found = fetch.original(name, which, where)
@@ -49,7 +55,15 @@ def _part(name, which, where):
     return table.X, table.y
 
 
-def stacked(parts):
+def required(name: str, which: str = "train") -> Labelled:
+    """`part`, or a sentence where there is none."""
+    found = part(name, which)
+    if found is None:
+        raise DataError(f"{name} must come with a {which} part here; AUCLID_DATA has none.")
+    return found
+
+
+def stacked(parts: Sequence[Labelled]) -> Labelled:
     """Parts of a table below one another; the narrower ones get empty columns."""
     if len(parts) == 1:
         return parts[0]
@@ -59,7 +73,7 @@ def stacked(parts):
     return X, np.concatenate([y for _, y in parts])
 
 
-def _widened(X, width):
+def _widened(X: Any, width: int) -> Any:
     missing = width - X.shape[1]
     if not missing:
         return X
@@ -68,12 +82,12 @@ def _widened(X, width):
     return np.pad(X, ((0, 0), (0, missing)))
 
 
-def whole(name):
+def whole(name: str) -> Labelled:
     """(X, labels) of all rows, training and test part together."""
     return stacked([found for found in (part(name), part(name, "test")) if found is not None])
 
 
-def densely(X, dense):
+def densely(X: Any, dense: bool | None) -> Any:
     """X as an array where so asked, in float32 where that saves much memory."""
     if dense and sparse.issparse(X):
         X = X.toarray()

@@ -4,15 +4,19 @@ import hashlib
 import json
 import re
 import tomllib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Any
 
 import numpy as np
 
 from auclid._hints import did_you_mean
 from auclid.datasets import catalogue
+
+Settings = dict[str, Any]
 
 SETTINGS = {
     "split", "folds", "repeats", "test_size", "inner_folds", "scale", "dense", "max_rows", "train_rows", "test_rows",
@@ -41,7 +45,14 @@ class Dataset:
     reason: str = ""
     differs: str = ""
     note: str = ""
-    settings: dict = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
+
+    @property
+    def known_name(self) -> str:
+        """Its name in a folder of data; an error where it has none."""
+        if self.name is None:
+            raise ValueError(f"{self.published} cannot be run: {self.missing}.")
+        return self.name
 
 
 @dataclass(frozen=True)
@@ -55,11 +66,11 @@ class Method:
     published: str | None = None
     make: str | None = None
     ours: bool = True
-    settings: dict = field(default_factory=dict)
-    on: dict = field(default_factory=dict)
+    settings: Settings = field(default_factory=dict)
+    on: dict[str, Settings] = field(default_factory=dict)
 
     @property
-    def built(self):
+    def built(self) -> str:
         """The name to build it by."""
         return self.make or self.name
 
@@ -74,30 +85,30 @@ class Experiment:
     reference: str
     full: str
     reduced: str
-    datasets: tuple
-    methods: tuple
-    protocol: dict = field(default_factory=dict)
-    quick: dict = field(default_factory=dict)
-    covers: tuple = ()
-    notes: tuple = ()
-    figure: dict = field(default_factory=dict)
-    sweep: dict = field(default_factory=dict)
+    datasets: tuple[Dataset, ...]
+    methods: tuple[Method, ...]
+    protocol: Settings = field(default_factory=dict)
+    quick: Settings = field(default_factory=dict)
+    covers: tuple[tuple[str, str], ...] = ()
+    notes: tuple[Settings, ...] = ()
+    figure: Settings = field(default_factory=dict)
+    sweep: Settings = field(default_factory=dict)
 
     @property
-    def kind(self):
-        """"table", "curve" or "box"."""
+    def kind(self) -> str:
+        """ "table", "curve" or "box"."""
         return self.figure.get("kind", "table")
 
     @property
-    def source(self):
+    def source(self) -> str:
         """The id of the experiment whose runs it is drawn from: its own, but for a figure of a table's times."""
         return self.sweep.get("of", self.id)
 
-    def dataset(self, published):
+    def dataset(self, published: str) -> Dataset:
         """The dataset of a published name."""
         return next(d for d in self.datasets if d.published == published)
 
-    def settings(self, dataset, method, quick=False):
+    def settings(self, dataset: Dataset, method: Method, quick: bool = False) -> Settings:
         """The protocol as it holds for a method on a dataset; quick ones have a ``grid_size`` too."""
         parts = [self.protocol, dataset.settings, method.settings, method.on.get(dataset.published, {})]
         merged: dict[str, Any] = {"grid": {}, "fixed": {}}
@@ -109,7 +120,7 @@ class Experiment:
                 merged[name] = min(merged.get(name) or most, most)
         return merged
 
-    def protocol_of(self, dataset, method, quick=False):
+    def protocol_of(self, dataset: Dataset, method: Method, quick: bool = False) -> str:
         """Eight letters that tell one protocol from another: what is said of a cell, not what its data holds."""
         told = {"data": dataset.name, "method": method.built, "sweep": self.sweep}
         told |= self.settings(dataset, method, quick)
@@ -117,16 +128,16 @@ class Experiment:
         told = {key: value for key, value in told.items() if value and told["split"] not in useless.get(key, ())}
         return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:8]
 
-    def runs(self, dataset, method, quick=False):
+    def runs(self, dataset: Dataset, method: Method, quick: bool = False) -> int:
         """How many train/test runs a method makes on a dataset."""
         how = self.settings(dataset, method, quick)
         return how["repeats"] * (how["folds"] if how["split"] == "folds" else 1)
 
-    def note(self, dataset, method, metric="auc"):
+    def note(self, dataset: Dataset, method: str | None, metric: str = "auc") -> str:
         """What is to be said beside a figure: of the dataset, and of this very cell."""
         return " ".join(filter(None, [dataset.differs, dataset.note, *self.reasons(dataset, method, metric)]))
 
-    def reasons(self, dataset, method, metric="auc"):
+    def reasons(self, dataset: Dataset, method: str | None, metric: str = "auc") -> list[str]:
         """The notes of this very cell."""
         asked = (("datasets", dataset.published), ("methods", method), ("metrics", metric))
         return [note["note"] for note in self.notes if all(value in note.get(key, [value]) for key, value in asked)]
@@ -135,7 +146,7 @@ class Experiment:
 RANGE = re.compile(r"(\d+)\^\[(-?\d+):(?:(\d+):)?(-?\d+)\](?: ([*/]) length(\^2)?)?")
 
 
-def values(said, length=1.0):
+def values(said: str | Sequence[float], length: float = 1.0) -> list[float]:
     """The values of a grid: a list, or a range of powers as papers write it, such as "2^[-10:10]" or "2^[-10:3:10]".
 
     Behind a range, ``/ length^2`` and the like make it one of the data's own scale: ``length`` is the root mean square
@@ -154,30 +165,29 @@ def values(said, length=1.0):
     found = RANGE.fullmatch(said)
     if not found:
         raise ValueError(f"A grid must be a list or a range of powers like '2^[-10:10] / length^2'; got {said!r}.")
-    *numbers, sign, squared = found.groups()
-    base, low, step, high = (None if part is None else int(part) for part in numbers)
+    base, low, step, high, sign, squared = found.groups()
     power = {None: 0, "*": 1, "/": -1}[sign] * (2 if squared else 1)
-    return [float(base) ** k * float(length) ** power for k in range(low, high + 1, step or 1)]
+    return [float(base) ** k * float(length) ** power for k in range(int(low), int(high) + 1, int(step or 1))]
 
 
-def thinned(grid, most):
+def thinned(grid: list, most: int | None) -> list:
     """At most so many values, evenly chosen, the ends among them."""
     if not most or len(grid) <= most:
         return grid
     return [grid[k] for k in np.unique(np.linspace(0, len(grid) - 1, most).round().astype(int))]
 
 
-def _settings(entry):
+def _settings(entry: Settings) -> Settings:
     return {name: entry.pop(name) for name in list(entry) if name in SETTINGS}
 
 
 @cache
-def _shared():
+def _shared() -> dict[str, Settings]:
     """What all experiments say of a table of data, by its published name, unless one of them says otherwise."""
     return tomllib.loads((resources.files("auclid.experiments") / "datasets.toml").read_text(encoding="utf-8"))
 
 
-def _dataset(entry):
+def _dataset(entry: Settings) -> Dataset:
     entry = _shared().get(entry["published"], {}) | entry
     table = next((table for table in catalogue() if table.name == entry.get("name")), None)
     if table is not None:
@@ -185,11 +195,11 @@ def _dataset(entry):
     return Dataset(settings=_settings(entry), **entry)
 
 
-def _method(entry):
+def _method(entry: Settings) -> Method:
     return Method(settings=_settings(entry), **entry)
 
 
-def parse(name, text):
+def parse(name: str, text: str) -> Experiment:
     """An experiment from the text of its TOML file."""
     told = tomllib.loads(text)
     datasets = tuple(_dataset(entry) for entry in told.pop("datasets"))
@@ -199,13 +209,13 @@ def parse(name, text):
     return Experiment(name, datasets=datasets, methods=methods, covers=covers, notes=notes, **told)
 
 
-def _files():
+def _files() -> list[Traversable]:
     folder = resources.files("auclid.experiments") / "tables"
     return sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda path: path.name)
 
 
 @cache
-def experiments():
+def experiments() -> dict[str, Experiment]:
     """All experiments by id, tables before figures.
 
     Examples
@@ -218,7 +228,7 @@ def experiments():
     return {one.id: one for one in sorted(found, key=lambda one: one.kind != "table")}
 
 
-def experiment(name):
+def experiment(name: str) -> Experiment:
     """The experiment of an id, or of a table that it covers: "khalid-4.4" is answered by the runs of "khalid-4.3"."""
     known = {f"{one.paper.lower()}-{table}": one for one in experiments().values() for table, _ in one.covers}
     known |= experiments()

@@ -1,12 +1,17 @@
-"""The original files of LIBSVM and UCI: where they are, how to get them, and what is in them."""
+"""The original files of LIBSVM and UCI: where they are, how to get them, and what is in them.
+
+The standard library does the downloading: pooch would spare some fifty lines, but brings requests and six more packages
+into everyone's install for the sake of one verb that is seldom used.
+"""
 
 import csv
 import hashlib
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from http.client import HTTPException
 from importlib import resources
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
 from urllib.request import urlopen
@@ -35,12 +40,16 @@ class Source(NamedTuple):
     labels: str = ""  # the experiments' numbers for labels, where they differ: "g=1 h=-1"
 
     @property
-    def file(self):
+    def file(self) -> str:
         return urlsplit(self.address).path.rpartition("/")[2]
 
 
+Sources = dict[str, list[Source]]
+"""Files by the name of their table."""
+
+
 @cache
-def sources():
+def sources() -> Sources:
     """All files that can be fetched, by the name of their table.
 
     Examples
@@ -49,15 +58,21 @@ def sources():
     >>> [source.file for source in sources()["a9a"]]
     ['a9a', 'a9a.t']
     """
-    found: dict[str, list] = {}
-    with (resources.files("auclid.experiments") / "sources.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            home, _, place = row.pop("address").partition(":")
-            found.setdefault(row["dataset"], []).append(Source(address=HOMES[home] + place, **row))
+    found: Sources = {}
+    text = (resources.files("auclid.experiments") / "sources.csv").read_text(encoding="utf-8")
+    for row in csv.DictReader(text.splitlines()):
+        home, _, place = row.pop("address").partition(":")
+        found.setdefault(row["dataset"], []).append(Source(address=HOMES[home] + place, **row))
     return found
 
 
-def fetch(names, folder, *, tell=None, catalogue=None):
+def fetch(
+    names: Iterable[str],
+    folder: str | Path,
+    *,
+    tell: Callable[[str], None] | None = None,
+    catalogue: Sources | None = None,
+) -> list[Path]:
     """Download the original files of some tables into a folder.
 
     A file takes its name only once it is whole and its checksum is right; its SHA-256 is then kept beside it in
@@ -86,14 +101,14 @@ def fetch(names, folder, *, tell=None, catalogue=None):
     return [_get(source, folder / source.file, tell or (lambda sentence: None)) for source in wanted]
 
 
-def _known(name, catalogue):
+def _known(name: str, catalogue: Sources) -> list[Source]:
     if name not in catalogue:
         hint = did_you_mean(name, catalogue, show=repr) or f"There are: {', '.join(sorted(catalogue))}."
         raise ValueError(f"NAME must be a table that can be fetched; got {name!r}. {hint}")
     return catalogue[name]
 
 
-def _get(source, path, tell):
+def _get(source: Source, path: Path, tell: Callable[[str], None]) -> Path:
     if path.exists():
         _same_as_before(source, path)
         tell(f"{path}: there already.")
@@ -110,7 +125,7 @@ def _get(source, path, tell):
     return path
 
 
-def _chunks(source):
+def _chunks(source: Source) -> Iterator[bytes]:
     """The bytes of an address; one sentence says why where they do not come."""
     try:
         with urlopen(source.address, timeout=PATIENCE) as answer:
@@ -128,14 +143,14 @@ def _chunks(source):
         raise _failed(source, error) from None
 
 
-def _failed(source, reason):
+def _failed(source: Source, reason: object) -> ConnectionError:
     return ConnectionError(
         f"Cannot download {source.dataset!r} from {source.address}: {' '.join(str(reason).split())}. "
         f"Try again, or put the file {source.file!r} into the folder by hand."
     )
 
 
-def _same_as_before(source, path):
+def _same_as_before(source: Source, path: Path) -> None:
     """Raise where a file is not the one of its checksum, or of the note beside it."""
     digests = _digests(source)
     with open(path, "rb") as file:
@@ -148,12 +163,12 @@ def _same_as_before(source, path):
         raise ValueError(f"{str(path)!r} is not the file that was downloaded: its SHA-256 is {now}. Delete it first.")
 
 
-def _digests(source):
+def _digests(source: Source) -> dict[str, Any]:
     kinds = {"sha256", *filter(None, [source.checksum.partition(":")[0]])}
     return {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
 
 
-def _right(source, digests, what):
+def _right(source: Source, digests: dict[str, Any], what: str) -> None:
     kind, _, known = source.checksum.partition(":")
     if known and digests[kind].hexdigest() != known:
         raise ValueError(
@@ -161,11 +176,13 @@ def _right(source, digests, what):
         )
 
 
-def _note(path):
+def _note(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
-def located(name, part, folder, *, catalogue=None):
+def located(
+    name: str, part: str, folder: str | Path, *, catalogue: Sources | None = None
+) -> tuple[Source, Path] | None:
     """(Source, path) of a table's original file in a folder, or None where it is not there.
 
     Parameters
@@ -184,7 +201,9 @@ def located(name, part, folder, *, catalogue=None):
     return next((pair for pair in found if pair[1].is_file()), None)
 
 
-def original(name, part, folder, *, catalogue=None):
+def original(
+    name: str, part: str, folder: str | Path, *, catalogue: Sources | None = None
+) -> tuple[Any, np.ndarray] | None:
     """(X, labels) of a table's original file, its checksum verified, labels as numbers; takes what `located` takes."""
     found = located(name, part, folder, catalogue=catalogue)
     if found is None:
@@ -195,7 +214,7 @@ def original(name, part, folder, *, catalogue=None):
     return table.X, _coded(table.y, source.labels)
 
 
-def _coded(y, labels):
+def _coded(y: np.ndarray, labels: str) -> np.ndarray:
     """Labels by the numbers that the experiments know them by."""
     if not labels:
         return y

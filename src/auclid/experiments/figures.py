@@ -1,11 +1,14 @@
 """Figures drawn from our runs, as SVG: curves with their spread, and box plots."""
 
+from collections.abc import Iterable
 from html import escape
 
 import numpy as np
 
 from auclid._page import style
 from auclid._page.svg import BOTTOM, HEIGHT, TOP, WIDTH, Frame, nice, text
+from auclid.experiments.definitions import Experiment
+from auclid.experiments.record import Row
 
 DECADES = 1.5
 """An axis that spans more powers of ten than this is a logarithmic one."""
@@ -13,7 +16,7 @@ DECADES = 1.5
 COLOURS = 8
 
 
-def draw(one, rows):
+def draw(one: Experiment, rows: list[Row]) -> dict[str, str]:
     """{dataset: SVG} of a figure's experiment, from the rows of its record.
 
     Parameters
@@ -34,16 +37,16 @@ def draw(one, rows):
     return drawn
 
 
-def alone(svg):
+def alone(svg: str) -> str:
     """An SVG as a file of its own, with the part of the style sheet that it needs."""
     paint = f"<style>svg {{ background: var(--card); font-family: sans-serif; }}\n{style('svg')}</style>"
     head, end, rest = svg.partition(">")
     return head.replace("<svg ", '<svg xmlns="http://www.w3.org/2000/svg" ', 1) + end + paint + rest
 
 
-def mean_curve(rows):
+def mean_curve(rows: list[Row]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """(x, mean of y, deviation of y) over runs, point by point in the order of x; as far as every run goes."""
-    runs: dict = {}
+    runs: dict[int, list[tuple[float, float]]] = {}
     for row in sorted(rows, key=lambda row: row["x"]):
         runs.setdefault(row["run"], []).append((row["x"], row["y"]))
     shortest = min(map(len, runs.values()))
@@ -51,7 +54,7 @@ def mean_curve(rows):
     return x.mean(axis=0), y.mean(axis=0), y.std(axis=0, ddof=1) if len(y) > 1 else np.zeros(shortest)
 
 
-def curves(title, found, x_label, y_label):
+def curves(title: str, found: dict[str, list[Row]], x_label: str, y_label: str) -> str:
     """A line for each method: the mean of its runs, in a band of one standard deviation."""
     means = {name: mean_curve(rows) for name, rows in found.items()}
     x, y, spread = (np.concatenate(parts) for parts in zip(*means.values(), strict=True))
@@ -69,20 +72,20 @@ def curves(title, found, x_label, y_label):
     return frame.svg(title, "".join(body + marks))
 
 
-def _mark(x, y, k):
+def _mark(x: float, y: float, k: int) -> str:
     dot = f'<circle class="dot solid c{k % COLOURS}" cx="{x:.1f}" cy="{y:.1f}" r="8"/>'
     return dot + text(x, y + 4, str(k + 1), "middle", "inside")
 
 
-def _legend(k, name):
+def _legend(k: int, name: str) -> str:
     x, y = 24 + (k % 2) * WIDTH / 2, HEIGHT + 12 + 20 * (k // 2)
     line = f'<path class="line c{k % COLOURS}" d="M{x + 12:.1f} {y:.1f}L{x + 44:.1f} {y:.1f}"/>'
     return line + _mark(x, y, k) + text(x + 50, y + 4, name, "start", "name")
 
 
-def boxes(title, found, x_label, y_label):
+def boxes(title: str, found: dict[str, list[Row]], x_label: str, y_label: str) -> str:
     """A box for each method: median, quartiles, and whiskers to the last points within 1.5 box lengths."""
-    groups = {}
+    groups: dict[str, np.ndarray] = {}
     for name, rows in found.items():
         for x in sorted({row["x"] for row in rows}, key=lambda x: (x is not None, x)):
             label = name if x is None else f"{name}, {x_label} {x:g}"
@@ -95,7 +98,7 @@ def boxes(title, found, x_label, y_label):
     return frame.svg(title, "".join(body))
 
 
-def _box(frame, values, level, name):
+def _box(frame: Frame, values: np.ndarray, level: float, name: str) -> str:
     first, middle, third = np.quantile(values, [0.25, 0.5, 0.75])
     reach = 1.5 * (third - first)
     inside = values[(values >= first - reach) & (values <= third + reach)]
@@ -113,7 +116,7 @@ def _box(frame, values, level, name):
     )
 
 
-def _axes(frame, x_label, y_label, y_ticks):
+def _axes(frame: Frame, x_label: str, y_label: str, y_ticks: Iterable[float]) -> str:
     """Axes with round numbers on x, or the powers of ten."""
     if not frame.log:
         return frame.axes(x_label, y_label, nice(*frame.x), y_ticks)
@@ -121,11 +124,11 @@ def _axes(frame, x_label, y_label, y_ticks):
     return frame.axes(f"{x_label} (log scale)", y_label, 10.0 ** np.arange(np.ceil(first), last + 1e-9), y_ticks)
 
 
-def _is_log(x):
+def _is_log(x: np.ndarray) -> bool:
     return bool(x.min() > 0.0 and np.log10(x.max() / x.min()) > DECADES)
 
 
-def _wide(x, log):
+def _wide(x: np.ndarray, log: bool) -> tuple[float, float]:
     """The ends of an x axis."""
     low, high = float(x.min()), float(x.max())
     if log:
@@ -134,8 +137,8 @@ def _wide(x, log):
     return low - room, high + room
 
 
-def _room(low, high):
+def _room(low: np.ndarray, high: np.ndarray) -> tuple[float, float]:
     """The ends of an axis of values, which are never negative."""
-    low, high = float(np.min(low)), float(np.max(high))
-    room = max(0.06 * (high - low), 0.002)
-    return max(low - room, 0.0), high + room
+    lowest, highest = float(np.min(low)), float(np.max(high))
+    room = max(0.06 * (highest - lowest), 0.002)
+    return max(lowest - room, 0.0), highest + room

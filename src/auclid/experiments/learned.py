@@ -2,11 +2,13 @@
 
 import csv
 import itertools
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from scipy.stats import binom
 from scipy.stats import t as student
@@ -15,7 +17,7 @@ from auclid._page import signed
 from auclid.datasets import DataError
 from auclid.datasets.catalogue import is_positive
 from auclid.experiments import data
-from auclid.experiments.definitions import experiments
+from auclid.experiments.definitions import Experiment, experiments
 from auclid.experiments.methods import BASELINES, build
 from auclid.experiments.record import Record
 from auclid.experiments.render import Cell, Page, Paragraph, Points, Section, Table, counted
@@ -41,14 +43,14 @@ class Gap(NamedTuple):
     n: int
 
     @property
-    def sign(self):
+    def sign(self) -> int:
         """1 or -1 where the interval keeps off zero, else 0."""
-        if self.low is None or self.low <= 0.0 <= self.high:
+        if self.low is None or self.high is None or self.low <= 0.0 <= self.high:
             return 0
         return 1 if self.low > 0.0 else -1
 
 
-def median_gap(differences, level=LEVEL):
+def median_gap(differences: ArrayLike, level: float = LEVEL) -> Gap:
     """The median of paired differences with the interval of the sign test, which asks nothing of their distribution.
 
     The interval runs from the k-th smallest to the k-th largest, with the largest k for which fewer than k of n fair
@@ -69,7 +71,7 @@ def median_gap(differences, level=LEVEL):
     return Gap(float(np.median(ordered)), low, high, n)
 
 
-def mean_gap(differences, level=LEVEL, overlap=0.25):
+def mean_gap(differences: ArrayLike, level: float = LEVEL, overlap: float = 0.25) -> Gap:
     """The mean of paired differences over runs, with an interval that allows for training rows in common.
 
     mean ± t s sqrt(1/n + overlap), with n - 1 degrees of freedom and the deviation s; ``overlap`` is the number of test
@@ -97,6 +99,10 @@ def mean_gap(differences, level=LEVEL, overlap=0.25):
 # --- facts about the tables ----------------------------------------------------------------------------------------
 
 
+Task = tuple[str, str]
+"""An experiment and a dataset."""
+
+
 class Facts(NamedTuple):
     """A task: rows, columns, the share of positives, the share of entries that are not zero."""
 
@@ -106,21 +112,21 @@ class Facts(NamedTuple):
     filled: float
 
     @property
-    def few(self):
+    def few(self) -> bool:
         return self.positive < FEW
 
     @property
-    def text(self):
+    def text(self) -> bool:
         return self.columns > WIDE and self.filled < THIN
 
 
-def facts(record):
+def facts(record: str | Path) -> dict[Task, Facts]:
     """{(experiment, dataset): Facts}, kept in the record as ``datasets.csv``; those not in it are counted anew.
 
     Counting needs the data; a table that is not at hand stays unknown.
     """
     path = Path(record) / "datasets.csv"
-    known = {}
+    known: dict[Task, Facts] = {}
     if path.exists():
         with path.open(encoding="utf-8", newline="") as file:
             for one, dataset, *numbers in list(csv.reader(file))[1:]:
@@ -136,23 +142,24 @@ def facts(record):
     return known
 
 
-def _tasks(record):
+def _tasks(record: str | Path) -> set[Task]:
     return {(one.id, row["dataset"]) for one in _with_rows(record) for row in Record(record, one.id).rows()}
 
 
-def _with_rows(record):
+def _with_rows(record: str | Path) -> list[Experiment]:
     return [one for one in experiments().values() if one.kind == "table" and Record(record, one.id).path.exists()]
 
 
-def _count(one, dataset):
-    one, dataset = experiments()[one], experiments()[one].dataset(dataset)
+def _count(name: str, published: str) -> Facts | None:
+    one = experiments()[name]
+    dataset = one.dataset(published)
     try:
-        X, labels = data.whole(dataset.name)
+        X, labels = data.whole(dataset.known_name)
     except (DataError, ValueError):
         return None
     y = is_positive(labels, one.settings(dataset, one.methods[0])["positive"])
     entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
-    return Facts(*X.shape, float(y.mean()), float(entries / np.prod(X.shape, dtype=float)))
+    return Facts(X.shape[0], X.shape[1], float(y.mean()), float(entries / np.prod(X.shape, dtype=float)))
 
 
 # --- the record ----------------------------------------------------------------------------------------------------
@@ -161,13 +168,20 @@ def _count(one, dataset):
 class Run(NamedTuple):
     """What one method did on one task, by run."""
 
-    auc: dict
-    seconds: dict
+    auc: dict[int, float]
+    seconds: dict[int, float]
 
 
-def runs(record):
+Tasks = dict[Task, dict[str, Run]]
+Gaps = dict[tuple[str, str], Gap]
+Measure = Callable[[Run, Run], float | None]
+Show = Callable[[float], str]
+Rivals = dict[str, list[str]]
+
+
+def runs(record: str | Path) -> Tasks:
     """{(experiment, dataset): {method: Run}} of all tables in a record."""
-    found: dict = {}
+    found: Tasks = {}
     for one in _with_rows(record):
         for row in Record(record, one.id).rows():
             if row["auc"] is None or row["fit_seconds"] is None:
@@ -179,32 +193,33 @@ def runs(record):
 
 
 @cache
-def one_pass(one, dataset, method):
+def one_pass(name: str, published: str, method: str) -> bool:
     """Whether a method sees each row once in an experiment, and could go on with a stream."""
     if method not in {m.name for m in algorithms() if m.online}:
         return False
-    one, dataset = experiments()[one], experiments()[one].dataset(dataset)
+    one = experiments()[name]
+    dataset = one.dataset(published)
     column = next(m for m in one.methods if m.name == method)
     params = build(method, one.settings(dataset, column)["fixed"], 0).get_params()
     passes = [value for name, value in params.items() if name.split("__")[-1] == "n_epochs"]
     return passes in ([], [1])
 
 
-def auc_gap(a, b):
+def auc_gap(a: Run, b: Run) -> float | None:
     """How much better a ranks than b, on average over the runs that both made; None where there are none."""
     both = [a.auc[run] - b.auc[run] for run in a.auc.keys() & b.auc.keys()]
     return float(np.mean(both)) if both else None
 
 
-def time_gap(a, b):
+def time_gap(a: Run, b: Run) -> float | None:
     """How many powers of ten faster a is than b."""
     both = [np.log10(max(b.seconds[run], 1e-6) / max(a.seconds[run], 1e-6)) for run in a.auc.keys() & b.auc.keys()]
     return float(np.mean(both)) if both else None
 
 
-def gaps(tasks, measure):
+def gaps(tasks: Tasks, measure: Measure) -> Gaps:
     """{(a, b): Gap} over the datasets that both were run on; one that several tables have counts once."""
-    found: dict = {}
+    found: dict[tuple[str, str], dict[str | None, list[float]]] = {}
     for (one, dataset), methods in tasks.items():
         unit = experiments()[one].dataset(dataset).name
         for a, b in itertools.permutations(methods, 2):
@@ -217,7 +232,7 @@ def gaps(tasks, measure):
 # --- the page ------------------------------------------------------------------------------------------------------
 
 
-def page(record):
+def page(record: str | Path) -> Page:
     """The page, from the record alone."""
     tasks, known = runs(record), facts(record)
     few = {key: methods for key, methods in tasks.items() if key in known and known[key].few}
@@ -251,13 +266,13 @@ METHOD = (
 )
 
 
-def _times(power):
+def _times(power: float) -> str:
     """A ratio of speeds: 2× is twice as fast."""
     ratio = 10.0**power
     return f"{ratio:,.0f}×" if ratio >= 10.0 else f"{ratio:.2g}×"
 
 
-def _situation(title, tasks, measure, show):
+def _situation(title: str, tasks: Tasks, measure: Measure, show: Show) -> Section:
     """Who beats whom: sentences chosen by the intervals, then the table they come from."""
     found = gaps(tasks, measure)
     names = sorted({a for a, _ in found})
@@ -285,7 +300,7 @@ def _situation(title, tasks, measure, show):
     return Section(title, [Points(sentences), Table(columns, rows)])
 
 
-def _leaders(names, beats, beaten, rivals, better):
+def _leaders(names: list[str], beats: Rivals, beaten: Rivals, rivals: dict[str, int], better: str) -> str:
     best = sorted((a for a in names if beats[a] and not beaten[a]), key=lambda a: -len(beats[a]))
     if not best:
         return f"No method is {better} than some and beaten by none."
@@ -293,7 +308,7 @@ def _leaders(names, beats, beaten, rivals, better):
     return f"Beaten by none: {listed}."
 
 
-def _against(found, names, rival, better, show):
+def _against(found: Gaps, names: list[str], rival: str, better: str, show: Show) -> str:
     """Which methods are on which side of a baseline."""
     mine = {a: found[a, rival] for a in names if (a, rival) in found}
     sides = {sign: [a for a, gap in mine.items() if gap.sign == sign and gap.low is not None] for sign in (1, -1, 0)}
@@ -311,23 +326,29 @@ def _against(found, names, rival, better, show):
     return " ".join(part[0].upper() + part[1:] for part in parts)
 
 
-def _gap(gap, show):
-    return f"{show(gap.middle)}, {show(gap.low)} to {show(gap.high)}, {counted(gap.n, 'dataset')}"
+def _gap(gap: Gap, show: Show) -> str:
+    return f"{show(gap.middle)}, {_across(gap, show)}, {counted(gap.n, 'dataset')}"
 
 
-def _gap_cell(gap, show):
+def _across(gap: Gap, show: Show) -> str:
+    if gap.low is None or gap.high is None:
+        return "too few for an interval"
+    return f"{show(gap.low)} to {show(gap.high)}"
+
+
+def _gap_cell(gap: Gap | None, show: Show) -> Cell:
     if gap is None:
         return Cell(("",))
-    across = "too few for an interval" if gap.low is None else f"{show(gap.low)} to {show(gap.high)}"
-    return Cell((show(gap.middle), across, counted(gap.n, "dataset")), COLOURS[gap.sign])
+    return Cell((show(gap.middle), _across(gap, show), counted(gap.n, "dataset")), COLOURS[gap.sign])
 
 
 # --- where a baseline wins -----------------------------------------------------------------------------------------
 
 
-def _where_baselines_win(tasks):
+def _where_baselines_win(tasks: Tasks) -> Section | None:
     """The best of ours against the best baseline, task by task, over the runs of both."""
-    rows, winners = [], {"ours": [], "undecided": []}
+    rows: list[tuple[Cell, list[Cell]]] = []
+    winners: dict[str, list[str]] = {"ours": [], "undecided": []}
     for (one, dataset), methods in sorted(tasks.items(), key=lambda item: item[0][::-1]):
         ours, theirs = (_best(methods, baseline=baseline) for baseline in (False, True))
         if ours is None or theirs is None:
@@ -348,9 +369,9 @@ def _where_baselines_win(tasks):
         f"Of {len(rows)} tasks with both, the best of ours ranks better in {len(winners['ours'])}, a baseline in "
         f"{len(rows) - len(winners['ours']) - len(winners['undecided'])}; {len(winners['undecided'])} cannot be told."
     ]
-    sentences += [
-        f"{name} wins on {', '.join(some)}." for name, some in winners.items() if name in BASELINES
-    ] or ["No baseline wins on any of them."]
+    sentences += [f"{name} wins on {', '.join(some)}." for name, some in winners.items() if name in BASELINES] or [
+        "No baseline wins on any of them."
+    ]
     columns = [Cell((word,)) for word in ("task", "best of ours", "best baseline", "difference")]
     caution = (
         "The best of each side is chosen by the same test rows that it is measured on, and we have more methods to "
@@ -362,13 +383,13 @@ def _where_baselines_win(tasks):
     return Section(title, [Points(sentences), Paragraph(caution, "caption"), Table(columns, rows)])
 
 
-def _apart(one, dataset, differences):
+def _apart(one: str, dataset: str, differences: list[float]) -> list[float]:
     """Differences of runs with test rows of their own: those on a given test part are as one."""
-    one = experiments()[one]
-    given = one.settings(one.dataset(dataset), one.methods[0])["split"] == "given"
-    return [np.mean(differences)] if given else differences
+    table = experiments()[one]
+    given = table.settings(table.dataset(dataset), table.methods[0])["split"] == "given"
+    return [float(np.mean(differences))] if given else differences
 
 
-def _best(methods, baseline):
+def _best(methods: dict[str, Run], baseline: bool) -> str | None:
     some = {name: np.mean(list(run.auc.values())) for name, run in methods.items() if (name in BASELINES) == baseline}
     return max(some, key=some.__getitem__) if some else None

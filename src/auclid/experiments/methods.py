@@ -2,8 +2,10 @@
 
 import itertools
 import warnings
+from collections.abc import Callable
 from functools import partial
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -12,12 +14,13 @@ from auclid import baselines
 from auclid._random import seeded
 from auclid.baselines import scores
 from auclid.experiments import protocol
-from auclid.experiments.definitions import thinned, values
+from auclid.experiments.definitions import Settings, thinned, values
+from auclid.experiments.record import Row
 from auclid.maps import Kernelized
 from auclid.metrics import operating_point, roc_auc
 from auclid.registry import algorithms, make
 
-BASELINES = {
+BASELINES: dict[str, Callable[..., Any]] = {
     "LogisticRegression": baselines.logistic,
     "RidgeClassifier": baselines.ridge,
     "LinearSVC": baselines.linear_svc,
@@ -26,17 +29,17 @@ BASELINES = {
 """What the papers left out, and the plain machine of figure 1.2."""
 
 
-def known():
+def known() -> set[str]:
     """Every name a TOML file may give."""
     return {method.name for method in algorithms()} | set(BASELINES)
 
 
-def available(name):
+def available(name: str) -> bool:
     """Whether a method can run here: LightGBM may be absent."""
     return name != "LightGBM" or baselines.has_lightgbm()
 
 
-def build(name, params, seed):
+def build(name: str, params: Settings, seed: int) -> Any:
     """A method with its parameters, every random_state set."""
     model = BASELINES[name](**params) if name in BASELINES else make(name, **params)
     return seeded(model, seed)
@@ -49,7 +52,7 @@ _last: dict = {}
 """The rows that the last feature map gave, by what tells it from others."""
 
 
-def _embedded(feature_map, parts):
+def _embedded(feature_map: Any, parts: protocol.Parts) -> tuple[np.ndarray, np.ndarray, float]:
     """(training rows, test rows, seconds) of a feature map fitted to a run's training rows."""
     key = (repr(sorted(feature_map.get_params().items())), parts.key)
     if key not in _last:
@@ -63,12 +66,12 @@ def _embedded(feature_map, parts):
     return _last[key]
 
 
-def _narrow(X):
+def _narrow(X: Any) -> Any:
     """Rows as they are embedded: many of them in float32."""
     return X.astype(np.float32) if X.shape[0] > 1000 else X
 
 
-def rows_for(model, parts):
+def rows_for(model: Any, parts: protocol.Parts) -> tuple[Any, Any, Any, float]:
     """(ranker, X, X_test, seconds): the rows a method learns from, embedded where it is a kernel method."""
     if not isinstance(model, Kernelized):
         return model, parts.X, parts.X_test, 0.0
@@ -79,23 +82,24 @@ def rows_for(model, parts):
 # --- one cell ------------------------------------------------------------------------------------------------------
 
 
-def candidates(how, length=1.0):
+def candidates(how: Settings, length: float = 1.0) -> list[Settings]:
     """Every choice of a protocol's grid for rows of a length, as dictionaries."""
     grid = {name: thinned(values(said, length), how.get("grid_size")) for name, said in how["grid"].items()}
     return [dict(zip(grid, choice, strict=True)) for choice in itertools.product(*grid.values())]
 
 
-def scales(how):
+def scales(how: Settings) -> list[str]:
     """The scalings to choose from, one in most protocols."""
     return how["scale"] if isinstance(how["scale"], list) else [how["scale"]]
 
 
-def tuned(name, dataset, how, run):
+def tuned(name: str, dataset: str, how: Settings, run: int) -> tuple[protocol.Parts, Settings]:
     """(rows, parameters) with the best mean AUC over inner folds of the training part, and nothing else.
 
     The rows are scaled in the chosen way; ``parameters`` name it where there was a choice.
     """
-    means, choices = [], []
+    means: list[float] = []
+    choices: list[tuple[str, Settings]] = []
     for scale in scales(how):
         parts = protocol.parts(dataset, how | {"scale": scale}, run)
         told = {"scale": scale} if len(scales(how)) > 1 else {}
@@ -107,17 +111,18 @@ def tuned(name, dataset, how, run):
     return protocol.parts(dataset, how | {"scale": scale}, run), chosen
 
 
-def parameters(how, chosen):
+def parameters(how: Settings, chosen: Settings) -> Settings:
     """What a method is built with: what is fixed and what was chosen."""
     return how["fixed"] | {name: value for name, value in chosen.items() if name != "scale"}
 
 
-def _held_out_means(name, parts, choices, how, run):
+def _held_out_means(name: str, parts: protocol.Parts, choices: list[Settings], how: Settings, run: int) -> list[float]:
     """The mean AUC of each choice over inner folds of a run's training part."""
     rows, folds = protocol.inner(parts.y, how, run)
-    y, maps = parts.y[rows], {}
+    y = parts.y[rows]
+    maps: dict[str, np.ndarray] = {}
 
-    def embedded(feature_map):
+    def embedded(feature_map: Any) -> np.ndarray:
         """The rows by a map of their own, where the map itself or the scaling is tuned."""
         key = repr(sorted(feature_map.get_params().items()))
         if key not in maps:
@@ -125,19 +130,19 @@ def _held_out_means(name, parts, choices, how, run):
             maps[key] = clone(feature_map).fit_transform(_narrow(parts.X[rows]))
         return maps[key]
 
-    def mean(choice):
+    def mean(choice: Settings) -> float:
         model = build(name, parameters(how, choice), run)
         if isinstance(model, Kernelized) and set(choice) & {"scale", *model.feature_map.get_params()}:
             ranker, X = model.ranker, embedded(model.feature_map)
         else:
             ranker, X, _, _ = rows_for(model, parts)
             X = X[rows]
-        return np.mean([_held_out(ranker, X, y, *fold) for fold in folds])
+        return float(np.mean([_held_out(ranker, X, y, *fold) for fold in folds]))
 
     return [mean(choice) for choice in choices]
 
 
-def _held_out(model, X, y, train, test):
+def _held_out(model: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
     try:
         return roc_auc(y[test], scores(clone(model).fit(X[train], y[train]), X[test]))
     except (ValueError, FloatingPointError, ArithmeticError):  # a choice that overflows is a bad one
@@ -148,7 +153,7 @@ _warm: set = set()
 """Methods that were compiled in this process, for each kind of rows."""
 
 
-def warm_up(name, model, X, y):
+def warm_up(name: str, model: Any, X: Any, y: np.ndarray) -> None:
     """Compile what a fit needs, on a few rows and once, so that no clock sees it."""
     kind = (name, type(X), X.dtype)
     if kind in _warm:
@@ -158,7 +163,7 @@ def warm_up(name, model, X, y):
     _warm.add(kind)
 
 
-def cell(name, dataset, how, run):
+def cell(name: str, dataset: str, how: Settings, run: int) -> Row:
     """One row of the record: AUC, accuracy at OPTROC, seconds of the final fit, and the parameters chosen."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -178,7 +183,7 @@ def cell(name, dataset, how, run):
         }
 
 
-def accuracy_at_optroc(y, found):
+def accuracy_at_optroc(y: np.ndarray, found: np.ndarray) -> float:
     """Accuracy at the best point of the ROC curve for it (MATLAB's OPTROC at equal costs).
 
     Examples

@@ -2,17 +2,18 @@
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from auclid._page import signed
 from auclid.experiments import figures
 from auclid.experiments import learned as lessons
-from auclid.experiments.definitions import experiments
+from auclid.experiments.definitions import Dataset, Experiment, Method, experiments
 from auclid.experiments.methods import BASELINES
-from auclid.experiments.record import Record
+from auclid.experiments.record import Record, Row
 from auclid.experiments.render import Cell, Link, Page, Paragraph, Plot, Points, Section, Table, counted, save
-from auclid.experiments.verdicts import measured, summary
+from auclid.experiments.verdicts import Figure, measured, summary
 
 PAPERS = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid": "Khalid's dissertation", "QSG": "QSG-S2AUC"}
 """The pages in order, and their titles."""
@@ -55,6 +56,10 @@ CLOCKS = (
 )
 
 
+Figures = dict[tuple[str, str | None], Figure]
+Ours = dict[tuple[str, str], list[Row]]
+
+
 class Tally(NamedTuple):
     """How many published figures there are, and what became of them."""
 
@@ -71,23 +76,30 @@ class Tally(NamedTuple):
     due: int  # of those waiting, how many count
 
     @classmethod
-    def of(cls, found):
+    def of(cls, found: Iterable[Figure]) -> "Tally":
         """Of figures as `summary` gives them."""
         found = list(found)
-        said = Counter(f.verdict for f in found if f.counted)
+        said, every = Counter(f.verdict for f in found if f.counted), Counter(f.verdict for f in found)
         rerun = [f for f in found if f.mean is not None]
         return cls(
-            len(found), len(rerun), said["met"], said["better"], said["worse"],
-            sum(not f.counted and f.verdict in MARKS for f in rerun), sum(f.verdict == "shown" for f in rerun),
-            *(sum(f.verdict == verdict for f in found) for verdict in ("missing", "not run", "not ours")),
-            said["not run"],
-        )  # fmt: skip
+            total=len(found),
+            rerun=len(rerun),
+            met=said["met"],
+            better=said["better"],
+            worse=said["worse"],
+            uncounted=sum(not f.counted and f.verdict in MARKS for f in rerun),
+            timed=sum(f.verdict == "shown" for f in rerun),
+            missing=every["missing"],
+            waiting=every["not run"],
+            foreign=every["not ours"],
+            due=said["not run"],
+        )
 
     @property
-    def judged(self):
+    def judged(self) -> int:
         return self.met + self.better + self.worse
 
-    def __str__(self):
+    def __str__(self) -> str:
         if not self.total:
             return "The paper prints no figures in tables; its plots are rerun."
         good, share = self.met + self.better, ""
@@ -109,7 +121,7 @@ class Tally(NamedTuple):
         )
 
 
-def write(record, folder):
+def write(record: str | Path, folder: str | Path) -> list[Path]:
     """Write all pages of a record: one a paper, what we learned, and an index; return the paths.
 
     Parameters
@@ -128,12 +140,12 @@ def write(record, folder):
     return [*written, *learned(record, folder), *save(_index(papers, found), folder)]
 
 
-def learned(record, folder):
+def learned(record: str | Path, folder: str | Path) -> list[Path]:
     """Write the page "What we learned" of a record; return the paths."""
     return save(lessons.page(record), folder)
 
 
-def _index(papers, found):
+def _index(papers: list[str], found: list[Figure]) -> Page:
     columns = [Cell((word,)) for word in ("paper", "figures", "met", "beaten", "missed", "not counted", "no data")]
     rows = []
     for paper in papers:
@@ -147,20 +159,20 @@ def _index(papers, found):
     )  # fmt: skip
 
 
-def _slug(words):
+def _slug(words: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
 
 
 # --- one paper -----------------------------------------------------------------------------------------------------
 
 
-def _paper(paper, found, record):
+def _paper(paper: str, found: list[Figure], record: str | Path) -> Page:
     mine = [f for f in found if f.paper == paper]
     own = [one for one in experiments().values() if one.paper == paper]
     sections = []
     for one in own:
         rows = _rows(one, record)
-        blocks = [Paragraph(f"Published: {one.full}", "facts"), Paragraph(f"Here: {one.reduced}", "facts")]
+        blocks: list[Any] = [Paragraph(f"Published: {one.full}", "facts"), Paragraph(f"Here: {one.reduced}", "facts")]
         blocks += _tables(one, [f for f in mine if f.experiment == one.id], rows)
         if one.kind != "table":
             blocks += _plots(one, rows)
@@ -171,7 +183,7 @@ def _paper(paper, found, record):
     return Page(_slug(paper), PAPERS[paper], str(Tally.of(mine)), references, [*sections, *ends])
 
 
-def _rows(one, record):
+def _rows(one: Experiment, record: str | Path) -> list[Row]:
     """What is on record of an experiment; a figure of times has milliseconds of the table it names."""
     if one.source == one.id:
         return Record(record, one.id, figure=one.kind != "table").rows()
@@ -179,7 +191,7 @@ def _rows(one, record):
     return [row | {"x": None, "y": 1000.0 * row["fit_seconds"]} for row in found]
 
 
-def _plots(one, rows):
+def _plots(one: Experiment, rows: list[Row]) -> list[Any]:
     drawn = figures.draw(one, rows)
     absent = [f"{d.published}: {d.missing}." for d in one.datasets if d.missing and d.published not in drawn]
     waiting = [d.published for d in one.datasets if not d.missing and d.published not in drawn]
@@ -190,14 +202,14 @@ def _plots(one, rows):
     return [*plots, *([Points(notes)] if notes else [])]
 
 
-def _tables(one, found, rows):
+def _tables(one: Experiment, found: list[Figure], rows: list[Row]) -> list[Any]:
     """A table for each table of the paper that the experiment covers, with a legend and its notes."""
-    ours: dict = {}
+    ours: Ours = {}
     for row in rows:
         ours.setdefault((row["dataset"], row["method"]), []).append(row)
     blocks: list = []
     for table, metric in one.covers:
-        of_table = {(f.dataset, f.method): f for f in found if (f.table, f.metric) == (table, metric)}
+        of_table: Figures = {(f.dataset, f.method): f for f in found if (f.table, f.metric) == (table, metric)}
         notes = Notes()
         lines = [_line(one, dataset, metric, of_table, ours, notes) for dataset in one.datasets]
         heads = [Cell((f"table {table}: {METRICS[metric]}",)), *(_head(method) for method in one.methods)]
@@ -208,7 +220,7 @@ def _tables(one, found, rows):
     return blocks
 
 
-def _head(method):
+def _head(method: Method) -> Cell:
     if method.name in BASELINES:
         return Cell((method.name,), "rival")
     other = () if method.published in (None, method.name) else (f"ours: {method.name}",)
@@ -218,10 +230,10 @@ def _head(method):
 class Notes:
     """Sentences below a table, each once, by number."""
 
-    def __init__(self):
-        self.all = []
+    def __init__(self) -> None:
+        self.all: list[str] = []
 
-    def mark(self, note):
+    def mark(self, note: str) -> str:
         """The number of a note in brackets; nothing for no note."""
         if not note:
             return ""
@@ -230,7 +242,9 @@ class Notes:
         return f" [{self.all.index(note) + 1}]"
 
 
-def _line(one, dataset, metric, found, ours, notes):
+def _line(
+    one: Experiment, dataset: Dataset, metric: str, found: Figures, ours: Ours, notes: Notes
+) -> tuple[Cell, list[Cell]] | None:
     """A row of a table: what is said of every figure in it is said at its name."""
     mine = [found.get((dataset.published, method.published)) for method in one.methods]
     if not any(mine):
@@ -249,7 +263,7 @@ def _line(one, dataset, metric, found, ours, notes):
     return name, cells
 
 
-def _runs(one, dataset, ours):
+def _runs(one: Experiment, dataset: Dataset, ours: Ours) -> str:
     counts = [len(ours.get((dataset.published, method.name), [])) for method in one.methods]
     counts = [count for count in counts if count]
     if not counts:
@@ -258,7 +272,7 @@ def _runs(one, dataset, ours):
     return counted(low, "run") if low == high else f"{low} to {high} runs"
 
 
-def _cell(f, rows, mark):
+def _cell(f: Figure, rows: list[Row], mark: str) -> Cell:
     theirs = _spread(f.published, f.published_std, f.metric)
     if f.mean is None:
         return Cell((f"no run{mark}", theirs), "faint")
@@ -271,7 +285,7 @@ def _cell(f, rows, mark):
     return Cell((mine + mark, theirs, said, *_time(rows)), f.verdict if f.counted else "")
 
 
-def _baseline(method, metric, rows):
+def _baseline(method: Method, metric: str, rows: list[Row]) -> Cell:
     mean, std, _ = measured(rows, metric)
     kind = "rival" if method.name in BASELINES else ""
     if mean is None:
@@ -279,18 +293,20 @@ def _baseline(method, metric, rows):
     return Cell((_spread(mean, std, metric), *(() if metric == "seconds" else _time(rows))), kind)
 
 
-def _time(rows):
+def _time(rows: list[Row]) -> tuple[str, ...]:
     mean, _, _ = measured(rows, "seconds")
     return () if mean is None else (duration(mean),)
 
 
-def _spread(mean, std, metric):
+def _spread(mean: float | None, std: float | None, metric: str) -> str:
+    if mean is None:
+        return ""
     if metric == "seconds":
         return duration(mean)
     return f"{mean:.4f}" if std is None else f"{mean:.4f} ± {std:.4f}"
 
 
-def duration(seconds):
+def duration(seconds: float) -> str:
     """A time with two or three digits.
 
     Examples
@@ -307,9 +323,9 @@ def duration(seconds):
 # --- what was missed, and what could not be run --------------------------------------------------------------------
 
 
-def _missed(found):
+def _missed(found: list[Figure]) -> list[Section]:
     """Every counted figure that we do not reach, the farthest first, with what is known about it."""
-    missed = sorted((f for f in found if f.counted and f.verdict == "worse"), key=lambda f: f.difference)
+    missed = sorted((f for f in found if f.counted and f.verdict == "worse"), key=lambda f: f.difference or 0.0)
     if not missed:
         return []
     columns = [Cell((word,)) for word in ("figure", "ours", "theirs", "difference")] + [Cell(("note",), "words")]
@@ -328,7 +344,7 @@ def _missed(found):
     return [Section("Missed figures", [Table(columns, rows)])]
 
 
-def _want_of_data(found):
+def _want_of_data(found: list[Figure]) -> list[Section]:
     """Which tables are missing, where they are published, and how many figures hang on each."""
     where = {(one.id, d.published): d.missing for one in experiments().values() for d in one.datasets}
     lost = Counter((f.dataset, where[f.experiment, f.dataset]) for f in found if f.verdict == "missing")

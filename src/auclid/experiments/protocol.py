@@ -1,7 +1,9 @@
 """One train/test run: which rows, how scaled, how a grid is searched. Test rows meet nothing but the final score."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScale
 
 from auclid.datasets.catalogue import is_positive
 from auclid.experiments import data
+from auclid.experiments.definitions import Settings
 
-SCALERS = {
+SCALERS: dict[str, Callable[[Any], Any]] = {
     "columns": lambda X: StandardScaler(with_mean=not sparse.issparse(X)),
     "rows": lambda X: Normalizer(),
     "largest": lambda X: MaxAbsScaler(),
@@ -36,7 +39,7 @@ class Parts:
     key: tuple  # tells one from another
 
 
-def parts(name, how, run):
+def parts(name: str, how: Settings, run: int) -> Parts:
     """The training and test part of a run of a dataset."""
     keys = "split folds test_size scale dense only max_rows train_rows test_rows".split()
     frozen = {key: how.get(key) for key in keys}
@@ -46,7 +49,7 @@ def parts(name, how, run):
 
 
 @lru_cache(maxsize=2)
-def _parts(name, frozen, positive, run, where):
+def _parts(name: str, frozen: tuple, positive: str | tuple, run: int, where: Path) -> Parts:
     how = dict(frozen)
     X, y, train, test = _rows(name, how, positive, run)
     train, test = capped(train, y, how["train_rows"], run), capped(test, y, how["test_rows"], run)
@@ -56,18 +59,18 @@ def _parts(name, frozen, positive, run, where):
     return Parts(X_train, y[train], X_test, y[test], (name, frozen, positive, run, where))
 
 
-def length(X):
+def length(X: Any) -> float:
     """The root mean square of the lengths of rows."""
     squares = X.multiply(X).sum() if sparse.issparse(X) else np.einsum("ij,ij->", X, X, dtype=np.float64)
     return float(np.sqrt(squares / X.shape[0]))
 
 
-def _rows(name, how, positive, run):
+def _rows(name: str, how: Settings, positive: str | tuple, run: int) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """X, which rows are positive, and the numbers of the training and test rows."""
-    X, labels = data.part(name, how["only"]) if how["only"] else data.whole(name)
+    X, labels = data.required(name, how["only"]) if how["only"] else data.whole(name)
     y = is_positive(labels, positive)
     if how["split"] == "given":
-        n = data.part(name)[0].shape[0]
+        n = data.required(name)[0].shape[0]
         if n == len(y):
             raise data.DataError(f"{name} must come with a test part here; AUCLID_DATA has none.")
         return X, y, np.arange(n), np.arange(n, len(y))
@@ -81,20 +84,20 @@ def _rows(name, how, positive, run):
     return X, y, kept[train], kept[test]
 
 
-def fold(y, folds, run):
+def fold(y: np.ndarray, folds: int, run: int) -> tuple[np.ndarray, np.ndarray]:
     """Training and test rows of the run-th fold; each pass over the folds shuffles anew."""
     splits = RepeatedStratifiedKFold(n_splits=folds, n_repeats=run // folds + 1, random_state=0).split(y, y)
     return list(splits)[run]
 
 
-def capped(rows, y, most, seed):
+def capped(rows: np.ndarray, y: np.ndarray, most: int | None, seed: int) -> np.ndarray:
     """At most so many of the rows, classes in their shares."""
     if not most or len(rows) <= most:
         return rows
     return train_test_split(rows, train_size=most, random_state=seed, stratify=y[rows])[0]
 
 
-def inner(y, how, run):
+def inner(y: np.ndarray, how: Settings, run: int) -> tuple[np.ndarray, list[tuple[np.ndarray, np.ndarray]]]:
     """(rows to tune on, their folds): some of the training part and inner folds of it."""
     rows = capped(np.arange(len(y)), y, how.get("tune_rows"), run)
     folds = min(how["inner_folds"], np.bincount(y[rows].astype(int), minlength=2).min())

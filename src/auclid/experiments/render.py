@@ -1,12 +1,13 @@
 """A page as plain blocks, written as HTML that needs nothing else and as Markdown."""
 
 import re
+from collections.abc import Callable
 from html import escape
 from importlib import resources
 from itertools import groupby
 from pathlib import Path
 from string import Template
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from auclid._page import style
 from auclid._version import __version__
@@ -74,7 +75,10 @@ class Page(NamedTuple):
     sections: list
 
 
-def counted(n, noun):
+Words = str | Link
+
+
+def counted(n: int, noun: str) -> str:
     """A number of things.
 
     Examples
@@ -86,7 +90,7 @@ def counted(n, noun):
     return f"{n:,} {noun}{'' if n == 1 else 's'}"
 
 
-def save(page, folder):
+def save(page: Page, folder: str | Path) -> list[Path]:
     """Write NAME.html and NAME.md, and the plots of the latter; the paths of the two."""
     folder = Path(folder)
     (folder / "figures").mkdir(parents=True, exist_ok=True)
@@ -99,7 +103,7 @@ def save(page, folder):
     return [folder / name for name in files]
 
 
-def _write(path, text):
+def _write(path: Path, text: str) -> None:
     with beside(path, "w") as file:
         file.write(text)
 
@@ -107,7 +111,7 @@ def _write(path, text):
 # --- HTML ----------------------------------------------------------------------------------------------------------
 
 
-def html(page):
+def html(page: Page) -> str:
     """The page as HTML with style and plots inside it."""
     folder = resources.files("auclid.experiments") / "page"
     return Template((folder / "record.html").read_text("utf-8")).substitute(
@@ -120,7 +124,7 @@ def html(page):
     )
 
 
-def _section(section):
+def _section(section: Section) -> str:
     parts = []
     for kind, blocks in groupby(section.blocks, key=type):
         inside = "".join(_HTML[kind](block) for block in blocks)
@@ -128,7 +132,7 @@ def _section(section):
     return f'<section class="wide">\n<h2>{escape(section.title)}</h2>\n{"".join(parts)}</section>'
 
 
-def _table(table):
+def _table(table: Table) -> str:
     head = "".join(f"<th scope='col'{_kind(cell)}>{_lines(cell)}</th>" for cell in table.columns)
     rows = "".join(
         f"<tr><th scope='row'{_kind(name)}>{_lines(name)}</th>"
@@ -142,31 +146,31 @@ def _table(table):
     )
 
 
-def _kind(cell):
+def _kind(cell: Cell | Paragraph) -> str:
     return f' class="{cell.kind}"' if cell.kind else ""
 
 
-def _lines(cell):
+def _lines(cell: Cell) -> str:
     first, *others = (_words(line) for line in cell.lines or ("",))
     return first + "".join(f"<span>{line}</span>" for line in others)
 
 
-def _words(words):
+def _words(words: Words) -> str:
     if isinstance(words, Link):
         return f'<a href="{escape(words.page)}.html">{escape(words.words)}</a>'
     return escape(words)
 
 
-def _plot(plot):
+def _plot(plot: Plot) -> str:
     return f"<figure>{plot.svg}<figcaption>{escape(plot.title)}</figcaption></figure>"
 
 
-def _points(points):
+def _points(points: Points) -> str:
     tag = "ol" if points.numbered else "ul"
     return f'<{tag} class="notes">{"".join(f"<li>{escape(item)}</li>" for item in points.items)}</{tag}>\n'
 
 
-_HTML = {
+_HTML: dict[type, Callable[[Any], str]] = {
     Table: _table,
     Points: _points,
     Plot: _plot,
@@ -177,7 +181,7 @@ _HTML = {
 # --- Markdown ------------------------------------------------------------------------------------------------------
 
 
-def markdown(page):
+def markdown(page: Page) -> str:
     """The page as Markdown; its plots are files in the folder ``figures``."""
     parts = [f"# {_md_words(page.title)}", _md_words(page.lead), _md_words(page.facts)]
     for section in page.sections:
@@ -185,17 +189,17 @@ def markdown(page):
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _md_table(table):
+def _md_table(table: Table) -> str:
     lines = [table.columns, [Cell((":--",)), *[Cell(("--:",))] * (len(table.columns) - 1)]]
     lines += [[name, *cells] for name, cells in table.rows]
     return "\n".join("| " + " | ".join(_md_cell(cell) for cell in line) + " |" for line in lines)
 
 
-def _md_cell(cell):
+def _md_cell(cell: Cell) -> str:
     return "<br>".join(_md_words(line) for line in cell.lines)
 
 
-def _md_words(words):
+def _md_words(words: Words) -> str:
     if isinstance(words, Link):
         return f"[{_md_words(words.words)}]({words.page}.md)"
     return SPECIAL.sub(r"\\\g<0>", words).replace("<", "&lt;")
@@ -205,12 +209,12 @@ SPECIAL = re.compile(r"[\\`*|]|(?<=\])\(|(?<!\w)_|_(?!\w)")
 """What Markdown would not print as it is: a bracket it does, but for one that would begin a link's address."""
 
 
-def _md_points(points):
+def _md_points(points: Points) -> str:
     marks = (f"{k}." for k in range(1, len(points.items) + 1)) if points.numbered else ["-"] * len(points.items)
     return "\n".join(f"{mark} {_md_words(item)}" for mark, item in zip(marks, points.items, strict=True))
 
 
-_MARKDOWN = {
+_MARKDOWN: dict[type, Callable[[Any], str]] = {
     Table: _md_table,
     Points: _md_points,
     Paragraph: lambda block: _md_words(block.words),

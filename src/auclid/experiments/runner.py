@@ -5,19 +5,27 @@ import os
 import queue
 import threading
 import traceback
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 import numpy as np
 from threadpoolctl import threadpool_limits
 
 from auclid.experiments import curves, data, fetch, methods
-from auclid.experiments.definitions import Experiment, experiment
-from auclid.experiments.record import Record, alike
+from auclid.experiments.definitions import Dataset, Experiment, Method, experiment
+from auclid.experiments.record import Record, Row, alike
+
+Cell = tuple[str, str, int]
+"""Dataset, method and run, by their published names."""
+
+Found = tuple[str, str, int, list[Row] | str, float]
+"""A cell, its rows (or why there are none) and the seconds it took."""
 
 
-def folder_of(record, quick=False):
+def folder_of(record: str | Path, quick: bool = False) -> Path:
     """Where results are: quick ones in a folder of their own below the record's, not to be taken for the full ones."""
     if Path(record).is_file():
         raise NotADirectoryError(f"--record must be a folder; got the file {str(record)!r}.")
@@ -29,18 +37,27 @@ class Plan:
     """What is to be done: groups of (dataset, run, methods) that share their rows, and what cannot be done."""
 
     experiment: Experiment
-    groups: tuple
-    missing: tuple  # (dataset, why)
-    absent: tuple  # methods that need something which is not installed
+    groups: tuple[tuple[Dataset, int, tuple[Method, ...]], ...]
+    missing: tuple[tuple[str, str], ...]  # (dataset, why)
+    absent: tuple[str, ...]  # methods that need something which is not installed
     quick: bool = False
 
     @property
-    def cells(self):
+    def cells(self) -> list[Cell]:
         """(dataset, method, run) by their published names, in order."""
         return [_cell(d, m, run) for d, run, some in self.groups for m in some]
 
     @classmethod
-    def of(cls, one, done=(), *, datasets=(), methods_=(), quick=False, runs=None):
+    def of(
+        cls,
+        one: Experiment,
+        done: Container[tuple] = (),
+        *,
+        datasets: Sequence[str] = (),
+        methods_: Sequence[str] = (),
+        quick: bool = False,
+        runs: int | None = None,
+    ) -> "Plan":
         """The cells of an experiment that are not done, for the datasets and methods asked for (all by default).
 
         ``done`` holds (dataset, method, run, protocol): what another protocol made is run again.
@@ -53,7 +70,7 @@ class Plan:
         ours = [m for m in one.methods if m.ours and (not methods_ or m.name in methods_)]
         absent = tuple(m.name for m in ours if not methods.available(m.built))
         ours = [m for m in ours if methods.available(m.built)]
-        groups = []
+        groups: list[tuple[Dataset, int, tuple[Method, ...]]] = []
         for dataset in filter(_at_hand, chosen):
             most = max((one.runs(dataset, m, quick) for m in ours), default=0)
             for run in range(min(most, runs or most)):
@@ -64,26 +81,36 @@ class Plan:
         return cls(one, tuple(groups), missing, absent, quick)
 
 
-def _at_hand(dataset):
+def _at_hand(dataset: Dataset) -> bool:
     return dataset.name is not None and data.at_hand(dataset.name)
 
 
-def _why(dataset):
+def _why(dataset: Dataset) -> str:
     hint = f"; `auclid experiments fetch {dataset.name}` gets it" if dataset.name in fetch.sources() else ""
     return f"{dataset.missing or f'{dataset.name} is not in AUCLID_DATA'}{hint}"
 
 
-def _cell(dataset, method, run):
+def _cell(dataset: Dataset, method: Method, run: int) -> Cell:
     return dataset.published, method.name, run
 
 
-def _known(asked, names, option):
+def _known(asked: Sequence[str], names: Sequence[str], option: str) -> None:
     for name in asked:
         if name not in names:
             raise ValueError(f"{option} must be some of {', '.join(names)}; got {name!r}.")
 
 
-def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, runs=None, tell=None):
+def run(
+    name: str | Experiment,
+    record: str | Path = "record",
+    *,
+    datasets: Sequence[str] = (),
+    methods: Sequence[str] = (),
+    quick: bool = False,
+    jobs: int = 1,
+    runs: int | None = None,
+    tell: "Callable[[Progress], None] | None" = None,
+) -> "Progress":
     """Run what is missing of an experiment; returns its `Progress`.
 
     Parameters
@@ -106,7 +133,7 @@ def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, 
     one = name if isinstance(name, Experiment) else experiment(name)
     if one.source != one.id:
         one = experiment(one.source)
-    limits = {"datasets": datasets, "methods_": methods, "quick": quick, "runs": runs}
+    limits: dict[str, Any] = {"datasets": datasets, "methods_": methods, "quick": quick, "runs": runs}
     rows = Record(folder_of(record, quick), one.id, figure=one.kind != "table")
     with rows.alone():
         rows.keep(_cells(one, quick))
@@ -117,7 +144,7 @@ def run(name, record="record", *, datasets=(), methods=(), quick=False, jobs=1, 
         return _run(plan, rows, jobs, tell or (lambda progress: None))
 
 
-def _run(plan, rows, jobs, tell):
+def _run(plan: Plan, rows: Record, jobs: int, tell: "Callable[[Progress], None]") -> "Progress":
     one, progress = plan.experiment, Progress(plan.cells, plan)
     tell(progress)
     told = {(d.published, m.name): one.protocol_of(d, m, plan.quick) for d, _, some in plan.groups for m in some}
@@ -134,15 +161,13 @@ def _run(plan, rows, jobs, tell):
     return progress
 
 
-def _cells(one, quick):
+def _cells(one: Experiment, quick: bool) -> set[tuple]:
     """(dataset, method, run, protocol) of every cell that an experiment has."""
     pairs = [(d, m) for d in one.datasets if d.name for m in one.methods if m.ours]
-    return {
-        (*_cell(d, m, run), one.protocol_of(d, m, quick)) for d, m in pairs for run in range(one.runs(d, m, quick))
-    }
+    return {(*_cell(d, m, run), one.protocol_of(d, m, quick)) for d, m in pairs for run in range(one.runs(d, m, quick))}
 
 
-def _taken(plan, folder):
+def _taken(plan: Plan, folder: Path) -> list[Row]:
     """Rows of cells that another table of the record has run alike: same data, protocol, method and seed."""
     known, found = alike(folder), []
     for dataset, run, some in plan.groups:
@@ -156,41 +181,42 @@ def _taken(plan, folder):
 class Progress:
     """How far a run is, and how long the rest may take."""
 
-    def __init__(self, cells, plan=None):
+    def __init__(self, cells: Sequence[Cell], plan: Plan | None = None) -> None:
         self.plan = plan
         self.left = list(cells)
         self.total = len(cells)
-        self.last = None
-        self.failed = []
-        self._seconds = {}
+        self.last: Cell | None = None
+        self.failed: list[tuple[str, str, int, str]] = []
+        self._seconds: dict[Any, list[float]] = {}
 
     @property
-    def finished(self):
+    def finished(self) -> int:
         """Cells made."""
         return self.total - len(self.left)
 
-    def after(self, dataset, method, run, seconds):
+    def after(self, dataset: str, method: str, run: int, seconds: float) -> None:
         """Note that a cell is finished."""
         self.left.remove((dataset, method, run))
         self.last = (dataset, method, run)
         for key in ((dataset, method), dataset, method, None):
             self._seconds.setdefault(key, []).append(seconds)
 
-    def remaining(self, jobs=1):
+    def remaining(self, jobs: int = 1) -> float | None:
         """Seconds the rest may take: by like cells where there were some; None before the first."""
         if not self._seconds:
             return None
         return sum(self._guess(dataset, method) for dataset, method, _ in self.left) / jobs
 
-    def _guess(self, dataset, method):
+    def _guess(self, dataset: str, method: str) -> float:
         known = next(key for key in ((dataset, method), dataset, method, None) if key in self._seconds)
         return float(np.mean(self._seconds[known]))
 
 
-def _group(plan, dataset, run, some):
+def _group(plan: Plan, dataset: Dataset, run: int, some: tuple[Method, ...]) -> Iterator[Found]:
     """Yield (dataset, method, run, rows, seconds) for the methods of a group; rows is a sentence where it failed."""
     for method in some:
         start = perf_counter()
+        found: list[Row] | str
         try:
             with threadpool_limits(1):
                 found = rows_of(plan.experiment, dataset, method, run, plan.quick)
@@ -199,25 +225,25 @@ def _group(plan, dataset, run, some):
         yield dataset.published, method.name, run, found, perf_counter() - start
 
 
-def _where(error):
+def _where(error: BaseException) -> str:
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{Path(last.filename).name}:{last.lineno}"
 
 
-def rows_of(one, dataset, method, run, quick=False):
+def rows_of(one: Experiment, dataset: Dataset, method: Method, run: int, quick: bool = False) -> list[Row]:
     """The rows of one cell: one for a table, one a point for a figure."""
     how = one.settings(dataset, method, quick)
     if one.kind != "table":
         return [{"x": x, "y": y} for x, y in curves.points(one, dataset, method, how, run)]
-    return [methods.cell(method.built, dataset.name, how, run)]
+    return [methods.cell(method.built, dataset.known_name, how, run)]
 
 
-def _here(plan, jobs):
+def _here(plan: Plan, jobs: int) -> Iterator[Found]:
     for dataset, run, some in plan.groups:
         yield from _group(plan, dataset, run, some)
 
 
-def _elsewhere(plan, jobs):
+def _elsewhere(plan: Plan, jobs: int) -> Iterator[Found]:
     """The same by several processes; rows come as soon as they are known."""
     context = multiprocessing.get_context("spawn")
     tasks, results = context.Queue(), context.Queue()
@@ -233,7 +259,7 @@ def _elsewhere(plan, jobs):
             worker.terminate()
 
 
-def _results(workers, results):
+def _results(workers: list, results: Any) -> Iterator[Found]:
     """What the workers find, as it comes, until every one of them has said None."""
     ended = 0
     while ended < len(workers):
@@ -250,9 +276,16 @@ def _results(workers, results):
             yield found
 
 
-def _work(plan, tasks, results):
+def _end_with_parent() -> None:
+    """A killed run ends its workers."""
     parent = multiprocessing.parent_process()
-    threading.Thread(target=lambda: (parent.join(), os._exit(1)), daemon=True).start()  # a killed run ends its workers
+    if parent is not None:
+        parent.join()
+        os._exit(1)
+
+
+def _work(plan: Plan, tasks: Any, results: Any) -> None:
+    threading.Thread(target=_end_with_parent, daemon=True).start()
     while (k := tasks.get()) is not None:
         for found in _group(plan, *plan.groups[k]):
             results.put(found)

@@ -1,6 +1,7 @@
 """Ours beside theirs: every published figure with our mean, the difference and the verdict."""
 
 import csv
+from collections.abc import Iterator
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -8,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.experiments.definitions import experiments
-from auclid.experiments.record import Record
+from auclid.experiments.definitions import Dataset, Experiment, Method, experiments
+from auclid.experiments.record import Record, Row
 
 LEAST = 0.005
 """The least that counts as a difference, however small a published deviation is."""
@@ -37,8 +38,8 @@ class Figure(NamedTuple):
     experiment: str
 
 
-def verdict(mean, published, std=None):
-    """"better", "met" or "worse": above, within or below ``published`` by more than max(std, 0.005).
+def verdict(mean: float, published: float, std: float | None = None) -> str:
+    """ "better", "met" or "worse": above, within or below ``published`` by more than max(std, 0.005).
 
     Examples
     --------
@@ -53,31 +54,31 @@ def verdict(mean, published, std=None):
 
 
 @cache
-def published():
+def published() -> list[Row]:
     """The figures of the papers, as dictionaries of paper, table, dataset, method, metric, mean, std."""
     text = (resources.files("auclid.experiments") / "published.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     return [{**row, "mean": float(row["mean"]), "std": float(row["std"]) if row["std"] else None} for row in rows]
 
 
-def _found(record, one):
+def _found(record: Path, one: Experiment) -> dict[tuple[str, str], list[Row]]:
     """Rows of a record by (dataset, published method)."""
     names = {m.name: m.published for m in one.methods if m.published}
-    found = {}
+    found: dict[tuple[str, str], list[Row]] = {}
     for row in Record(record, one.id).rows():
         if row["method"] in names:
             found.setdefault((row["dataset"], names[row["method"]]), []).append(row)
     return found
 
 
-def measured(rows, metric):
+def measured(rows: list[Row], metric: str) -> tuple[float | None, float | None, int]:
     """(mean, standard deviation, number) of a metric over rows of a record; None where there are too few."""
     values = [row[COLUMN[metric]] for row in rows if row[COLUMN[metric]] is not None]
     mean = float(np.mean(values)) if values else None
     return mean, float(np.std(values, ddof=1)) if len(values) > 1 else None, len(values)
 
 
-def summary(record):
+def summary(record: str | Path) -> Iterator[Figure]:
     """Yield a `Figure` for each published figure, as the results in a folder stand.
 
     Parameters
@@ -92,15 +93,15 @@ def summary(record):
         yield _figure(row, one, found[one.id].get((row["dataset"], row["method"]), []))
 
 
-def _figure(row, one, rows):
+def _figure(row: Row, one: Experiment, rows: list[Row]) -> Figure:
     dataset = one.dataset(row["dataset"])
     method = next(m for m in one.methods if m.published == row["method"])
     mean, std, runs = measured(rows, row["metric"])
     said = _said(row, dataset, method, mean)
-    absent = dataset.missing and mean is None
+    absent = bool(dataset.missing) and mean is None
     counted = row["metric"] != "seconds" and not absent and dataset.counted and method.ours
-    missing = absent and f"Missing: {dataset.missing}."
-    uncounted = not dataset.counted and f"Not counted: {dataset.reason}"
+    missing = f"Missing: {dataset.missing}." if absent else ""
+    uncounted = "" if dataset.counted else f"Not counted: {dataset.reason}"
     note = " ".join(filter(None, [missing, uncounted, one.note(dataset, method.published, row["metric"])]))
     return Figure(
         row["paper"], row["table"], row["dataset"], row["method"], row["metric"], row["mean"], row["std"], mean, std,
@@ -108,7 +109,7 @@ def _figure(row, one, rows):
     )  # fmt: skip
 
 
-def _said(row, dataset, method, mean):
+def _said(row: Row, dataset: Dataset, method: Method, mean: float | None) -> str:
     if not method.ours:
         return "not ours"
     if mean is None:

@@ -155,7 +155,11 @@ def centres(sample: Block, m: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def far_apart(sample: Block, m: int, rng: np.random.Generator) -> list[int]:
-    """Numbers of m rows, each drawn by its squared distance to the nearest one drawn before (k-means++)."""
+    """Numbers of m rows, each drawn by its squared distance to the nearest one drawn before (k-means++).
+
+    `sklearn.cluster.kmeans_plusplus`, one trial a step, took 4 to 11 times as long on four tables, the map with
+    it twice as long or more, and the AUCs are alike (100 and 400 landmarks, three seeds: means within 0.0015).
+    """
     lengths = squares(sample)
     nearest, share, chosen = np.full(len(lengths), np.inf), np.ones(len(lengths)), []
     for u in rng.random(m):
