@@ -1,8 +1,9 @@
 """Simulated coverage of every interval and type-I error of every test of auclid.metrics.
 
-`python benchmarks/quality_metrics.py [SHARE]` prints a line a case: how often the interval held the truth, and how
-often the test rejected a true hypothesis at 5 %, at 50 positives and 500 negatives. SHARE (1 unless given) scales the
-number of simulations; the margin is two standard deviations of the simulation.
+`python benchmarks/quality_metrics.py [SHARE [WORD]]` prints a line a case: how often the interval held the truth, and
+how often the test rejected a true hypothesis at 5 %, at 50 positives and 500 negatives. SHARE (1 unless given) scales
+the number of simulations, WORD chooses the cases that have it in their name; the margin is two standard deviations of
+the simulation.
 """
 
 import sys
@@ -29,19 +30,19 @@ def said(share, times, bars):
     return f"{100 * share:5.1f} ± {100 * margin(share, times):3.1f} % {verdict:7s}"
 
 
-def main(share):
-    """The whole table."""
+def main(share, word=""):
+    """The whole table, or the lines with a word."""
     print(f"{'':44s} {'coverage (93-97)':22s} {'type-I error (4-6)':22s} simulations")
-    for name, case in CASES.items():
+    for name, case in ((name, case) for name, case in CASES.items() if word in name):
         start = time.perf_counter()
         times = max(100, int(share * case.times))
         covered, rejected = simulate(case, times)
         line = f"{name:44s} {said(covered, times, COVERAGE)} {said(rejected, times, TYPE_I)}"
         print(f"{line} {times} in {time.perf_counter() - start:.0f} s", flush=True)
-    for how in ({}, {"correlation": 0.5}):
+    for how in ({}, {"correlation": 0.5}) if word in "sample_size" else ():
         print(f"{'sample_size' + (', paired' if how else ''):44s} power {powered(**how):.3f} where 0.8 was asked for")
 
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0)
+    main(float(sys.argv[1]) if len(sys.argv) > 1 else 1.0, *sys.argv[2:3])

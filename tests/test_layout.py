@@ -31,6 +31,7 @@ metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metr
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._rates metrics._points metrics._lift metrics._many metrics._by_group
 metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
+plot._axes plot._curves plot._forest plot._scores plot._shapes
 stats.folds stats.samples stats.sets stats.prior
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
 solvers.risks solvers.path solvers.several solvers.unlabelled solvers.unlabelled_choice

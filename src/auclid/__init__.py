@@ -1,6 +1,6 @@
 """Train models that maximise the area under the ROC curve."""
 
-from auclid import datasets, metrics, pairs
+from auclid import datasets, metrics, pairs, plot
 from auclid._version import __version__ as __version__
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
@@ -57,6 +57,7 @@ __all__ = [
     "make",
     "metrics",
     "pairs",
+    "plot",
     "save",
     "scan",
 ]

@@ -1,0 +1,11 @@
+"""Plots of rankings: ROC curves with bands, intervals, scores, calibration, lift, and the shapes of a scorecard.
+
+Every function draws into a given matplotlib axis or a new one, and returns it. matplotlib is imported when it is used.
+"""
+
+from auclid.plot._curves import lift, roc
+from auclid.plot._forest import intervals
+from auclid.plot._scores import calibration, scores
+from auclid.plot._shapes import shapes
+
+__all__ = ["calibration", "intervals", "lift", "roc", "scores", "shapes"]

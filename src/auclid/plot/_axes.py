@@ -1,0 +1,94 @@
+"""What the plots share: axes, styles that differ in grey too, and models by name or from an estimator."""
+
+from collections.abc import Callable, Mapping
+from functools import update_wrapper
+from typing import Any, Generic, NamedTuple, ParamSpec
+
+import numpy as np
+
+from auclid.metrics._scorer import scores_of
+
+P = ParamSpec("P")
+
+
+class Style(NamedTuple):
+    """How one of several things is drawn: colours of different brightness, and dashes and markers besides."""
+
+    color: str
+    dash: Any
+    marker: str
+
+
+STYLES = (
+    Style("#0b3c6f", "-", "o"),
+    Style("#e07b2a", "--", "s"),
+    Style("#86c08a", "-.", "^"),
+    Style("#7a4fa3", ":", "D"),
+    Style("#1a1a1a", (0, (5, 1, 1, 1, 1, 1)), "v"),
+    Style("#b8a13c", (0, (1, 1)), "P"),
+)
+FAINT = "#8a8a8a"
+"""Of what is only there to compare with."""
+
+
+def style(k: int) -> Style:
+    """The k-th style, over and over."""
+    return STYLES[k % len(STYLES)]
+
+
+class Plot(Generic[P]):
+    """A plot from predictions that can also be made from an estimator, after scikit-learn's displays."""
+
+    def __init__(self, draw: Callable[P, Any]) -> None:
+        self.from_predictions = draw
+        update_wrapper(self, draw)
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> Any:
+        return self.from_predictions(*args, **kwargs)
+
+    def from_estimator(self, estimator: Any, X: Any, y: Any, **keywords: Any) -> Any:
+        """The plot of a fitted classifier's scores of the rows X, or of several by name, with labels y."""
+        if isinstance(estimator, Mapping):
+            found: Any = {name: scores_of("from_estimator", model, X) for name, model in estimator.items()}
+        else:
+            found = {type(estimator).__name__: scores_of("from_estimator", estimator, X)}
+        return self.from_predictions(y, found, **keywords)
+
+
+def axes(ax: Any = None, width: float = 5.0, height: float = 4.2) -> Any:
+    """The axis given, or a new one whose figure leaves room for all its labels."""
+    if ax is not None:
+        return ax
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise ImportError("auclid.plot needs matplotlib: pip install 'auclid[plot]'") from error
+    return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
+
+
+def by_name(owner: str, y_score: Any, name: str | None = None) -> dict[str, Any]:
+    """Scores of one model or of several, by name."""
+    if isinstance(y_score, Mapping):
+        if not y_score:
+            raise ValueError(f"{owner} expects the scores of one model or more by name. Got none.")
+        return {str(key): value for key, value in y_score.items()}
+    return {name or "": y_score}
+
+
+def tidy(ax: Any) -> Any:
+    """Fine grid behind the data, and no box around it."""
+    ax.grid(True, color="#e3e3e3", linewidth=0.8)
+    ax.set_axisbelow(True)
+    for side in ("top", "right"):
+        ax.spines[side].set_visible(False)
+    return ax
+
+
+def unit_square(ax: Any) -> Any:
+    """Both axes from 0 to 1, with a little room for what lies on the edge."""
+    ax.set_xlim(-0.01, 1.01)
+    ax.set_ylim(-0.01, 1.01)
+    ticks = np.linspace(0.0, 1.0, 6)
+    ax.set_xticks(ticks)
+    ax.set_yticks(ticks)
+    return ax

@@ -1,0 +1,178 @@
+"""How the scores of the classes lie, and whether probabilities mean what they say."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid.metrics._labels import finite_column, number_in, one_of, whole_number
+from auclid.metrics._points import CRITERIA, operating_point
+from auclid.metrics._rates import wilson
+from auclid.metrics._sample import checked_sample
+from auclid.plot._axes import FAINT, STYLES, Plot, axes, by_name, style, tidy, unit_square
+
+
+@Plot
+def scores(
+    y_true: ArrayLike,
+    y_score: Any,
+    *,
+    ax: Any = None,
+    name: str | None = None,
+    bins: int = 40,
+    threshold: float | str | None = "youden",
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Any:
+    """Histograms of the scores of positives and negatives, each as shares of its class, and a threshold.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Finite scores of one model. The outer half percents of a class are put into the end bins.
+    ax : matplotlib axis, optional
+        Where to draw; else in a new figure.
+    name : str, optional
+        Of the model, for the label of the axis.
+    bins : int in [2, inf)
+        Bars from the lowest score to the highest.
+    threshold : float, criterion of `operating_point`, or None
+        Where to draw a line.
+    sample_weight, pos_label
+        As in `auclid.metrics.auc_interval`.
+
+    Returns
+    -------
+    matplotlib axis
+
+    Examples
+    --------
+    >>> from auclid import plot
+    >>> plot.scores([0, 0, 1, 0, 1, 1], [1, 2, 3, 4, 5, 6]).get_ylabel()
+    'share of the class'
+
+    References
+    ----------
+    Scott (2015), Multivariate density estimation, chapter 3 (histograms).
+    """
+    owner = "plot.scores"
+    whole_number(owner, "bins", bins, 2)
+    models = by_name(owner, y_score, name)
+    if len(models) > 1:
+        raise ValueError(f"{owner} expects the scores of one model. Got {len(models)} instead.")
+    (own, score), ax = next(iter(models.items())), axes(ax)
+    sample = checked_sample(
+        owner,
+        y_true,
+        {"y_score": finite_column(owner, "y_score", score)},
+        sample_weight=sample_weight,
+        pos_label=pos_label,
+        fewest=1,
+    )
+    value = sample.scores[0].astype(np.float64)
+    edges = _edges(value, sample.is_pos, bins)
+    for of, label, look in ((~sample.is_pos, "negative", STYLES[1]), (sample.is_pos, "positive", STYLES[0])):
+        mass = None if sample.weight is None else sample.weight[of]
+        count = np.histogram(np.clip(value[of], edges[0], edges[-1]), edges, weights=mass)[0]
+        ax.stairs(count / count.sum(), edges, fill=True, color=look.color, alpha=0.3)
+        ax.stairs(count / count.sum(), edges, color=look.color, linestyle=look.dash, linewidth=1.6, label=label)
+    cut = _threshold(owner, threshold, sample)
+    if cut is not None:
+        ax.axvline(np.clip(cut, edges[0], edges[-1]), color="#1a1a1a", linewidth=1.2, linestyle=":", label="threshold")
+    ax.set(xlabel=f"score of {own}" if own else "score", ylabel="share of the class")
+    ax.set_ylim(bottom=0.0)
+    ax.legend(loc="best", fontsize="small", framealpha=0.9)
+    return tidy(ax)
+
+
+def _edges(value: np.ndarray, is_pos: np.ndarray, bins: int) -> np.ndarray:
+    ends = np.array([np.quantile(value[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
+    low, high = ends[:, 0].min(), ends[:, 1].max()
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    return np.linspace(low, high, bins + 1)
+
+
+def _threshold(owner: str, threshold: Any, sample: Any) -> float | None:
+    if threshold is None:
+        return None
+    if isinstance(threshold, str):
+        one_of(owner, "threshold", threshold, CRITERIA)
+        found = operating_point(sample.is_pos, sample.scores[0], criterion=threshold, sample_weight=sample.weight)
+        return found.threshold
+    return number_in(owner, "threshold", threshold, -np.inf, np.inf)
+
+
+@Plot
+def calibration(
+    y_true: ArrayLike,
+    y_score: Any,
+    *,
+    ax: Any = None,
+    name: str | None = None,
+    n_bins: int = 10,
+    level: float | None = 0.95,
+    pos_label: Any = None,
+) -> Any:
+    """Share of positives against the probability that was predicted, in bins of equally many rows.
+
+    Wilson's interval stands at each point. On the diagonal a probability means what it says.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,), or dict of them by name
+        Probabilities in [0, 1] of one model or of several.
+    ax : matplotlib axis, optional
+        Where to draw; else in a new figure.
+    name : str, optional
+        Of a single model, for the legend.
+    n_bins : int in [2, inf)
+        Bins of equally many rows.
+    level : float in (0, 1) or None
+        Of the intervals; None draws none.
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+
+    Returns
+    -------
+    matplotlib axis
+
+    Examples
+    --------
+    >>> from auclid import plot
+    >>> plot.calibration([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.5, 0.7, 0.9], n_bins=2).get_ylabel()
+    'share of positives'
+
+    References
+    ----------
+    Niculescu-Mizil & Caruana (2005), Predicting good probabilities with supervised learning, ICML.
+    """
+    owner = "plot.calibration"
+    whole_number(owner, "n_bins", n_bins, 2)
+    models = by_name(owner, y_score, name)
+    sample = checked_sample(owner, y_true, models, pos_label=pos_label, fewest=1)
+    ax = axes(ax, 5.0, 5.0)
+    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), label="as predicted")
+    for k, (own, given) in enumerate(zip(models, sample.scores, strict=True)):
+        if given.min() < 0.0 or given.max() > 1.0:
+            raise ValueError(
+                f"{owner} expects probabilities in [0, 1]. Got scores from {given.min():.3g} to {given.max():.3g} "
+                "instead. Pass predict_proba(X)[:, 1]; a calibrated classifier has it."
+            )
+        look = style(k)
+        order = np.argsort(given, kind="stable")
+        parts = [part for part in np.array_split(order, min(n_bins, len(order))) if len(part)]
+        said = np.array([given[part].mean() for part in parts])
+        hits, size = np.array([sample.is_pos[part].sum() for part in parts]), np.array([len(part) for part in parts])
+        share = hits / size
+        if level is not None:
+            low, high = wilson(hits, size, number_in(owner, "level", level, 0.0, 1.0))  # type: ignore[arg-type]
+            ax.vlines(said, low, high, color=look.color, linewidth=1.3, alpha=0.7)
+        ax.plot(said, share, color=look.color, linestyle=look.dash, marker=look.marker, markersize=5, label=own or None)
+    ax.set(xlabel="predicted probability", ylabel="share of positives", aspect="equal")
+    ax.legend(loc="upper left", fontsize="small", framealpha=0.9)
+    return tidy(unit_square(ax))

@@ -1,0 +1,224 @@
+"""auclid.plot as pictures: everything on the page, nothing clipped, readable without colours."""
+
+import io
+import subprocess
+import sys
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import auclid
+from auclid import LeastSquaresAUC, plot
+from auclid.metrics import auc_by_group, auc_interval, compare_many, cross_val_auc, lift_table, roc_auc
+
+matplotlib = pytest.importorskip("matplotlib")
+matplotlib.use("Agg")
+from matplotlib import pyplot  # noqa: E402
+from matplotlib.colors import to_rgb  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def closed():
+    yield
+    pyplot.close("all")
+
+
+def rows(n=400, seed=0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < 0.3).astype(int)
+    return y, rng.normal(size=n) + 1.2 * y
+
+
+def models(n=400):
+    y, a = rows(n)
+    rng = np.random.default_rng(1)
+    return y, {"a model of a rather long name": a, "b": a + rng.normal(size=n), "c": rng.normal(size=n)}
+
+
+def probability(score):
+    return 1.0 / (1.0 + np.exp(-score))
+
+
+RECORDS = [
+    {"name": "age of the youngest driver", "kind": "number", "knots": [18, 30, 50, 90], "levels": None,
+     "values": [1.0, 0.2, -0.3, 0.4], "missing": 0.6, "error": [0.3, 0.1, 0.1, 0.5]},
+    {"name": "town", "kind": "category", "knots": None,
+     "levels": ["Oslo", "Rome", "a town with a very long name", "(other)"],
+     "values": [0.2, -0.4, 0.9, 0.0], "missing": 0.0, "error": [0.1, 0.1, 0.2, 0.0]},
+    {"name": ("age", "town"), "kind": "pair", "knots": ([18, 50, 90], None), "levels": (None, ["Oslo", "Rome"]),
+     "values": np.arange(6.0).reshape(3, 2), "missing": 0.0, "error": None},
+]  # fmt: skip
+
+DRAWN = {
+    "roc": lambda ax=None: plot.roc(*models(), ax=ax),
+    "roc, a region": lambda ax=None: plot.roc(*models(), ax=ax, max_fpr=0.5, min_tpr=0.1),
+    "roc, one": lambda ax=None: plot.roc(*rows(), ax=ax),
+    "roc, bare": lambda ax=None: plot.roc(*rows(), ax=ax, level=None),
+    "roc, weights": lambda ax=None: plot.roc(*rows(), ax=ax, sample_weight=np.arange(1.0, 401.0)),
+    "intervals": lambda ax=None: plot.intervals(*models(), ax=ax),
+    "intervals, region": lambda ax=None: plot.intervals(*models(), ax=ax, max_fpr=0.2),
+    "intervals, measured": lambda ax=None: plot.intervals(compare_many(*models()).intervals, ax=ax, sort=False),
+    "scores": lambda ax=None: plot.scores(*rows(), ax=ax, name="a model of a rather long name"),
+    "scores, huge": lambda ax=None: plot.scores(rows()[0], 1e9 * rows()[1], ax=ax, threshold="accuracy"),
+    "calibration": lambda ax=None: plot.calibration(rows()[0], probability(rows()[1] - 1.5), ax=ax),
+    "gain": lambda ax=None: plot.lift(*models(), ax=ax),
+    "lift": lambda ax=None: plot.lift(*models(), ax=ax, kind="lift"),
+    "shapes": lambda ax=None: plot.shapes(RECORDS, ax=ax),
+    "shape": lambda ax=None: plot.shapes(RECORDS, "town", ax=ax),
+    "pair": lambda ax=None: plot.shapes(RECORDS, ["age × town"], ax=ax),
+}
+every = pytest.mark.parametrize("draw", DRAWN.values(), ids=DRAWN)
+
+
+def ticks(axis):
+    """The labels of the ticks that are in view; matplotlib keeps others beyond both ends."""
+    low, high = sorted(axis.get_view_interval())
+    return [tick.label1 for tick in axis.get_major_ticks() if low <= tick.get_loc() <= high]
+
+
+def words(ax):
+    """All texts that are drawn, those of axes inside included."""
+    inside = [ax, *ax.child_axes, *(other for other in ax.figure.axes if other is not ax)]
+    for one in inside:
+        if one.axison:
+            yield from (one.title, one.xaxis.label, one.yaxis.label, *ticks(one.xaxis), *ticks(one.yaxis))
+        if one.get_legend() is not None:
+            yield from one.get_legend().get_texts()
+
+
+@every
+def test_nothing_is_clipped(draw):
+    ax = draw()
+    figure = ax.figure
+    figure.canvas.draw()
+    page = figure.bbox
+    seen = 0
+    for text in words(ax):
+        if text.get_text() and text.get_visible():
+            box = text.get_window_extent()
+            seen += 1
+            assert box.x0 >= page.x0 - 1 and box.x1 <= page.x1 + 1, text.get_text()
+            assert box.y0 >= page.y0 - 1 and box.y1 <= page.y1 + 1, text.get_text()
+    assert seen >= 4
+
+
+@every
+def test_texts_of_an_axis_do_not_lie_on_one_another(draw):
+    ax = draw()
+    ax.figure.canvas.draw()
+    for labels in (ticks(ax.xaxis), ticks(ax.yaxis)):
+        boxes = [text.get_window_extent() for text in labels if text.get_text() and ax.axison]
+        for a, b in pairwise(boxes):
+            assert not a.overlaps(b)
+
+
+@every
+def test_a_given_axis_is_drawn_into_and_returned(draw):
+    figure, (left, right) = pyplot.subplots(1, 2, layout="constrained", figsize=(11, 6))
+    assert draw(ax=right) is right and not left.lines
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=50)
+    picture = pyplot.imread(io.BytesIO(file.getvalue()))
+    assert picture.shape[:2] == (300, 550) and picture[:, 300:].std() > 0.01
+
+
+@every
+def test_a_new_figure_has_a_sensible_size(draw):
+    width, height = draw().figure.get_size_inches()
+    assert 3.0 <= width <= 12.0 and 1.4 <= height <= 10.0
+
+
+def test_lines_differ_without_colours():
+    ax = plot.roc(*models())
+    lines = [line for line in ax.lines if line.get_label() and not line.get_label().startswith("_")]
+    assert len(lines) == 3
+    assert len({str(line.get_linestyle()) + str(line._dash_pattern) for line in lines}) == 3
+    grey = [np.dot(to_rgb(line.get_color()), [0.299, 0.587, 0.114]) for line in lines]
+    assert np.diff(sorted(grey)).min() > 0.05
+
+
+def test_the_legend_tells_auc_and_interval():
+    y, s = rows()
+    text = plot.roc(y, s, name="mine").get_legend().get_texts()[0].get_text()
+    got = auc_interval(y, s)
+    assert text == f"mine: AUC {got.auc:.3f} [{got.low:.3f}, {got.high:.3f}]"
+    assert "partial AUC" in plot.roc(y, s, max_fpr=0.1).get_legend().get_texts()[0].get_text()
+
+
+def test_the_curve_is_the_curve():
+    y, s = rows()
+    line = next(line for line in plot.roc(y, s, name="mine").lines if str(line.get_label()).startswith("mine"))
+    assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(roc_auc(y, s), abs=2e-3)
+
+
+def test_gain_is_that_of_the_table():
+    y, s = rows()
+    ax, table = plot.lift(y, s, name="mine"), lift_table(y, s)
+    line = next(line for line in ax.lines if line.get_label() == "mine")
+    np.testing.assert_allclose(np.interp(table.top, line.get_xdata(), line.get_ydata()), table.gain, atol=5e-3)
+
+
+def test_from_an_estimator_or_several():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(200, 3)), np.arange(200) % 3 == 0
+    X[:, 0] += y
+    both = {"ours": LeastSquaresAUC().fit(X, y), "logistic": LogisticRegression().fit(X, y)}
+    for draw in (plot.roc, plot.lift, plot.intervals):
+        assert draw.from_estimator(both, X, y) is not None
+    ax = plot.roc.from_estimator(both["ours"], X, y)
+    assert ax.get_legend().get_texts()[0].get_text().startswith("LeastSquaresAUC: AUC")
+    assert plot.scores.from_estimator(both["ours"], X, y).get_xlabel() == "score of LeastSquaresAUC"
+    line = plot.roc.from_predictions(y, both["ours"].decision_function(X)).lines[1]
+    np.testing.assert_array_equal(line.get_xydata(), ax.lines[1].get_xydata())
+
+
+def test_intervals_of_any_kind():
+    y, s = rows()
+    X = s[:, None] + np.zeros((1, 2))
+    plot.intervals(auc_by_group(y, s, np.arange(400) % 3).intervals)
+    plot.intervals({"folds": cross_val_auc(LeastSquaresAUC(), X, y), "rows": auc_interval(y, s)})
+    plot.intervals(auc_interval(y, s))
+
+
+def test_a_scorecard_is_drawn():
+    if not hasattr(auclid, "Scorecard"):
+        pytest.skip("no Scorecard in this version")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(300, 3)), np.arange(300) % 2
+    X[:, 1] += y
+    model = auclid.Scorecard().fit(X, y)
+    assert len(plot.shapes(model).child_axes) == len(model.shapes_)
+    assert plot.shapes(model, str(model.shapes_[0].name)).lines
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: plot.roc([0, 0, 0], [1, 2, 3]), "plot.roc expects rows of both classes"),
+        (lambda: plot.roc(*rows(), level=95), "'level' parameter of plot.roc must be a float"),
+        (lambda: plot.roc(rows()[0], {}), "plot.roc expects the scores of one model or more by name. Got none"),
+        (lambda: plot.calibration(*rows()), r"plot.calibration expects probabilities in \[0, 1\]. Got scores from"),
+        (lambda: plot.scores(*models()), "plot.scores expects the scores of one model. Got 3"),
+        (lambda: plot.scores([0, 1], [0, np.inf]), "must hold finite numbers"),
+        (lambda: plot.scores(*rows(), threshold="best"), "'threshold' parameter of plot.scores must be one of"),
+        (lambda: plot.lift(*rows(), kind="loss"), "'kind' parameter of plot.lift"),
+        (lambda: plot.intervals({"a": 3}), "intervals with auc, low and high by name. Got a int"),
+        (lambda: plot.shapes(LeastSquaresAUC()), "expects a fitted Scorecard"),
+        (lambda: plot.shapes(RECORDS, "salary"), "expects some of the columns .* Got 'salary'"),
+    ],
+)
+def test_bad_input_gets_a_sentence(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()
+
+
+def test_matplotlib_is_imported_only_when_used_and_its_absence_says_what_to_install():
+    code = (
+        "import sys, auclid; assert 'matplotlib' not in sys.modules; sys.modules['matplotlib'] = None\n"
+        "try: auclid.plot.roc([0, 0, 1, 1], [1, 2, 3, 4])\n"
+        "except ImportError as error: print(error)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "auclid.plot needs matplotlib: pip install 'auclid[plot]'"
