@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 
 ORDER = """
-_version _sparse _hints _generic _random
+_version _sparse _hints _generic _random _page.svg
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source
@@ -44,10 +44,11 @@ online._buffered online._gaussian online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
 semi._labels semi._closed_form semi.samult semi.pnu semi._waves semi.qsg
 additive._table additive._knots additive._basis additive._sums additive._solve additive._choose additive._pairs
-additive._plan additive._monotone additive._odds additive._shapes additive._features additive._fit additive.scorecard
+additive._plan additive._interactions additive._monotone additive._odds additive._shapes additive._features
+additive._fit additive._points additive._reasons additive._plot additive._html additive._reading additive.scorecard
 registry baselines
 auto._columns auto._candidates auto._trial auto._choose auto._leaderboard auto._odds auto._search auto.classifier
-datasets io _page.svg experiments cli
+datasets io experiments cli
 """.split()
 
 # Packages that stand in ORDER as a whole: their modules may import one another freely.

@@ -146,9 +146,11 @@ def test_no_change_of_a_shape_lowers_the_objective():
 
 def test_scores_are_offset_plus_contributions_and_shapes_are_centred():
     X, y = problem()
+    y = y ^ (X[:, 0] * X[:, 2] > 0.5)
     for interactions in (0, 2):
         model = Scorecard(interactions=interactions, random_state=0).fit(X, y)
         parts = model.contributions(X)
+        assert len(model.interactions_) == interactions
         assert parts.shape == (len(X), 3 + interactions) == (len(X), len(model.shapes_))
         np.testing.assert_allclose(parts.sum(axis=1) + model.intercept_[0], model.decision_function(X), atol=1e-12)
         np.testing.assert_allclose(parts.mean(axis=0), 0.0, atol=1e-9)

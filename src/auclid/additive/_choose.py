@@ -48,6 +48,16 @@ class HeldOut(NamedTuple):
         """Which rows fold k holds out."""
         return np.flatnonzero(self.fold == k)
 
+    def part(self, rows: np.ndarray) -> "HeldOut":
+        """Some of the rows."""
+        weight = None if self.weight is None else self.weight[rows]
+        return HeldOut(self.cells[rows], self.is_pos[rows], weight, self.fold[rows])
+
+    def only(self, k: int) -> "HeldOut":
+        """The rows of fold k, as the only fold."""
+        held = self.part(self.rows(k))
+        return held._replace(fold=np.zeros_like(held.fold))
+
 
 def training_folds(parts: Sequence[ClassMoments]) -> list[Fold]:
     """S and δ of all parts but the k-th, for each k: sums of the others, never a difference."""
@@ -86,6 +96,20 @@ def mean_auc(aucs: np.ndarray) -> np.ndarray:
     """The mean over the folds that have both classes."""
     usable = ~np.isnan(aucs).any(axis=1)
     return aucs[usable].mean(axis=0) if usable.any() else np.zeros(aucs.shape[1])
+
+
+def nearly_best(aucs: np.ndarray) -> np.ndarray:
+    """The mean over folds; what is within a standard error of the best (of their paired difference) counts as good.
+
+    So the smoothest of equals is taken, where few rows cannot tell them apart.
+    """
+    mean = mean_auc(aucs)
+    best, usable = int(mean.argmax()), ~np.isnan(aucs).any(axis=1)
+    if usable.sum() < 2:
+        return mean
+    gaps = aucs[usable] - aucs[usable][:, [best]]
+    error = gaps.std(axis=0, ddof=1) / np.sqrt(usable.sum())
+    return np.where(mean >= mean[best] - error, mean[best], mean)
 
 
 def held_out_scores(folds: Sequence[Fold], basis: Basis, weights: Sequence[np.ndarray], held: HeldOut) -> np.ndarray:

@@ -12,6 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from auclid.additive._basis import Basis, Feature, basis_rows, roughness
 from auclid.additive._choose import Fold
 from auclid.additive._features import knots_that_fit, learn_features
+from auclid.additive._interactions import with_pairs
 from auclid.additive._monotone import rising_columns, solve_monotone
 from auclid.additive._odds import Odds, calibrated, from_moments
 from auclid.additive._plan import KNOTS, Plan, Settings, make_plan, unit
@@ -59,7 +60,7 @@ def fitted(
     if isinstance(model.ranker, LeastSquaresAUC) and model.ranker.l1 > 0.0:
         features = [f._replace(reference=int(f.share.argmax())) for f in features]  # zero is then one shape only
     settings = _settings(model, len(kept), monotone, rng)
-    plan = make_plan(features, cells, is_pos, weight, settings)
+    plan = with_pairs(make_plan(features, cells, is_pos, weight, settings), cells, is_pos, weight, settings)
     seen = plan.moments.all
     if by_rows(model.ranker):
         w, others = _learnt_from_rows(model.ranker, plan, cells, is_pos, weight)

@@ -1,4 +1,4 @@
-"""From rows to a plan: knots, penalties and pairs chosen by cross-validation, and the moments the weights come from."""
+"""From rows to a plan: knots and penalties chosen by cross-validation, and the moments the weights come from."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -15,12 +15,10 @@ from auclid.additive._choose import (
     Fold,
     HeldOut,
     grid_auc,
-    held_out_scores,
-    mean_auc,
+    nearly_best,
     training_folds,
 )
-from auclid.additive._pairs import COLUMNS_AT_MOST, best_pairs, residual
-from auclid.additive._solve import Penalty, minimiser
+from auclid.additive._solve import Penalty
 from auclid.additive._sums import class_sums
 from auclid.additive._table import block
 from auclid.stats.moments import ClassMoments, Moments
@@ -36,9 +34,6 @@ HELD_OUT = 100_000
 
 KNOTS = (8, 16, 32)
 """Numbers of knots that "auto" tries: every value of fewer is a thinning of the most."""
-
-PAIRS = (5, 15, 30)
-"""Numbers of pairs that "auto" tries, besides none."""
 
 
 class Settings(NamedTuple):
@@ -74,16 +69,16 @@ def make_plan(
     features: Sequence[Feature], cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, settings: Settings
 ) -> Plan:
     """Choose everything that is left to be chosen."""
-    fold = _fold_numbers(is_pos, weight, settings)
+    fold = fold_numbers(is_pos, weight, settings)
     if fold is None:
         return _plain_plan(features, cells, is_pos, weight, settings)
     held = _held_out(cells, is_pos, weight, fold, settings.rng)
-    parts = _parts(make_basis(features), cells, is_pos, weight, fold)
+    parts = fold_moments(make_basis(features), cells, is_pos, weight, fold)
     plan = _choose_shapes(list(features), parts, held, settings)._replace(fold=fold)
-    return _with_pairs(plan, cells, is_pos, weight, fold, settings)
+    return plan
 
 
-def _fold_numbers(is_pos: np.ndarray, weight: np.ndarray | None, settings: Settings) -> np.ndarray | None:
+def fold_numbers(is_pos: np.ndarray, weight: np.ndarray | None, settings: Settings) -> np.ndarray | None:
     """The fold of each row, or None where there are too few rows to hold some out."""
     counted = np.ones(len(is_pos), dtype=bool) if weight is None else weight > 0.0
     n_pos, n = int(is_pos[counted].sum()), int(counted.sum())
@@ -110,7 +105,7 @@ def _held_out(
     return HeldOut(block(cells, rows), is_pos[rows], None if weight is None else weight[rows], fold[rows])
 
 
-def _parts(
+def fold_moments(
     basis: Basis, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, fold: np.ndarray | None
 ) -> list[ClassMoments]:
     """The class moments of each fold."""
@@ -135,7 +130,7 @@ def _plain_plan(
     """No cross-validation: few knots and strong penalties."""
     kept = fewer_knots(features, settings.n_knots or KNOTS[0])[0]
     basis = make_basis(kept)
-    moments = _parts(basis, cells, is_pos, weight, None)[0]
+    moments = fold_moments(basis, cells, is_pos, weight, None)[0]
     alpha = PLAIN.alpha * unit(moments) if settings.alphas is None else float(np.median(settings.alphas))
     penalty = Penalty(alpha, PLAIN.smooth if settings.smooth is None else settings.smooth)
     return Plan(kept, [], basis, roughness(kept, basis), penalty, moments, [], None, None, np.nan)
@@ -160,7 +155,7 @@ def _choose_shapes(features: list[Feature], parts: list[ClassMoments], held: Hel
         level = _level(features, count, total)
         here = [fold.mixed(level.M) for fold in folds]
         grid = _grid(settings, level.unit, best[1:])
-        mean = mean_auc(grid_auc(here, basis, level.P, grid, held, level.M))
+        mean = nearly_best(grid_auc(here, basis, level.P, grid, held, level.M))
         k = max(range(len(grid)), key=lambda at: (mean[at], grid[at].smooth, grid[at].alpha))
         if mean[k] > best[0]:
             best = float(mean[k]), grid[k], level
@@ -185,93 +180,16 @@ def _grid(settings: Settings, size: float, best: Sequence) -> list[Penalty]:
     alphas = ALPHAS
     if best:
         penalty, level = best
-        smooths = _near(smooths, penalty.smooth)
-        alphas = _near(ALPHAS, penalty.alpha / level.unit)
+        smooths = near(smooths, penalty.smooth)
+        alphas = near(ALPHAS, penalty.alpha / level.unit)
     return [Penalty(float(size * alpha), float(smooth)) for smooth in smooths for alpha in alphas]
 
 
-def _near(values: np.ndarray, value: float) -> np.ndarray:
+def near(values: np.ndarray, value: float) -> np.ndarray:
     k = int(np.abs(values - value).argmin())
     return values[max(k - 1, 0) : k + 2]
-
-
-def _with_pairs(
-    plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, fold: np.ndarray, settings: Settings
-) -> Plan:
-    """The plan with the best pairs of columns, where they rank better on held-out rows."""
-    most = PAIRS[-1] if settings.pairs is None else settings.pairs
-    pairs = _candidates(plan, settings, most) if most else []
-    if not pairs:
-        return plan
-    basis = make_basis(plan.features, pairs)
-    parts = _parts(basis, cells, is_pos, weight, fold)
-    folds, total, P = training_folds(parts), reduce(add, parts), roughness(plan.features, basis)
-    tried = [k for k in PAIRS if k < len(pairs)] + [len(pairs)] if settings.pairs is None else [len(pairs)]
-    assert plan.held is not None
-    alone = grid_auc(plan.folds, plan.basis, plan.P, [plan.penalty], plan.held)
-    best: tuple = (0.0, plan)
-    for count in tried:
-        smaller = make_basis(plan.features, pairs[:count])
-        cut = [f.leading(smaller.size) for f in folds]
-        part = np.ascontiguousarray(P[: smaller.size, : smaller.size])
-        grid = _pair_grid(plan, unit(total), settings)
-        aucs = grid_auc(cut, smaller, part, grid, plan.held)
-        gains = aucs - alone
-        k = int(np.nanmean(gains, axis=0).argmax())
-        gain = _sure(gains[:, k]) if settings.pairs is None else np.inf
-        if gain > best[0]:
-            kept, auc = _leading(total, smaller.size), float(mean_auc(aucs)[k])
-            here = Plan(plan.features, pairs[:count], smaller, part, grid[k], kept, cut, plan.held, fold, auc)
-            best = gain, here
-    return best[1]
-
-
-def _sure(gains: np.ndarray) -> float:
-    """The mean gain over folds, less its standard error: pairs were found on the same rows, so they must earn more."""
-    gains = gains[~np.isnan(gains)]
-    return float(gains.mean() - gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
-
-
-def _pair_grid(plan: Plan, size: float, settings: Settings) -> list[Penalty]:
-    if settings.alphas is not None:
-        return [Penalty(float(alpha), plan.penalty.smooth) for alpha in settings.alphas]
-    relative = plan.penalty.alpha / unit(plan.moments)
-    smooth = plan.penalty.smooth
-    smooths = [smooth] if settings.smooth is not None else _near(np.array(SMOOTHS), smooth)[:2]
-    return [Penalty(float(size * relative * step), float(s)) for s in smooths for step in (0.1, 1.0, 10.0)]
 
 
 def _mixed(m: Moments, M: np.ndarray) -> Moments:
     """The moments of the rows M'z."""
     return Moments(m.n, m.mean @ M, M.T @ m.scatter @ M)
-
-
-def _leading(moments: ClassMoments, size: int) -> ClassMoments:
-    pos, neg = (
-        type(m)(m.n, m.mean[:size], np.ascontiguousarray(m.scatter[:size, :size])) for m in (moments.pos, moments.neg)
-    )
-    return ClassMoments(pos, neg)
-
-
-def _candidates(plan: Plan, settings: Settings, most: int) -> list[tuple[int, int]]:
-    held, basis = plan.held, plan.basis
-    assert held is not None
-    weights = [minimiser(fold.S, fold.gap, plan.P, plan.penalty) for fold in plan.folds]
-    scores = held_out_scores(plan.folds, basis, weights, held)
-    columns = _important(plan, settings.paired)
-    rest = residual(scores, held.is_pos, held.weight)
-    return best_pairs(plan.features, held.cells, rest, columns, most)
-
-
-def _important(plan: Plan, columns: list[int]) -> list[int]:
-    """The columns whose shapes vary the most, where there are very many."""
-    if len(columns) <= COLUMNS_AT_MOST:
-        return columns
-    m, basis = plan.moments, plan.basis
-    w = minimiser(m.within, m.gap, plan.P, plan.penalty)
-    spread = np.zeros(len(plan.features))
-    for j in columns:
-        at = basis.place[basis.first[j] : basis.first[j + 1]]
-        at = at[at >= 0]
-        spread[j] = w[at] @ m.all.covariance[np.ix_(at, at)] @ w[at]
-    return sorted(sorted(columns, key=lambda j: -spread[j])[:COLUMNS_AT_MOST])

@@ -12,14 +12,15 @@ from auclid._kinds import column_names, column_numbers
 from auclid.additive import _fit, _table
 from auclid.additive._basis import make_basis, same_basis
 from auclid.additive._features import given_knots
-from auclid.additive._shapes import card_contributions, card_scores, sound_card, sound_moments
+from auclid.additive._reading import Readable
+from auclid.additive._shapes import card_scores, sound_card, sound_moments
 from auclid.additive._sums import class_sums
 from auclid.base import LinearRanker, Ranker
 from auclid.metrics._operating_point import best_threshold
 from auclid.stats.moments import ClassMoments
 
 
-class Scorecard(Ranker):
+class Scorecard(Readable, Ranker):
     """An additive ranker f(x) = offset + Σ g_k(x_k) (+ Σ g_kl(x_k, x_l)): every score is a sum that can be read.
 
     A numeric column has a broken line on knots, a category a value for each level, and each a value for missing cells.
@@ -314,20 +315,6 @@ class Scorecard(Ranker):
         cells = self._cells(X)
         positive = self._odds.probability(card_scores(self._card, cells))
         return np.column_stack([1.0 - positive, positive])
-
-    def contributions(self, X):
-        """What each column, then each pair, adds to the score of each row: rows sum to the score less ``intercept_``.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n, len(shapes_))
-        """
-        cells = self._cells(X)
-        return card_contributions(self._card, cells)
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()

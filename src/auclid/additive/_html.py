@@ -1,0 +1,142 @@
+"""A scorecard as one HTML page: shapes, points and how to read them; nothing is fetched."""
+
+from collections.abc import Sequence
+from html import escape
+
+import numpy as np
+
+from auclid._page import style
+from auclid._page.svg import HEIGHT, Frame, nice, text
+from auclid.additive._plot import BAND, by_importance
+from auclid.additive._points import Bin
+from auclid.additive._shapes import PairShape, Shape
+
+BAR = 22
+"""The height of a level's bar."""
+
+
+def scorecard_page(title: str, facts: Sequence[str], shapes: Sequence[Shape | PairShape], bins: Sequence[Bin]) -> str:
+    """The page, as text."""
+    chosen = [shape for shape in by_importance(shapes) if shape.importance > 0.0]
+    figures = "".join(f"<section><h2>{escape(_title(s))}</h2><figure>{_figure(s)}</figure></section>" for s in chosen)
+    idle = [_title(shape) for shape in shapes if shape.importance <= 0.0]
+    rest = f"<p class='caption'>Add nothing: {escape(', '.join(idle))}.</p>" if idle else ""
+    lines = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
+    return (
+        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
+        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
+        f"<title>{escape(title)}</title><style>{style()}</style></head><body><header><h1>{escape(title)}</h1>"
+        f"<ul class='facts'>{lines}</ul></header><main>{figures}"
+        f"<section class='wide'><h2>Points</h2>{_table(bins)}"
+        "<p class='caption'>The points of a row are those of the base, and those of its bin in every column, added up. "
+        "Where two columns are named, points between two values are interpolated, then rounded.</p>"
+        f"{rest}</section></main></body></html>"
+    )
+
+
+def _title(shape: Shape | PairShape) -> str:
+    return " × ".join(shape.name) if isinstance(shape.name, tuple) else shape.name
+
+
+def _figure(shape: Shape | PairShape) -> str:
+    if isinstance(shape, PairShape):
+        return _heat_map(shape)
+    return _bars(shape) if shape.knots is None else _line(shape)
+
+
+def _line(shape: Shape) -> str:
+    assert shape.knots is not None
+    error = np.zeros_like(shape.values) if shape.error is None else BAND * shape.error
+    low, high = _room(np.concatenate([shape.values - error, shape.values + error, [0.0, shape.missing]]))
+    x = shape.knots if len(shape.knots) > 1 else np.array([shape.knots[0], shape.knots[0] + 1.0])
+    frame = Frame((float(x[0]), float(x[-1])), (low, high))
+    v, e = np.broadcast_to(shape.values, x.shape), np.broadcast_to(error, x.shape)
+    edge = np.concatenate([x, x[::-1]]), np.concatenate([v + e, (v - e)[::-1]])
+    body = [frame.axes(_label(shape), "adds to the score", nice(x[0], x[-1]), nice(low, high))]
+    body.append(_shares(frame, shape, x))
+    body.append(f'<path class="band ours" d="{frame.path(*edge)}Z"/>')
+    body.append(f'<path class="line ours" d="{frame.path(x, v)}"/>')
+    if shape.missing:
+        ends = frame.path([x[0], x[-1]], [shape.missing, shape.missing])
+        body.append(f'<path class="chance rival" d="{ends}"/>')
+        body.append(text(float(frame.across(x[0])) + 4, float(frame.up(shape.missing)) - 4, "missing", "start"))
+    return frame.svg(f"What {shape.name} adds", "".join(body))
+
+
+def _shares(frame: Frame, shape: Shape, x: np.ndarray) -> str:
+    """The share of the rows at each knot, as bars at the foot."""
+    if len(shape.share) != len(x):
+        return ""
+    edges = np.concatenate([x[:1], 0.5 * (x[1:] + x[:-1]), x[-1:]])
+    left, right = frame.across(edges[:-1]), frame.across(edges[1:])
+    foot = float(frame.up(frame.y[0]))
+    tall = 60.0 * shape.share / max(float(shape.share.max()), 1e-12)
+    return "".join(
+        f'<rect class="band" x="{a:.1f}" y="{foot - h:.1f}" width="{max(b - a, 1.0):.1f}" height="{h:.1f}"/>'
+        for a, b, h in zip(left, right, tall, strict=True)
+    )
+
+
+def _label(shape: Shape) -> str:
+    return f"{shape.name} (days since 1970)" if shape.kind == "date" else shape.name
+
+
+def _room(values: np.ndarray) -> tuple[float, float]:
+    low, high = float(values.min()), float(values.max())
+    room = 0.06 * (high - low) or 0.5
+    return low - room, high + room
+
+
+def _bars(shape: Shape) -> str:
+    levels, order = shape.levels or [], np.argsort(-shape.values)
+    low, high = _room(np.append(shape.values, [0.0, shape.missing]))
+    height = 52 + BAR * (len(order) + 1)
+    frame = Frame((low, high), (0.0, len(order) + 1.0), left=14, height=height)
+    body = [frame.axes("adds to the score", "", nice(low, high), ())]
+    lines = [(f"{levels[k]} ({shape.share[k]:.1%})", float(shape.values[k])) for k in order]
+    for k, (word, value) in enumerate([*lines, ("missing", shape.missing)]):
+        y = float(frame.up(len(order) + 1 - k - 0.2))
+        a, b = sorted((float(frame.across(0.0)), float(frame.across(value))))
+        body.append(f'<rect class="bars ours" x="{a:.1f}" y="{y:.1f}" width="{b - a:.1f}" height="{BAR - 8}"/>')
+        body.append(text(18, y + 11, word, "start"))
+    return frame.svg(f"What {shape.name} adds", "".join(body))
+
+
+def _heat_map(shape: PairShape) -> str:
+    most = max(float(np.abs(shape.values).max()), 1e-12)
+    rows, columns = shape.values.shape
+    frame = Frame((0.0, float(rows)), (0.0, float(columns)), left=90)
+    body = []
+    for i in range(rows):
+        for j in range(columns):
+            a, b = float(frame.across(i)), float(frame.across(i + 1))
+            top, foot = float(frame.up(j + 1)), float(frame.up(j))
+            value = float(shape.values[i, j])
+            css = "pos" if value > 0 else "rival"
+            body.append(
+                f'<rect x="{a:.1f}" y="{top:.1f}" width="{b - a:.1f}" height="{foot - top:.1f}" '
+                f'fill="var(--{css})" fill-opacity="{abs(value) / most:.2f}"><title>{value:+.3f}</title></rect>'
+            )
+    for side, count in ((0, rows), (1, columns)):
+        for k, word in enumerate(_words(shape, side)[:count]):
+            if side == 0:
+                body.append(text(float(frame.across(k + 0.5)), HEIGHT - 24, word, "middle"))
+            else:
+                body.append(text(84, float(frame.up(k + 0.5)) + 4, word, "end"))
+    body.append(text(250, HEIGHT - 6, str(shape.name[0]), "middle", "label"))
+    body.append(text(8, 12, str(shape.name[1]), "start", "label"))
+    return frame.svg(f"What {_title(shape)} adds", "".join(body))
+
+
+def _words(shape: PairShape, side: int) -> list[str]:
+    knots, levels = shape.knots[side], shape.levels[side]
+    return [f"{value:.3g}" for value in knots] if levels is None else [str(level) for level in levels]
+
+
+def _table(bins: Sequence[Bin]) -> str:
+    lines = "".join(
+        f"<tr><th scope='row'>{escape(line.column)}</th><td>{escape(line.bin)}</td><td>{line.points:g}</td></tr>"
+        for line in bins
+    )
+    head = "<thead><tr><th>column</th><th>bin</th><th>points</th></tr></thead>"
+    return f"<div class='scroll'><table class='numbers'>{head}<tbody>{lines}</tbody></table></div>"

@@ -1,0 +1,178 @@
+"""Whether pairs of columns pay, and how many: by cross-validation in which each fold finds its own pairs.
+
+Pairs found on all rows look better on those rows than they are. So a fold's pairs come from the rows outside it, as its
+weights do, and only the number of pairs and the penalties are taken from the trial; the pairs of the model are then
+found on all rows. Where rows are many, the trial is made on some of them.
+"""
+
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid.additive._basis import Feature, fewer_knots, make_basis, roughness
+from auclid.additive._choose import SMOOTHS, Fold, HeldOut, grid_auc, held_out_scores, training_folds
+from auclid.additive._pairs import COLUMNS_AT_MOST, best_pairs, residual
+from auclid.additive._plan import KNOTS, Plan, Settings, fold_moments, near, unit
+from auclid.additive._solve import Penalty, minimiser
+from auclid.additive._sums import class_sums
+
+PAIRS = (5, 15, 30)
+"""Numbers of pairs that are tried, besides none."""
+
+TRIAL = 20_000
+"""Rows of the trial, at the most."""
+
+STEPS = (0.01, 0.1, 1.0, 10.0)
+"""How much stronger the ridge may be with pairs than without."""
+
+
+class Trial(NamedTuple):
+    """A number of pairs with penalties: the ridge in units of the basis."""
+
+    n_pairs: int
+    ridge: float
+    smooth: float
+    gain: float
+    """The mean gain of held-out AUC over folds."""
+
+
+def with_pairs(plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, settings: Settings) -> Plan:
+    """The plan with the best pairs of columns, where they rank held-out rows better."""
+    if plan.held is None or plan.fold is None or settings.pairs == 0 or not plan.basis.size:
+        return plan
+    scores = _additive_scores(plan)
+    columns = _important(plan, settings.paired)
+    chosen = _trial(plan, scores, columns, settings)
+    if chosen is None:
+        return plan
+    rest = residual(scores, plan.held.is_pos, plan.held.weight)
+    pairs = best_pairs(plan.features, plan.held.cells, rest, columns, chosen.n_pairs)
+    basis = make_basis(plan.features, pairs)
+    parts = fold_moments(basis, cells, is_pos, weight, plan.fold)
+    folds, total, P = training_folds(parts), reduce(add, parts), roughness(plan.features, basis)
+    del parts
+    penalty = Penalty(chosen.ridge * unit(total) if settings.alphas is None else chosen.ridge, chosen.smooth)
+    auc = plan.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
+    return Plan(plan.features, pairs, basis, P, penalty, total, folds, plan.held, plan.fold, auc)
+
+
+def _additive_scores(plan: Plan) -> np.ndarray:
+    assert plan.held is not None
+    weights = [minimiser(fold.S, fold.gap, plan.P, plan.penalty) for fold in plan.folds]
+    return held_out_scores(plan.folds, plan.basis, weights, plan.held)
+
+
+def _trial(plan: Plan, scores: np.ndarray, columns: list[int], settings: Settings) -> Trial | None:
+    """The best number of pairs and its penalties; None where no number surely pays."""
+    held = _some(plan.held, settings.rng)
+    counts = [k for k in PAIRS if settings.pairs is None or k <= settings.pairs]
+    if settings.pairs is not None and settings.pairs not in counts:
+        counts.append(settings.pairs)
+    score = scores if held is plan.held else _rescored(plan, held)
+    features = fewer_knots(plan.features, KNOTS[0])[0]
+    found = [_of_fold(features, held, score, columns, k, counts[-1]) for k in range(len(plan.folds))]
+    best: tuple[float, Trial | None] = (0.0, None)
+    alone = _gains(found, features, 0, [_own(plan, settings)], held, settings)
+    grid = _grid(plan, settings)
+    for count in counts:
+        aucs = _gains(found, features, count, grid, held, settings) - alone
+        sure = [_sure(column) for column in aucs.T]
+        at = int(np.argmax(sure))
+        if sure[at] > best[0]:
+            best = sure[at], grid[at]._replace(n_pairs=count, gain=float(np.nanmean(aucs[:, at])))
+        grid = _around(grid, grid[at])
+    return best[1]
+
+
+class _Found(NamedTuple):
+    """What one fold's training rows give: pairs, best first, and S and δ with all of them."""
+
+    pairs: list[tuple[int, int]]
+    fold: Fold
+
+
+def _of_fold(
+    features: Sequence[Feature], held: HeldOut, score: np.ndarray, columns: list[int], k: int, most: int
+) -> _Found:
+    rows = np.flatnonzero(held.fold != k)
+    label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
+    rest = residual(score[rows], label, weight)
+    pairs = best_pairs(features, held.cells[rows], rest, columns, most)
+    moments = class_sums(make_basis(features, pairs), held.cells[rows], label.astype(np.int64), 2, weight).classes()
+    return _Found(pairs, Fold(moments.within, moments.gap, moments.all.mean))
+
+
+def _gains(
+    found: Sequence[_Found],
+    features: Sequence[Feature],
+    count: int,
+    grid: Sequence[Trial],
+    held: HeldOut,
+    settings: Settings,
+) -> np.ndarray:
+    """The held-out AUC of each fold with its own first ``count`` pairs (folds × penalties)."""
+    out = []
+    for k, each in enumerate(found):
+        basis = make_basis(features, each.pairs[:count])
+        fold, P = each.fold.leading(basis.size), roughness(features, basis)
+        size = 2.0 * float(np.diag(fold.S).mean()) if settings.alphas is None else 1.0
+        penalties = [Penalty(trial.ridge * size, trial.smooth) for trial in grid]
+        out.append(grid_auc([fold], basis, P, penalties, held.only(k))[0])
+    return np.array(out)
+
+
+def _own(plan: Plan, settings: Settings) -> Trial:
+    size = unit(plan.moments) if settings.alphas is None else 1.0
+    return Trial(0, plan.penalty.alpha / size, plan.penalty.smooth, 0.0)
+
+
+def _grid(plan: Plan, settings: Settings) -> list[Trial]:
+    own = _own(plan, settings)
+    if settings.alphas is not None:
+        return [Trial(0, float(alpha), own.smooth, 0.0) for alpha in settings.alphas]
+    smooths = [own.smooth] if settings.smooth is not None else near(np.array(SMOOTHS), own.smooth)[:2]
+    return [Trial(0, own.ridge * step, float(smooth), 0.0) for smooth in smooths for step in STEPS]
+
+
+def _around(grid: list[Trial], best: Trial) -> list[Trial]:
+    """Penalties as smooth as the best and with a ridge near to its: what more pairs are tried with."""
+    return [g for g in grid if g.smooth == best.smooth and 0.09 < g.ridge / best.ridge < 11.0]
+
+
+def _sure(gains: np.ndarray) -> float:
+    """The mean gain over folds, less its standard error."""
+    gains = gains[~np.isnan(gains)]
+    return float(gains.mean() - gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
+
+
+def _some(held: HeldOut | None, rng: np.random.Generator) -> HeldOut:
+    """As many held-out rows as a trial takes, of both classes alike where that is possible."""
+    assert held is not None
+    if len(held.is_pos) <= TRIAL:
+        return held
+    rare, common = sorted((np.flatnonzero(held.is_pos), np.flatnonzero(~held.is_pos)), key=len)
+    rare = rng.permutation(rare)[: TRIAL // 2]
+    rows = np.sort(np.concatenate([rare, rng.permutation(common)[: TRIAL - len(rare)]]))
+    return held.part(rows)
+
+
+def _rescored(plan: Plan, held: HeldOut) -> np.ndarray:
+    weights = [minimiser(fold.S, fold.gap, plan.P, plan.penalty) for fold in plan.folds]
+    return held_out_scores(plan.folds, plan.basis, weights, held)
+
+
+def _important(plan: Plan, columns: list[int]) -> list[int]:
+    """The columns whose shapes vary the most, where there are very many."""
+    if len(columns) <= COLUMNS_AT_MOST:
+        return columns
+    m, basis = plan.moments, plan.basis
+    w, covariance = minimiser(m.within, m.gap, plan.P, plan.penalty), m.all.covariance
+    spread = np.zeros(len(plan.features))
+    for j in columns:
+        at = basis.place[basis.first[j] : basis.first[j + 1]]
+        at = at[at >= 0]
+        spread[j] = w[at] @ covariance[np.ix_(at, at)] @ w[at]
+    return sorted(sorted(columns, key=lambda j: -spread[j])[:COLUMNS_AT_MOST])

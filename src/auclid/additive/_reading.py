@@ -1,0 +1,223 @@
+"""What a fitted scorecard can be read by: points, contributions, reasons, plots, a page."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from auclid import _check
+from auclid.additive._html import scorecard_page
+from auclid.additive._plot import plot_shapes
+from auclid.additive._points import Scale, as_frame, point_bins, row_points
+from auclid.additive._reasons import Reason, ordered, reasons_of
+from auclid.additive._shapes import card_contributions
+from auclid.additive._table import block
+from auclid.metrics._auc import checked_auc
+
+
+class Readable:
+    """The methods of `Scorecard` that say why a score is what it is."""
+
+    shapes_: list
+    classes_: np.ndarray
+    interactions_: list
+    cv_auc_: float
+    alpha_: float
+    smooth_: float
+    _card: Any
+    _odds: Any
+    _kept_columns: list
+    _cells: Any
+    decision_function: Any
+
+    def contributions(self, X: Any) -> np.ndarray:
+        """What each column, then each pair, adds to the score of each row: rows sum to the score less ``intercept_``.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n, len(shapes_))
+        """
+        cells = self._cells(X)
+        return card_contributions(self._card, cells)
+
+    def reasons(self, X: Any, n: int = 4, *, toward: Any = None) -> list[list[Reason]]:
+        """Reason codes: the ``n`` columns and pairs that moved the score of each row most.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        n : int of at least 1, default=4
+        toward : one of ``classes_``, optional
+            Only what speaks for this class, most first: ``classes_[0]`` gives what lowers the score.
+
+        Returns
+        -------
+        list of lists of records ``name``, ``value``, ``contribution``; their str is a line to print
+
+        Examples
+        --------
+        >>> from auclid import Scorecard
+        >>> from auclid.datasets import load_mammography
+        >>> X, y = load_mammography(return_X_y=True)
+        >>> model = Scorecard(interactions=0).fit(X, y)
+        >>> [len(reasons) for reasons in model.reasons(X[:3], n=2)]
+        [2, 2, 2]
+        """
+        cells = self._cells(X)
+        if not isinstance(n, (int, np.integer)) or n < 1:
+            raise ValueError(f"The 'n' of Scorecard.reasons must be an int of at least 1. Got {n!r} instead.")
+        if toward is not None and toward not in self.classes_:
+            raise ValueError(
+                f"The 'toward' of Scorecard.reasons must be one of {self.classes_.tolist()}; got {toward!r}."
+            )
+        sign = 0 if toward is None else (1 if toward == self.classes_[1] else -1)
+        parts = card_contributions(self._card, cells)
+        places = ordered(parts, int(n), sign)
+        found = reasons_of(self.shapes_, block(cells, slice(None)), parts, places)
+        return [[reason for reason in row if sign * reason.contribution >= 0.0] for row in found]
+
+    def points(
+        self, scale: float = 20.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True, path: Any = None
+    ) -> Any:
+        """The scorecard as a table of bins and points: the points of a row are those of its bins, added up.
+
+        points = base + scale · log2(odds of the row / odds), the odds being those of `predict_proba`. A numeric column
+        has a bin for each stretch of values that rounds to the same points, so that rounding is all that is lost; a
+        pair of columns has a line for each node of its grid, and points between two nodes are interpolated.
+
+        Parameters
+        ----------
+        scale : float in (0, inf), default=20
+            Points that double the odds of ``classes_[1]``.
+        base : float, default=600
+            Points of a row with the odds ``odds``.
+        odds : float in (0, inf), default=50
+        whole : bool, default=True
+            Whether points are rounded to whole numbers. If not, a numeric column has a line for each knot.
+        path : str or path-like, optional
+            A csv file to write the table to as well.
+
+        Returns
+        -------
+        frame of pandas with the columns ``column``, ``bin``, ``low``, ``high``, ``points``
+        """
+        _check.fitted(self, "shapes_")
+        frame = as_frame(point_bins(self.shapes_, self._odds, _scale(scale, base, odds, whole)))
+        if path is not None:
+            frame.to_csv(path, index=False)
+        return frame
+
+    def total_points(
+        self, X: Any, scale: float = 20.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True
+    ) -> np.ndarray:
+        """The points of each row, as `points` gives them with the same scale.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        scale, base, odds, whole :
+            As for `points`.
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return row_points(self.contributions(X), self._odds, _scale(scale, base, odds, whole))
+
+    def auc_lost(self, X: Any, y: Any, scale: float = 20.0, *, sample_weight: Any = None) -> float:
+        """How much lower the AUC of whole points is than that of the scores; negative where it is higher.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        scale : float in (0, inf), default=20
+            Points that double the odds: the larger, the finer the points.
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        exact = checked_auc("Scorecard.auc_lost", y, self.decision_function(X), sample_weight, self.classes_[1])
+        whole = checked_auc("Scorecard.auc_lost", y, self.total_points(X, scale), sample_weight, self.classes_[1])
+        return float(exact - whole)
+
+    def plot(self, *, axes: Any = None, most: int | None = 12) -> Any:
+        """Draw the shapes: one panel a column or pair, the most important first, with a 95 % band.
+
+        Grey bars show where the training rows are, a dotted line what a missing cell adds; pairs are heat maps. Drawn
+        by matplotlib (``pip install 'auclid[plot]'``).
+
+        Parameters
+        ----------
+        axes : array of matplotlib axes, optional
+            Where to draw; None: a new figure.
+        most : int or None, default=12
+            Panels at the most; None: all.
+
+        Returns
+        -------
+        array of matplotlib axes
+        """
+        _check.fitted(self, "shapes_")
+        return plot_shapes(self.shapes_, axes, most)
+
+    def to_html(
+        self, path: Any = None, *, title: str = "Scorecard", names: Any = None, facts: Any = (), scale: float = 20.0
+    ) -> str:
+        """The scorecard as one self-contained HTML page: shapes, points, and how it was chosen.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            A file to write.
+        title : str, default="Scorecard"
+        names : list of str, optional
+            What to call the columns, where X had no names.
+        facts : list of str, optional
+            More lines for the head of the page.
+        scale : float in (0, inf), default=20
+            Points that double the odds.
+
+        Returns
+        -------
+        str
+        """
+        _check.fitted(self, "shapes_")
+        shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
+        bins = point_bins(shapes, self._odds, _scale(scale, 600.0, 50.0, True))
+        own = [
+            f"{len(self._kept_columns)} columns, {len(self.interactions_)} pairs; "
+            f"ridge {self.alpha_:.3g}, smoothness {self.smooth_:.3g}.",
+            f"Scores rise with the odds of {self.classes_[1]}; {scale:g} points double them, 600 are odds of 50 to 1.",
+        ]
+        if np.isfinite(self.cv_auc_):
+            own.insert(1, f"Cross-validated AUC {self.cv_auc_:.4f}.")
+        page = scorecard_page(title, [*own, *facts], shapes, bins)
+        if path is not None:
+            Path(os.fspath(path)).write_text(page, encoding="utf-8")
+        return page
+
+
+def _scale(scale: float, base: float, odds: float, whole: bool) -> Scale:
+    for name, value in (("scale", scale), ("odds", odds)):
+        if not np.isfinite(value) or value <= 0.0:
+            raise ValueError(f"The '{name}' of Scorecard.points must be a float in (0.0, inf). Got {value!r} instead.")
+    return Scale(float(scale), float(base), float(odds), bool(whole))
+
+
+def _renamed(shapes: list, old: list[str], names: Any) -> list:
+    """Shapes with other names for their columns."""
+    if names is None:
+        return shapes
+    new = dict(zip(old, names, strict=True))
+    return [
+        shape._replace(name=tuple(map(new.get, shape.name)) if isinstance(shape.name, tuple) else new[shape.name])
+        for shape in shapes
+    ]

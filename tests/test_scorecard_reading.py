@@ -1,0 +1,180 @@
+"""Scorecard: monotone columns, points, reasons, plots and pages."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from auclid import Scorecard
+from auclid.additive import _fit
+from auclid.additive._basis import make_basis, roughness
+from auclid.additive._monotone import solve_bounded
+from auclid.metrics import roc_auc
+from auclid.stats.moments import ClassMoments
+
+
+def problem(n=600, seed=0, product=0.0):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 4))
+    X[:, 1] = np.where(rng.random(n) < 0.6, 0.0, np.exp(X[:, 1]))
+    score = X[:, 0] + 2.0 * np.sin(2 * X[:, 1]) + 2.0 * product * X[:, 2] * X[:, 3] + 0.5 * rng.normal(size=n)
+    X[rng.random(n) < 0.05, 0] = np.nan
+    return X, score > np.quantile(score, 0.7)
+
+
+# --- monotone -------------------------------------------------------------------------------------
+
+
+@given(st.integers(1, 12), st.integers(0, 10**6))
+def test_the_bounded_quadratic_is_solved_exactly(size, seed):
+    rng = np.random.default_rng(seed)
+    R = rng.normal(size=(size + 2, size))
+    H, b, bounded = R.T @ R + 1e-3 * np.eye(size), rng.normal(size=size), rng.random(size) < 0.7
+    u = solve_bounded(H, b, bounded)
+    slope, size_of = H @ u - b, 1.0 + np.abs(b).max() + np.abs(H).max() * np.abs(u).max()
+    assert (u[bounded] >= 0.0).all()
+    assert np.abs(slope[~bounded]).max(initial=0.0) < 1e-9 * size_of
+    assert slope[bounded].min(initial=0.0) > -1e-9 * size_of
+    assert np.abs(slope * u)[bounded].max(initial=0.0) < 1e-8 * size_of**2
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("column", [0, 1, 2])
+def test_monotone_shapes_are_so_to_the_bit_and_the_constrained_optimum(column, sign):
+    X, y = problem()
+    model = Scorecard(monotone={column: sign}, n_knots=16, interactions=0).fit(X, y)
+    steps = sign * np.diff(model.shapes_[column].values)
+    assert (steps >= 0.0).all()
+    x = np.linspace(-9, 9, 4001)
+    rows = np.zeros((len(x), 4))
+    rows[:, column] = x
+    assert (sign * np.diff(model.contributions(rows)[:, column]) >= -1e-15).all()
+
+    # KKT of the quadratic over all weights: stationary but for pushing constraints, in the direction they push.
+    moments, basis = ClassMoments(*model._seen), model._card.basis
+    P, gap = roughness(model._features, basis), moments.gap
+    H = 2.0 * (moments.within + np.multiply.outer(gap, gap)) + model.smooth_ * P + model.alpha_ * np.eye(basis.size)
+    plan = _fit.Plan(
+        model._features, [], basis, P, _fit.Penalty(model.alpha_, model.smooth_), moments, [], None, None, np.nan
+    )
+    w = _fit._weights(plan, moments.within, gap, {column: sign}, None)
+    slope = H @ w - 2.0 * gap
+    place = basis.place[basis.first[column] : basis.first[column + 1]]
+    others = np.setdiff1d(np.arange(basis.size), place)
+    assert np.abs(slope[others]).max() < 1e-9
+    # moving all slots from k on by one: allowed only upwards (in the direction), so the slope there is not negative
+    values = np.append(w, 0.0)[place]
+    padded = np.append(slope, 0.0)[place]
+    reference = int(np.flatnonzero(place < 0)[0]) if (place < 0).any() else -1
+    for k in range(1, len(place)):
+        move = sign * (padded[k:].sum() if reference < k else -padded[:k].sum())
+        assert move > -1e-9
+        if sign * (values[k] - values[k - 1]) > 1e-9:
+            assert abs(move) < 1e-8
+    if reference < 0:
+        assert abs(padded.sum()) < 1e-8
+
+
+def test_a_constraint_that_does_not_bind_changes_nothing():
+    X, y = problem(1500)
+    free = Scorecard(n_knots=6, interactions=0, smooth=20.0).fit(X, y)
+    assert (np.diff(free.shapes_[0].values) > 0.0).all()
+    bound = Scorecard(n_knots=6, interactions=0, smooth=20.0, monotone={"x0": 1}).fit(X, y)
+    np.testing.assert_allclose(bound.decision_function(X), free.decision_function(X), atol=1e-9)
+
+
+def test_a_monotone_column_is_in_no_pair():
+    X, y = problem(1500, product=1.0)
+    assert any("x2" in names for names in Scorecard().fit(X, y).interactions_)
+    model = Scorecard(monotone={2: 1}).fit(X, y)
+    assert not any("x2" in names for names in model.interactions_)
+
+
+# --- points ---------------------------------------------------------------------------------------
+
+
+def test_bins_give_the_points_that_rows_get():
+    pytest.importorskip("pandas")
+    X, y = problem(1500, product=1.0)
+    model = Scorecard(interactions=0, n_knots=8).fit(X, y)
+    table = model.points(scale=30, base=500, odds=2.0)
+    assert list(table.columns) == ["column", "bin", "low", "high", "points"]
+    assert (table["points"] == table["points"].round()).all()
+    total = np.full(len(X), table.loc[table["column"] == "(base)", "points"].iloc[0])
+    for j in range(4):
+        lines = table[table["column"] == f"x{j}"]
+        for i, cell in enumerate(X[:, j]):
+            inside = lines["bin"] == "missing" if np.isnan(cell) else (lines["low"] <= cell) & (cell < lines["high"])
+            assert inside.sum() == 1
+            total[i] += lines.loc[inside, "points"].iloc[0]
+    np.testing.assert_array_equal(total, model.total_points(X, scale=30, base=500, odds=2.0))
+
+
+def test_points_double_the_odds_and_keep_the_ranking(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = problem(1500, product=1.0)
+    model = Scorecard().fit(X, y)
+    exact = model.total_points(X, scale=20, base=600, odds=1.0, whole=False)
+    p = model.predict_proba(X)[:, 1]
+    np.testing.assert_allclose(exact, 600 + 20 * np.log2(p / (1 - p)), atol=1e-6)
+    assert abs(model.auc_lost(X, y)) < 0.001
+    whole = model.total_points(X)
+    assert model.auc_lost(X, y) == pytest.approx(roc_auc(y, model.decision_function(X)) - roc_auc(y, whole))
+    model.points(path=tmp_path / "points.csv")
+    assert len(pd.read_csv(tmp_path / "points.csv")) == len(model.points())
+    with pytest.raises(ValueError, match=r"'scale' of Scorecard.points must be a float in \(0.0, inf\). Got 0"):
+        model.points(scale=0)
+
+
+# --- reasons, plots, page -------------------------------------------------------------------------
+
+
+def test_reasons_are_the_largest_contributions():
+    X, y = problem(1500, product=1.0)
+    model = Scorecard().fit(X, y)
+    parts = model.contributions(X[:20])
+    for row, reasons in zip(parts, model.reasons(X[:20], n=3), strict=True):
+        assert [r.contribution for r in reasons] == sorted(row, key=lambda v: -abs(v))[: len(reasons)]
+        assert len(reasons) == 3
+    for row, reasons in zip(parts, model.reasons(X[:20], n=9, toward=False), strict=True):
+        assert [r.contribution for r in reasons] == sorted(row[row < 0.0])[:9]
+    first = model.reasons(X[:1], n=1)[0][0]
+    assert str(first).endswith(f"{first.contribution:+.3f}")
+    with pytest.raises(ValueError, match=r"'toward' of Scorecard.reasons must be one of"):
+        model.reasons(X[:1], toward="yes")
+
+
+def test_plots_have_a_panel_a_shape_the_most_important_first():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    X, y = problem(1500, product=1.0)
+    model = Scorecard(interactions=5).fit(X, y)
+    axes = model.plot(most=None)
+    titles = [axis.get_title() for axis in np.ravel(axes) if axis.get_title()]
+    expected = sorted(model.shapes_, key=lambda shape: -shape.importance)
+    assert titles == [" × ".join(s.name) if isinstance(s.name, tuple) else s.name for s in expected]
+    figure = np.ravel(axes)[0].figure
+    figure.canvas.draw()
+    matplotlib.pyplot.close(figure)
+
+
+def test_the_page_is_whole_and_names_every_column(tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y = problem(1500, product=1.0)
+    frame = pd.DataFrame(X, columns=["a<b", "zero", "left", "right"])
+    frame["when"] = pd.Timestamp("2020-02-02") + pd.to_timedelta(np.arange(1500), unit="D")
+    frame["town"] = np.where(y, "Ulm", np.where(X[:, 2] > 0, "Bonn", None))
+    model = Scorecard().fit(frame, y)
+    page = model.to_html(tmp_path / "card.html", title="A & B")
+    assert (tmp_path / "card.html").read_text("utf-8") == page
+    assert "A &amp; B" in page and "a&lt;b" in page and "a<b" not in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+    for name in ("zero", "left", "right", "when", "town", "missing"):
+        assert name in page
+    assert "nan" not in page
+
+
+def test_bands_shrink_with_rows():
+    small, large = (Scorecard(n_knots=8, interactions=0, smooth=0.2).fit(*problem(n)) for n in (400, 6400))
+    assert large.shapes_[2].error.mean() < 0.6 * small.shapes_[2].error.mean()
+    assert make_basis(large._features).size == large._card.basis.size
