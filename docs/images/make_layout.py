@@ -36,6 +36,7 @@ WORDS = {
     "maps": (3, "kernels as columns"),
     "semi": (3, "few labels"),
     "additive": (3, "scorecards"),
+    "trees": (3, "random and boosted trees"),
     "boost": (3, "stumps"),
     "multiclass": (3, "several classes"),
     "columns": (3, "any table to numbers"),

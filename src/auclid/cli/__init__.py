@@ -3,7 +3,7 @@
 import sys
 
 
-def main():
+def main() -> None:
     """Run the command; says what to install where typer or rich are missing."""
     try:
         import rich

@@ -4,11 +4,10 @@ import os
 import warnings
 from pathlib import Path
 from time import perf_counter
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
-from click import ClickException
 from scipy import sparse
 from sklearn.base import is_classifier
 from typer.core import TyperGroup
@@ -25,14 +24,17 @@ from auclid.io import about, beside, load, may_write, save
 from auclid.metrics import auc_interval
 from auclid.registry import algorithms
 
+UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
+"""Click's exception for what cannot be understood; newer versions of typer carry a copy of their own."""
+
 
 class Polite(TyperGroup):
     """Bad input is answered with one sentence and exit code 2, never with a traceback."""
 
-    def invoke(self, ctx):
+    def invoke(self, ctx: Any) -> Any:
         try:
             return super().invoke(ctx)
-        except (ClickException, typer.Exit, typer.Abort):
+        except (UsageProblem, typer.Exit, typer.Abort):
             raise
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
             _show.trouble(" ".join(str(error).split()) or type(error).__name__)
@@ -64,7 +66,7 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column t
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
-def _version(wanted: bool):
+def _version(wanted: bool) -> None:
     if wanted:
         typer.echo(f"auclid {__version__}")
         raise typer.Exit()
@@ -72,18 +74,14 @@ def _version(wanted: bool):
 
 @app.callback()
 def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")
-    ] = False,
-):
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
+) -> None:
     pass
 
 
 @app.command("compare")
 def compare_(
-    data: Annotated[
-        Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")
-    ] = None,
+    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")] = None,
     target: Target = None,
     methods: Annotated[
         str, typer.Option(help="Names from `auclid methods`, with commas, and `auto`; else those that suit.")
@@ -95,7 +93,7 @@ def compare_(
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
-):
+) -> None:
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
     _apart(output, data)
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
@@ -108,7 +106,7 @@ def compare_(
     _show.say(escape(f"Report: {output}"))
 
 
-def _apart(output, *inputs):
+def _apart(output: Path, *inputs: Path | None) -> None:
     """Refuse, before any work, an output that is an input, or that cannot be written."""
     if os.path.realpath(output) in {os.path.realpath(path) for path in inputs if path is not None}:
         raise DataError(f"The file to write must be another than the one to read; got {str(output)!r} for both.")
@@ -117,7 +115,7 @@ def _apart(output, *inputs):
     may_write(output)
 
 
-def _words(text):
+def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
@@ -131,7 +129,7 @@ def fit(
     one_hot: OneHot = False,
     drop: Drop = None,
     seed: Seed = 0,
-):
+) -> None:
     """Train a model on all rows and save it."""
     _apart(model, data)
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
@@ -141,7 +139,7 @@ def fit(
         tell(name)
         start = perf_counter()
         estimator.fit(rows.X, rows.is_pos.astype(int))
-    known = {"method": name, "columns": rows.feature_names, "target": target, "classes": rows.classes}
+    known: dict[str, Any] = {"method": name, "columns": rows.feature_names, "target": target, "classes": rows.classes}
     known["dense"] = not sparse.issparse(rows.X)
     save(model, estimator, about=known)
     _show.remarks([*rows.notes, *dict.fromkeys(str(warning.message) for warning in caught)])
@@ -156,7 +154,7 @@ def predict(
     model: Model,
     data: Data,
     output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file to write.")] = Path("scores.csv"),
-):
+) -> None:
     """Write a score for every row: the higher, the more likely positive."""
     _apart(output, model, data)
     estimator, known = _opened(model)
@@ -167,15 +165,13 @@ def predict(
         labels = _labels(estimator.predict(X), known)
     with beside(output, "w") as file:
         file.write("score,label\n")
-        file.writelines(
-            f"{score!r},{_quoted(label)}\n" for score, label in zip(scores.tolist(), labels, strict=True)
-        )
+        file.writelines(f"{score!r},{_quoted(label)}\n" for score, label in zip(scores.tolist(), labels, strict=True))
     _show.remarks(notes)
     _show.say(escape(f"{len(scores)} scores: {output}"))
 
 
 @app.command()
-def evaluate(model: Model, data: Data, target: Target = None, positive: Positive = None):
+def evaluate(model: Model, data: Data, target: Target = None, positive: Positive = None) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
     estimator, known = _opened(model)
     X, y, notes = _rows(estimator, known, data, target or known.get("target"))
@@ -190,7 +186,7 @@ def evaluate(model: Model, data: Data, target: Target = None, positive: Positive
     _show.evaluation(interval, is_pos, called, classes)
 
 
-def _expected(y, classes):
+def _expected(y: np.ndarray, classes: list[str] | None) -> None:
     """Refuse labels that a model of two named classes has never seen."""
     if classes is None or classes[0] == "rest":
         return
@@ -202,7 +198,7 @@ def _expected(y, classes):
         )
 
 
-def _opened(model):
+def _opened(model: Path) -> tuple[Any, dict[str, Any]]:
     if not model.exists():
         raise DataError(f"MODEL must be a file that `auclid fit` wrote; there is no {str(model)!r}.")
     estimator = load(model)
@@ -212,7 +208,7 @@ def _opened(model):
     return estimator, _known(model)
 
 
-def _known(model):
+def _known(model: Path) -> dict[str, Any]:
     """What `fit` recorded with a model; nothing where the model was saved otherwise."""
     told = about(model)
     if not isinstance(told, dict) or not told.keys() >= {"columns", "classes", "dense"}:
@@ -224,7 +220,9 @@ def _known(model):
     return told
 
 
-def _rows(estimator, known, data, target=None):
+def _rows(
+    estimator: Any, known: dict[str, Any], data: Path, target: str | None = None
+) -> tuple[Any, np.ndarray | None, list[str]]:
     """Rows as the model knows them: columns by the names that were recorded, dense or sparse."""
     names = known.get("columns")
     if names is None and hasattr(estimator, "feature_names_in_"):
@@ -233,27 +231,27 @@ def _rows(estimator, known, data, target=None):
     return X.toarray() if known.get("dense") and sparse.issparse(X) else X, y, notes
 
 
-def _positive(estimator, known):
+def _positive(estimator: Any, known: dict[str, Any]) -> str:
     return str(known["classes"][1] if "classes" in known else estimator.classes_[1])
 
 
-def _labels(predicted, known):
+def _labels(predicted: np.ndarray, known: dict[str, Any]) -> list[str]:
     """Predictions by the names of their classes in the training file."""
     names = known.get("classes")
     return [names[int(label)] for label in predicted] if names else [str(label) for label in predicted]
 
 
-def _quoted(text):
+def _quoted(text: str) -> str:
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
 
 
 @app.command()
-def methods():
+def methods() -> None:
     """List every method by the name its paper gives it."""
     _show.methods(algorithms())
 
 
 @app.command()
-def datasets():
+def datasets() -> None:
     """List the tables of the literature, and where they are to be had."""
     _show.datasets(catalogue())

@@ -1,14 +1,21 @@
 """What the command prints: tables by rich, remarks and progress on stderr."""
 
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape as without_markup
 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
+from auclid.cli.compare import Comparison, Row
+from auclid.cli.data import Rows
 from auclid.cli.verdict import likely, signed
+from auclid.datasets.catalogue import Dataset
+from auclid.metrics._interval import AUCInterval as Interval
+from auclid.registry import Method
 
 OURS, THEIRS = "bold cyan", "yellow"
 
@@ -27,44 +34,44 @@ def escape(text: str) -> str:
     return without_markup("".join(x if x.isprintable() else repr(x)[1:-1] for x in text))
 
 
-def say(text):
+def say(text: str) -> None:
     """A line on stdout, in rich's markup; not wrapped, since it may hold a path."""
     Console().print(text, soft_wrap=True, highlight=False)
 
 
-def trouble(sentence):
+def trouble(sentence: str) -> None:
     """Why nothing was done."""
     Console(stderr=True).print(f"[red]auclid:[/red] {escape(sentence)}", soft_wrap=True, highlight=False)
 
 
-def remarks(notes):
+def remarks(notes: Iterable[str]) -> None:
     """What a user should know, on stderr."""
     for note in notes:
         Console(stderr=True).print(f"[yellow]note:[/yellow] {escape(note)}", soft_wrap=True, highlight=False)
 
 
 @contextmanager
-def progress():
+def progress() -> Iterator[Callable[[str], None]]:
     """A line with the name of what runs and its time, in a terminal; yields a function to tell the name."""
     console = Console(stderr=True)
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
         task = bar.add_task("", total=None)
 
-        def tell(name):
+        def tell(name: str) -> None:
             bar.reset(task, description=escape(name), total=None)
 
         yield tell
 
 
-def introduce(rows):
+def introduce(rows: Rows) -> None:
     """One line about a table."""
     n, d = rows.X.shape
     share = rows.is_pos.mean()
     say(escape(f"{rows.source}: {n:,} rows, {d:,} columns, {share:.2%} positive (label {rows.classes[1]})"))
 
 
-def comparison(result):
+def comparison(result: Comparison) -> None:
     """The leaderboard, the notes and the verdict."""
     n, held = len(result.train), len(result.test)
     table = _table("model", "AUC", "95 % interval", "gap", "p", "fit, s")
@@ -79,13 +86,13 @@ def comparison(result):
     say(f"\n[bold]Does optimising AUC pay on this table?[/] {escape(result.verdict)}\n")
 
 
-def _figures(row):
+def _figures(row: Row) -> tuple[str, ...]:
     auc, low, high, _ = row.interval
     gap = ("", "") if row.gap is None else (signed(row.gap.difference), likely(row.gap.pvalue))
     return f"{auc:.4f}", f"[dim]{low:.4f}–{high:.4f}[/dim]", *gap, f"{row.seconds:.3f}"
 
 
-def _table(*names, left=0):
+def _table(*names: str, left: int = 0) -> Table:
     """An airy table: the first column and the ``left`` ones after it are text, the others numbers."""
     table = Table(box=SIMPLE_HEAD, title_justify="left", pad_edge=False)
     for k, name in enumerate(names):
@@ -93,39 +100,31 @@ def _table(*names, left=0):
     return table
 
 
-def evaluation(interval, is_pos, called, classes):
+def evaluation(interval: Interval, is_pos: np.ndarray, called: np.ndarray, classes: list[str]) -> None:
     """The AUC, and the confusion matrix of the model's own threshold."""
     say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} (DeLong)")
     table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
     table.title = f"{len(is_pos):,} rows at the model's own threshold"
     for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
-        table.add_row(
-            escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}"
-        )
+        table.add_row(escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}")
     Console().print(table)
 
 
-def methods(records):
+def methods(records: Iterable[Method]) -> None:
     """Every method of the registry."""
     table = _table("method", "kind", "good for", "reference", left=3)
     for method in records:
         kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}
         kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
-        table.add_row(
-            f"[{OURS}]{escape(method.name)}[/]", kind, escape(method.good_for), escape(method.reference)
-        )
+        table.add_row(f"[{OURS}]{escape(method.name)}[/]", kind, escape(method.good_for), escape(method.reference))
     Console().print(table)
 
 
-def datasets(records):
+def datasets(records: Iterable[Dataset]) -> None:
     """Every table of the catalogue."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("table", "rows", "columns", "positive", "home"):
-        table.add_column(
-            name, justify="right" if name in ("rows", "columns") else "left", no_wrap=name == "table"
-        )
+        table.add_column(name, justify="right" if name in ("rows", "columns") else "left", no_wrap=name == "table")
     for data in records:
-        table.add_row(
-            f"[{OURS}]{data.name}[/]", f"{data.rows:,}", f"{data.columns:,}", data.positive, data.home
-        )
+        table.add_row(f"[{OURS}]{data.name}[/]", f"{data.rows:,}", f"{data.columns:,}", data.positive, data.home)
     Console().print(table)

@@ -1,6 +1,7 @@
 """The main job: train ours and the baselines on the same rows, and rank the same others."""
 
 import warnings
+from collections.abc import Callable, Sequence
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -11,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
+from auclid.cli.data import Rows
 from auclid.cli.verdict import verdict
 from auclid.datasets import DataError
 from auclid.metrics import auc_interval, compare_auc
@@ -36,28 +38,30 @@ class Row(NamedTuple):
 class Comparison(NamedTuple):
     """All models, best first, and what to make of them."""
 
-    data: Any
+    data: Rows
     train: np.ndarray
     test: np.ndarray
     seed: int
-    rows: list
+    rows: list[Row]
     verdict: str
-    notes: list
+    notes: list[str]
 
     @property
-    def ranked(self):
+    def ranked(self) -> list[Row]:
         """The models that have scores."""
         return [row for row in self.rows if not row.trouble]
 
-    def best(self, ours):
+    def best(self, ours: bool) -> Row | None:
         """The best of ours, or of the baselines; None where all failed."""
         return next((row for row in self.ranked if row.ours == ours), None)
 
 
-def candidates(X, methods, against, seed):
+def candidates(
+    X: Any, methods: Sequence[str], against: Sequence[str], seed: int
+) -> tuple[list[tuple[bool, str, Any]], list[str]]:
     """[(ours or not, name, model)] and notes. A name nobody knows is an error before any training."""
     chosen = [(True, *models.ours(name, X, seed)) for name in methods or models.sensible(X)]
-    notes = []
+    notes: list[str] = []
     for name in against:
         try:
             built = models.baseline(name, X, seed)
@@ -72,22 +76,26 @@ def candidates(X, methods, against, seed):
     return chosen, notes
 
 
-def split(is_pos, test_size, seed):
+def split(is_pos: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the training and of the test rows, stratified."""
     count = int(min(is_pos.sum(), (~is_pos).sum()))
     if count < FEWEST:
-        raise DataError(
-            f"compare must have at least {FEWEST} rows of each class, to learn and to test; got {count}."
-        )
-    train, test = train_test_split(
-        np.arange(len(is_pos)), test_size=test_size, stratify=is_pos, random_state=seed
-    )
+        raise DataError(f"compare must have at least {FEWEST} rows of each class, to learn and to test; got {count}.")
+    train, test = train_test_split(np.arange(len(is_pos)), test_size=test_size, stratify=is_pos, random_state=seed)
     if min(is_pos[test].sum(), (~is_pos[test]).sum()) < 2:
         raise DataError("--test-size must leave two rows of each class to test on; it is too small.")
     return np.sort(train), np.sort(test)
 
 
-def compare(data, methods=(), against=AGAINST, *, seed=0, test_size=0.3, tell=lambda name: None):
+def compare(
+    data: Rows,
+    methods: Sequence[str] = (),
+    against: Sequence[str] = AGAINST,
+    *,
+    seed: int = 0,
+    test_size: float = 0.3,
+    tell: Callable[[str], None] = lambda name: None,
+) -> Comparison:
     """Train every candidate on the same rows and rank the others; ``tell`` hears of each before it starts."""
     chosen, notes = candidates(data.X, methods, against, seed)
     train, test = split(data.is_pos, test_size, seed)
@@ -101,11 +109,13 @@ def compare(data, methods=(), against=AGAINST, *, seed=0, test_size=0.3, tell=la
     return Comparison(data, train, test, seed, rows, verdict(rows), [*data.notes, *notes])
 
 
-def _order(row):
+def _order(row: Row) -> tuple[int, float]:
     return (1, 0.0) if row.trouble else (0, -row.interval.auc)
 
 
-def measure(name, is_ours, model, data, train, test, notes):
+def measure(
+    name: str, is_ours: bool, model: Any, data: Rows, train: np.ndarray, test: np.ndarray, notes: list[str]
+) -> Row:
     """Fit, time and score one model. A failure is a row of the table, too."""
     X, y = data.X[train], data.is_pos[train].astype(int)
     try:
@@ -126,11 +136,11 @@ def measure(name, is_ours, model, data, train, test, notes):
     return Row(name, is_ours, interval, None, seconds, np.asarray(scores, dtype=np.float64))
 
 
-def _few(y, negatives=300, positives=60):
+def _few(y: np.ndarray, negatives: int = 300, positives: int = 60) -> np.ndarray:
     return np.sort(np.concatenate([np.flatnonzero(y == 0)[:negatives], np.flatnonzero(y == 1)[:positives]]))
 
 
-def _against_best(rows, is_pos):
+def _against_best(rows: list[Row], is_pos: np.ndarray) -> list[Row]:
     """The rows with their paired test against the best baseline."""
     best = next((row for row in rows if not row.ours and not row.trouble), None)
     if best is None:

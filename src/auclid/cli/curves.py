@@ -1,5 +1,8 @@
 """The figures behind a report's plots: ROC curves with bands, histograms, operating points."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from scipy.special import ndtri
 
@@ -10,8 +13,10 @@ LEVEL = 0.95
 POINTS = 200
 BINS = 40
 
+Line = tuple[np.ndarray, np.ndarray]
 
-def thin(x, y, across=300):
+
+def thin(x: np.ndarray, y: np.ndarray, across: int = 300) -> np.ndarray:
     """Which points of a line to draw: the first of each pixel, and the last."""
     cell = np.round(np.asarray(x) * across) * (across + 1) + np.round(np.asarray(y) * across)
     keep = np.concatenate([[True], np.diff(cell) != 0])
@@ -19,7 +24,7 @@ def thin(x, y, across=300):
     return keep
 
 
-def band(curve):
+def band(curve: Any) -> tuple[Line, Line]:
     """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve.
 
     At each threshold both rates have Wilson's interval at the level whose square is LEVEL, so that their
@@ -33,14 +38,14 @@ def band(curve):
     return upper, lower
 
 
-def wilson(k, n, level):
+def wilson(k: np.ndarray, n: float, level: float) -> Line:
     """Wilson's interval of a share k/n."""
     z = ndtri(0.5 + level / 2.0)
     centre, room = k + z * z / 2.0, z * np.sqrt(k * (n - k) / n + z * z / 4.0)
     return np.clip((centre - room) / (n + z * z), 0.0, 1.0), np.clip((centre + room) / (n + z * z), 0.0, 1.0)
 
 
-def histogram(is_pos, scores):
+def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
     """(edges, shares of positives, shares of negatives); a class's outer half percents go to the end bins."""
     ends = np.array([np.quantile(scores[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
     low, high = ends[:, 0].min(), ends[:, 1].max()
@@ -51,14 +56,14 @@ def histogram(is_pos, scores):
     return edges, *shares
 
 
-def stops(curve, must=()):
+def stops(curve: Any, must: Sequence[int] = ()) -> np.ndarray:
     """Numbers of some POINTS thresholds for a slider, evenly along the curve, with some that must be."""
     along = curve.fpr + curve.tpr
     even = np.searchsorted(along, np.linspace(0.0, 2.0, POINTS)).clip(max=len(along) - 1)
     return np.unique(np.concatenate([even, np.asarray(must, dtype=np.intp)]))
 
 
-def alternatives(is_pos, scores, curve):
+def alternatives(is_pos: np.ndarray, scores: np.ndarray, curve: Any) -> list[tuple[str, int]]:
     """[(name, number of a threshold of the curve)]: Youden's, the most accurate one, and some by a bound."""
     found = []
     for name, criterion in (("Youden's J (TPR − FPR)", "youden"), ("most rows right", "accuracy")):

@@ -1,5 +1,6 @@
 """The rows a command works on: read from a file or embedded, with labels as positive or not."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -26,12 +27,19 @@ class Rows(NamedTuple):
     source: str
     X: Any
     is_pos: np.ndarray
-    classes: list  # the names of the negative and the positive class
-    feature_names: list
-    notes: list
+    classes: list[str]  # the names of the negative and the positive class
+    feature_names: list[str]
+    notes: list[str]
 
 
-def read_rows(path, target, *, positive=None, one_hot=False, drop=()):
+def read_rows(
+    path: Path | None,
+    target: str | None,
+    *,
+    positive: str | None = None,
+    one_hot: bool = False,
+    drop: Sequence[str] = (),
+) -> Rows:
     """The rows of a file, or of the embedded table where there is none."""
     if path is None:
         table = load_mammography()
@@ -56,7 +64,7 @@ def read(path: Path, target: str | None, **how: Any) -> TableFile:
     return table._replace(notes=[as_options(note) for note in table.notes])
 
 
-def positives(y, positive=None):
+def positives(y: np.ndarray, positive: str | None = None) -> tuple[np.ndarray, list[str]]:
     """Which rows are positive, and the names of both classes; of two labels, the greater one is positive."""
     labels = np.unique(y)
     if len(labels) < 2:
@@ -73,18 +81,16 @@ def positives(y, positive=None):
     return y == labels[1], [text(label) for label in labels]
 
 
-def _against_the_rest(y, labels, positive):
+def _against_the_rest(y: np.ndarray, labels: np.ndarray, positive: str) -> tuple[np.ndarray, list[str]]:
     found = [label for label in labels if text(label) == text(positive)]
     if not found:
         some = ", ".join(text(label) for label in labels[:MOST_CLASSES])
-        raise DataError(
-            f"The positive label must be a value of the target; got {positive!r}. There are: {some}."
-        )
+        raise DataError(f"The positive label must be a value of the target; got {positive!r}. There are: {some}.")
     others = [text(label) for label in labels if label != found[0]]
     return y == found[0], [others[0] if len(others) == 1 else "rest", text(found[0])]
 
 
-def text(label):
+def text(label: Any) -> str:
     """A label as people write it: 1 for 1.0, true for True."""
     if isinstance(label, bool | np.bool_):
         return str(label).lower()

@@ -3,16 +3,21 @@
 Each verb imports the runner itself: the other commands fit models of users and have no need of it.
 """
 
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
 from auclid.cli import _show
 from auclid.cli._show import escape
+
+if TYPE_CHECKING:
+    from auclid.experiments import Experiment
+    from auclid.experiments.runner import Progress as Run
 
 app = typer.Typer(help="Every table and figure of the papers, rerun.", no_args_is_help=True)
 
@@ -21,7 +26,7 @@ Quick = Annotated[bool, typer.Option("--quick", help="The results of quick runs.
 
 
 @app.command("list")
-def list_(record: Folder = Path("record"), quick: Quick = False):
+def list_(record: Folder = Path("record"), quick: Quick = False) -> None:
     """The tables and figures, and how much of each is on record."""
     from auclid import experiments
 
@@ -44,7 +49,7 @@ def run(
     jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
     runs: Annotated[int, typer.Option(min=0, help="At most so many runs of each; 0: all.")] = 0,
     record: Folder = Path("record"),
-):
+) -> None:
     """Run what is not on record yet. It may be stopped at any time and goes on where it was."""
     from auclid import experiments
 
@@ -74,7 +79,7 @@ def report(
         Path | None, typer.Option(metavar="DIR", help="The folder to write to: pages, or the quick record's own pages.")
     ] = None,
     quick: Quick = False,
-):
+) -> None:
     """Write one page a paper: ours beside theirs, with verdicts, and the figures."""
     from auclid import experiments
     from auclid.experiments import pages
@@ -91,7 +96,7 @@ def report(
 def fetch(
     names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Tables, or `all`: many gigabytes.")],
     folder: Annotated[Path, typer.Option(envvar="AUCLID_DATA", metavar="DIR", help="Where to.")] = Path("data"),
-):
+) -> None:
     """Download the original files from LIBSVM and UCI, checked where a checksum is known."""
     from auclid.experiments import fetch as files
 
@@ -99,7 +104,7 @@ def fetch(
     files.fetch(wanted, folder, tell=lambda sentence: _show.say(escape(sentence)))
 
 
-def _all_with(datasets, methods):
+def _all_with(datasets: list[str], methods: list[str]) -> "Iterator[Experiment]":
     """All experiments that have every dataset and method asked for."""
     from auclid import experiments
 
@@ -109,30 +114,30 @@ def _all_with(datasets, methods):
             yield one
 
 
-def _words(text):
+def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
 class _bar:
     """A bar with the cells made and the time the rest may take; where nobody watches, a line for each tenth."""
 
-    def __init__(self, jobs):
+    def __init__(self, jobs: int) -> None:
         self.jobs = jobs
         self.console, self.told = Console(stderr=True), 0
         console = self.console
         columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
         self.bar = Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True,
                             disable=not console.is_terminal)  # fmt: skip
-        self.task = None
+        self.task: TaskID | None = None
 
-    def __enter__(self):
+    def __enter__(self) -> "Callable[[Run], None]":
         self.bar.start()
         return self.tell
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.bar.stop()
 
-    def tell(self, progress):
+    def tell(self, progress: "Run") -> None:
         """Show how far a run is."""
         tenths = 10 * progress.finished // max(1, progress.total)
         if not self.console.is_terminal and tenths > self.told:
@@ -147,7 +152,7 @@ class _bar:
         )
 
 
-def _spell(seconds):
+def _spell(seconds: float) -> str:
     """A time in words.
 
     Examples

@@ -41,9 +41,7 @@ def ours(name: str, X: Any, seed: int) -> Named:
         return front_door(seed)
     method = find(name)
     if method.semi_supervised:
-        raise ValueError(
-            f"{method.name} learns from rows without labels as well; the command has none. Use Python."
-        )
+        raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
     return method.name, behind_scaler(seeded(method.build(), seed), X)
 
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from auclid._page.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Frame, nice, span, text
 from auclid.cli import curves
+from auclid.cli.compare import Row
 
 
-def roc_plot(is_pos, rows, best, rival):
+def roc_plot(is_pos: np.ndarray, rows: list[Row], best: Row | None, rival: Row | None) -> str:
     """ROC curves of all models; bands around the best of ours and the best baseline."""
     frame, bands, lines = Frame((0.0, 1.0), (0.0, 1.0)), [], []
     ticks = np.linspace(0.0, 1.0, 6)
@@ -27,7 +28,7 @@ def roc_plot(is_pos, rows, best, rival):
     return frame.svg("ROC curves", axes + chance + "".join(bands + lines))
 
 
-def forest_plot(rows, rival):
+def forest_plot(rows: list[Row], rival: Row | None) -> str:
     """The AUC of every model with its interval; the dashed line is the best baseline."""
     low, high = span([row.interval.low for row in rows] + [row.interval.high for row in rows])
     height = TOP + BOTTOM + 30 * len(rows)
@@ -46,7 +47,7 @@ def forest_plot(rows, rival):
     return frame.svg("AUC intervals", "".join(body))
 
 
-def time_plot(rows):
+def time_plot(rows: list[Row]) -> str:
     """AUC against fit time; the numbers are those of the leaderboard."""
     low, high = span([row.interval.auc for row in rows])
     times = [max(row.seconds, 1e-4) for row in rows]
@@ -63,7 +64,7 @@ def time_plot(rows):
     return frame.svg("AUC against fit time", "".join(body))
 
 
-def histogram_plot(is_pos, row, threshold):
+def histogram_plot(is_pos: np.ndarray, row: Row, threshold: float) -> str:
     """Scores of the positives and of the negatives, each as shares of its class, and the threshold."""
     edges, pos, neg = curves.histogram(is_pos, row.scores)
     top = 1.08 * max(pos.max(), neg.max())

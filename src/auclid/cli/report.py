@@ -1,17 +1,22 @@
 """report.html: one file with everything in it, readable on a phone, on paper, by day and by night."""
 
 import json
+from collections.abc import Container, Iterable
 from html import escape
 from importlib import resources
 from string import Template
+from typing import Any
+
+import numpy as np
 
 from auclid._page import style
 from auclid._version import __version__
 from auclid.cli import curves, plots
+from auclid.cli.compare import Comparison, Row
 from auclid.cli.verdict import likely, signed
 
 
-def report(result):
+def report(result: Comparison) -> str:
     """The page of a comparison, as text."""
     page = resources.files("auclid.cli") / "page"
     parts = {name: (page / name).read_text("utf-8") for name in ("report.html", "report.js")}
@@ -28,9 +33,7 @@ def report(result):
         roc=plots.roc_plot(is_pos, rows, best, rival) if rows else "",
         forest=plots.forest_plot(rows, rival) if rows else "",
         time=plots.time_plot(rows) if rows else "",
-        options="".join(
-            f'<option value="{k}">{k + 1} {escape(row.name)}</option>' for k, row in enumerate(rows)
-        ),
+        options="".join(f'<option value="{k}">{k + 1} {escape(row.name)}</option>' for k, row in enumerate(rows)),
         histograms="".join(model["histogram"] for model in models),
         alternatives="".join(model["alternatives"] for model in models),
         matrix=models[0]["matrix"] if models else "",
@@ -42,7 +45,7 @@ def report(result):
     )
 
 
-def _facts(result, is_pos):
+def _facts(result: Comparison, is_pos: np.ndarray) -> str:
     n, d = result.data.X.shape
     learnt = result.data.is_pos[result.train]
     return (
@@ -52,11 +55,11 @@ def _facts(result, is_pos):
     )
 
 
-def _leaderboard(rows):
+def _leaderboard(rows: list[Row]) -> str:
     return "".join(_failed(row) if row.trouble else _ranked(k + 1, row) for k, row in enumerate(rows))
 
 
-def _ranked(number, row):
+def _ranked(number: int, row: Row) -> str:
     auc, low, high, _ = row.interval
     gap = "–" if row.gap is None else signed(row.gap.difference)
     pvalue = "" if row.gap is None else escape(likely(row.gap.pvalue))
@@ -64,21 +67,21 @@ def _ranked(number, row):
     return f"<tr>{_name(number, row)}{_cells(cells, spare=(1, 4))}</tr>"
 
 
-def _cells(texts, spare):
+def _cells(texts: Iterable[str], spare: Container[int]) -> str:
     """Cells of a table; those numbered in ``spare`` are left out on a phone."""
     return "".join(f"<td{' class=spare' if k in spare else ''}>{text}</td>" for k, text in enumerate(texts))
 
 
-def _failed(row):
+def _failed(row: Row) -> str:
     return f'<tr>{_name("–", row)}<td class="trouble" colspan="5">failed: {escape(row.trouble)}</td></tr>'
 
 
-def _name(number, row):
+def _name(number: int | str, row: Row) -> str:
     css = "ours" if row.ours else "rival"
     return f'<td class="{css}">{number}</td><th scope="row" class="{css}">{escape(row.name)}</th>'
 
 
-def _model(number, row, is_pos, classes):
+def _model(number: int, row: Row, is_pos: np.ndarray, classes: list[str]) -> dict[str, Any]:
     """What the page shows of one model: histogram, alternatives, confusion matrix, and the slider's stops."""
     curve = curves.roc(is_pos, row.scores)
     choices = curves.alternatives(is_pos, row.scores, curve)
@@ -97,7 +100,7 @@ def _model(number, row, is_pos, classes):
     }
 
 
-def _alternative(name, curve, at):
+def _alternative(name: str, curve: Any, at: int) -> str:
     flagged = curve.tp[at] + curve.fp[at]
     precision = f"{curve.tp[at] / flagged:.1%}" if flagged else "–"
     rates = f"{curve.tpr[at]:.1%}", f"{curve.fpr[at]:.1%}", precision
@@ -105,7 +108,7 @@ def _alternative(name, curve, at):
     return f"<tr><th scope='row'>{escape(name)}</th>{_cells(cells, spare=(4,))}</tr>"
 
 
-def _matrix(curve, at, classes):
+def _matrix(curve: Any, at: int, classes: list[str]) -> str:
     """The cells have ids, for the slider to fill them anew."""
     tp, fp = int(curve.tp[at]), int(curve.fp[at])
     negative, positive = (escape(name) for name in classes)
@@ -117,6 +120,6 @@ def _matrix(curve, at, classes):
     )
 
 
-def _json(value):
+def _json(value: object) -> str:
     """JSON that cannot end the script element it stands in."""
     return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -1,11 +1,14 @@
 """Does optimising AUC pay on this table? One sentence, whichever way it comes out."""
 
+from collections.abc import Sequence
+from typing import Any
+
 from auclid._page import signed
 
 LEVEL = 0.05
 
 
-def verdict(rows):
+def verdict(rows: Sequence[Any]) -> str:
     """The sentence for rows in the order of their AUC, each with its paired test against the best baseline.
 
     The best of several methods on the same test rows looks better than it is, so a p-value counts only after
@@ -34,6 +37,6 @@ def verdict(rows):
     return f"No: {rival.name} ranks better than the best of ours, {best.name} {figures}{allowed})."
 
 
-def likely(pvalue, equals=""):
+def likely(pvalue: float, equals: str = "") -> str:
     """A p-value as people write it."""
     return f"{equals}{pvalue:.2g}" if pvalue >= 1e-4 else "< 0.0001"

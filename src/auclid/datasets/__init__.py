@@ -1,6 +1,7 @@
 """Tables: one small, real, strongly imbalanced one that comes with the package, and those in your files."""
 
 from importlib import resources
+from typing import Literal, overload
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -34,6 +35,14 @@ precision.
 Licence: reported as "Public" on OpenML (second-hand: the OpenML record itself was not consulted
 when this copy was made). It is the authors' data and not covered by auclid's own licence.
 """
+
+
+@overload
+def load_mammography(*, return_X_y: Literal[False] = ...) -> Bunch: ...
+
+
+@overload
+def load_mammography(*, return_X_y: Literal[True]) -> tuple[np.ndarray, np.ndarray]: ...
 
 
 def load_mammography(*, return_X_y: bool = False) -> Bunch | tuple[np.ndarray, np.ndarray]:

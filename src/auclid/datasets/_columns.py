@@ -1,6 +1,9 @@
 """The columns of a csv or parquet file: numbers as they are, text refused or one-hot, remarks on odd ones."""
 
 from collections import Counter
+from collections.abc import Container, Sequence
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -20,7 +23,7 @@ class DataError(ValueError):
     """A file that cannot be used as a table; says why in a sentence."""
 
 
-def read_csv(path, has_names=True):
+def read_csv(path: Path, has_names: bool = True) -> Any:
     """The Arrow table of a csv file; separated by commas, semicolons or tabs, as its first line is."""
     csv = _arrow("csv")
     import pyarrow as pa
@@ -47,7 +50,7 @@ def read_csv(path, has_names=True):
         ) from None
 
 
-def read_parquet(path):
+def read_parquet(path: Path) -> Any:
     """The Arrow table of a parquet file."""
     parquet = _arrow("parquet")
     import pyarrow as pa
@@ -58,7 +61,7 @@ def read_parquet(path):
         raise DataError(f"{str(path)!r} must be a parquet file: {_line(error)}.") from None
 
 
-def _arrow(part):
+def _arrow(part: str) -> Any:
     try:
         import pyarrow.csv
         import pyarrow.parquet
@@ -69,11 +72,13 @@ def _arrow(part):
     return getattr(pyarrow, part)
 
 
-def _line(error):
+def _line(error: BaseException) -> str:
     return " ".join(str(error).split()).rstrip(".")
 
 
-def to_numbers(table, target, one_hot, drop, columns):
+def to_numbers(
+    table: Any, target: str | None, one_hot: bool, drop: Sequence[str], columns: list[str] | None
+) -> tuple[np.ndarray, np.ndarray | None, list[str], list[str]]:
     """(X, y, names, notes) of an Arrow table."""
     names = table.column_names
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
@@ -82,7 +87,7 @@ def to_numbers(table, target, one_hot, drop, columns):
     if not table.num_rows:
         raise DataError("The table must hold rows; it has column names only.")
     all_known(drop, names, "drop")
-    notes: list = []
+    notes: list[str] = []
     y = None
     if target is not None:
         all_known([target], names, "target")
@@ -99,7 +104,7 @@ def to_numbers(table, target, one_hot, drop, columns):
     return X, y, list(parts), notes + remarks(X, list(parts))
 
 
-def _labels(table, target, notes):
+def _labels(table: Any, target: str, notes: list[str]) -> tuple[Any, np.ndarray]:
     """The table without the rows that have no label, and the labels."""
     import pyarrow.types as kinds
 
@@ -115,7 +120,7 @@ def _labels(table, target, notes):
     return table, y.astype(str) if y.dtype == object else y
 
 
-def _own_columns(table, one_hot, notes):
+def _own_columns(table: Any, one_hot: bool, notes: list[str]) -> dict[str, np.ndarray]:
     """Each column as numbers, by name; the first sight of a table."""
     text = [name for name in table.column_names if not _is_number(table[name])]
     if text and not one_hot:
@@ -130,19 +135,19 @@ def _own_columns(table, one_hot, notes):
             parts[name] = _numbers(column, name)
             continue
         words = _words(column)
-        values = sorted(set(words) - {None})
+        values = sorted({word for word in words if word is not None})
         if len(values) > MOST_VALUES or (len(values) == len(words) >= FEW_ROWS):
-            notes.append(
-                f"Column {name!r} has {len(values)} different texts in {len(words)} rows: it is left out."
-            )
+            notes.append(f"Column {name!r} has {len(values)} different texts in {len(words)} rows: it is left out.")
             continue
         parts.update({f"{name}={value}": _equal(words, value) for value in values})
     return parts
 
 
-def _model_columns(table, columns, notes):
+def _model_columns(table: Any, columns: list[str], notes: list[str]) -> dict[str, np.ndarray]:
     """The columns that a model knows; those of one-hot names are made from their texts."""
-    present, parts, absent, words = set(table.column_names), {}, [], {}
+    present, absent = set(table.column_names), []
+    parts: dict[str, np.ndarray] = {}
+    words: dict[str, list[str | None]] = {}
     for name in columns:
         base, _, value = name.partition("=")
         if name in present:
@@ -157,26 +162,22 @@ def _model_columns(table, columns, notes):
     if extra:
         notes.append(f"The model does not know {listed(extra)}: left out.")
     for base, texts in words.items():
-        strange = {text for text in set(texts) - {None} if f"{base}={text}" not in parts}
+        strange = {text for text in texts if text is not None and f"{base}={text}" not in parts}
         if strange:
-            notes.append(
-                f"Column {base!r} has values that the model does not know: {listed(sorted(strange))}."
-            )
+            notes.append(f"Column {base!r} has values that the model does not know: {listed(sorted(strange))}.")
     return parts
 
 
-def _is_number(column):
+def _is_number(column: Any) -> bool:
     import pyarrow.types as kinds
 
     tests = (kinds.is_integer, kinds.is_floating, kinds.is_boolean, kinds.is_decimal, kinds.is_null)
     return any(test(column.type) for test in tests)
 
 
-def _numbers(column, name):
+def _numbers(column: Any, name: str) -> np.ndarray:
     if not _is_number(column):
-        raise DataError(
-            f"Column {name!r} must hold numbers, as it did for the model; it holds {_sample(column)}."
-        )
+        raise DataError(f"Column {name!r} must hold numbers, as it did for the model; it holds {_sample(column)}.")
     if str(column.type) == "bool":
         column = column.cast("int8")
     values = column.cast("float64", safe=False).to_numpy()
@@ -185,25 +186,26 @@ def _numbers(column, name):
     return values
 
 
-def _words(column):
+def _words(column: Any) -> list[str | None]:
     """A column as texts, with None where one is missing."""
     return [None if value is None else str(value) for value in column.to_pylist()]
 
 
-def _equal(words, value):
+def _equal(words: list[str | None], value: str) -> np.ndarray:
     return np.array([word == value for word in words], dtype=np.float64)
 
 
-def _sample(column):
+def _sample(column: Any) -> str:
     shown = list(dict.fromkeys(text for text in _words(column.slice(0, 100)) if text is not None))[:2]
     return f"text ({', '.join(map(repr, shown))}, ...)"
 
 
-def remarks(X, names):
+def remarks(X: Any, names: list[str]) -> list[str]:
     """Sentences on missing values, constant columns, and columns that look like identifiers."""
     if sparse.issparse(X):
         return ["Some values are missing."] if np.isnan(X.data).any() else []
-    notes, missing = [], np.isnan(X)
+    missing = np.isnan(X)
+    notes: list[str] = []
     if missing.any():
         where = [name for name, some in zip(names, missing.any(axis=0), strict=True) if some]
         notes.append(f"{int(missing.sum()):,} values are missing, in {listed(where)}.")
@@ -223,12 +225,12 @@ def remarks(X, names):
     return notes
 
 
-def _like_an_id(column):
+def _like_an_id(column: np.ndarray) -> bool:
     whole = len(column) >= FEW_ROWS and bool(np.all(column == np.floor(column)))
     return whole and len(np.unique(column)) == len(column)
 
 
-def all_known(wanted, names, parameter):
+def all_known(wanted: Sequence[str], names: Sequence[str], parameter: str) -> None:
     """Raise when a parameter names a column that is not there; a near name is suggested."""
     for name in wanted:
         if name not in names:
@@ -240,19 +242,19 @@ def all_known(wanted, names, parameter):
             )
 
 
-def none_missing(columns, present):
+def none_missing(columns: Sequence[str], present: Container[str]) -> None:
     """Raise when columns that a model was fitted with are not there."""
     absent = [name for name in columns if name not in present]
     if absent:
         raise DataError(f"The table must have the columns the model was fitted with; it lacks {listed(absent)}.")
 
 
-def numbered(d):
+def numbered(d: int) -> list[str]:
     """Names for columns without one."""
     return [f"x{k}" for k in range(1, d + 1)]
 
 
-def _reads_as_number(text):
+def _reads_as_number(text: str) -> bool:
     try:
         float(text)
     except ValueError:
@@ -260,5 +262,5 @@ def _reads_as_number(text):
     return True
 
 
-def _verb(names):
+def _verb(names: Sequence[str]) -> str:
     return "have" if len(names) > 1 else "has"

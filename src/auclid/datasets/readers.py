@@ -7,6 +7,7 @@ import os
 import re
 import zipfile
 import zlib
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from stat import S_ISDIR, S_ISREG
 from typing import Any, NamedTuple
@@ -26,11 +27,18 @@ class TableFile(NamedTuple):
 
     X: Any  # float64 array (missing values are nan) or CSR matrix
     y: Any  # one label a row, or None where there are none
-    feature_names: list
-    notes: list  # sentences about what a user should know
+    feature_names: list[str]
+    notes: list[str]  # sentences about what a user should know
 
 
-def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
+def read_table(
+    path: str | Path,
+    target: str | None = None,
+    *,
+    one_hot: bool = False,
+    drop: Sequence[str] = (),
+    columns: list[str] | None = None,
+) -> TableFile:
     """The table of a file, by its ending: .csv, .tsv, .data, .parquet, .npz, .libsvm, .svm, .txt (or .gz, .bz2).
 
     Parameters
@@ -73,9 +81,7 @@ def read_table(path, target=None, *, one_hot=False, drop=(), columns=None):
         return TableFile(*_columns.to_numbers(table, target, one_hot, drop, columns))
     X, y, names = (_npz if kind == "npz" else _libsvm)(path, columns)
     if y is not None and X.shape[0] != len(y):
-        raise DataError(
-            f"{str(path)!r} must have one label a row; got {X.shape[0]} rows and {len(y)} labels."
-        )
+        raise DataError(f"{str(path)!r} must have one label a row; got {X.shape[0]} rows and {len(y)} labels.")
     X, names = _chosen(X, names, drop, columns)
     return TableFile(X, y, names, _columns.remarks(X, names))
 
@@ -94,14 +100,14 @@ def _check_file(path: Path) -> None:
         raise DataError(f"The table must be a file; {str(path)!r} is {what}.")
 
 
-NAMED = {
+NAMED: dict[str, Callable[[Path], Any]] = {
     "csv": _columns.read_csv,
     "data": lambda path: _columns.read_csv(path, has_names=False),
     "parquet": _columns.read_parquet,
 }
 """Files of named columns, one of which may be the target."""
 
-PACKED = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+PACKED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 
 ENDINGS = {
     ".csv": "csv", ".tsv": "csv", ".data": "data", ".parquet": "parquet", ".pq": "parquet", ".npz": "npz",
@@ -109,7 +115,7 @@ ENDINGS = {
 }  # fmt: skip
 
 
-def _kind(path):
+def _kind(path: Path) -> str:
     endings = [ending for ending in path.suffixes if ending not in PACKED]
     last = endings[-1].lower() if endings else ""
     if last in ENDINGS:
@@ -122,22 +128,22 @@ def _kind(path):
     )
 
 
-def _begins_like_libsvm(path):
+def _begins_like_libsvm(path: Path) -> bool:
     with open(path, "rb") as file:
         return re.search(rb"^\s*[-+.\deE]+\s+\d+:\S", file.read(1 << 16), re.MULTILINE) is not None
 
 
-def has_columns(path):
+def has_columns(path: Path) -> bool:
     """Whether it is a file of named columns, one of which may be the target."""
     return path.is_file() and _kind(path) in NAMED
 
 
-def _near_file(path):
+def _near_file(path: Path) -> str:
     beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
     return " " + did_you_mean(path.name, beside, show=lambda name: repr(str(path.parent / name)))
 
 
-def _libsvm(path, columns):
+def _libsvm(path: Path, columns: list[str] | None) -> tuple[Any, Any, list[str]]:
     """Columns are named by their number in the file, from 1, or from 0 where such a column occurs."""
     from sklearn.datasets import load_svmlight_file
 
@@ -175,7 +181,7 @@ UNREADABLE = (
 """How a file that is no npz file, or another one, fails."""
 
 
-def _npz(path, columns):
+def _npz(path: Path, columns: list[str] | None) -> tuple[Any, Any, list[str]]:
     try:
         with np.load(path, allow_pickle=False) as file:
             parts = {name: file[name] for name in file.files if name in ("X", "y", "feature_names")}
@@ -215,7 +221,7 @@ def _load_sparse(path: Path) -> sparse.csr_matrix:
     return X.tocsr()
 
 
-def _chosen(X, names, drop, columns):
+def _chosen(X: Any, names: list[str], drop: Sequence[str], columns: list[str] | None) -> tuple[Any, list[str]]:
     """The columns that are not dropped, or just those of a model."""
     _columns.all_known(drop, names, "drop")
     if columns is None:
