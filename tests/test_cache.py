@@ -24,10 +24,11 @@ FIT = """
         warnings.simplefilter("always")
         import numpy as np
         from auclid import LeastSquaresAUC
-        from auclid.square.spam import SPAM, pace
+        from auclid import SPAM
+        from auclid.solvers.proximal import unit_step
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
-        pace(np.ones(2), np.ones(1))
+        unit_step(np.ones(2), np.ones(1))
         models = [LeastSquaresAUC(l1=0.01).fit(X, y)]
         if {spam}:
             models.append(SPAM(random_state=0).fit(X, y))
@@ -221,7 +222,6 @@ OWN = """
     from auclid import SPAM
     from auclid._generic import cache_folder, kernel
     from auclid.penalties import ElasticNet, prox
-    from auclid.square.spam import sweep_dense
 
     class Mine(NamedTuple):
         l1: float
@@ -245,8 +245,8 @@ OWN = """
     ours = SPAM(penalty=ElasticNet(1, 0.01), random_state=0).fit(X, y)
     said = dict(
         equal=bool(np.allclose(mine.coef_, ours.coef_, rtol=1e-12, atol=1e-15)),
-        mine=[name for name in kept if "sweep_dense" in name or "own" in name],
-        ours=[path.name for path in cache_folder().iterdir() if "sweep_dense" in path.name],
+        mine=[name for name in kept if "sweep_any" in name or "own" in name],
+        ours=[path.name for path in cache_folder().iterdir() if "sweep_any" in path.name],
     )
 """
 

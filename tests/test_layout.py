@@ -26,7 +26,9 @@ rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays r
 rows.labels rows.store rows.source
 _check _kinds _progress
 columns._notes columns._dates columns._levels columns._numbers columns.transformer
-losses penalties schedules stats.moments stats.means stats.pair_sums pairs stats.buffers
+losses penalties schedules stats.moments stats.class_means stats.class_sums stats.pair_sums pairs stats.buffers
+solvers.stream solvers.iterate solvers.proximal solvers.saddle solvers.stages solvers.one_pass
+solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
 metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._rates metrics._points metrics._lift metrics._many metrics._by_group
@@ -38,9 +40,9 @@ solvers.risks solvers.path solvers.several solvers.unlabelled solvers.unlabelled
 solvers.newton solvers.all_pairs solvers.hinge
 base
 square.least_squares square.least_squares_cv square.multiclass square.minimax
-square.spam square.solam square.fsauc square.opauc square.adaoam
+square.spam square._radius square.solam square.fsauc square.opauc square.adaoam
 pairwise.sam pairwise._warning pairwise.rank_svm pairwise.kernel_rank_svm
-online._buffered online._gaussian online.oam online.cbr online.uni_exp
+online._buffered online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
 semi._labels semi._closed_form semi.samult semi.pnu semi._waves semi.qsg
 additive._table additive._knots additive._basis additive._sums additive._solve additive._choose additive._pairs

@@ -33,7 +33,7 @@ from auclid.rows import (
     sizes,
     structs,
 )
-from auclid.stats.means import first_look
+from auclid.stats.class_means import sum_rows
 
 
 def csr(X, dtype=np.float64, index=np.int32, kind=sparse.csr_array):
@@ -254,7 +254,7 @@ def test_kernels_of_spam_on_every_kind_of_rows(layout):
     np.testing.assert_allclose(got, expected, rtol=1e-9, atol=1e-12)
     total, length = np.zeros((2, X.shape[1])), np.zeros(len(X))
     for rows, (at,), steps in as_table(given).sweep(np.arange(len(X)), centre=np.zeros(X.shape[1])):
-        first_look(rows, at, y[steps].astype(np.int8), total, length[steps])
+        sum_rows(rows, at, y[steps].astype(np.int8), total, length[steps])
     np.testing.assert_allclose(total, [X[~y].sum(axis=0), X[y].sum(axis=0)])
     np.testing.assert_allclose(length, (X**2).sum(axis=1))
 

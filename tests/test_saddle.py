@@ -10,8 +10,10 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 import reference_square as slow
 from auclid import FSAUC, SOLAM, LeastSquaresAUC, make
-from auclid.square.fsauc import n_stages, stage_orders
-from auclid.square.solam import expected_ascent, saddle_step
+from auclid.rows import as_table
+from auclid.solvers.iterate import current
+from auclid.solvers.saddle import expected_ascent, saddle_step
+from auclid.solvers.stages import n_stages, stage_orders
 from reference_square import problem
 
 LAYOUTS = {"dense": np.asarray, "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32))}
@@ -33,8 +35,8 @@ def test_solam_is_the_slow_loop(layout, settings, stream):
     centred = not sparse.issparse(X)
     mean, last, met = slow.solam(X, y == 1, order, centred=centred, stream=stream, **settings)
     np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(model._state.scale * model._state.v, last, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(model._state.norm, last @ last, rtol=1e-8)
+    np.testing.assert_allclose(current(model._state.iterate), last, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(model._state.w_square, last @ last, rtol=1e-8)
     assert (met > 0) == ("radius" in settings)
 
 
@@ -44,7 +46,7 @@ def test_solam_is_the_slow_loop(layout, settings, stream):
 def test_fsauc_is_the_slow_loop(layout, radius):
     X, y = problem()
     X, model = layout(X), FSAUC(radius, n_epochs=9, random_state=3).fit(layout(X), y)
-    orders = [np.concatenate(o) for o in stage_orders(np.random.default_rng(3), 40, 9, n_stages(360))]
+    orders = list(stage_orders(np.random.default_rng(3), as_table(X), 9, n_stages(360)))
     w, met, _ = slow.fsauc(X, y == 1, orders, centred=not sparse.issparse(X), radius=radius)
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-8, atol=1e-12)
     assert (met > 0) == (radius is not None) and model.n_iter_ == len(orders) == 2
@@ -57,7 +59,7 @@ def test_a_stage_keeps_to_its_ball():
     model = FSAUC(0.02)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("auclid.square.fsauc.n_stages", lambda n: 8)
-        patch.setattr("auclid.square.fsauc.stage_orders", lambda *_: ([order] for order in orders))
+        patch.setattr("auclid.square.fsauc.stage_orders", lambda *_: iter(orders))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             model.fit(X, y)
@@ -68,7 +70,7 @@ def test_a_stage_keeps_to_its_ball():
 
 def test_stages_are_those_of_the_paper_and_meet_every_row_equally_often():
     assert [n_stages(n) for n in (2, 100, 5000, 300_000)] == [1, 1, 3, 6]
-    orders = [np.concatenate(pieces) for pieces in stage_orders(np.random.default_rng(0), 30, 8, 3)]
+    orders = list(stage_orders(np.random.default_rng(0), as_table(np.zeros((30, 1))), 8, 3))
     assert [len(order) for order in orders] == [80, 80, 80]
     assert (np.bincount(np.concatenate(orders)) == 8).all()
 
@@ -268,11 +270,11 @@ def test_partial_fit_goes_on_after_fit():
     t = model._state.t
     model.partial_fit(X[100:], y[100:])
     assert model._state.t == t + 100
-    np.testing.assert_allclose(model._state.sums, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
-    w = model._state.scale * model._state.v
-    np.testing.assert_allclose(model._state.norm, w @ w, rtol=1e-9)
+    np.testing.assert_allclose(model._state.seen.total, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
+    w = current(model._state.iterate)
+    np.testing.assert_allclose(model._state.w_square, w @ w, rtol=1e-9)
     means = [(X[y == c] - X.mean(axis=0)).mean(axis=0) for c in (0, 1)]
-    np.testing.assert_allclose(model._state.m, means @ w, rtol=1e-9)
+    np.testing.assert_allclose(model._state.projections, means @ w, rtol=1e-9)
     assert model.score(X, y) > LeastSquaresAUC().fit(X, y).score(X, y) - 0.02
 
 

@@ -1,16 +1,18 @@
 """SAM, ASAM, PSAM: the kernel is the plain walk, the walk nears the optimum, streams are what they say."""
 
 import pickle
+from typing import NamedTuple
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.optimize import minimize
+from sklearn.base import clone
 
 import auclid
 from auclid import ASAM, PSAM
-from auclid.losses import LOSSES, value
-from auclid.pairwise import sam
+from auclid.losses import LOSSES, prox_step, slope, value
+from auclid.solvers import random_pairs
 from reference import all_pairs
 from reference_sam import STEPS, drawn_pairs, streamed_pairs, walk
 
@@ -97,7 +99,7 @@ def test_a_scale_that_gets_tiny_is_taken_into_v():
     _, mean = reference_fit(X, is_pos, "PSAM", "hinge", t0=1e-8, rskip=1, askip=1)
     model = PSAM(alpha=0.05, n_epochs=1, t0=1e-8, rskip=1, askip=1, random_state=0).fit(X, is_pos)
     np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-6)
-    assert model._state.scale > sam.TINY
+    assert model._state.walk.iterate.factors.now > random_pairs.TINY
 
 
 @pytest.mark.parametrize("loss", ["hinge", "square", "squared_hinge"])
@@ -162,7 +164,7 @@ def test_one_seed_is_one_model_and_blocks_of_draws_do_not_matter(method, monkeyp
     X, is_pos = table()
     first = method(random_state=1).fit(X, is_pos)
     assert np.any(first.coef_ != method(random_state=2).fit(X, is_pos).coef_)
-    monkeypatch.setattr(sam, "DRAW", 7)
+    monkeypatch.setattr(random_pairs, "DRAW", 7)
     second = method(random_state=1).fit(X, is_pos)
     np.testing.assert_array_equal(first.coef_, second.coef_)
     np.testing.assert_array_equal(first.intercept_, second.intercept_)
@@ -170,13 +172,13 @@ def test_one_seed_is_one_model_and_blocks_of_draws_do_not_matter(method, monkeyp
 
 def test_fit_draws_every_pair_alike(monkeypatch):
     seen = []
-    real = sam.PairSampler._step
+    real = random_pairs.sweep
 
-    def watch(self, rows, pos, neg, state):
+    def watch(rows, pos, neg, steps, walk):
         seen.append(np.stack([pos, neg]))
-        return real(self, rows, pos, neg, state)
+        return real(rows, pos, neg, steps, walk)
 
-    monkeypatch.setattr(sam.PairSampler, "_step", watch)
+    monkeypatch.setattr(random_pairs, "sweep", watch)
     X, is_pos = table(n=12)
     PSAM(n_epochs=1000, random_state=0).fit(X, is_pos)
     pos, neg = np.concatenate(seen, axis=1)
@@ -196,7 +198,7 @@ def batches(model, X, is_pos, size):
 @BOTH
 @pytest.mark.parametrize("layout", ["dense", "csr", "fortran"])
 def test_a_stream_is_the_plain_walk_however_it_is_cut(method, layout, monkeypatch):
-    monkeypatch.setattr(sam, "RESERVOIR", 5)
+    monkeypatch.setattr(random_pairs, "RESERVOIR", 5)
     X, is_pos = table(n=80)
     given = LAYOUTS[layout](X)
     Z = streamed_pairs(X, is_pos, 5, seed=0)
@@ -260,7 +262,7 @@ def test_a_batch_that_overflows_changes_nothing():
     with pytest.raises(ValueError, match="ASAM must end with finite weights"):
         model.partial_fit(1e200 * X, is_pos)
     np.testing.assert_array_equal(model.coef_, w)
-    assert model._rng.bit_generator.state == rng and model._state.t == 59
+    assert model._rng.bit_generator.state == rng and model._state.walk.t == 59
 
 
 @BOTH
@@ -313,3 +315,67 @@ def test_losses_without_a_proximal_step_are_refused():
 def test_the_papers_names():
     assert [type(auclid.make(name)) for name in ("SAM", "ASAM", "PSAM")] == [ASAM, ASAM, PSAM]
     assert not auclid.make("SAM").average and auclid.make("ASAM").average
+
+
+class MyHinge(NamedTuple):
+    """The hinge of a margin, as a user would write it."""
+
+    margin: float = 1.0
+
+
+@slope.implement(MyHinge)
+def _(loss, m):
+    return -1.0 if m < loss.margin else 0.0
+
+
+@prox_step.implement(MyHinge)
+def _(loss, m, q, s):
+    return min(s, max(0.0, loss.margin - m) / q) if q > 0.0 else 0.0
+
+
+class MySquare(NamedTuple):
+    """(margin - m)^2"""
+
+    margin: float = 1.0
+
+
+@slope.implement(MySquare)
+def _(loss, m):
+    return -2.0 * (loss.margin - m)
+
+
+@pytest.mark.parametrize("method", [ASAM, PSAM])
+def test_a_loss_of_ones_own_is_that_loss(method):
+    X, is_pos = table()
+    ours, mine = (method(loss=loss, random_state=0).fit(X, is_pos) for loss in ("hinge", MyHinge(1)))
+    np.testing.assert_array_equal(ours.coef_, mine.coef_)
+    stream = [method(loss=loss, random_state=0).partial_fit(X, is_pos) for loss in ("hinge", MyHinge(1))]
+    np.testing.assert_array_equal(stream[0].coef_, stream[1].coef_)
+    wider = method(loss=MyHinge(3.0), random_state=0).fit(X, is_pos)
+    assert np.linalg.norm(wider.coef_) > np.linalg.norm(mine.coef_)
+    assert clone(wider).loss == MyHinge(3.0)
+
+
+def test_a_slope_without_bound_is_stopped_at_the_least_loss():
+    X, is_pos = table()
+    ours, mine = (ASAM(loss=loss, random_state=0).fit(X, is_pos) for loss in ("square", MySquare()))
+    np.testing.assert_array_equal(ours.coef_, mine.coef_)
+    long = 1e4 * X
+    assert np.isfinite(ASAM(loss=MySquare(2.5), random_state=0).fit(long, is_pos).coef_).all()
+    assert random_pairs.subgradient_rule(MySquare(2.5)) == random_pairs.Bounded(2.5)
+    assert random_pairs.subgradient_rule(MyHinge()) == random_pairs.Subgradient()
+
+
+def test_a_loss_that_lacks_a_function_is_refused_in_one_sentence():
+    X, is_pos = table()
+    model = PSAM(loss=MySquare())
+    with pytest.raises(TypeError) as raised:
+        model.fit(X, is_pos)
+    assert str(raised.value) == (
+        "The 'loss' parameter of PSAM must have slope and prox_step implemented. Got MySquare without prox_step "
+        "instead: add @prox_step.implement(MySquare)."
+    )
+    assert not hasattr(model, "coef_")
+    said = r"^The 'loss' parameter of ASAM must have slope implemented\. Got tuple without"
+    with pytest.raises(TypeError, match=said):
+        ASAM(loss=(1.0, 2.0)).fit(X, is_pos)

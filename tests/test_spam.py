@@ -6,10 +6,12 @@ from scipy import sparse
 
 import reference
 from auclid import SPAM, LeastSquaresAUC
-from auclid.base import _copy
 from auclid.penalties import L2, Ball, ElasticNet, prox
 from auclid.rows import as_table
 from auclid.schedules import Constant, Harmonic, Power, rate
+from auclid.solvers.iterate import current
+from auclid.solvers.stream import copied
+from auclid.stats.class_means import first_pass
 
 LAYOUTS = {"dense": np.asarray, "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32))}
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
@@ -132,12 +134,12 @@ def test_lemma_1_holds_in_the_kernel(layout):
         SPAM(0.0, schedule=Constant(0.05), n_epochs=1, shuffle=False, average=False).fit(layout(X), y),
     )
     start.set_params(schedule=Constant(step))
-    survey, w = start._survey(as_table(layout(X)), y == 1), start.coef_[0]
-    moves = []
+    table, rng, w, moves = as_table(layout(X)), np.random.default_rng(0), start.coef_[0], []
+    known = first_pass(table, y == 1, products=True)
+    solver = start._solver(known)
     for i in range(len(X)):
-        state = _copy(start._state)
-        state = start._learn(as_table(layout(X)), y == 1, np.array([i]), state, survey)
-        moves.append((w - state.scale * state.v) / step)
+        state = solver.update(table, y == 1, np.array([i]), copied(start._state), known, rng)
+        moves.append((w - current(state.iterate)) / step)
     z, share = reference.all_pairs(X, y == 1)
     p = y.mean()
     expected = p * (1 - p) * (-2.0 * z.T @ (share * (1.0 - z @ w)))
@@ -169,13 +171,15 @@ def test_the_last_iterate_falls_at_about_the_proven_rate():
     alpha, p = 1.0, y.mean()
     model = SPAM(alpha, schedule=Harmonic(1.0 / (p * (1 - p) * alpha), 200.0))
     best, table, lengths = LeastSquaresAUC(alpha).fit(X, y).coef_[0], as_table(X), 1000 * 4 ** np.arange(4)
-    survey, squares = model._survey(table, y == 1), np.zeros(4)
+    known, squares = first_pass(table, y == 1, products=True), np.zeros(4)
+    solver = model._solver(known)
     for seed in range(20):
-        state, done = model._open(5, survey), 0
+        state, done = solver.init(5, known), 0
         for k, length in enumerate(lengths):
-            order = np.random.default_rng([seed, k]).integers(0, 400, length - done)
-            state, done = model._learn(table, y == 1, order, state, survey), length
-            squares[k] += np.sum((state.scale * state.v - best) ** 2)
+            rng = np.random.default_rng([seed, k])
+            order = rng.integers(0, 400, length - done)
+            state, done = solver.update(table, y == 1, order, state, known, rng), length
+            squares[k] += np.sum((current(state.iterate) - best) ** 2)
     power = np.polyfit(np.log(lengths), np.log(squares), 1)[0]
     assert -1.3 < power < -0.8
 
@@ -279,18 +283,18 @@ def test_partial_fit_goes_on_after_fit():
     X, y = problem(200)
     model = SPAM(random_state=0).fit(X[:100], y[:100])
     model.partial_fit(X[100:], y[100:])
-    np.testing.assert_allclose(model._state.sums, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
-    np.testing.assert_allclose(model._state.n, np.bincount(y))
-    w = model._state.scale * model._state.v
-    means = model._state.sums / model._state.n[:, None] - model._state.centre
-    np.testing.assert_allclose(model._state.a, means @ w, rtol=1e-8)
+    np.testing.assert_allclose(model._state.seen.total, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
+    seen, w = model._state.seen, current(model._state.iterate)
+    np.testing.assert_allclose(seen.n, np.bincount(y))
+    means = seen.total / seen.n[:, None] - seen.centre
+    np.testing.assert_allclose(model._state.projections, means @ w, rtol=1e-8)
 
 
 def kept_projections(model):
     """a_c = w . (mu_c - centre), as kept up to date and worked out anew."""
-    state = model._state
-    means = state.sums / state.n[:, None] - state.centre
-    return state.a, means @ (state.scale * state.v)
+    seen = model._state.seen
+    means = seen.total / seen.n[:, None] - seen.centre
+    return model._state.projections, means @ current(model._state.iterate)
 
 
 @pytest.mark.parametrize("change", [{"l1": 0.01}, {"l1": 0.0}, {"alpha": 1.0}, {"average": False}], ids=str)
@@ -299,7 +303,7 @@ def test_parameters_may_change_within_a_stream(change):
     model = SPAM(0.5, l1=0.0 if change.get("l1") else 0.01).partial_fit(X[:60], y[:60])
     model.set_params(**change).partial_fit(X[60:], y[60:])
     last = reference_with_change(X, y, model, change)
-    np.testing.assert_allclose(model._state.scale * model._state.v, last, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(current(model._state.iterate), last, rtol=1e-8, atol=1e-12)
 
 
 def reference_with_change(X, y, model, change):

@@ -4,8 +4,8 @@
 `decision_function`. `StreamRanker` owns the loop of every method that learns a row (or a pair) a step.
 """
 
-from copy import deepcopy
-from typing import Any
+from abc import abstractmethod
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -14,7 +14,9 @@ from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
-from auclid.rows import alike
+from auclid.rows import SparseTable, Table, to_dense
+from auclid.solvers.stream import StreamSolver, copied
+from auclid.stats.class_means import FirstPass
 
 
 class Ranker(ClassifierMixin, BaseEstimator):
@@ -130,18 +132,16 @@ class LinearRanker(Ranker):
 
 
 class StreamRanker(CallbackSupportMixin, LinearRanker):
-    """A linear ranker that learns from one row a step; subclasses say how.
+    """A linear ranker that learns from one row a step, by a solver that its subclass names.
 
     A subclass gives
 
-    - ``_survey(table, is_pos)``: what `fit` finds out in a first look at all rows (nothing, by default);
-    - ``_open(d, survey)``: the state before any step, a struct of arrays and floats (``survey`` is None in a stream);
-    - ``_learn(table, is_pos, order, state, survey)``: the state after one step for each row of ``order``;
-    - ``_answer(state)``: weights, and the score above which a row is called positive.
+    - ``_solver(known)``: the solver of its parameters, with what a first pass told `fit` (None in a stream);
+    - ``_first_pass(table, is_pos)``: that first pass over all rows, where the method makes one;
+    - ``_publish_settings(solver, state)``: attributes beside the weights, and what there is to say at the end.
 
-    `_learn` may draw from ``self._rng``, a row at a time in the order of the rows. State is plain data, so a
-    copy of it is a checkpoint. A method whose `fit` must be the very stream of `partial_fit` sets ``_causal``:
-    its threshold too then comes from rows as they passed.
+    A method whose `fit` must be the very stream of `partial_fit` sets ``_causal``: its threshold too then comes from
+    rows as they passed.
     """
 
     _parameter_constraints: dict = {
@@ -153,7 +153,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     _causal = False
 
     @_check.checked
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
         Parameters
@@ -166,29 +166,30 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         self
         """
         table, is_pos, _ = self._begin_fit(X, y)
-        table, self._filled = alike(table, filled=False)
-        rng = _random.generator(self.random_state)
-        survey = self._survey(table, is_pos)
-        state, self._rng = self._open(table.shape[1], survey), rng
-        for number in steps(self, self.n_epochs, lambda: self._look(state), X, y):
-            state = self._epoch(table, is_pos, state, survey)
+        rng, known = _random.generator(self.random_state), self._first_pass(table, is_pos)
+        solver = self._solver(known)
+        state = solver.init(table.shape[1], known)
+        for number in steps(self, self.n_epochs, lambda: _attributes(*solver.weights(state)), X, y):
+            order = table.order(rng, self.shuffle)
+            state = solver.update(table, is_pos, order, state, known, rng)
             self.n_iter_ = number + 1
-        self._state = state
-        del survey  # it may hold several numbers a row, and finding the threshold wants some too
-        w, threshold = self._finite_answer(state)
+        known = None  # it may hold several numbers a row, and finding the threshold wants some too
+        w, threshold = self._finite_weights(solver, state)
         if self._causal:
             _check.told_apart(self, table, w)
             self._publish(w, threshold)
         else:
             self._publish_fit(table, is_pos, w)
-        self._settle(state)
+        self._state, self._rng, self._dense = state, rng, not isinstance(table, SparseTable)
+        self._publish_settings(solver, state)
         return self
 
     @_check.checked
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Learn from the rows of a batch, once, in their order.
 
-        A batch may hold one class only; until both were seen, ``coef_`` and all scores are zero.
+        A batch may hold one class only; until both were seen, ``coef_`` and all scores are zero. A batch that is
+        refused changes nothing.
 
         Parameters
         ----------
@@ -202,42 +203,47 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         self
         """
         table, is_pos, _, first = self._begin_partial(X, y, classes)
-        table, self._filled = alike(table, filled=not first and self._filled)
+        solver = self._solver(None)
         if first:
-            self._state, self._rng = self._open(table.shape[1], None), _random.generator(self.random_state)
-            self.n_iter_ = 1
-        self._rng = deepcopy(self._rng)  # a batch that fails has drawn nothing
-        state = self._learn(table, is_pos, np.arange(table.shape[0]), _copy(self._state), None)
-        self._publish(*self._finite_answer(state))
+            self._state, self._rng = solver.init(table.shape[1]), _random.generator(self.random_state)
+            self._dense, self.n_iter_ = False, 1
+        for name, begun in solver.built_for(self._state).items():
+            _check.unchanged(self, name, getattr(self, name), begun)
+        # Dense rows are centred and sparse ones are not, so once rows were dense, sparse ones become dense too.
+        self._dense = self._dense or not isinstance(table, SparseTable)
+        table = to_dense(table) if self._dense else table
+        self._rng = copied(self._rng)
+        order, state = np.arange(table.shape[0]), solver.writable(self._state, table)
+        state = solver.update(table, is_pos, order, state, None, self._rng)
+        self._publish(*self._finite_weights(solver, state))
         self._state = state
-        self._settle(state)
+        self._publish_settings(solver, state)
         return self
 
-    def _survey(self, table, is_pos):
-        """Nothing, unless a method wants to look at all rows first."""
+    @abstractmethod
+    def _solver(self, known: FirstPass | None) -> StreamSolver[Any]:
+        """The solver of the parameters."""
 
-    def _epoch(self, table, is_pos, state, survey):
-        """The state after one epoch of `fit`: a step for each row, unless a method draws its own."""
-        order = _random.epoch(self._rng, table.shape[0], self.shuffle)
-        return self._learn(table, is_pos, order, state, survey)
+    def _fresh_state(self, d: int) -> Any:
+        """The state of a stream of d columns before any row."""
+        return self._solver(None).init(d)
 
-    def _finite_answer(self, state: Any) -> tuple[np.ndarray, float]:
-        """`_answer`, unless the state overflowed. What is as large as d × d is not looked at: its trace is."""
-        _check.finite_state(self, state, 4 * self.n_features_in_ + 8)
+    def _finite_weights(self, solver: StreamSolver[Any], state: Any) -> tuple[np.ndarray, float]:
+        """Weights and threshold, unless they or the state overflowed; of what is as large as d × d, its trace tells."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._answer(state)
+            w, threshold = solver.weights(state)
+        _check.finite(self, w)
+        _check.finite_state(self, state, 4 * self.n_features_in_ + 8)
+        return w, threshold
 
-    def _settle(self, state):
-        """Nothing, unless a method has attributes beside its weights, or something to say at the end."""
+    def _first_pass(self, table: Table, is_pos: np.ndarray) -> FirstPass | None:
+        """What `fit` finds out in a first pass over all rows: nothing, by default."""
+        return None
 
-    def _look(self, state):
-        """The fitted attributes as they would be now, for callbacks."""
-        w, threshold = self._answer(state)
-        return {"coef_": w.reshape(1, -1), "intercept_": np.array([-threshold])}
+    def _publish_settings(self, solver: Any, state: Any) -> None:
+        """Set attributes beside the weights: none, by default."""
 
 
-def _copy(state):
-    """The state with arrays of its own, so that a batch that fails changes nothing."""
-    if isinstance(state, tuple):
-        return state._make(_copy(x) for x in state)
-    return state.copy() if isinstance(state, np.ndarray) else state
+def _attributes(w: np.ndarray, threshold: float) -> dict[str, np.ndarray]:
+    """The fitted attributes of weights and a threshold, for callbacks."""
+    return {"coef_": w.reshape(1, -1), "intercept_": np.array([-threshold])}

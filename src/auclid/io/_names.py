@@ -9,11 +9,13 @@ from auclid.additive import Scorecard, _basis, _shapes, _table
 from auclid.additive import _odds as _scorecard_odds
 from auclid.auto import AUCClassifier, _columns, _leaderboard, _odds, _search
 from auclid.columns import Columns, _levels, _numbers
+from auclid.io import _older
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
-from auclid.online import CBR, OAM, UniExp, _buffered, cbr, oam, uni_exp
-from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM, sam
+from auclid.online import CBR, OAM, UniExp
+from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
+from auclid.solvers import buffered, confident, gaussian, iterate, one_pass, proximal, random_pairs, saddle, univariate
 from auclid.square import (
     FSAUC,
     OPAUC,
@@ -24,18 +26,14 @@ from auclid.square import (
     LeastSquaresAUCCV,
     MinimaxAUC,
     MulticlassAUC,
-    adaoam,
-    opauc,
-    solam,
-    spam,
 )
-from auclid.stats import buffers, moments, prior, samples, sets
+from auclid.stats import buffers, class_means, class_sums, moments, prior, samples, sets
 
 ESTIMATORS = estimators(
-    Estimator(AdaOAM),
-    Estimator(ASAM),
+    Estimator(AdaOAM, upgrade=_older.stream),
+    Estimator(ASAM, upgrade=_older.stream),
     Estimator(AUCClassifier),
-    Estimator(CBR),
+    Estimator(CBR, upgrade=_older.stream),
     Estimator(Columns),
     Estimator(FSAUC),
     Estimator(Kernelized),
@@ -45,18 +43,18 @@ ESTIMATORS = estimators(
     Estimator(LeastSquaresAUCCV),
     Estimator(MinimaxAUC),
     Estimator(MulticlassAUC),
-    Estimator(OAM),
-    Estimator(OPAUC),
+    Estimator(OAM, upgrade=_older.stream),
+    Estimator(OPAUC, upgrade=_older.stream),
     Estimator(PNUAUC),
-    Estimator(PSAM),
+    Estimator(PSAM, upgrade=_older.stream),
     Estimator(QSGS2AUC),
     Estimator(RandomFourier),
     Estimator(RankSVM),
     Estimator(SAMULT),
     Estimator(Scorecard),
-    Estimator(SOLAM),
-    Estimator(SPAM),
-    Estimator(UniExp),
+    Estimator(SOLAM, upgrade=_older.stream),
+    Estimator(SPAM, upgrade=_older.stream),
+    Estimator(UniExp, upgrade=_older.stream),
 )
 """The estimators a file may name. A parameter that a later release adds says here what older files mean by its absence:
 ``Estimator(RankSVM, added={"max_fpr": 1.0})``."""
@@ -77,24 +75,32 @@ ENTRIES = (
     Struct("moments", moments.Moments, was("moments.Moments")),
     Struct("class moments", moments.ClassMoments, was("moments.ClassMoments")),
     Struct("buffers", buffers.Buffers, was("buffers.Buffers")),
-    Struct("class sums", _buffered.Seen, was("online._buffered.Seen")),
+    Struct("class sums", class_sums.ClassSums, was("online._buffered.Seen")),
+    Struct("class scatter", class_sums.ClassScatter),
+    Struct("running class means", class_means.Running),
     Struct("sample", samples.Sample, was("semi._sample.Sample")),
     Struct("samples", samples.Samples, was("semi._sample.Samples")),
     Struct("labelled and unlabelled moments", sets.Sets, was("semi._closed_form.Sets")),
     Struct("labelled and unlabelled rows", sets.Seen, was("semi._closed_form.Seen")),
     Struct("prior", prior.Prior, was("semi._prior.Prior")),
     # states of streams
-    Struct("SPAM state", spam.State, was("square.spam.State")),
-    Struct("SOLAM state", solam.State, was("square.solam.State")),
-    Struct("OPAUC state", opauc.State, was("square.opauc.State")),
-    Struct("OPAUC scatter", opauc.Full, was("square.opauc.Full")),
-    Struct("OPAUC sketch", opauc.Sketch, was("square.opauc.Sketch")),
-    Struct("OPAUC steps", opauc.Gradient, was("square.opauc.Gradient")),
-    Struct("AdaOAM steps", adaoam.AdaGrad, was("square.adaoam.AdaGrad")),
-    Struct("SAM state", sam.State, was("pairwise.sam.State")),
-    Struct("OAM state", oam.State, was("online.oam.State")),
-    Struct("CBR state", cbr.State, was("online.cbr.State")),
-    Struct("UniExp state", uni_exp.State, was("online.uni_exp.State")),
+    Struct("factors", iterate.Factors),
+    Struct("iterate", iterate.Iterate),
+    Struct("trail", iterate.Trail),
+    Struct("SPAM state", proximal.State, was("square.spam.State", build=_older.spam)),
+    Struct("SOLAM state", saddle.State, was("square.solam.State", build=_older.solam)),
+    Struct("OPAUC state", one_pass.State, was("square.opauc.State", build=_older.opauc)),
+    Struct("OPAUC scatter", one_pass.Full, was("square.opauc.Full")),
+    Struct("OPAUC sketch", one_pass.Sketch, was("square.opauc.Sketch", build=_older.sketch)),
+    Struct("OPAUC steps", one_pass.Gradient, was("square.opauc.Gradient", build=_older.gradient)),
+    Struct("AdaOAM steps", one_pass.AdaGrad, was("square.adaoam.AdaGrad", build=_older.adagrad)),
+    Struct("SAM walk", random_pairs.Walk),
+    Struct("SAM state", random_pairs.State, was("pairwise.sam.State", build=_older.sam)),
+    Struct("OAM state", buffered.State, was("online.oam.State", build=_older.oam)),
+    Struct("CBR state", confident.State, was("online.cbr.State", build=_older.cbr)),
+    Struct("full covariance", gaussian.Full),
+    Struct("diagonal covariance", gaussian.Diagonal),
+    Struct("UniExp state", univariate.State, was("online.uni_exp.State", build=_older.uni_exp)),
     # parts of fitted models
     Struct("Gaussian kernel", _kernel_block.Gaussian, was("maps._kernel_block.Gaussian")),
     Struct("kernel", _kernel_block.Pairwise, was("maps._kernel_block.Pairwise")),

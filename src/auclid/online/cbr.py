@@ -1,31 +1,13 @@
 """CBR: confidence-weighted bipartite ranking with two buffers."""
 
-from typing import NamedTuple
-
-import numpy as np
 from scipy.special import ndtri
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._generic import kernel
-from auclid.online._buffered import BufferedRanker, Seen, nothing_seen
-from auclid.online._gaussian import SLACK, arrive, ceiling, energy, leave, move, reach, work_on
-from auclid.rows import row_dot
-from auclid.stats.buffers import Buffers, admit, empty
-from auclid.stats.moments import LARGEST
-
-DUPLICATE = 1e-300
-"""z . cov z below which a pair counts as two equal rows: its reciprocal would overflow."""
-
-
-class State(NamedTuple):
-    """The model N(mean, cov); a bound above x . cov x for each row held."""
-
-    buffers: Buffers
-    seen: Seen
-    mean: np.ndarray
-    cov: np.ndarray  # (d, d), of which the lower triangle counts, or the diagonal (d,)
-    bound: np.ndarray  # (2, capacity)
+from auclid.online._buffered import BufferedRanker
+from auclid.solvers.confident import Confident
+from auclid.stats.class_means import FirstPass
+from auclid.stats.moments import require_room
 
 
 class CBR(BufferedRanker):
@@ -126,68 +108,9 @@ class CBR(BufferedRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _open(self, d, survey):
-        if self.covariance == "full" and d > LARGEST:
-            raise ValueError(
-                f"covariance='full' of CBR must be d x d, too large for d = {d} columns (at most {LARGEST}). "
-                "Use covariance='diagonal', which keeps 2d numbers."
-            )
-        cov = np.eye(d) if self.covariance == "full" else np.ones(d)
-        return State(empty(d), nothing_seen(d), np.zeros(d), cov, np.zeros((2, self.buffer_size)))
-
-    def _meet(self, window, limit, state):
-        _check.unchanged(self, "covariance", self.covariance, "full" if state.cov.ndim == 2 else "diagonal")
-        model = work_on(state.cov, window.rows, window.held.sum() + len(window.at))
-        sweep(window, limit, float(ndtri(self.confidence)), state.mean, model, state.bound)
-        return state
-
-    def _weights(self, state):
-        return state.mean.copy()
-
-
-@kernel
-def confident_step(m, root_v, phi, C):
-    """alpha, and the root of z . cov z after the step, from that before it; for a margin m < phi root_v."""
-    zeta, psi = 1.0 + phi * phi, 1.0 + 0.5 * phi * phi
-    r = m / root_v
-    root = np.sqrt(0.25 * r * r * phi**4 + phi * phi * zeta)
-    if r > 0.0:  # the same number, without the difference of two like ones
-        alpha = (phi * phi - r * r) / (root + r * psi)
-    else:
-        alpha = (root - r * psi) / zeta
-    alpha = min(C, alpha / root_v)
-    a = alpha * root_v * phi
-    return alpha, 2.0 * root_v / (a + np.sqrt(a * a + 4.0))
-
-
-@kernel
-def sweep(window, limit, phi, mean, model, bound):
-    """Each row meets the opposite buffer; changes mean, model, bound; returns how many pairs had a loss."""
-    rows, at, members, held = window.rows, window.at, window.members, window.held
-    losses = 0
-    for t in range(at.shape[0]):
-        i, c = at[t], window.label[t]
-        y = 1.0 if c else -1.0
-        own = arrive(model, rows, i)
-        admit(window, t)
-        if window.slot[t] >= 0:
-            bound[c, window.slot[t]] = own
-        f = row_dot(rows, i, mean)
-        for s in range(held[1 - c]):
-            j, other = members[1 - c, s], bound[1 - c, s]
-            m = y * (f - row_dot(rows, j, mean))
-            # No covariance ever grows, so an energy once known bounds all later ones.
-            if m > 0.0 and m * m >= phi * phi * reach(model, own, other):
-                continue
-            top, slack = ceiling(model, rows, j, own, other), SLACK * (own + other)
-            if m > 0.0 and m * m >= phi * phi * (top + slack):
-                continue
-            v = energy(model, rows, i, j, own, top)
-            bound[1 - c, s] = min(other, other + v - top + slack)  # its energy now, and no less
-            if v <= DUPLICATE or m >= phi * np.sqrt(v):
-                continue
-            alpha, root = confident_step(m, np.sqrt(v), phi, limit[t])
-            own, f = move(model, rows, i, j, alpha * y, alpha * phi / root, v, mean)
-            losses += 1
-        leave(model, rows, i)
-    return losses
+    def _solver(self, known: FirstPass | None) -> Confident:
+        full, C = self.covariance == "full", None if self.C is None else float(self.C)
+        if full:
+            instead = "Use covariance='diagonal', which keeps 2d numbers."
+            require_room("covariance='full' of CBR", self.n_features_in_, instead)
+        return Confident(C, self.buffer_size, self.buffer, float(ndtri(self.confidence)), full)

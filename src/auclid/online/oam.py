@@ -1,25 +1,10 @@
 """OAM: online AUC maximisation with two buffers and the hinge loss."""
 
-from typing import NamedTuple
-
-import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid._generic import kernel
-from auclid.online._buffered import BufferedRanker, Seen, nothing_seen
-from auclid.rows import pair_square, row_axpy_two, row_dot, row_square
-from auclid.stats.buffers import Buffers, admit, empty
-
-
-class State(NamedTuple):
-    """The weights w after t rows that met others; the average of the iterates is w - lag/(t(t+1)/2)."""
-
-    buffers: Buffers
-    seen: Seen
-    w: np.ndarray
-    lag: np.ndarray
-    t: float
-    length: np.ndarray  # (2, capacity): |x| of the rows held
+from auclid.online._buffered import BufferedRanker
+from auclid.solvers.buffered import BufferedHinge
+from auclid.stats.class_means import FirstPass
 
 
 class OAM(BufferedRanker):
@@ -113,81 +98,6 @@ class OAM(BufferedRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _open(self, d, survey):
-        length = np.zeros((2, self.buffer_size))
-        return State(empty(d), nothing_seen(d), np.zeros(d), np.zeros(d), 0.0, length)
-
-    def _meet(self, window, limit, state):
-        if self.buffer == "reservoir":
-            opposite = window.number[np.arange(len(limit)), 1 - window.label]
-            limit = limit * np.maximum(1.0, opposite / self.buffer_size)
-        if self.update == "sequential":
-            t = sequential(window, limit, state.w, state.lag, state.t, state.length)
-        else:
-            t = gradient(window, 0.5 * limit, state.w, state.lag, state.t)
-        return state._replace(t=t)
-
-    def _weights(self, state):
-        return state.w - state.lag / past(max(state.t, 1.0)) if self.average else state.w.copy()
-
-
-@kernel
-def past(t):
-    """The weight of the first t iterates, 1 + 2 + ... + t."""
-    return 0.5 * t * (t + 1.0)
-
-
-@kernel
-def sequential(window, limit, w, lag, t, length):
-    """w += min(C, (1 - w.z)+ / |z|^2) z for the pairs of a row in turn; returns the iterates made."""
-    rows, at, members, held = window.rows, window.at, window.members, window.held
-    for k in range(at.shape[0]):
-        i, c, C = at[k], window.label[k], limit[k]
-        y = 1.0 if c else -1.0
-        admit(window, k)
-        norm = np.sqrt(row_square(rows, i))
-        if window.slot[k] >= 0:
-            length[c, window.slot[k]] = norm
-        if held[1 - c] == 0:
-            continue
-        f = row_dot(rows, i, w)
-        for s in range(held[1 - c]):
-            j = members[1 - c, s]
-            loss = 1.0 - y * (f - row_dot(rows, j, w))
-            if loss <= 0.0:
-                continue
-            step = C
-            if C * (norm + length[1 - c, s]) ** 2 > loss:  # |z| is needed only where it may bind
-                q = pair_square(rows, i, j)
-                step = min(C, loss / q) if q > 0.0 else 0.0
-            if step > 0.0:
-                row_axpy_two(rows, i, y * step, w, y * step * past(t), lag)
-                row_axpy_two(rows, j, -y * step, w, -y * step * past(t), lag)
-                f = row_dot(rows, i, w)
-        t += 1.0
-    return t
-
-
-@kernel
-def gradient(window, limit, w, lag, t):
-    """w += C/2 times the sum of z over the pairs of a row with w.z <= 1; returns the iterates made."""
-    rows, at, members, held = window.rows, window.at, window.members, window.held
-    active = np.empty(members.shape[1], dtype=np.int64)
-    for k in range(at.shape[0]):
-        i, c = at[k], window.label[k]
-        y = 1.0 if c else -1.0
-        admit(window, k)
-        if held[1 - c] == 0:
-            continue
-        f, count = row_dot(rows, i, w), 0
-        for s in range(held[1 - c]):
-            j = members[1 - c, s]
-            if y * (f - row_dot(rows, j, w)) <= 1.0:
-                active[count] = j
-                count += 1
-        step = y * limit[k]
-        for j in active[:count]:
-            row_axpy_two(rows, j, -step, w, -step * past(t), lag)
-        row_axpy_two(rows, i, step * count, w, step * count * past(t), lag)
-        t += 1.0
-    return t
+    def _solver(self, known: FirstPass | None) -> BufferedHinge:
+        C, in_turn = None if self.C is None else float(self.C), self.update == "sequential"
+        return BufferedHinge(C, self.buffer_size, self.buffer, in_turn, self.average)

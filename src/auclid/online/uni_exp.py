@@ -1,28 +1,9 @@
 """Uni-Exp: a class-weighted exponential loss on single rows, whose minimiser ranks pairs."""
 
-from typing import NamedTuple
-
-import numpy as np
-
 from auclid import _check
-from auclid._generic import kernel
 from auclid.base import StreamRanker
-from auclid.rows import row_axpy_two, row_dot, row_square
-from auclid.stats.means import TINY, Running, enter, middle
-
-
-class State(NamedTuple):
-    """w = scale v; the weighted sum of the iterates is lag v + total; and what the rows so far tell."""
-
-    v: np.ndarray
-    scale: float
-    t: float
-    total: np.ndarray
-    lag: float
-    sums: np.ndarray  # (2, d): sums of the rows of each class
-    n: np.ndarray
-    square: np.ndarray
-    centre: np.ndarray
+from auclid.solvers.univariate import State, Steps, Univariate
+from auclid.stats.class_means import FirstPass
 
 
 class UniExp(StreamRanker):
@@ -99,70 +80,8 @@ class UniExp(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _given(self):
-        return 0.0 if self.step is None else float(self.step)
+    def _solver(self, known: FirstPass | None) -> Univariate:
+        return Univariate(Steps(float(self.step or 0.0), float(self.alpha)))
 
-    def _open(self, d, survey):
-        seen = np.zeros((2, d)), np.zeros(2), np.zeros(1), np.zeros(d)
-        return State(np.zeros(d), 1.0, 0.0, np.zeros(d), 0.0, *seen)
-
-    def _learn(self, table, is_pos, order, state, survey):
-        label, means = is_pos.astype(np.int8), Running(*state[5:])
-        for rows, (at,), steps in table.sweep(order, centre=state.centre):
-            moved = sweep(rows, at, label[order[steps]], means, self._given(), float(self.alpha), *state[:5])
-            state = state._replace(scale=moved[0], t=moved[1], lag=moved[2])
-        _check.finite(self, state.square)
-        return state
-
-    def _answer(self, state):
-        w = (state.lag * state.v + state.total) / max(0.5 * state.t * (state.t + 1.0), 1.0)
-        return w, w @ middle(state.sums, state.n)
-
-    def _settle(self, state):
-        self.step_ = float(pace(self._given(), state.square))
-
-
-@kernel
-def pace(step, square):
-    """The step given, or 1/E|x|^2 where it is zero (0 while rows have no length to speak of)."""
-    if step > 0.0:
-        return step
-    return 1.0 / square[0] if square[0] > 1e-300 else 0.0
-
-
-@kernel
-def product_log(log_a):
-    """The u >= 0 with u e^u = a, by Newton's method on u + log u = log a from a point below it."""
-    if log_a < -37.0:  # u = a to the last bit, and a may be zero
-        return np.exp(log_a)
-    u = log_a - np.log(log_a) if log_a > 1.0 else 1.0 / (1.0 + np.exp(-log_a))
-    for _ in range(4):
-        u -= (u + np.log(u) - log_a) * u / (1.0 + u)
-    return u
-
-
-@kernel
-def sweep(rows, at, label, means, step, alpha, v, scale, t, total, lag):
-    """One step a row, O(nnz) each: w = scale v, and the average kept up to date."""
-    n = means.n
-    for k in range(at.shape[0]):
-        i, c = at[k], label[k]
-        f = scale * row_dot(rows, i, v)
-        f -= f * enter(means, rows, i, c)
-        if n[0] == 0.0 or n[1] == 0.0:
-            continue
-        t += 1.0
-        y, q = 1.0 if c else -1.0, row_square(rows, i)
-        eta = pace(step, means.square) / np.sqrt(t)
-        weighed = eta * (n[0] + n[1]) / (2.0 * n[c])
-        if q > 0.0 and weighed > 0.0:  # the move along x that is weighed * exp(-margin) at the margin it leads to
-            move = y * product_log(np.log(weighed * q) - y * f) / q
-            row_axpy_two(rows, i, move / scale, v, -lag * move / scale, total)
-        scale /= 1.0 + eta * alpha
-        lag += t * scale
-        if scale < TINY:
-            for j in range(v.shape[0]):
-                total[j] += lag * v[j]
-                v[j] *= scale
-            lag, scale = 0.0, 1.0
-    return scale, t, lag
+    def _publish_settings(self, solver: Univariate, state: State) -> None:
+        self.step_ = solver.last_step(state)

@@ -14,7 +14,7 @@ from auclid.rows.blocks import (
     unpack,
 )
 from auclid.rows.embedded import Embedded
-from auclid.rows.memory import DenseTable, SparseTable, alike, as_table
+from auclid.rows.memory import DenseTable, SparseTable, as_table, to_dense
 from auclid.rows.stacked import Stacked
 from auclid.rows.structs import (
     CSR,
@@ -45,7 +45,6 @@ __all__ = [
     "Stacked",
     "Table",
     "about",
-    "alike",
     "anchor",
     "append",
     "as_array",
@@ -70,5 +69,6 @@ __all__ = [
     "row_square",
     "rows_of",
     "squares",
+    "to_dense",
     "unpack",
 ]

@@ -19,14 +19,9 @@ def as_table(X: Block | Table) -> Table:
     return SparseTable(X) if is_sparse(X) else DenseTable(X)
 
 
-def alike(table: Table, filled: bool) -> tuple[Table, bool]:
-    """A table to go on with in a stream, and whether its rows are filled up.
-
-    Dense rows are centred and sparse ones are not, so once rows were dense (``filled``), sparse ones become dense too.
-    """
-    if not isinstance(table, SparseTable):
-        return table, True
-    return (DenseTable(table.dense(slice(None))), True) if filled else (table, False)
+def to_dense(table: Table) -> Table:
+    """The table of a CSR matrix with its zeros filled in; any other as it is."""
+    return DenseTable(table.dense(slice(None))) if isinstance(table, SparseTable) else table
 
 
 class DenseTable(Table):

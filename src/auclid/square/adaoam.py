@@ -1,43 +1,14 @@
 """AdaOAM: OPAUC's gradient with AdaGrad's steps."""
 
-from typing import NamedTuple
-
-import numpy as np
-
 from auclid import _check
 from auclid.base import StreamRanker
-from auclid.square.opauc import damping, descend, first_step, full, learn, pace, start
+from auclid.solvers.one_pass import AdaGrad, OnePass, State, Steps
+from auclid.square.opauc import ROOM
+from auclid.stats.class_means import FirstPass
+from auclid.stats.moments import require_room
 
 STEP = 0.2
 """The step, for pairs of mean square length 1."""
-
-
-class AdaGrad(NamedTuple):
-    """w_j -= eta g_j / (delta + sqrt(sum of g_j^2)), eta = step, or (``relative``) step / sqrt(L)."""
-
-    step: float
-    relative: bool
-    delta: float
-    squares: np.ndarray
-
-
-@pace.implement(AdaGrad)
-def _(rule, t, curvature):
-    return rule.step / np.sqrt(curvature) if rule.relative and curvature > 0.0 else rule.step
-
-
-@damping.implement(AdaGrad)
-def _(rule, eta, q):
-    return 1.0
-
-
-@descend.implement(AdaGrad)
-def _(rule, eta, g, w):
-    squares, delta = rule.squares, rule.delta
-    for j in range(w.shape[0]):
-        squares[j] += g[j] * g[j]
-        size = delta + np.sqrt(squares[j])
-        w[j] -= eta * g[j] / size if size > 0.0 else 0.0
 
 
 class AdaOAM(StreamRanker):
@@ -104,18 +75,10 @@ class AdaOAM(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _open(self, d, survey):
-        return start(d, full(self, d), self._rule(np.zeros(d)))
+    def _solver(self, known: FirstPass | None) -> OnePass:
+        require_room("The covariances of AdaOAM", self.n_features_in_, ROOM)
+        rule = AdaGrad(float(self.step or STEP), self.step is None, float(self.delta))
+        return OnePass(Steps(rule, 0.5 * self.alpha))
 
-    def _rule(self, squares):
-        return AdaGrad(float(self.step or STEP), self.step is None, float(self.delta), squares)
-
-    def _learn(self, table, is_pos, order, state, survey):
-        state = state._replace(rule=self._rule(state.rule.squares))
-        return learn(table, is_pos, order, state, self.alpha, self._rng)
-
-    def _settle(self, state):
-        self.step_ = first_step(state, self.alpha)
-
-    def _answer(self, state):
-        return state.w.copy(), state.w @ state.mean.mean(axis=0)
+    def _publish_settings(self, solver: OnePass, state: State) -> None:
+        self.step_ = solver.first_step(state)

@@ -1,33 +1,19 @@
 """SPAM: stochastic proximal AUC maximisation, one row a step, no buffers."""
 
-from typing import NamedTuple
+from copy import copy
+from typing import Any
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._generic import floats, kernel
+from auclid._generic import floats
 from auclid.base import StreamRanker
 from auclid.penalties import L2, ElasticNet, prox
-from auclid.rows import row_axpy, row_axpy_two, row_dot, row_square
+from auclid.rows import Table
 from auclid.schedules import Constant, Harmonic, Power, rate
-from auclid.stats.means import TINY, mean_dot, mean_inner, means_of, middle, opened, row_length, see, survey
-
-
-class State(NamedTuple):
-    """w = scale v; the weighted sum of iterates is lag v + total; a_c = w . mu_c; and the class means so far."""
-
-    v: np.ndarray
-    scale: float
-    a: np.ndarray
-    t: float
-    total: np.ndarray
-    lag: float
-    weight: float
-    sums: np.ndarray
-    n: np.ndarray
-    square: np.ndarray
-    centre: np.ndarray
+from auclid.solvers.proximal import Proximal, State, Steps
+from auclid.stats.class_means import FirstPass, first_pass
 
 
 class SPAM(StreamRanker):
@@ -117,151 +103,48 @@ class SPAM(StreamRanker):
         self.average = average
         self.random_state = random_state
 
-    def _survey(self, table, is_pos):
-        return survey(table, is_pos)
+    def _first_pass(self, table: Table, is_pos: np.ndarray) -> FirstPass:
+        return first_pass(table, is_pos, products=True)
 
-    def _open(self, d, survey):
-        return State(np.zeros(d), 1.0, np.zeros(2), 0.0, np.zeros(d), 0.0, 0.0, *opened(d, survey))
+    def _solver(self, known: FirstPass | None) -> Proximal:
+        schedule, relative, guarded = self._schedule(known)
+        return Proximal(Steps(schedule, relative, guarded, self._penalty()), self.average)
 
-    def _learn(self, table, is_pos, order, state, survey):
-        penalty, label = self._penalty(), is_pos.astype(np.int8)
-        schedule, relative, guard = self._steps(table, state, survey)
-        self._used = schedule, relative
-        for rows, (at,), steps in table.sweep(order, centre=state.centre):
-            means = means_of(state, survey, order[steps])
-            loop = sweep_scaled if type(penalty) is L2 else sweep_dense
-            moved = loop(rows, at, label[order[steps]], means, schedule, relative, guard, penalty, *state[:7])
-            state = state._replace(scale=moved[0], t=moved[1], lag=moved[2], weight=moved[3])
-        return state
-
-    def _penalty(self):
+    def _penalty(self) -> Any:
         if self.penalty is None:
             return floats(ElasticNet(self.l1, self.alpha) if self.l1 else L2(self.alpha))
         if self.l1 or self.alpha != 1e-4:
             raise ValueError("penalty of SPAM must stand alone; got alpha or l1 as well. Put them into the penalty.")
         return _check.implements(self, "penalty", self.penalty, (prox,))
 
-    def _steps(self, table, state, survey):
-        """The schedule, whether it is relative to the data's pace, and whether long rows are guarded."""
+    def _schedule(self, known: FirstPass | None) -> tuple[Any, bool, bool]:
+        """The schedule, whether it is relative to what the rows can bear, and whether long rows are guarded."""
         if self.schedule in ("auto", "sqrt"):
             return Power(1.0, 0.5), True, True
         if self.schedule == "constant":
             return Constant(0.1), True, True
         if self.schedule in ("thm2", "thm3"):
-            return self._theorem(table, survey), False, False
+            return self._theorem(known), False, False
         return _check.implements(self, "schedule", self.schedule, (rate,)), False, True
 
-    def _theorem(self, table, survey):
-        if survey is None or self.alpha == 0.0 or self.penalty is not None:
+    def _theorem(self, known: FirstPass | None) -> Power | Harmonic:
+        """The constants of the paper's theorems 2 and 3."""
+        if known is None or self.alpha == 0.0 or self.penalty is not None:
             raise ValueError(
                 f"schedule='{self.schedule}' of SPAM must know max |x| and alpha > 0 beforehand: use fit, with "
                 "alpha > 0 and no penalty, or another schedule."
             )
-        p = survey.n[1] / survey.n.sum()
+        p = known.n[1] / known.n.sum()
         beta = p * (1.0 - p) * self.alpha
-        bound = 128.0 * longest_row(table, survey.centre) ** 4
+        bound = 128.0 * np.sqrt(known.squares.max()) ** 4
         if self.schedule == "thm2":
             return Power(beta / bound, 0.5)
         return Harmonic((1.0 + beta**2 / bound) ** 2 / beta, 1.0)
 
-    def _settle(self, state):
-        schedule, relative = self._used
-        if relative and state.n.min() > 0.0:
-            schedule = schedule._replace(step=schedule.step * pace(state.n, state.square))
-        self.schedule_ = schedule
+    def _fresh_state(self, d: int) -> State:
+        model = copy(self)
+        model.schedule = "auto"  # a state is the same for every schedule, and a theorem's needs rows
+        return model._solver(None).init(d)
 
-    def _answer(self, state):
-        w = state.scale * state.v
-        if self.average and state.weight > 0.0:
-            w = (state.lag * state.v + state.total) / state.weight
-        return w, w @ middle(state.sums, state.n)
-
-
-def longest_row(table, centre):
-    """max |x - centre|"""
-    index = np.arange(table.shape[0])
-    longest = 0.0
-    for rows, (at,), _ in table.sweep(index, centre=centre):
-        longest = max(longest, longest_square(rows, at))
-    return np.sqrt(longest)
-
-
-@kernel
-def longest_square(rows, at):
-    """The largest |x|^2."""
-    longest = 0.0
-    for i in at:
-        longest = max(longest, row_square(rows, i))
-    return longest
-
-
-@kernel
-def pace(n, square):
-    """1 / (4 p (1-p) E|x|^2): the step a row of average length can bear."""
-    p = n[1] / (n[0] + n[1])
-    size = 4.0 * p * (1.0 - p) * square[0]
-    return 1.0 / size if size > 0.0 else 1.0
-
-
-@kernel
-def fold(v, scale, total, lag):
-    """Write w = scale v and lag v + total as they are, so that scale = 1 and lag = 0."""
-    for j in range(v.shape[0]):
-        total[j] += lag * v[j]
-        v[j] *= scale
-
-
-@kernel
-def sweep_scaled(rows, at, label, means, schedule, relative, guard, penalty, v, scale, a, t, total, lag, weight):
-    """One step a row with an L2 penalty, O(nnz) each: w = scale v, projections and average kept up to date."""
-    for k in range(at.shape[0]):
-        i, c = at[k], label[k]
-        f = see(means, rows, i, c, scale * row_dot(rows, i, v), a)
-        n = means.n
-        if n[0] == 0.0 or n[1] == 0.0:
-            continue
-        t += 1.0
-        p = n[1] / (n[0] + n[1])
-        step = rate(schedule, t) * (pace(n, means.square) if relative else 1.0)
-        e = 2.0 * step * (1.0 - p if c else p)
-        if guard:
-            e /= 1.0 + e * row_length(means, rows, i, k)
-        move = -e * (f - a[1 - c] - (1.0 if c else -1.0))
-        shrink = 1.0 / (1.0 + step * p * (1.0 - p) * penalty.l2)
-        row_axpy_two(rows, i, move / scale, v, -lag * move / scale, total)
-        a[0] = shrink * (a[0] + move * mean_inner(means, rows, i, k, 0))
-        a[1] = shrink * (a[1] + move * mean_inner(means, rows, i, k, 1))
-        scale *= shrink
-        lag += t * t * scale
-        weight += t * t
-        if scale < TINY:
-            fold(v, scale, total, lag)
-            scale, lag = 1.0, 0.0
-    return scale, t, lag, weight
-
-
-@kernel
-def sweep_dense(rows, at, label, means, schedule, relative, guard, penalty, v, scale, a, t, total, lag, weight):
-    """One step a row with any penalty, O(d) each."""
-    fold(v, scale, total, lag)
-    for k in range(at.shape[0]):
-        i, c = at[k], label[k]
-        f = see(means, rows, i, c, row_dot(rows, i, v), a)
-        n = means.n
-        if n[0] == 0.0 or n[1] == 0.0:
-            continue
-        t += 1.0
-        p = n[1] / (n[0] + n[1])
-        step = rate(schedule, t) * (pace(n, means.square) if relative else 1.0)
-        e = 2.0 * step * (1.0 - p if c else p)
-        if guard:
-            e /= 1.0 + e * row_length(means, rows, i, k)
-        opposite = mean_dot(means, rows, 1 - c, v)
-        row_axpy(rows, i, -e * (f - opposite - (1.0 if c else -1.0)), v)
-        prox(penalty, v, step * p * (1.0 - p))
-        for j in range(v.shape[0]):
-            total[j] += t * t * v[j]
-        weight += t * t
-    if t > 0.0:
-        a[0], a[1] = mean_dot(means, rows, 0, v), mean_dot(means, rows, 1, v)
-    return 1.0, t, 0.0, weight
+    def _publish_settings(self, solver: Proximal, state: State) -> None:
+        self.schedule_ = solver.schedule(state)

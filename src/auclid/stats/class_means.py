@@ -1,0 +1,183 @@
+"""What a stochastic step knows of the class means: those of all rows (`fit`), or of the rows so far (a stream).
+
+Classes are numbered 0 (negative) and 1 (positive). All products are of rows and means minus the rows' centre.
+"""
+
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from auclid._generic import generic, kernel
+from auclid.rows import Table, centre_dot, recentre, row_add, row_axpy, row_dot, row_square
+
+
+class Known(NamedTuple):
+    """Class means from a first pass: their products with the row of every step are at hand."""
+
+    products: np.ndarray  # (steps, 2): x . mu_c of each step's row
+    squares: np.ndarray  # (steps,): |x|^2 of each step's row
+    mean: np.ndarray  # (2, d): mu_c
+    n: np.ndarray  # (2,): rows of each class
+    mean_square: np.ndarray  # (1,): E|x|^2
+
+
+class Running(NamedTuple):
+    """Class means of the rows seen so far; the centre moves along with their mean."""
+
+    total: np.ndarray  # (2, d): sums of raw rows
+    n: np.ndarray  # (2,): rows of each class
+    mean_square: np.ndarray  # (1,): E|x|^2
+    centre: np.ndarray  # (d,): where dense rows are measured from; zero for sparse ones
+
+
+ClassMeans: TypeAlias = Known | Running
+
+
+@generic
+def add_row(means, rows, i, c):
+    """Let row i of class c enter the means; returns the share of x_i by which the centre moved."""
+
+
+@generic
+def add_scored_row(means, rows, i, c, f, projections):
+    """Let row i of class c, whose score is f, enter the means; returns its score from the new centre.
+
+    Moves the projections w . mu_0 and w . mu_1 along.
+    """
+
+
+@generic
+def mean_product(means, rows, i, k, c):
+    """x_i . mu_c, where row i belongs to step k."""
+
+
+@generic
+def square_length(means, rows, i, k):
+    """|x_i|^2, where row i belongs to step k."""
+
+
+@generic
+def mean_score(means, rows, c, w):
+    """mu_c . w, in O(d)."""
+
+
+@add_row.implement(Known)
+def _(means, rows, i, c):
+    return 0.0
+
+
+@add_scored_row.implement(Known)
+def _(means, rows, i, c, f, projections):
+    return f
+
+
+@mean_product.implement(Known)
+def _(means, rows, i, k, c):
+    return means.products[k, c]
+
+
+@square_length.implement(Known)
+def _(means, rows, i, k):
+    return means.squares[k]
+
+
+@mean_score.implement(Known)
+def _(means, rows, c, w):
+    return np.dot(means.mean[c], w)
+
+
+@add_row.implement(Running)
+def _(means, rows, i, c):
+    n, mean_square = means.n, means.mean_square
+    seen = n[0] + n[1]
+    q = row_square(rows, i)
+    share = recentre(rows, i, seen + 1.0)
+    mean_square[0] += (q * (1.0 - share) - mean_square[0]) / (seen + 1.0)
+    row_add(rows, i, means.total[c])
+    n[c] += 1.0
+    return share
+
+
+@add_scored_row.implement(Running)
+def _(means, rows, i, c, f, projections):
+    moved = add_row(means, rows, i, c) * f
+    projections[0] -= moved
+    projections[1] -= moved
+    f -= moved
+    projections[c] += (f - projections[c]) / means.n[c]
+    return f
+
+
+@mean_product.implement(Running)
+def _(means, rows, i, k, c):
+    return row_dot(rows, i, means.total[c]) / means.n[c] - row_dot(rows, i, means.centre)
+
+
+@square_length.implement(Running)
+def _(means, rows, i, k):
+    return row_square(rows, i)
+
+
+@mean_score.implement(Running)
+def _(means, rows, c, w):
+    return np.dot(means.total[c], w) / means.n[c] - centre_dot(rows, w)
+
+
+class FirstPass(NamedTuple):
+    """What a first pass over all rows of `fit` tells a stochastic method; rows and means are minus the centre."""
+
+    total: np.ndarray  # (2, d): sums of raw rows
+    n: np.ndarray  # (2,): rows of each class
+    mean_square: np.ndarray  # (1,): E|x|^2
+    centre: np.ndarray  # (d,)
+    mean: np.ndarray  # (2, d): mu_c
+    pair_square: float  # E|z|^2 over all pairs z = x+ - x-
+    squares: np.ndarray  # (n,): |x|^2 of each row
+    products: np.ndarray  # (n, 2): x . mu_c of each row; empty unless asked for
+
+    def at(self, order: np.ndarray) -> Known:
+        """What steps for the rows of ``order`` know."""
+        return Known(self.products[order], self.squares[order], self.mean, self.n, self.mean_square)
+
+
+def first_pass(table: Table, is_pos: np.ndarray, products: bool = False) -> FirstPass:
+    """Class means and |x|^2 of every row; dense rows are centred, sparse ones left as they are.
+
+    ``products`` also keeps those of every row with both means.
+    """
+    n_rows, d = table.shape
+    centre, label, order = table.centre(), is_pos.astype(np.int8), np.arange(n_rows)
+    total, squares = np.zeros((2, d)), np.empty(n_rows)
+    for rows, (at,), steps in table.sweep(order, centre=centre):
+        sum_rows(rows, at, label[steps], total, squares[steps])
+    n = np.array([n_rows - is_pos.sum(), is_pos.sum()], dtype=np.float64)
+    mean, inner = total / n[:, None], np.empty((0, 2))
+    if products:
+        inner = table.matmul(mean.T)
+        inner -= centre @ mean.T
+    with np.errstate(over="ignore", invalid="ignore"):  # who cannot go on with infinite ones says so
+        mean_square = np.array([squares.mean()])
+        pair_square = squares[is_pos].mean() + squares[~is_pos].mean() - 2.0 * mean[0] @ mean[1]
+    total += n[:, None] * centre
+    return FirstPass(total, n, mean_square, centre, mean, max(float(pair_square), 0.0), squares, inner)
+
+
+def running(d: int, known: FirstPass | None = None) -> Running:
+    """The means before any step: of no rows in a stream; in `fit` of all rows, for a stream that follows."""
+    if known is None:
+        return Running(np.zeros((2, d)), np.zeros(2), np.zeros(1), np.zeros(d))
+    return Running(known.total.copy(), known.n.copy(), known.mean_square.copy(), known.centre.copy())
+
+
+def midpoint(total: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """Halfway between the class means, from the sums and numbers of the rows of each class."""
+    mean = total / np.maximum(n, 1.0)[:, None]
+    return 0.5 * (mean[0] + mean[1])
+
+
+@kernel
+def sum_rows(rows, at, label, total, squares):
+    """Add each row to its class's sum, and note its |x|^2."""
+    for k in range(at.shape[0]):
+        row_axpy(rows, at[k], 1.0, total[label[k]])
+        squares[k] = row_square(rows, at[k])
