@@ -18,7 +18,7 @@ from auclid.cli import curves, main, models
 from auclid.cli._app import app
 from auclid.cli.data import positives, text
 from auclid.cli.verdict import verdict
-from auclid.metrics import AUCComparison, AUCInterval, roc_auc
+from auclid.metrics import AUCComparison, AUCInterval, auc_interval, gini, rates_at, roc_auc
 
 LIGHT = ["--against", "logistic,ridge"]
 
@@ -465,3 +465,67 @@ def test_text_in_another_encoding_is_named(run):
     result = run("fit", "latin.csv", "--target", "y", "--one-hot", "--method", "RankSVM", "--model", "m.auclid")
     assert result.exit_code == 2
     assert "must be text in UTF-8" in said(result)
+
+
+# --- evaluate: what a statistician asks for -------------------------------------------------------
+
+
+@pytest.fixture
+def judged(run):
+    """A model and rows with a region of four values and a patient of five rows each."""
+    rng = np.random.default_rng(0)
+    a, b, y = rng.normal(size=400), rng.normal(size=400), np.arange(400) % 4 == 0
+    columns = {"a": a + 1.5 * y, "b": b, "y": np.where(y, "ill", "fit")}
+    write_csv("rows.csv", columns)
+    region = np.array(["north", "south", "west", "[red]"])[rng.integers(0, 4, 400)]
+    write_csv("judge.csv", {**columns, "region": region, "patient": np.arange(400) // 5})
+    assert run("fit", "rows.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", "m").exit_code == 0
+    score = auclid.load("m").decision_function(np.stack([columns["a"], columns["b"]], axis=1))
+    return run, y == (auclid.io.about("m")["classes"][1] == "ill"), score, region
+
+
+def test_evaluate_prints_the_partial_auc_and_the_alerts(judged):
+    run, is_pos, score, _ = judged
+    result = run("evaluate", "m", "judge.csv", "--max-fpr", "0.1", "--alerts", "50")
+    assert result.exit_code == 0, result.output
+    part, rates = auc_interval(is_pos, score, max_fpr=0.1), rates_at(is_pos, score, alerts=50)
+    assert f"rate of 0.1: {part.auc:.4f}, 95 % interval {part.low:.4f} to {part.high:.4f}" in result.stdout
+    assert "The 50 highest of 400 rows" in result.stdout and f"{rates.precision:.1%} are" in result.stdout
+    assert f"{rates.tpr:.1%} of them ({rates.tpr_low:.1%} to {rates.tpr_high:.1%})" in result.stdout
+    assert f"Gini {gini(is_pos, score):.4f}" in result.stdout and "100%" in result.stdout
+
+
+def test_evaluate_by_groups_or_allowing_for_them(judged):
+    run, is_pos, score, region = judged
+    few = run("evaluate", "m", "judge.csv", "--groups", "region").stdout
+    for name in ("north", "[red]"):
+        one = auc_interval(is_pos[region == name], score[region == name])
+        assert f"{one.auc:.4f}" in few and f"{one.low:.4f}–{one.high:.4f}" in few and name in few
+    assert "Worst pair: positives of" in few and "(DeLong)" in few
+    many = run("evaluate", "m", "judge.csv", "--groups", "patient").stdout
+    want = auc_interval(is_pos, score, groups=np.arange(400) // 5)
+    assert f"interval {want.low:.4f} to {want.high:.4f} (allowing for rows that share patient)" in many
+
+
+def test_evaluate_draws(judged):
+    pytest.importorskip("matplotlib")
+    run, *_ = judged
+    for name in ("picture.png", "picture.svg"):
+        result = run("evaluate", "m", "judge.csv", "--groups", "region", "--max-fpr", "0.2", "--plot", name)
+        assert result.exit_code == 0 and f"Picture: {name}" in result.stdout
+        assert Path(name).stat().st_size > 20_000
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--groups", "nowhere"], "nowhere"),
+        (["--alerts", "500"], "--alerts must be at most the number of rows, 400"),
+        (["--max-fpr", "0"], "max_fpr"),
+        (["--plot", "m"], "must be another than the one to read"),
+        (["--plot", "no/where.png"], "folder that exists"),
+    ],
+)
+def test_evaluate_refuses(judged, options, words):
+    result = judged[0]("evaluate", "m", "judge.csv", *options)
+    assert result.exit_code == 2 and words in said(result)

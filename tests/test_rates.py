@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binomtest, false_discovery_control, ks_2samp, multivariate_normal, norm
+from scipy.stats import binomtest, false_discovery_control, ks_2samp, multivariate_normal, norm, t
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.model_selection import (
@@ -433,7 +433,8 @@ def test_the_comparison_on_folds_is_paired(table):
         b = models[1].fit(X[train], y[train]).predict_proba(X[test])[:, 1]
         gap = compare_auc(y[test], a, b)
         gaps.append((gap.high - gap.low) / 2)
-    assert (got.high - got.low) / 2 == pytest.approx(np.sqrt(np.sum(np.square(gaps))) / 4)
+    widened = t.ppf(0.975, y.sum() - 4) / norm.ppf(0.975)
+    assert (got.high - got.low) / 2 == pytest.approx(widened * np.sqrt(np.sum(np.square(gaps))) / 4)
     mirrored = compare_cross_val_auc(*models[::-1], X, y, cv=cv)
     assert mirrored[:4] == pytest.approx((-got.difference, -got.high, -got.low, got.pvalue))
     same = compare_cross_val_auc(models[0], models[0], X, y)

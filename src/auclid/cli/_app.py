@@ -14,14 +14,13 @@ from typer.core import TyperGroup
 
 from auclid._version import __version__
 from auclid.baselines import scores as scored
-from auclid.cli import _show, experiments, models
+from auclid.cli import _show, evaluation, experiments, models
 from auclid.cli._show import escape
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
 from auclid.cli.report import report
 from auclid.datasets import DataError, catalogue
 from auclid.io import about, beside, load, may_write, save
-from auclid.metrics import auc_interval
 from auclid.registry import algorithms
 
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
@@ -171,8 +170,23 @@ def predict(
 
 
 @app.command()
-def evaluate(model: Model, data: Data, target: Target = None, positive: Positive = None) -> None:
+def evaluate(
+    model: Model,
+    data: Data,
+    target: Target = None,
+    positive: Positive = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="AUC by this column, or allowing for rows that share a value.")
+    ] = None,
+    max_fpr: Annotated[float, typer.Option(help="Also the partial AUC up to this false-positive rate.")] = 1.0,
+    alerts: Annotated[int | None, typer.Option(min=1, help="What happens if so many rows are looked at.")] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")
+    ] = None,
+) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
+    if plot is not None:
+        _apart(plot, model, data)
     estimator, known = _opened(model)
     X, y, notes = _rows(estimator, known, data, target or known.get("target"))
     if y is None:
@@ -180,10 +194,15 @@ def evaluate(model: Model, data: Data, target: Target = None, positive: Positive
     if positive is None:
         _expected(y, known.get("classes"))
     is_pos, classes = positives(y, positive or _positive(estimator, known))
-    interval = auc_interval(is_pos, scored(estimator, X))
     called = estimator.predict(X) == estimator.classes_[1]
+    column = None if groups is None else evaluation.group_column(data, groups, _names(estimator, known))
+    wishes = evaluation.Wishes(column, groups, max_fpr, alerts)
+    found = evaluation.evaluate(is_pos, scored(estimator, X), called, classes, wishes)
     _show.remarks(notes)
-    _show.evaluation(interval, is_pos, called, classes)
+    _show.evaluation(found)
+    if plot is not None:
+        evaluation.draw(found, plot)
+        _show.say(escape(f"Picture: {plot}"))
 
 
 def _expected(y: np.ndarray, classes: list[str] | None) -> None:
@@ -224,11 +243,16 @@ def _rows(
     estimator: Any, known: dict[str, Any], data: Path, target: str | None = None
 ) -> tuple[Any, np.ndarray | None, list[str]]:
     """Rows as the model knows them: columns by the names that were recorded, dense or sparse."""
+    X, y, _, notes = read(data, target, columns=_names(estimator, known))
+    return X.toarray() if known.get("dense") and sparse.issparse(X) else X, y, notes
+
+
+def _names(estimator: Any, known: dict[str, Any]) -> list[str] | None:
+    """The columns a model was fitted to, where that was recorded."""
     names = known.get("columns")
     if names is None and hasattr(estimator, "feature_names_in_"):
         names = [str(name) for name in estimator.feature_names_in_]
-    X, y, _, notes = read(data, target, columns=names)
-    return X.toarray() if known.get("dense") and sparse.issparse(X) else X, y, notes
+    return names
 
 
 def _positive(estimator: Any, known: dict[str, Any]) -> str:

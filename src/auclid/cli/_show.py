@@ -12,9 +12,10 @@ from rich.table import Table
 
 from auclid.cli.compare import Comparison, Row
 from auclid.cli.data import Rows
+from auclid.cli.evaluation import Evaluation
 from auclid.cli.verdict import likely, signed
 from auclid.datasets.catalogue import Dataset
-from auclid.metrics._interval import AUCInterval as Interval
+from auclid.metrics import GroupAUC, LiftTable
 from auclid.registry import Method
 
 OURS, THEIRS = "bold cyan", "yellow"
@@ -100,9 +101,76 @@ def _table(*names: str, left: int = 0) -> Table:
     return table
 
 
-def evaluation(interval: Interval, is_pos: np.ndarray, called: np.ndarray, classes: list[str]) -> None:
-    """The AUC, and the confusion matrix of the model's own threshold."""
-    say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} (DeLong)")
+def evaluation(found: Evaluation) -> None:
+    """The AUC, the confusion matrix of the model's own threshold, and what was asked for besides."""
+    interval, is_pos, called, classes = found.interval, found.is_pos, found.called, found.classes
+    say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} ({escape(found.how)})")
+    say(f"Gini {found.gini:.4f}, Kolmogorov-Smirnov {found.ks:.4f}")
+    if found.partial is not None:
+        part = found.partial
+        say(
+            f"Partial AUC up to a false-positive rate of {found.max_fpr:g}: {part.auc:.4f}, "
+            f"95 % interval {part.low:.4f} to {part.high:.4f} (0.5 is guessing)"
+        )
+    _confusion(is_pos, called, classes)
+    if found.alerts is not None:
+        _alerts(found)
+    if found.by_group is not None:
+        _groups(found.by_group)
+    _lift(found.lift)
+
+
+def _alerts(found: Evaluation) -> None:
+    """What a number of alerts finds."""
+    rates = found.alerts
+    assert rates is not None
+    flagged = int((found.score > rates.threshold).sum())
+    say(
+        f"The {flagged:,} highest of {len(found.score):,} rows (at most {found.wanted:,} alerts, scores above "
+        f"{rates.threshold:.6g}): {rates.precision:.1%} are {escape(found.classes[1])}; that is {rates.tpr:.1%} of "
+        f"them ({rates.tpr_low:.1%} to {rates.tpr_high:.1%}), and {rates.fpr:.2%} of the others "
+        f"({rates.fpr_low:.2%} to {rates.fpr_high:.2%})"
+    )
+
+
+def _groups(by_group: GroupAUC) -> None:
+    """A line for each group, and the worst pair."""
+    table = _table("group", "AUC", "95 % interval")
+    for name, one in by_group.intervals.items():
+        table.add_row(escape(str(name)), f"{one.auc:.4f}", f"[dim]{one.low:.4f}–{one.high:.4f}[/dim]")
+    Console().print(table)
+    worst, gap = by_group.worst, by_group.gap
+    say(
+        escape(
+            f"Worst pair: positives of {worst.first} against negatives of {worst.second}, AUC {worst.auc:.4f}, "
+            f"{signed(worst.comparison.difference)} to all rows, p {likely(worst.comparison.pvalue, equals='= ')}."
+        )
+    )
+    say(
+        escape(
+            f"Most different groups: {gap.first} and {gap.second}, {signed(gap.comparison.difference)}, "
+            f"p {likely(gap.comparison.pvalue, equals='= ')}. Both p-values allow for the choice."
+        )
+    )
+
+
+def _lift(lift: LiftTable) -> None:
+    """Tenths of the list, best scores first."""
+    table = _table("top", "score from", "positives", "precision", "lift", "gain")
+    for k in range(len(lift.top)):
+        table.add_row(
+            f"{lift.top[k]:.0%}",
+            f"{lift.threshold[k]:.4g}",
+            f"{round(lift.positives[k], 1):g}",
+            f"{lift.precision[k]:.1%}",
+            f"{lift.lift[k]:.2f}",
+            f"{lift.gain[k]:.1%}",
+        )
+    Console().print(table)
+
+
+def _confusion(is_pos: np.ndarray, called: np.ndarray, classes: list[str]) -> None:
+    """What the model's own threshold does."""
     table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
     table.title = f"{len(is_pos):,} rows at the model's own threshold"
     for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):

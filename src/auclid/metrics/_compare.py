@@ -212,7 +212,9 @@ def checked_question(owner: str, level: float, alternative: str, margin: float) 
     return Question(level, alternative, margin)
 
 
-def answer(difference: float, se: float, trials: int, question: Question) -> AUCComparison:
+def answer(
+    difference: float, se: float, trials: int, question: Question, df: float = np.inf
+) -> AUCComparison:
     """Interval and p-value from a standard error."""
     level, alternative, margin = question
     if se == 0.0:
@@ -221,10 +223,9 @@ def answer(difference: float, se: float, trials: int, question: Question) -> AUC
             return AUCComparison(0.0, 0.0, 0.0, pvalue)
         seen = ((1.0 - level) / 2.0) ** (1.0 / trials)
         return AUCComparison(difference, seen * difference - (1.0 - seen), seen * difference + (1.0 - seen), pvalue)
-    reach = quantile(level) * se
-    return AUCComparison(
-        difference, difference - reach, difference + reach, normal_pvalue(difference, se, alternative, margin)
-    )
+    reach = quantile(level, df) * se
+    pvalue = normal_pvalue(difference, se, alternative, margin, df)
+    return AUCComparison(difference, difference - reach, difference + reach, pvalue)
 
 
 def _from_draws(

@@ -51,7 +51,8 @@ def cross_val_auc(
 
     auc = mean of the folds' AUCs A_v. A row of fold v adds (V - A_v) / (K n_v) to its error, V its placement among the
     fold's rows, n_v the rows of its class there and K the folds; se^2 is the sum of squares over rows (or groups), each
-    class of a fold times n_v / (n_v - 1). The interval is symmetric on the logit scale.
+    class of a fold times n_v / (n_v - 1). The interval is symmetric on the logit scale, by Student's t with as many
+    degrees of freedom as the smaller class has rows (or groups) beyond the number of folds.
 
     Parameters
     ----------
@@ -100,7 +101,8 @@ def cross_val_auc(
     areas = np.array([fold.parts[0].area for fold in found])
     se = _error(rows, found, [fold.parts[0] for fold in found])
     auc = float(areas.mean())
-    return CrossValAUC(auc, *share_interval(auc, se, _trials(found), level), se, areas)
+    trials = _trials(found)
+    return CrossValAUC(auc, *share_interval(auc, se, trials, level, _df(trials, found)), se, areas)
 
 
 def compare_cross_val_auc(
@@ -118,7 +120,8 @@ def compare_cross_val_auc(
 ) -> CrossValComparison:
     """Difference of the cross-validated AUCs of two estimators on the same folds, with a paired test.
 
-    As `cross_val_auc`, with differences of placements in place of placements, and as `compare_auc` from there.
+    As `cross_val_auc`, with differences of placements in place of placements, and as `compare_auc` from there, by
+    Student's t.
 
     Parameters
     ----------
@@ -156,7 +159,8 @@ def compare_cross_val_auc(
     gaps = [fold.parts[0] - fold.parts[1] for fold in found]
     folds = np.array([gap.area for gap in gaps])
     se = _error(rows, found, gaps)
-    return CrossValComparison(*answer(float(folds.mean()), se, _trials(found), question), folds)
+    trials = _trials(found)
+    return CrossValComparison(*answer(float(folds.mean()), se, trials, question, _df(trials, found)), folds)
 
 
 class _Rows(NamedTuple):
@@ -247,4 +251,10 @@ def _error(rows: _Rows, found: list[_Fold], areas: list[Parts]) -> float:
 
 
 def _trials(found: list[_Fold]) -> int:
+    """Rows, or groups, of the smaller class in all folds."""
     return sum(fold.sample.trials for fold in found)
+
+
+def _df(trials: int, found: list[_Fold]) -> float:
+    """Degrees of freedom of Student's t: a mean was taken in each fold."""
+    return float(max(1, trials - len(found)))

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import betaincinv, expit, logit, ndtr, ndtri
+from scipy.special import betaincinv, expit, logit, ndtr, ndtri, stdtr, stdtrit
 
 from auclid.metrics._placements import Parts
 from auclid.metrics._sample import Sample
@@ -55,18 +55,24 @@ def unit_sums(sample: Sample, area: Parts) -> np.ndarray:
     return np.bincount(sample.cluster, terms)
 
 
-def share_interval(share: float, se: float, trials: int, level: float) -> tuple[float, float]:
+def share_interval(
+    share: float, se: float, trials: int, level: float, df: float = np.inf
+) -> tuple[float, float]:
     """An interval for a share in [0, 1], symmetric on the logit scale; Clopper & Pearson's where se is zero."""
     spread = share * (1.0 - share)
     if se == 0.0 or spread <= 0.0:
         return clopper_pearson(min(max(share, 0.0), 1.0), trials, level)
-    reach = quantile(level) * se / spread
+    reach = quantile(level, df) * se / spread
     return float(expit(logit(share) - reach)), float(expit(logit(share) + reach))
 
 
-def quantile(level: float) -> float:
-    """The normal deviate that a share `level` of all lies within."""
-    return float(ndtri(0.5 + level / 2.0))
+def quantile(level: float, df: float = np.inf) -> float:
+    """The deviate that a share `level` of all lies within: normal, or Student's with `df` degrees of freedom."""
+    return float(ndtri(0.5 + level / 2.0) if df == np.inf else stdtrit(df, 0.5 + level / 2.0))
+
+
+def _tail(deviate: float, df: float) -> float:
+    return float(ndtr(deviate) if df == np.inf else stdtr(df, deviate))
 
 
 def clopper_pearson(share: float, trials: float, level: float) -> tuple[float, float]:
@@ -77,13 +83,15 @@ def clopper_pearson(share: float, trials: float, level: float) -> tuple[float, f
     return float(low), float(high)
 
 
-def normal_pvalue(difference: float, se: float, alternative: str, margin: float = 0.0) -> float:
+def normal_pvalue(
+    difference: float, se: float, alternative: str, margin: float = 0.0, df: float = np.inf
+) -> float:
     """P-value of a difference: two-sided, or one-sided against being worse by `margin` or more."""
     if alternative == "greater":
-        return float(ndtr(-(difference + margin) / se))
+        return _tail(-(difference + margin) / se, df)
     if alternative == "less":
-        return float(ndtr((difference - margin) / se))
-    return float(2.0 * ndtr(-abs(difference) / se))
+        return _tail((difference - margin) / se, df)
+    return 2.0 * _tail(-abs(difference) / se, df)
 
 
 def sign_pvalue(difference: float, trials: int, alternative: str, margin: float = 0.0) -> float:

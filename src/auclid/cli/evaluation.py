@@ -1,0 +1,128 @@
+"""What `auclid evaluate` finds out about a model on labelled rows."""
+
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid.cli.data import read
+from auclid.datasets import DataError
+from auclid.metrics import (
+    AUCInterval,
+    GroupAUC,
+    LiftTable,
+    RatesAt,
+    auc_by_group,
+    auc_interval,
+    gini,
+    ks,
+    lift_table,
+    rates_at,
+)
+
+FEW_GROUPS = 20
+"""Groups up to which each has its own line; beyond, or where one lacks a class, they are rows that belong together."""
+
+
+class Evaluation(NamedTuple):
+    """Everything that is printed and drawn."""
+
+    is_pos: np.ndarray
+    score: np.ndarray
+    classes: list
+    interval: AUCInterval
+    how: str
+    """What the interval allows for: DeLong, or groups of rows."""
+    called: np.ndarray
+    max_fpr: float
+    partial: AUCInterval | None
+    alerts: RatesAt | None
+    wanted: int | None
+    by_group: GroupAUC | None
+    gini: float
+    ks: float
+    lift: LiftTable
+
+
+class Wishes(NamedTuple):
+    """The options of the command."""
+
+    groups: np.ndarray | None = None
+    column: str | None = None
+    max_fpr: float = 1.0
+    alerts: int | None = None
+
+
+def evaluate(is_pos: np.ndarray, score: np.ndarray, called: np.ndarray, classes: list, wishes: Wishes) -> Evaluation:
+    """All figures of one model's scores."""
+    score = np.asarray(score, dtype=np.float64)
+    by_group, clusters, how = None, None, "DeLong"
+    if wishes.groups is not None:
+        if _strata(is_pos, wishes.groups):
+            by_group = auc_by_group(is_pos, score, wishes.groups)
+        else:
+            clusters, how = wishes.groups, f"allowing for rows that share {wishes.column}"
+    if wishes.alerts is not None and wishes.alerts > len(score):
+        raise DataError(f"--alerts must be at most the number of rows, {len(score)}; got {wishes.alerts}.")
+    return Evaluation(
+        is_pos,
+        score,
+        classes,
+        auc_interval(is_pos, score, groups=clusters),
+        how,
+        called,
+        wishes.max_fpr,
+        auc_interval(is_pos, score, groups=clusters, max_fpr=wishes.max_fpr) if wishes.max_fpr < 1.0 else None,
+        None if wishes.alerts is None else rates_at(is_pos, score, alerts=wishes.alerts, groups=clusters),
+        wishes.alerts,
+        by_group,
+        gini(is_pos, score),
+        ks(is_pos, score),
+        lift_table(is_pos, score, n_bins=min(10, len(score))),
+    )
+
+
+def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
+    """Whether groups are few and each can be measured by itself."""
+    labels, member = np.unique(groups, return_inverse=True)
+    counts = np.bincount(2 * member + is_pos, minlength=2 * len(labels))
+    return 2 <= len(labels) <= FEW_GROUPS and counts.min() >= 2
+
+
+def group_column(path: Path, name: str, features: list[str] | None) -> np.ndarray:
+    """A column of the file as it stands, read as if it were the target, since it need not be a number."""
+    others = None if features is None else [f for f in features if f != name and not f.startswith(f"{name}=")][:1]
+    found = read(path, name, columns=others or None).y
+    if found is None:
+        raise DataError(f"--groups must name a column of the file; there is no {name!r}.")
+    return np.asarray(found)
+
+
+def draw(found: Evaluation, path: Path) -> None:
+    """A picture of four plots (or five, with groups), in the format of the file's ending."""
+    from auclid import plot
+
+    plots: list[Any] = [
+        lambda ax: plot.roc(found.is_pos, found.score, max_fpr=found.max_fpr, ax=ax),
+        lambda ax: plot.scores(found.is_pos, found.score, ax=ax),
+        lambda ax: plot.lift(found.is_pos, found.score, name="model", ax=ax),
+        lambda ax: plot.lift(found.is_pos, found.score, name="model", kind="lift", ax=ax),
+    ]
+    if found.by_group is not None:
+        groups = {f"{name}": one for name, one in found.by_group.intervals.items()}
+        plots.append(lambda ax: plot.intervals({"all rows": found.interval, **groups}, sort=False, ax=ax))
+    _paint(plots, path)
+
+
+def _paint(plots: list[Any], path: Path) -> None:
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise ImportError("--plot needs matplotlib: pip install 'auclid[plot]'") from error
+    down = -(-len(plots) // 2)
+    figure = Figure(figsize=(10.0, 4.6 * down), layout="constrained")
+    FigureCanvasAgg(figure)
+    for k, one in enumerate(plots):
+        one(figure.add_subplot(down, 2, k + 1))
+    figure.savefig(path, dpi=120)
