@@ -272,9 +272,9 @@ def point(which="threshold", criterion="youden") -> Case:
     return Case(draw, 600)
 
 
-def groups_apart(what: str) -> Case:
-    """Two groups of one quality: 25 and 250 rows of the classes each."""
-    group = np.arange(len(IS_POS)) % 2
+def groups_apart(what: str, count: int = 2) -> Case:
+    """Groups of one quality."""
+    group = np.arange(len(IS_POS)) % count
 
     def draw(rng):
         got = getattr(auc_by_group(IS_POS, scores(rng), group), what).comparison
@@ -284,11 +284,11 @@ def groups_apart(what: str) -> Case:
 
 
 def stream() -> Case:
-    """A stream in 64 bins."""
+    """A stream in 256 bins."""
 
     def draw(rng):
         order = rng.permutation(len(IS_POS))
-        got = StreamingAUC(capacity=64).update(IS_POS[order], scores(rng)[order]).interval()
+        got = StreamingAUC(capacity=256).update(IS_POS[order], scores(rng)[order]).interval()
         return got.low <= 0.8 <= got.high, None
 
     return Case(draw, 1000)
@@ -359,7 +359,8 @@ CASES = {
     "operating_point_interval, threshold": point(),
     "operating_point_interval, TPR": point("tpr"),
     "auc_by_group, two groups differ": groups_apart("gap"),
-    "auc_by_group, worst pair (Bonferroni)": groups_apart("worst"),
-    "StreamingAUC.interval, 64 bins": stream(),
+    "auc_by_group, most different of four": groups_apart("gap", 4),
+    "auc_by_group, worst of four pairs": groups_apart("worst"),
+    "StreamingAUC.interval, 256 bins": stream(),
 }
 """What is simulated; the tests that take minutes run some of them."""

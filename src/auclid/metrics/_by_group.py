@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import ndtr
 
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._compare import AUCComparison, Question, answer, unpaired
@@ -12,7 +13,7 @@ from auclid.metrics._interval import AUCInterval, interval
 from auclid.metrics._labels import codes, column, number_in, same_length, weight_column
 from auclid.metrics._placements import Parts, parts
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
-from auclid.metrics._variance import standard_error
+from auclid.metrics._variance import covariance, standard_error
 
 
 class GroupPair(NamedTuple):
@@ -69,7 +70,8 @@ def auc_by_group(
         Named tuple (intervals, table, worst, gap). `intervals` has an `AUCInterval` by group, `table` is G x G in the
         sorted order of groups. `worst` is the pair (positives of, negatives of) with the lowest AUC, and its
         difference to the AUC of all rows with a test; `gap` the two groups whose own AUCs differ most, and their
-        difference with a test. Both p-values are multiplied by the number of pairs they were chosen from.
+        difference with a test. Both p-values allow for the pair being the most extreme of all (the first, a one-sided
+        test, of G x G; the second of G (G - 1) / 2).
 
     Examples
     --------
@@ -139,21 +141,52 @@ def _cell(sample: Sample, first: np.ndarray, second: np.ndarray) -> Parts:
 
 
 def _worst(sample: Sample, cells: dict[tuple[int, int], Parts], names: list[Any], question: Question) -> GroupPair:
+    """The lowest AUC of all pairs, and its difference to that of all rows."""
+    whole = parts(sample, sample.scores[0])
     g, h = min(cells, key=lambda pair: cells[pair].area)
-    gap = cells[g, h] - parts(sample, sample.scores[0])
-    found = answer(gap.area, standard_error(sample, gap), sample.trials, question)
-    return GroupPair(names[g], names[h], cells[g, h].area, _chosen_from(found, len(cells)))
+    gaps = [cell - whole for cell in cells.values()]
+    cov = covariance(sample, gaps)
+    at = list(cells).index((g, h))
+    found = answer(gaps[at].area, float(np.sqrt(max(cov[at, at], 0.0))), sample.trials, question)
+    return GroupPair(names[g], names[h], cells[g, h].area, _allowing(found, gaps[at].area, cov, at, both_sides=False))
 
 
 def _gap(own: list[Sample], names: list[Any], table: np.ndarray, question: Question) -> GroupPair:
+    """The two groups whose own AUCs differ most."""
     pairs = list(combinations(range(len(names)), 2))
     g, h = max(pairs, key=lambda pair: abs(table[pair[0], pair[0]] - table[pair[1], pair[1]]))
+    at = pairs.index((g, h))
     if table[g, g] > table[h, h]:
         g, h = h, g
     found = unpaired(own[g], own[h], WHOLE, Plan(), question)
-    return GroupPair(names[g], names[h], float(table[g, g]), _chosen_from(found, len(pairs)))
+    spread = np.diag([standard_error(rows, parts(rows, rows.scores[0])) ** 2 for rows in own])
+    contrast = np.zeros((len(pairs), len(names)))
+    for k, (a, b) in enumerate(pairs):
+        contrast[k, a], contrast[k, b] = 1.0, -1.0
+    cov = contrast @ spread @ contrast.T
+    return GroupPair(
+        names[g], names[h], float(table[g, g]), _allowing(found, found.difference, cov, at, both_sides=True)
+    )
 
 
-def _chosen_from(found: AUCComparison, count: int) -> AUCComparison:
-    """The p-value after Bonferroni: the pair was not chosen before the rows were seen."""
-    return found._replace(pvalue=min(1.0, count * found.pvalue))
+def _allowing(
+    found: AUCComparison, difference: float, cov: np.ndarray, at: int, *, both_sides: bool
+) -> AUCComparison:
+    """The p-value of having chosen the most extreme of several differences, that of the largest of so many normals.
+
+    By 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter to each
+    other, by their number (Bonferroni).
+    """
+    size = np.sqrt(np.maximum(np.diag(cov), 0.0))
+    if size[at] <= 0.0:
+        return found._replace(pvalue=min(1.0, len(cov) * found.pvalue))
+    z = abs(difference) / size[at] if both_sides else -difference / size[at]
+    bonferroni = len(cov) * float(ndtr(-z)) * (2.0 if both_sides else 1.0)
+    if bonferroni < 1e-3 or len(cov) == 1:
+        return found._replace(pvalue=min(1.0, bonferroni))
+    values, vectors = np.linalg.eigh(cov)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    drawn = np.random.default_rng(0).normal(size=(20_000, len(cov))) @ root.T
+    drawn /= np.where(size > 0.0, size, np.inf)
+    extreme = (np.abs(drawn) if both_sides else drawn).max(axis=1)
+    return found._replace(pvalue=float(min(np.mean(extreme >= z), bonferroni, 1.0)))
