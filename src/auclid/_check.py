@@ -7,6 +7,7 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
@@ -20,15 +21,16 @@ from auclid._sparse import FORMATS, fault
 from auclid.rows import Table, as_table
 
 S = TypeVar("S")
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def checked(method, trust_parts=True):
+def checked(method: F, trust_parts: bool = True) -> F:
     """Decorates fit and partial_fit: checks the constructor's parameters first, winds callbacks up afterwards, and
     leaves the estimator as it was when anything is wrong."""
     inner = _fit_context(prefer_skip_nested_validation=trust_parts)(method)
 
     @wraps(method)
-    def all_or_nothing(estimator, *args, **kwargs):
+    def all_or_nothing(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = vars(estimator).copy()
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # said once, in a sentence, where results are not finite
@@ -38,20 +40,21 @@ def checked(method, trust_parts=True):
             vars(estimator).update(before)
             raise
 
-    return all_or_nothing
+    decorated: Any = all_or_nothing
+    return decorated
 
 
-def checked_with_parts(method):
+def checked_with_parts(method: F) -> F:
     """`checked` for an estimator made of others: their parameters come from the user too."""
     return checked(method, trust_parts=False)
 
 
-def at_least(low):
+def at_least(low: int) -> Interval:
     """Constraint: a whole number, ``low`` or more."""
     return Interval(Integral, low, None, closed="left")
 
 
-def real(low=0.0, high=None, closed="left"):
+def real(low: float | None = 0.0, high: float | None = None, closed: str = "left") -> Interval:
     """Constraint: a real number in an interval, from ``low`` (included unless ``closed`` says otherwise)."""
     return Interval(Real, low, high, closed=closed)
 
@@ -59,7 +62,7 @@ def real(low=0.0, high=None, closed="left"):
 DTYPES = [np.float64, np.float32]
 
 
-def rows(estimator, X, reset=False):
+def rows(estimator: Any, X: Any, reset: bool = False) -> Any:
     """The table of X, float rows with the features the estimator knows."""
     if isinstance(X, Table):
         return _table(estimator, X, reset)
@@ -67,7 +70,7 @@ def rows(estimator, X, reset=False):
     return as_table(in_order(estimator, validate_data(estimator, X, reset=reset, **_ROWS), made_of=X))
 
 
-def rows_and_labels(estimator, X, y, reset=True):
+def rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Any, np.ndarray]:
     """The table of X, and y as one label a row."""
     labelled(estimator, y)
     if isinstance(X, Table):
@@ -93,13 +96,13 @@ def in_order(estimator: Any, X: Any, made_of: Any = None) -> Any:
     return X
 
 
-def labelled(estimator, y):
+def labelled(estimator: Any, y: Any) -> None:
     """Raise where there are no labels."""
     if y is None:
         raise ValueError(f"requires y to be passed, but the target y is None: {_name(estimator)} learns from labels.")
 
 
-def _table(estimator, X, reset):
+def _table(estimator: Any, X: Table, reset: bool) -> Table:
     """A table made by another estimator: its columns have a number and no names."""
     if reset:
         vars(estimator).pop("feature_names_in_", None)
@@ -115,14 +118,14 @@ def _table(estimator, X, reset):
 _ROWS = {"accept_sparse": "csr", "dtype": DTYPES, "order": None}
 
 
-def labels(y):
+def labels(y: Any) -> np.ndarray:
     """y as a one-dimensional array of class labels."""
     y = column_or_1d(y, warn=True)
     check_classification_targets(y)
     return y
 
 
-def two_classes(estimator, classes):
+def two_classes(estimator: Any, classes: ArrayLike) -> np.ndarray:
     """The two sorted classes, or a sentence saying how many there are."""
     classes = np.unique(np.asarray(classes))
     if len(classes) > 2:
@@ -140,7 +143,7 @@ def two_classes(estimator, classes):
     return classes
 
 
-def known_labels(estimator, y, classes):
+def known_labels(estimator: Any, y: np.ndarray, classes: np.ndarray) -> None:
     """Raise when y holds a label that is not among the classes the estimator knows."""
     strange = np.setdiff1d(y, classes)
     if len(strange):
@@ -150,15 +153,13 @@ def known_labels(estimator, y, classes):
         )
 
 
-def weights(sample_weight, X):
+def weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     """One float64 weight a row, not negative; None stays None (all ones)."""
     if sample_weight is None:
         return None
     if isinstance(sample_weight, Real):
         sample_weight = np.full(X.shape[0], sample_weight)
-    sample_weight = check_array(
-        sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight"
-    )
+    sample_weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
     if sample_weight.shape != X.shape[:1]:
         raise ValueError(f"sample_weight must have shape {X.shape[:1]}, one weight a row; got {sample_weight.shape}.")
     if sample_weight.min() < 0.0:
@@ -166,7 +167,7 @@ def weights(sample_weight, X):
     return sample_weight
 
 
-def both_weighed(estimator, is_pos, weight):
+def both_weighed(estimator: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> None:
     """Raise when all rows of a class weigh nothing."""
     if weight is None:
         return
@@ -185,7 +186,7 @@ def tamed(weight: np.ndarray | None) -> np.ndarray | None:
     return np.ldexp(weight, -np.frexp(weight.max())[1])
 
 
-def finite(estimator, w):
+def finite(estimator: Any, w: np.ndarray) -> np.ndarray:
     """w itself, or one sentence when the arithmetic overflowed."""
     if not np.all(np.isfinite(w)):
         raise ValueError(
@@ -272,7 +273,7 @@ def told_apart(estimator: Any, table: Table, scores: np.ndarray) -> None:
         )
 
 
-def fitted(estimator, attribute="classes_"):
+def fitted(estimator: Any, attribute: str = "classes_") -> None:
     """Raise scikit-learn's error when the estimator has not been fitted."""
     if not hasattr(estimator, attribute):
         raise NotFittedError(
@@ -281,16 +282,17 @@ def fitted(estimator, attribute="classes_"):
         )
 
 
-def _name(owner):
+def _name(owner: Any) -> str:
     """Who is speaking: an estimator's class, or a function by the name it is given."""
     return owner if isinstance(owner, str) else type(owner).__name__
 
 
-def mergeable(a, b):
+def mergeable(a: Any, b: Any) -> None:
     """Raise unless b's state can be added to a's: same class, parameters, features and labels."""
     if type(a) is not type(b):
         raise TypeError(f"merge must be given another {_name(a)}; got {_name(b)}.")
-    fitted(a), fitted(b)
+    fitted(a)
+    fitted(b)
     for what, of_a, of_b in (
         ("parameters", a.get_params(), b.get_params()),
         ("number of features", a.n_features_in_, b.n_features_in_),
@@ -301,7 +303,7 @@ def mergeable(a, b):
             raise ValueError(f"merge must be given a {_name(a)} with the same {what}; got {of_b}, expected {of_a}.")
 
 
-def _equal(a, b):
+def _equal(a: Any, b: Any) -> bool:
     """a == b, also where a parameter is NaN."""
     if isinstance(a, dict):
         return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
@@ -310,7 +312,7 @@ def _equal(a, b):
     return bool(a == b or (a != a and b != b))
 
 
-def unchanged(estimator, name, now, begun):
+def unchanged(estimator: Any, name: str, now: object, begun: object) -> None:
     """Raise where a parameter that a stream's state was built for has changed since."""
     if now != begun:
         raise ValueError(

@@ -9,11 +9,14 @@ import hashlib
 import os
 import uuid
 import warnings
+from collections.abc import Callable
 from functools import singledispatch
 from numbers import Real
 from pathlib import Path
+from typing import Any, TypeVar
 
 import numba
+import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
@@ -23,7 +26,12 @@ from numba.misc.appdirs import AppDirs
 PACKAGE = Path(__file__).resolve().parent
 
 
-def generic(stub):
+Body = Callable[..., Any]
+Struct = TypeVar("Struct")
+"""A ``NamedTuple``; what is made of one is of the same class."""
+
+
+def generic(stub: Any) -> Any:
     """Open a documented stub: ``@f.implement(Struct)`` adds a body, in Python and in Numba.
 
     The first argument chooses the body. Inside a kernel the choice is made while compiling, so a generic
@@ -45,18 +53,20 @@ def generic(stub):
     9.0
     """
 
-    def unknown(struct, *args):
+    def unknown(struct: Any, *args: Any) -> Any:
         raise TypeError(missing(function, struct))
 
     unknown.__name__, unknown.__doc__, unknown.__module__ = stub.__name__, stub.__doc__, stub.__module__
-    function = singledispatch(unknown)
+    function: Any = singledispatch(unknown)
 
-    def implement(struct_class, **jit_options):
-        def register(body):
+    def implement(struct_class: type, **jit_options: Any) -> Callable[[Body], Body]:
+        options: Any = jit_options
+
+        def register(body: Body) -> Body:
             function.register(struct_class, body)
 
-            @overload(function, strict=False, jit_options=jit_options)
-            def choose(struct, *args):
+            @overload(function, strict=False, jit_options=options)
+            def choose(struct: Any, *args: Any) -> Body | None:
                 return body if getattr(struct, "instance_class", None) is struct_class else None
 
             return body
@@ -67,7 +77,7 @@ def generic(stub):
     return function
 
 
-def missing(function, struct):
+def missing(function: Any, struct: object) -> str:
     """The sentence for a struct that has no body of a generic function."""
     known = ", ".join(sorted(cls.__name__ for cls in function.registry if cls is not object))
     name = function.__name__
@@ -77,17 +87,18 @@ def missing(function, struct):
     )
 
 
-def registered(function):
+def registered(function: Any) -> set[type]:
     """The structs that a generic function has a body for."""
     return function.registry.keys() - {object}
 
 
-def floats(struct):
+def floats(struct: Struct) -> Struct:
     """The struct with its plain numbers made floats: 0 and 0.0 would compile twice."""
-    return struct._make(float(x) if isinstance(x, Real) else x for x in struct)
+    fields: Any = struct
+    return fields._make(float(x) if isinstance(x, Real) else x for x in fields)
 
 
-def kernel(function=None, *, fastmath=False):
+def kernel(function: Callable[..., Any] | None = None, *, fastmath: bool | set[str] = False) -> Any:
     """Compile a loop on first call; find the compiled code again in the next process.
 
     Compiled code lies in a folder named by a hash of every file of the package that defines kernels or
@@ -96,13 +107,13 @@ def kernel(function=None, *, fastmath=False):
     """
     if function is None:
         return lambda f: kernel(f, fastmath=fastmath)
-    compiled = numba.njit(nogil=True, fastmath=fastmath)(function)
-    if not numba.config.DISABLE_JIT and _ours(function.__module__) and cache_folder() is not None:
+    compiled: Any = numba.njit(nogil=True, fastmath=fastmath)(function)
+    if not getattr(numba.config, "DISABLE_JIT", False) and _ours(function.__module__) and cache_folder() is not None:
         compiled._cache = _Cache(function)
     return compiled
 
 
-def prefetch(array, start, count):
+def prefetch(array: np.ndarray, start: int, count: int) -> None:
     """Hint that ``count`` entries of a C-ordered array, from the ``start``-th on, will soon be read.
 
     It changes nothing but time: rows in random order wait for the memory longer than they are computed with.
@@ -141,16 +152,16 @@ REORDER = {"reassoc", "contract", "nsz"}
 """What a dot product may do to its sum; NaN and infinity stay honest."""
 
 
-def source_files():
+def source_files() -> list[Path]:
     """Every file of the package that defines kernels or structs."""
     return [path for path in sorted(PACKAGE.rglob("*.py")) if _defines_compiled_code(path.read_bytes())]
 
 
-def _defines_compiled_code(source):
+def _defines_compiled_code(source: bytes) -> bool:
     return b"_generic import" in source or b".implement(" in source
 
 
-def source_hash():
+def source_hash() -> str:
     """A hash of all code that can end up in a kernel."""
     digest = hashlib.sha256(numba.__version__.encode())
     for path in source_files():
@@ -158,10 +169,10 @@ def source_hash():
     return digest.hexdigest()[:16]
 
 
-_folder: list = []
+_folder: list[Path | None] = []
 
 
-def cache_folder():
+def cache_folder() -> Path | None:
     """Where compiled code is kept, or None (with one warning) when no folder can be written."""
     if not _folder:
         base = os.environ.get("NUMBA_CACHE_DIR") or AppDirs(appname="auclid", appauthor=False).user_cache_dir
@@ -171,14 +182,14 @@ def cache_folder():
             probe = path / f".probe-{os.getpid()}"
             probe.touch()
             probe.unlink()
+            _folder.append(path)
         except OSError as error:
             _no_cache(error)
-            path = None
-        _folder.append(path)
+            _folder.append(None)
     return _folder[0]
 
 
-def _no_cache(error):
+def _no_cache(error: OSError) -> None:
     warnings.warn(
         f"auclid cannot keep its compiled code on disk ({error}), so every process compiles again. "
         "Set NUMBA_CACHE_DIR to a folder that can be written.",
@@ -190,20 +201,20 @@ def _no_cache(error):
 class _Locator(_CacheLocator):
     """All kernels lie in one folder whose name already says which sources they came from."""
 
-    def __init__(self, py_func, py_file):
+    def __init__(self, py_func: Callable[..., Any], py_file: str) -> None:
         self._module, self._py_file = py_func.__module__, py_file
 
     @classmethod
-    def from_function(cls, py_func, py_file):
+    def from_function(cls, py_func: Callable[..., Any], py_file: str) -> "_Locator":
         return cls(py_func, py_file)
 
-    def get_cache_path(self):
+    def get_cache_path(self) -> str:
         return str(cache_folder())
 
-    def get_source_stamp(self):
+    def get_source_stamp(self) -> str:
         return "named by the folder"
 
-    def get_disambiguator(self):
+    def get_disambiguator(self) -> str:
         return self._module
 
 
@@ -218,16 +229,16 @@ class _Files(IndexDataCacheFile):
     under one name and load each other's. A file that cannot be read counts as absent.
     """
 
-    def _data_name(self, number):
+    def _data_name(self, number: int) -> str:
         return super()._data_name(uuid.uuid4().int)
 
-    def _load_index(self):
+    def _load_index(self) -> dict:
         try:
             return super()._load_index()
         except Exception:
             return {}
 
-    def load(self, key):
+    def load(self, key: Any) -> Any:
         try:
             return super().load(key)
         except Exception:
@@ -239,15 +250,15 @@ class _Cache(FunctionCache):
 
     _impl_class = _CacheImpl
 
-    def __init__(self, py_func):
+    def __init__(self, py_func: Callable[..., Any]) -> None:
         super().__init__(py_func)
         locator = self._impl.locator
         self._cache_file = _Files(self._cache_path, self._impl.filename_base, locator.get_source_stamp())
 
-    def load_overload(self, sig, target_context):
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
         return super().load_overload(sig, target_context) if _only_ours(sig) else None
 
-    def save_overload(self, sig, data):
+    def save_overload(self, sig: Any, data: Any) -> None:
         if cache_folder() is None or not _only_ours(sig):
             return
         try:
@@ -257,12 +268,12 @@ class _Cache(FunctionCache):
             _no_cache(error)
 
 
-def _only_ours(sig):
+def _only_ours(sig: Any) -> bool:
     """Whether every struct among these types, at any depth, is the package's own."""
-    inside = [t for t in sig if isinstance(t, types.BaseTuple)]
-    named = [t for t in inside if isinstance(t, types.BaseNamedTuple)]
+    inside: list[Any] = [t for t in sig if isinstance(t, types.BaseTuple)]
+    named: list[Any] = [t for t in inside if isinstance(t, types.BaseNamedTuple)]
     return all(_ours(t.instance_class.__module__) for t in named) and all(_only_ours(t.types) for t in inside)
 
 
-def _ours(module):
+def _ours(module: str) -> bool:
     return module.startswith("auclid.")
