@@ -37,11 +37,11 @@ plot._axes plot._curves plot._forest plot._scores plot._shapes
 stats.folds stats.samples stats.sets stats.prior
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
 solvers.risks solvers.path solvers.several solvers.unlabelled solvers.unlabelled_choice
-solvers.newton solvers.all_pairs solvers.hinge
+solvers.newton solvers.all_pairs solvers.hinge solvers.top solvers.soft_top
 base
 square.least_squares square.least_squares_cv square.multiclass square.minimax
 square.spam square._radius square.solam square.fsauc square.opauc square.adaoam
-pairwise.sam pairwise._warning pairwise.rank_svm pairwise.kernel_rank_svm
+pairwise.sam pairwise._warning pairwise._objective pairwise._top_search pairwise.rank_svm pairwise.kernel_rank_svm
 online._buffered online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
 semi._labels semi._closed_form semi.samult semi.pnu semi._waves semi.qsg

@@ -14,7 +14,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
 from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, make, pairs
-from auclid.pairwise.rank_svm import OBJECTIVES
+from auclid.pairwise._objective import ALL_PAIRS as OBJECTIVES
 from auclid.rows import Table, as_table
 from auclid.solvers import newton
 from auclid.solvers.all_pairs import WIDE, LinearSpace, hessian

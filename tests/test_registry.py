@@ -13,7 +13,7 @@ from auclid import LeastSquaresAUC, algorithms, make
 PUBLISHED = """
 ASAM AdaOAM B-LS-SVM B-SVM-OR BAM CBR-FIFO CBR-RS CBR-diag FASAM FBAM FCBR-FIFO FCBR-RS FOAM NASAM
 NBAM NOAMgra NOAMseq NPSAM NSOLAM OAMgra OAMseq OPAUC OPAUCr PSAM RBF-RankSVM RBF-RankSVM-subsample
-RankSVM SOLAM SPAM-L2 SPAM-NET Uni-Exp
+RankSVM SOLAM SPAM-L2 SPAM-NET SVMpAUC TopPush Uni-Exp
 """.split()
 
 RECORDS = algorithms()

@@ -35,7 +35,9 @@ KHALID = "Khalid 2019, Scalable large margin pairwise learning algorithms"
 KOTLOWSKI = "Kotłowski et al. 2011, Bipartite ranking through minimization of univariate loss"
 KUO = "Kuo, Lee & Lin 2014, Large-scale kernel RankSVM"
 LARGE = "Ding, Liu, Zhao & Lim 2017, Large scale kernel methods for online AUC maximization"
+LI = "Li, Jin & Zhou 2014, Top rank optimization in linear time"
 LIU = "Liu, Zhang, Chen, Wang & Yang 2018, Fast stochastic AUC maximization with O(1/n)-convergence rate"
+NARASIMHAN = "Narasimhan & Agarwal 2013, SVM_pAUC^tight: optimizing partial AUC based on a tight convex upper bound"
 NATOLE = "Natole, Ying & Lyu 2018, Stochastic proximal algorithms for AUC maximization"
 SAKAI = "Sakai, Niu & Sugiyama 2018, Semi-supervised AUC optimization based on positive-unlabeled learning"
 SHI = "Shi, Gu, Li, Geng & Huang 2019, Quadruply stochastic gradients for large scale nonlinear semi-supervised AUC"
@@ -64,6 +66,8 @@ PAIRWISE = [
     Method("BAM", RankSVM, KHALID, "the same, by the name of its batch baseline", online=False),
     Method("PRSVM+", RankSVM, CHAPELLE, "the same, by the name of its solver", online=False),
     Method("B-SVM-OR", partial(RankSVM, loss="hinge"), JOACHIMS, "all pairs with the hinge", online=False),
+    Method("SVMpAUC", partial(RankSVM, loss="hinge", max_fpr=0.1), NARASIMHAN, "the top of the list", online=False),
+    Method("TopPush", partial(RankSVM, max_fpr="top"), LI, "the very first rows of the list", online=False),
     Method("RBF-RankSVM", KernelRankSVM, KUO, "curves in some thousand rows", online=False, kernel=True),
     Method(
         "RBF-RankSVM-subsample",

@@ -49,7 +49,7 @@ ESTIMATORS = estimators(
     Estimator(PSAM, upgrade=_older.stream),
     Estimator(QSGS2AUC),
     Estimator(RandomFourier),
-    Estimator(RankSVM),
+    Estimator(RankSVM, added={"max_fpr": 1.0, "min_tpr": 0.0, "softness": 0.1}),
     Estimator(SAMULT),
     Estimator(Scorecard),
     Estimator(SOLAM, upgrade=_older.stream),

@@ -235,6 +235,13 @@ class SquaredHinges:
         """The objective that the user asked for."""
         return float(point.value)
 
+    def relative_gap(self, point: PairPoint) -> float:
+        """How far, at most, the objective is above the optimum, as a share of the objective; 1 where nothing is known.
+
+        The objective is strongly convex with modulus alpha, so |g|^2 / (2 alpha) is a bound.
+        """
+        return min(1.0, float(point.norm**2 / (2.0 * self.alpha)) / float(point.value))
+
 
 def inverse_hessian(point: PairPoint) -> Preconditioner:
     """v -> H^-1 v, by the Cholesky factor of the Hessian of a sample of the rows, its columns scaled.
@@ -271,8 +278,7 @@ def hessian(point: PairPoint) -> np.ndarray:
     Each row x_j of the larger class meets the sum of the first below(j) sorted rows of the smaller one. Rows
     are centred: that changes nothing but rounding.
     """
-    ranking, pairs = point.ranking, point.objective.pairs
-    table = point.objective.space.table
+    ranking, (_, first), table = point.ranking, point.active[0], point.objective.space.table
     centre, d, own = table.centre(), table.shape[1], ranking.few.own
     rows = table.dense(ranking.rows) - centre
     H = rows.T @ (rows * (own * point.total(ActivePairs.partners))[:, None])
@@ -280,13 +286,13 @@ def hessian(point: PairPoint) -> np.ndarray:
     sums = np.zeros((len(rows) + 1, d))
     np.cumsum(rows, axis=0, out=sums[1:])
     met = np.zeros((d, d))
-    for start in range(0, len(pairs.many), 4096):
+    for start in range(0, len(first.rows), 4096):
         part = slice(start, start + 4096)
-        block, mass = table.dense(pairs.many[part]) - centre, pairs.many_mass[part, None]
+        block, mass = table.dense(first.rows[part]) - centre, first.block.own[part, None]
         H += block.T @ (block * (mass * sum(c * active.block.mass[part, None] for c, active in point.active)))
         met += block.T @ (mass * sum(c * sums[active.block.below[part]] for c, active in point.active))
     H -= met + met.T
-    H *= 2.0 / pairs.total
+    H *= 2.0 / first.total
     H[np.diag_indices_from(H)] += point.objective.alpha
     return H
 

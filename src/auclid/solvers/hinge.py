@@ -16,6 +16,17 @@ class Gap(NamedTuple):
     bound: float
 
 
+def smooth_hinge(width: float) -> tuple[tuple[float, float], ...]:
+    """The hinge with a parabola of a width in place of its kink, as a difference of squared hinges."""
+    return (0.5 / width, 1.0), (-0.5 / width, 1.0 - width)
+
+
+def narrower(width: float, tol: float, gap: Gap) -> float:
+    """The next width: the gap falls about as the width squared."""
+    ratio = np.sqrt(0.5 * tol * max(gap.bound, 0.0) / gap.gap)
+    return width * float(np.clip(ratio, 0.1, 0.5))
+
+
 class SmoothHingePoint(PairPoint):
     """A point of the smoothed hinge, with the dual's bound on how far the hinge itself is from its optimum."""
 
@@ -54,13 +65,13 @@ class SmoothHinge(SquaredHinges):
     at most ``tol`` times the optimum.
     """
 
-    hinges: tuple[tuple[float, float], ...] = ((0.5, 1.0), (-0.5, 0.0))
+    hinges: tuple[tuple[float, float], ...] = smooth_hinge(1.0)
     width: float = 1.0
     point_class: ClassVar[type[PairPoint]] = SmoothHingePoint
 
     def narrowed(self, width: float) -> Self:
         """The same with a narrower parabola."""
-        return replace(self, width=width, hinges=((0.5 / width, 1.0), (-0.5 / width, 1.0 - width)))
+        return replace(self, width=width, hinges=smooth_hinge(width))
 
     def target(self, point: Any) -> float:
         """The gradient's part of the gap, |g|^2 / (2 alpha), shall be small against the whole."""
@@ -72,10 +83,7 @@ class SmoothHinge(SquaredHinges):
 
     def refined(self, point: Any) -> Self | None:
         """A narrower parabola: the gap falls about as the width squared."""
-        if point.certified:
-            return None
-        ratio = np.sqrt(0.5 * self.tol * max(point.gap.bound, 0.0) / point.gap.gap)
-        return self.narrowed(self.width * float(np.clip(ratio, 0.1, 0.5)))
+        return None if point.certified else self.narrowed(narrower(self.width, self.tol, point.gap))
 
     def sample(self) -> Self | None:
         """The same for an eighth of the rows, to the same tolerance."""
@@ -89,3 +97,7 @@ class SmoothHinge(SquaredHinges):
     def published_value(self, point: Any) -> float:
         """The objective with the hinge itself."""
         return float(point.hinge_value)
+
+    def relative_gap(self, point: Any) -> float:
+        """How far, at most, the hinge's objective is above its optimum, as a share of the objective."""
+        return min(1.0, point.gap.gap / point.hinge_value)

@@ -153,7 +153,8 @@ def update(state: State) -> State:
     if precondition is None or 5 * state.products > objective.size:
         precondition = point.preconditioner()
     accuracy = float(np.clip(0.5 * objective.target(point) / point.norm, 1e-3, 0.1))
-    end, found = accuracy * np.linalg.norm(point.gradient), None
+    end = accuracy * np.linalg.norm(point.gradient)
+    found = None
     solutions = conjugate_gradients(point.product, -point.gradient, precondition, point.move, point.inner)
     for found in islice(solutions, MOST_PRODUCTS):
         if np.linalg.norm(found.residual) <= end:

@@ -5,6 +5,7 @@ in blocks: what the sorted rows need of a block is one number for each place (`A
 those arrays add. `Pairs`, `Ranking` and `ActivePairs` are the same for rows that lie in one piece.
 """
 
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +14,7 @@ from auclid._generic import kernel
 
 
 class SortedClass(NamedTuple):
-    """One class by ascending score.
+    """One class by ascending score; the first row weighs more than zero.
 
     ``own`` is the weight of each row; ``mass[k]``, ``mean[k]`` and ``spread[k]`` are weight, mean score and sum of
     squares about the mean of the first k. Squares about a mean are only ever added, so far scores cost no digits.
@@ -44,10 +45,19 @@ class ActiveBlock:
     def __init__(
         self, ranked: SortedClass, score: np.ndarray, own: np.ndarray, margin: float, everywhere: bool = False
     ) -> None:
-        self.ranked, self.score, self.own, self.t = ranked, score, own, ranked.score - margin
+        self.ranked, self.score, self.own, self.margin = ranked, score, own, margin
+        self.t = ranked.score - margin
         self.below = np.full(len(score), len(self.t)) if everywhere else count_below(self.t, score)
         self.mass = ranked.mass[self.below]
         self.gap = score - (ranked.mean[self.below] - margin)
+
+    def facing(self, ranked: SortedClass) -> "ActiveBlock":
+        """The same pairs where the sorted rows, at the same scores, have other weights."""
+        other = copy(self)
+        other.ranked = ranked
+        other.mass = ranked.mass[self.below]
+        other.gap = self.score - (ranked.mean[self.below] - self.margin)
+        return other
 
     def linear(self) -> np.ndarray:
         """For each row of the block: the sum of (c − m) over its active pairs."""
@@ -65,6 +75,15 @@ class ActiveBlock:
         """The weight, or weighted sum of u, of the block's rows at each place: these arrays add over blocks."""
         return np.bincount(self.below, self.own if u is None else self.own * u, minlength=len(self.t) + 1)
 
+    def reweighed(self, own: np.ndarray, index: np.ndarray | slice = slice(None)) -> "ActiveBlock":
+        """The same pairs where rows of the block weigh ``own``: of those at ``index`` only."""
+        other = copy(self)
+        other.own = own
+        other.score, other.below, other.mass, other.gap = (
+            x[index] for x in (self.score, self.below, self.mass, self.gap)
+        )
+        return other
+
 
 def partner_sums(place_sums: np.ndarray) -> np.ndarray:
     """For each sorted row: the sum over the rows it is active with, of what `ActiveBlock.place_sums` found."""
@@ -74,15 +93,19 @@ def partner_sums(place_sums: np.ndarray) -> np.ndarray:
 class Pairs:
     """All pairs of rows of weight above zero, one of each class.
 
-    The smaller class is sorted, and each row of the larger one is placed into it. Which class is which only
-    turns the scores round: a pair is active where s_j > s_i − 1, or else where −s_i > −s_j − 1.
+    The smaller class (``few``) is sorted, and each row of the larger one (``many``) is placed into it, unless
+    ``sort_positives`` says which is sorted. That only turns the scores round: a pair is active where s_j > s_i − 1,
+    or else where −s_i > −s_j − 1.
     """
 
-    def __init__(self, is_pos: np.ndarray, weight: np.ndarray | None = None) -> None:
+    def __init__(
+        self, is_pos: np.ndarray, weight: np.ndarray | None = None, sort_positives: bool | None = None
+    ) -> None:
         pos, neg = (np.flatnonzero(c if weight is None else c & (weight > 0.0)) for c in (is_pos, ~is_pos))
-        self.is_pos, self.weight, self.n = is_pos, weight, len(is_pos)
-        self.sign = 1.0 if len(pos) <= len(neg) else -1.0
-        self.few, self.many = (pos, neg) if len(pos) <= len(neg) else (neg, pos)
+        self.is_pos, self.weight, self.n, self.sort_positives = is_pos, weight, len(is_pos), sort_positives
+        positives_first = len(pos) <= len(neg) if sort_positives is None else sort_positives
+        self.sign = 1.0 if positives_first else -1.0
+        self.few, self.many = (pos, neg) if positives_first else (neg, pos)
         self.few_mass, self.many_mass = (class_mass(weight, index) for index in (self.few, self.many))
         self.total = float(self.few_mass.sum()) * float(self.many_mass.sum())
 
@@ -102,7 +125,8 @@ class Pairs:
 
     def subset(self, chosen: np.ndarray) -> "Pairs":
         """The pairs among the chosen rows."""
-        return Pairs(self.is_pos[chosen], None if self.weight is None else self.weight[chosen])
+        weight = None if self.weight is None else self.weight[chosen]
+        return Pairs(self.is_pos[chosen], weight, self.sort_positives)
 
 
 def _draw(rng: np.random.Generator, index: np.ndarray, size: int) -> np.ndarray:
@@ -127,43 +151,60 @@ class Ranking:
         # A whole number, so that margins of exactly 1 between round scores stay exact.
         centre = np.rint((few.sum() + many.sum()) / pairs.n_weighed)
         order = np.argsort(pairs.sign * few)
-        self.pairs, self.rows = pairs, pairs.few[order]
+        self.pairs, self.rows, self.order = pairs, pairs.few[order], order
         self.few = sorted_class(pairs.sign * (few[order] - centre), pairs.few_mass[order])
         self.many = pairs.sign * (many - centre)
 
+    def reweighed(self, inside: np.ndarray) -> "Ranking":
+        """The same where the sorted rows weigh ``inside`` (in the order of the class's rows) times as much."""
+        other = copy(self)
+        other.few = sorted_class(self.few.score, self.few.own * inside[self.order])
+        return other
+
     def active(self, margin: float, everywhere: bool = False) -> "ActivePairs":
         """The pairs with margin below ``margin``, or all of them."""
-        return ActivePairs(self, margin, everywhere)
+        block = ActiveBlock(self.few, self.many, self.pairs.many_mass, margin, everywhere)
+        return ActivePairs(self, block, self.pairs.many, self.pairs.total)
 
 
 class ActivePairs:
-    """The pairs with margin m < c of all rows, and means over *all* pairs of (c − m)₊ and (c − m)₊²."""
+    """The pairs with margin m < c of all rows, and means over *all* pairs of (c − m)₊ and (c − m)₊².
 
-    def __init__(self, ranking: Ranking, margin: float, everywhere: bool = False) -> None:
-        self.ranking, self.pairs = ranking, ranking.pairs
-        self.block = ActiveBlock(ranking.few, ranking.many, self.pairs.many_mass, margin, everywhere)
+    ``rows`` are the numbers of the placed rows, ``total`` is the weight of all pairs.
+    """
+
+    def __init__(self, ranking: Ranking, block: ActiveBlock, rows: np.ndarray, total: float) -> None:
+        self.ranking, self.block, self.rows, self.total = ranking, block, rows, total
+
+    def reweighed(self, own: np.ndarray, total: float, index: np.ndarray | slice = slice(None)) -> "ActivePairs":
+        """The same where placed rows weigh ``own`` (any sign) and all pairs ``total``: of those at ``index`` only."""
+        return ActivePairs(self.ranking, self.block.reweighed(own, index), self.rows[index], total)
+
+    def facing(self, ranking: Ranking) -> "ActivePairs":
+        """The same where the sorted rows have the weights of another ranking of the same scores."""
+        return ActivePairs(ranking, self.block.facing(ranking.few), self.rows, self.total)
 
     def linear_value(self) -> float:
         """The mean over all pairs of (c − m)₊."""
-        return float(self.pairs.many_mass @ self.block.linear()) / self.pairs.total
+        return float(self.block.own @ self.block.linear()) / self.total
 
     def square_value(self) -> float:
         """The mean over all pairs of (c − m)₊²."""
-        return float(self.pairs.many_mass @ self.block.squares()) / self.pairs.total
+        return float(self.block.own @ self.block.squares()) / self.total
 
     def linear_slope(self) -> np.ndarray:
         """The gradient of `linear_value`, an entry a row."""
-        return self._rows(-self.partners(), self.block.mass, self.pairs.sign)
+        return self._rows(-self.partners(), self.block.mass, self.ranking.pairs.sign)
 
     def square_slope(self) -> np.ndarray:
         """The gradient of `square_value`, an entry a row."""
         few = self.partners() * self.block.t - partner_sums(self.block.place_sums(self.block.score))
-        return self._rows(few, self.block.linear(), 2.0 * self.pairs.sign)
+        return self._rows(few, self.block.linear(), 2.0 * self.ranking.pairs.sign)
 
     def square_product(self, u: np.ndarray) -> np.ndarray:
         """The second derivatives of `square_value`, times u."""
         u = u - u.mean()  # a constant moves no margin, and its digits are wanted elsewhere
-        few, many = u[self.ranking.rows], u[self.pairs.many]
+        few, many = u[self.ranking.rows], u[self.rows]
         of_few = self.partners() * few - partner_sums(self.block.place_sums(many))
         return self._rows(of_few, self.block.differences(many, running_sums(self.ranking.few.own * few)), 2.0)
 
@@ -177,10 +218,10 @@ class ActivePairs:
 
     def _rows(self, few: np.ndarray, many: np.ndarray, factor: float) -> np.ndarray:
         """What was found for sorted and placed rows, weighted, where the rows stand in the table."""
-        out = np.zeros(self.pairs.n)
+        out = np.zeros(self.ranking.pairs.n)
         out[self.ranking.rows] = few * self.ranking.few.own
-        out[self.pairs.many] = many * self.pairs.many_mass
-        out *= factor / self.pairs.total
+        out[self.rows] = many * self.block.own
+        out *= factor / self.total
         return out
 
 

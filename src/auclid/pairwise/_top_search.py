@@ -1,0 +1,113 @@
+"""alpha="auto" and softness="auto" where only the top counts: by cross-validated partial AUC."""
+
+from typing import Any
+
+import numpy as np
+
+from auclid.metrics._roc import area, rates
+from auclid.metrics._sample import Region
+from auclid.pairwise._objective import Settings, objective
+from auclid.rows import as_table
+from auclid.solvers import newton
+from auclid.solvers.path import Labelled
+from auclid.stats.folds import Fold, folds_of
+from auclid.stats.moments import class_moments
+from auclid.stats.pair_sums import Pairs
+
+FOLDS = 5
+"""Folds that are held out in turn."""
+
+MOST_ROWS = 10_000
+"""Rows of each class at the most that the search looks at."""
+
+ALPHAS = np.logspace(0, -5, 6)
+"""Penalties that are tried, in units of twice the mean variance of a column within a class, from the strongest on."""
+
+SOFTNESSES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
+"""Softness that is tried: the first is nearly that of all pairs, the last nearly the hard cut."""
+
+MIDDLE = 1e-2
+"""The penalty, in the same units, with which softness is chosen before the penalty is."""
+
+DOUBT = 1.0
+"""Of candidates that are worse than the best by less than so many standard errors, the smoothest is taken."""
+
+STEPS = 20
+"""Newton steps at the most for one fold and penalty."""
+
+COARSE = 1e-2
+"""The tolerance of a fit that only ranks held-out rows."""
+
+
+def best_alpha(rows: Labelled, settings: Settings) -> float | None:
+    """The alpha with the best mean partial AUC on held-out folds; None where a class has too few rows for folds."""
+    rows = searched(rows)
+    tried = alpha_unit(rows) * ALPHAS
+    areas = _areas(rows, [(float(alpha), settings) for alpha in tried])
+    return None if areas is None else float(tried[smoothest(areas)])
+
+
+def best_softness(rows: Labelled, alpha: float | None, settings: Settings) -> float | None:
+    """The softness with the best mean partial AUC on held-out folds; None where a class has too few rows."""
+    rows = searched(rows)
+    alpha = MIDDLE * alpha_unit(rows) if alpha is None else alpha
+    areas = _areas(rows, [(alpha, settings._replace(softness=softness)) for softness in SOFTNESSES])
+    return None if areas is None else SOFTNESSES[smoothest(areas)]
+
+
+def alpha_unit(rows: Labelled) -> float:
+    """Twice the mean variance of a column within a class."""
+    moments = class_moments(rows.table, rows.is_pos, rows.weight, full=False)
+    variance = float(moments.within) / rows.table.shape[1]
+    return 2.0 * variance if variance > 0.0 else 1.0
+
+
+def smoothest(areas: np.ndarray) -> int:
+    """The first candidate that is not clearly worse than the best; ``areas`` has a row a fold, the smoothest first."""
+    behind = areas[:, [areas.mean(axis=0).argmax()]] - areas
+    error = behind.std(axis=0, ddof=1) / np.sqrt(len(areas))
+    return int(np.argmax(behind.mean(axis=0) <= DOUBT * error))
+
+
+def searched(rows: Labelled) -> Labelled:
+    """The rows that the search looks at."""
+    pairs = Pairs(rows.is_pos, rows.weight)
+    chosen = pairs.sample(MOST_ROWS)
+    return rows if len(chosen) == pairs.n else _only(rows, chosen)
+
+
+def _only(rows: Labelled, chosen: np.ndarray) -> Labelled:
+    is_pos, weight = rows.held_out(chosen)
+    return Labelled(as_table(rows.table.take(chosen)), is_pos, weight)
+
+
+def _areas(rows: Labelled, tried: list[tuple[float, Settings]]) -> np.ndarray | None:
+    """The area of each candidate on each fold; candidates start where the one before them ended."""
+    if min(rows.is_pos.sum(), (~rows.is_pos).sum()) < FOLDS:
+        return None
+    folds = folds_of(FOLDS, np.array([False, True]), rows.is_pos, rows.weight)
+    return np.array([_fold_areas(rows, fold, tried) for fold in folds])
+
+
+def _fold_areas(rows: Labelled, fold: Fold, tried: list[tuple[float, Settings]]) -> list[float]:
+    train = np.flatnonzero(fold.counts(len(rows.is_pos), None))
+    train_rows, w, found = _only(rows, train), None, []
+    is_pos, weight = rows.held_out(fold.test)
+    for alpha, settings in tried:
+        w = _solved(train_rows, alpha, settings, w)
+        found.append(_area(is_pos, rows.table.matmul(w, fold.test), weight, settings.region))
+    return found
+
+
+def _solved(rows: Labelled, alpha: float, settings: Settings, start: np.ndarray | None) -> np.ndarray:
+    problem: Any = objective(rows, alpha, settings._replace(tol=max(settings.tol, COARSE)))
+    state = newton.State(problem, problem.start if start is None else problem.at(start))
+    for _ in range(STEPS):
+        if state.finished:
+            break
+        state = newton.update(state)
+    return state.point.w
+
+
+def _area(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None, region: Region) -> float:
+    return area(*rates(is_pos, score, weight), region.max_fpr, region.min_tpr)

@@ -1,0 +1,212 @@
+"""RankSVM's objective on the soft top: squared hinges, or the hinge by a continuation of smooth losses."""
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from auclid.rows import sizes
+from auclid.solvers.all_pairs import WIDE, PairPoint, SquaredHinges, diagonal, hessian, inverse_of
+from auclid.solvers.hinge import Gap, narrower, smooth_hinge
+from auclid.solvers.newton import Move, Preconditioner
+from auclid.solvers.top import Edge, Side, find_top
+from auclid.stats.pair_sums import Pairs
+
+SOFTEST = 0.1
+"""Where the continuation in softness begins."""
+
+FALL = 0.3
+"""By which softness falls from one objective of the continuation to the next."""
+
+
+class SoftTopPoint(PairPoint):
+    """The soft top at one w: the pairs of rows that are inside it, weighed by how far they are."""
+
+    objective: "SoftTop"
+
+    def __init__(self, objective: "SoftTop", w: np.ndarray, scores: np.ndarray) -> None:
+        self.objective, self.w, self.scores = objective, w, scores
+        self.sides = objective.sides(scores)
+        self.top = find_top(self.sides, objective.softness)
+        first, inside = self.sides[0], self.top.selections[0].inside
+        index = np.flatnonzero(inside)
+        own = objective.pairs.many_mass[index] * inside[index]
+        self.active = first.weighing(own, index, first.facing_mass * float(own.sum()))
+        self.ranking = self.active[0][1].ranking
+
+    @cached_property
+    def value(self) -> float:
+        """The objective."""
+        return self.top.value + 0.5 * self.objective.alpha * self.square
+
+    @cached_property
+    def edges(self) -> list[Edge]:
+        """The rows of each class that a step moves into its top or out of it."""
+        softness = self.objective.softness
+        return [Edge(side, chosen, softness) for side, chosen in zip(self.sides, self.top.selections, strict=True)]
+
+    @cached_property
+    def gap(self) -> Gap:
+        """How far, at most, the objective is above its optimum: it is strongly convex with modulus alpha."""
+        gap = float(self.norm**2 / (2.0 * self.objective.alpha))
+        return Gap(gap, self.value - gap)
+
+    @property
+    def published(self) -> float:
+        """The objective that the user asked for."""
+        return float(self.value)
+
+    @property
+    def unique(self) -> bool:
+        """Whether the two tops are the only ones that are best for each other, so that they are the maximum."""
+        if len(self.sides) == 1:
+            return True
+        other = find_top(self.objective.sides(self.scores), self.objective.softness, hard=True)
+        return abs(other.value - self.top.value) <= 1e-9 * abs(self.top.value)
+
+    def product(self, move: Move) -> np.ndarray:
+        """The (generalised) Hessian times a direction: pairs bend, and rows come into the top and leave it."""
+        u = move.scores - move.scores.mean()
+        bent: Any = sum(c * active.square_product(u) for c, active in self.active)
+        bent = bent + sum(edge.product(u) for edge in self.edges)
+        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
+
+    def preconditioner(self) -> Preconditioner:
+        """From the Hessian of a sample of the rows or, of very many columns, from its diagonal."""
+        if self.objective.size > WIDE:
+            root = np.sqrt(diagonal(self))
+            return lambda v: v / root
+        sample = self.objective.representative
+        some: Any = self if sample is None else sample.at(self.w)
+        H = hessian(some) + sum(edge.hessian(some.objective.space.table) for edge in some.edges)
+        if some is not self:
+            H[np.diag_indices_from(H)] += np.maximum(diagonal(self) - diagonal(some), 0.0)
+        return inverse_of(H)
+
+
+@dataclass(frozen=True, eq=False)
+class SoftTop(SquaredHinges):
+    """The soft top with squared hinges, until the gap is ``tol`` of the optimum.
+
+    ``pairs`` sort the class that is cut last: ``share`` is the part of the placed class's weight that makes its top,
+    ``other_share`` that of the sorted one's. ``softness`` falls to ``least_softness``, from one objective to the next.
+    """
+
+    share: float = 1.0
+    other_share: float = 1.0
+    least_softness: float = 0.1
+    softness: float = SOFTEST
+    point_class: ClassVar[type[PairPoint]] = SoftTopPoint
+
+    def sides(self, scores: np.ndarray) -> tuple[Side, ...]:
+        """The classes that are cut."""
+        first = Side(self.pairs, scores, self.hinges, self.share)
+        if self.other_share == 1.0:
+            return (first,)
+        return first, Side(self.other_pairs, scores, self.hinges, self.other_share)
+
+    @cached_property
+    def other_pairs(self) -> Pairs:
+        """The pairs with the other class sorted."""
+        return Pairs(self.pairs.is_pos, self.pairs.weight, not self.pairs.sort_positives)
+
+    @cached_property
+    def representative(self) -> Self | None:
+        """The same for a sample of the rows, large enough for a Hessian; None where rows are few."""
+        pairs, d = self.pairs, self.size
+        chosen = pairs.sample(max(2000, 5 * d, min(pairs.n // 16, sizes.LARGE_BYTES // (8 * d))))
+        return None if len(chosen) == pairs.n_weighed else self.subset(chosen)
+
+    def subset(self, chosen: np.ndarray, space: Any = None) -> Self:
+        """The same for some of the rows, one of each class at the top at least."""
+        few = super().subset(chosen, space)
+        share, other_share = max(self.share, 1.0 / len(few.pairs.many)), self.other_share
+        if other_share < 1.0:
+            other_share = max(other_share, 1.0 / len(few.pairs.few))
+        return replace(few, share=min(1.0, share), other_share=other_share)
+
+    @property
+    def last(self) -> bool:
+        """Whether softness has fallen to what was asked for."""
+        return self.softness <= self.least_softness
+
+    def target(self, point: Any) -> float:
+        """How short the gradient must become for its part of the gap, |g|^2 / (2 alpha)."""
+        tol = self.tol if self.last else max(self.tol, 1e-2)
+        return float(np.sqrt(2.0 * self.alpha * tol / (1.0 + tol) * point.value))
+
+    def refined(self, point: Any) -> Self | None:
+        """The same with less softness, until the last one."""
+        return None if self.last else replace(self, softness=max(FALL * self.softness, self.least_softness))
+
+    def resumed(self, sample: Self) -> Self:
+        """All rows start with the softness that a sample ended with."""
+        return replace(self, softness=sample.softness)
+
+    def published_value(self, point: Any) -> float:
+        """The objective that the user asked for."""
+        return point.published
+
+    def relative_gap(self, point: Any) -> float:
+        """How far, at most, the objective is above the optimum, as a share of it; 1 where nothing is known."""
+        return min(1.0, point.gap.gap / point.published) if point.unique else 1.0
+
+
+class SoftTopHingePoint(SoftTopPoint):
+    """A point of the smoothed hinge on the soft top, with the dual's bound for the hinge itself."""
+
+    objective: "SoftTopHinge"
+
+    @cached_property
+    def published(self) -> float:
+        """The objective with the hinge itself."""
+        sides = self.objective.sides(self.scores)
+        top = find_top(sides, self.objective.softness, lambda active: active.block.linear())
+        return float(top.value + 0.5 * self.objective.alpha * self.square)
+
+    @cached_property
+    def gap(self) -> Gap:
+        """How far the hinge's objective may be above its optimum."""
+        alpha, (_, outer), (_, inner) = self.objective.alpha, *self.active
+        dual = self.w - self.gradient / alpha
+        slopes = (outer.linear_value() - inner.linear_value()) / self.objective.width
+        slopes -= sum(selection.penalty for selection in self.top.selections)
+        bound = slopes - 0.5 * alpha * self.objective.space.norm(dual) ** 2
+        return Gap(max(self.published - bound, 0.0), bound)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the objective is within ``tol`` of the optimum."""
+        return self.objective.last and self.gap.gap <= self.objective.tol * self.gap.bound + 1e-12
+
+
+@dataclass(frozen=True, eq=False)
+class SoftTopHinge(SoftTop):
+    """The soft top with the hinge: first softness falls, then the width of the parabola in place of the kink."""
+
+    hinges: tuple[tuple[float, float], ...] = smooth_hinge(1.0)
+    width: float = 1.0
+    point_class: ClassVar[type[PairPoint]] = SoftTopHingePoint
+
+    def target(self, point: Any) -> float:
+        """The gradient's part of the gap, |g|^2 / (2 alpha), shall be small against the whole."""
+        return float(np.sqrt(0.4 * self.alpha * point.gap.gap)) if self.last else super().target(point)
+
+    def reached(self, point: Any) -> bool:
+        """Whether the gap is small enough, or is mostly that between the smooth loss and the hinge."""
+        return point.certified or point.norm <= self.target(point)
+
+    def refined(self, point: Any) -> Self | None:
+        """Less softness; then a narrower parabola, as that of the hinge over all pairs."""
+        if not self.last:
+            return super().refined(point)
+        return None if point.certified else self.narrowed(narrower(self.width, self.tol, point.gap))
+
+    def narrowed(self, width: float) -> Self:
+        """The same with a narrower parabola."""
+        return replace(self, width=width, hinges=smooth_hinge(width))
+
+    def resumed(self, sample: Self) -> Self:
+        """Go on from the softness and near the width that were enough for a sample."""
+        return super().resumed(sample).narrowed(min(1.0, 2.0 * sample.width))
