@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 
 ORDER = """
-_version _sparse _hints _generic _random _page.svg
+_version _sparse _weights _hints _generic _random _page.svg
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source

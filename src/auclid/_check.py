@@ -49,9 +49,17 @@ def checked_with_parts(method: F) -> F:
     return checked(method, trust_parts=False)
 
 
+class Whole(Interval):
+    """An interval of whole numbers, to which True and False do not belong."""
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether a value is one of them."""
+        return not isinstance(val, bool | np.bool_) and super().is_satisfied_by(val)
+
+
 def at_least(low: int) -> Interval:
     """Constraint: a whole number, ``low`` or more."""
-    return Interval(Integral, low, None, closed="left")
+    return Whole(Integral, low, None, closed="left")
 
 
 def real(low: float | None = 0.0, high: float | None = None, closed: str = "left") -> Interval:
@@ -121,8 +129,15 @@ _ROWS = {"accept_sparse": "csr", "dtype": DTYPES, "order": None}
 def labels(y: Any) -> np.ndarray:
     """y as a one-dimensional array of class labels."""
     y = column_or_1d(y, warn=True)
+    one_kind(y)
     check_classification_targets(y)
     return y
+
+
+def one_kind(labels: np.ndarray) -> None:
+    """Raise where there are both strings and other labels: nothing says which is the greater one."""
+    if labels.dtype == object and len({isinstance(label, str) for label in labels}) > 1:
+        raise ValueError(f"y must hold labels of one kind, numbers or strings; got both, as in {labels[:3].tolist()}.")
 
 
 def two_classes(estimator: Any, classes: ArrayLike) -> np.ndarray:
@@ -179,14 +194,8 @@ def both_weighed(estimator: Any, is_pos: np.ndarray, weight: np.ndarray | None) 
             )
 
 
-def tamed(weight: np.ndarray | None) -> np.ndarray | None:
-    """Weights, or, where these are far from 1, a power of two times them: only their ratios count in a fit."""
-    if weight is None or 1e-100 < weight.max() < 1e100:
-        return weight
-    return np.ldexp(weight, -np.frexp(weight.max())[1])
 
-
-def finite(estimator: Any, w: np.ndarray) -> np.ndarray:
+def finite(estimator: Any, w: Any) -> Any:
     """w itself, or one sentence when the arithmetic overflowed."""
     if not np.all(np.isfinite(w)):
         raise ValueError(
@@ -238,6 +247,16 @@ def _arrays(state: Any) -> Iterator[np.ndarray]:
             yield from _arrays(part)
     elif isinstance(state, np.ndarray) and state.dtype.kind == "f":
         yield state
+
+
+def measurable(estimator: Any, distances: Any) -> Any:
+    """Distances, or what is made of them; one sentence where they are beyond floating point."""
+    if not np.isfinite(np.sum(distances)):
+        raise ValueError(
+            f"{_name(estimator)} must measure how far rows are apart, but the squares of their distances are beyond "
+            "floating point. Scale the columns of X, for instance with StandardScaler."
+        )
+    return distances
 
 
 def finite_scores(estimator: Any, scores: np.ndarray, dtype: Any, what: str = "scores") -> np.ndarray:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
+from auclid._weights import tamed
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
 from auclid.rows import SparseTable, Table, to_dense
@@ -62,7 +63,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         is_pos = y == classes[1]
         _check.both_weighed(self, is_pos, weight)
         self.classes_ = classes
-        return table, is_pos, _check.tamed(weight)
+        return table, is_pos, None if weight is None else tamed(weight)
 
     def _begin_partial(self, X, y, classes=None, sample_weight=None):
         """The same for a batch of a stream; also says whether it is the first."""

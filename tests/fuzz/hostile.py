@@ -6,13 +6,23 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import UndefinedMetricWarning
 
 EXTREMES = [0.0, -0.0, 1.0, -1.0, 1e-12, 1e-155, 1e-200, 5e-324, 1e12, 1e155, -1e155, 1e200, 1e308, -1e308, 1.7e308]
 """Finite numbers whose squares, products and sums are not."""
 
 SCALES = [1.0, 1.0, 1.0, 1e-3, 1e6, 1e-12, 1e12, 1e-100, 1e100, 1e-155, 1e155, 1e-200, 1e200, 1e-300, 1e300]
 
-POLITE = (ValueError, TypeError, MemoryError, NotImplementedError, OSError, ImportError, AttributeError)
+POLITE = (
+    ValueError,
+    TypeError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    ImportError,
+    AttributeError,
+    UndefinedMetricWarning,
+)
 """Errors that say in a sentence what was wrong; AttributeError is scikit-learn's way to say that there is no method."""
 
 
@@ -28,6 +38,7 @@ def attempt(what: str, call: Callable[[], Any], polite: tuple[type[BaseException
     """The result, or None after a polite error; anything else is found."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
+        warnings.simplefilter("error", UndefinedMetricWarning)  # the way to say that a figure does not exist
         try:
             result = call()
         except polite as error:

@@ -72,7 +72,10 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     def _gamma(self, table: Table, fineness: float, rng: np.random.Generator) -> float | None:
         """The given inverse width, or what the rows suggest: the more columns, the finer what they can tell apart."""
-        return width(table, self.kernel, fineness, rng) if self.gamma is None else float(self.gamma)
+        if self.gamma is not None:
+            return float(self.gamma)
+        gamma = width(table, self.kernel, fineness, rng)
+        return None if gamma is None else _check.measurable(self, gamma or np.inf)
 
     def transform(self, X: Any) -> np.ndarray:
         """psi(x) of each row.

@@ -12,6 +12,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
 from threadpoolctl import threadpool_limits
 
+from auclid import _check
 from auclid.maps._kernel_block import Gaussian, Pairwise, floats, kernel_of
 from auclid.maps._map import FeatureMap
 from auclid.rows import Table, as_array, squares
@@ -106,7 +107,7 @@ class KMeansNystroem(FeatureMap):
         self.gamma_ = self._gamma(table, min(len(self.landmarks_), table.shape[0] / 20) / 400, rng)
         rows, centre = self.landmarks_.astype(np.float64), table.centre().astype(table.dtype)
         W = kernel_of(self.kernel, rows, self.gamma_, centre, np.float64)(rows)
-        self.whitening_ = whitening(W, CUT[dtype])
+        self.whitening_ = whitening(_check.measurable(self, W), CUT[dtype])
         self._kernel = kernel_of(self.kernel, rows, self.gamma_, centre, dtype)
 
     @property
@@ -139,7 +140,9 @@ class KMeansNystroem(FeatureMap):
         if n <= m:
             return table.dense(slice(None))
         chosen = np.sort(rng.permutation(n)[: PER_LANDMARK * m])
-        return centres(table.part(chosen), m, rng)
+        sample = table.part(chosen)
+        _check.measurable(self, squares(sample))
+        return centres(sample, m, rng)
 
     def _values(self) -> Callable[[Block], np.ndarray]:
         return self._kernel.__call__

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid._weights import tamed
+
 NUMERIC = "biuf"
 
 EXACT = 1 << 53
@@ -82,7 +84,7 @@ def _refuse_rounding(owner: str, name: str, array: np.ndarray, wide: np.ndarray)
 
 
 def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
-    """Finite, non-negative float64 weights."""
+    """Finite, non-negative float64 weights, not far from 1: only their ratios count."""
     weight = numbers_column(owner, "sample_weight", values).astype(np.float64, copy=False)
     bad = ~((weight >= 0.0) & np.isfinite(weight))
     if bad.any():
@@ -90,7 +92,7 @@ def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
             f"The 'sample_weight' parameter of {owner} must hold floats in [0.0, inf). "
             f"Got {weight[bad][0]} instead."
         )
-    return weight
+    return tamed(weight)
 
 
 def codes(owner: str, name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:

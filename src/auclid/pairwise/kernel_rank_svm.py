@@ -146,7 +146,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         chosen = self._chosen(pairs)
         largest_matrix(self, len(chosen))
         self.gamma_ = self._gamma(table, is_pos, weight)
-        space = KernelSpace(self._matrix(table, chosen))
+        space = KernelSpace(_check.measurable(self, self._matrix(table, chosen)))
         objective = SquaredHinges(space, pairs.subset(chosen), float(self.alpha), float(self.tol))
         state = newton.init(objective)
 
@@ -196,7 +196,8 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
             return self.gamma
         spread = float(class_moments(table, is_pos, weight, full=False).all.covariance)
         scale = np.sqrt(spread * table.shape[1]) if self.kernel == "laplacian" else spread
-        return 1.0 / scale if scale > 0.0 else 1.0
+        with np.errstate(divide="ignore"):
+            return float(_check.measurable(self, np.divide(1.0, scale) or np.inf)) if scale > 0.0 else 1.0
 
     def _takes(self) -> tuple[str, ...]:
         """The parameters that the kernel has, a callable none."""
@@ -234,12 +235,14 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         kept = np.sort(order[min(idle, len(order) - 1) :])
         beta = np.zeros_like(point.w)
         beta[kept] = _check.finite(self, point.w[kept])
+        scores = K @ beta
+        _check.told_apart(self, table, scores)
         return {
             "support_": chosen[kept],
             "support_vectors_": table.take(chosen[kept] if self.kernel != "precomputed" else slice(0)),
             "dual_coef_": beta[kept].reshape(1, -1),
             "objective_": float(point.value),
-            "intercept_": np.array([-best_threshold(pairs.is_pos, K @ beta, pairs.weight)]),
+            "intercept_": np.array([-best_threshold(pairs.is_pos, scores, pairs.weight)]),
         }
 
     def __sklearn_tags__(self):

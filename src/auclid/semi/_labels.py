@@ -90,10 +90,9 @@ def read(y: Any, unlabeled: Any = "auto", known: Any = None) -> Marked:
 
 def _one_kind(labels: np.ndarray) -> np.ndarray:
     """Labels as an array of numbers or of strings, where None or NaN among them had made it one of objects."""
+    _check.one_kind(labels)
     if labels.dtype != object or all(isinstance(label, str) for label in labels):
         return labels
-    if len({isinstance(label, str) for label in labels}) > 1:
-        raise ValueError(f"y must hold labels of one kind, numbers or strings; got both, as in {labels[:3].tolist()}.")
     return np.array(labels.tolist())
 
 

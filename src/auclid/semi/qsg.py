@@ -237,7 +237,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         _check.unchanged(self, "kernel", self.kernel, self.kernel_)
         _check.unchanged(self, "n_components", self.n_components, self.amplitudes_.shape[1])
         if np.isnan(self.gamma_):
-            self.gamma_ = width(table, self.kernel, 1.0, self._rng)
+            self.gamma_ = _check.measurable(self, width(table, self.kernel, 1.0, self._rng) or np.inf)
         theta = 1.5 / self.alpha if self.theta is None else self.theta
         offset = ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
         f, ahead = self._expansion(table.shape[1], self.n_iter), None

@@ -136,8 +136,10 @@ def sweep(rows, at, label, means, steps, state):
         move = saddle_step(f, q, c, p, step, size, untuned, point)
         if untuned:
             point[2] = expected_ascent(dual, m, p, step)
-        step_row(v, rest, factors, rows, i, move)
         shrink = 1.0 / (1.0 + step / size * p * (1.0 - p) * alpha)
+        if shrink < TINY:  # next to nothing of w will be left: its share of the average would drown in the row's
+            factors = renewed(v, rest, factors)
+        step_row(v, rest, factors, rows, i, move)
         w_square = shrink * shrink * max(0.0, w_square + move * (2.0 * f + move * q))
         if w_square > radius * radius:
             shrink *= radius / np.sqrt(w_square)

@@ -1,0 +1,77 @@
+"""Bad input gets a sentence that names whom it is about and what to do; one for each that once named nothing."""
+
+import numpy as np
+import pytest
+
+import auclid
+from auclid import OAM, SOLAM, SPAM, AUCClassifier, Kernelized, KernelRankSVM, KMeansNystroem, LeastSquaresAUCCV
+
+
+def sample(n=60, d=4):
+    rng = np.random.default_rng(0)
+    y = np.arange(n) % 2
+    return rng.normal(size=(n, d)) + 0.5 * y[:, None], y
+
+
+@pytest.mark.parametrize("name", ["buffer_size", "n_epochs"])
+def test_true_is_no_number_of_things(name):
+    with pytest.raises(ValueError, match=f"The '{name}' parameter of OAM must be an int"):
+        OAM(**{name: True}).fit(*sample())
+
+
+@pytest.mark.parametrize("cls", [SPAM, auclid.RankSVM, auclid.SAMULT, AUCClassifier])
+def test_labels_of_two_kinds(cls):
+    X, _ = sample()
+    with pytest.raises(ValueError, match="labels of one kind, numbers or strings; got both"):
+        cls().fit(X, np.array([0, "a"] * 30, dtype=object))
+
+
+def test_no_folds():
+    with pytest.raises(ValueError, match="LeastSquaresAUCCV must have a fold"):
+        LeastSquaresAUCCV(cv=[]).fit(*sample())
+
+
+@pytest.mark.parametrize("model", [KMeansNystroem(10), Kernelized(KMeansNystroem(10)), KernelRankSVM()])
+@pytest.mark.parametrize("scale", [1e155, 1e300])
+def test_distances_beyond_floating_point(model, scale):
+    X, y = sample()
+    with pytest.raises(ValueError, match=r"must measure how far rows are apart.*Scale the columns"):
+        model.fit(scale * X, y)
+
+
+def test_one_cell_at_the_end_of_floating_point():
+    X, y = sample()
+    X[3, 1] = 1.7e308
+    with pytest.raises(ValueError, match="Scale the columns"):
+        Kernelized(KMeansNystroem(10, random_state=0)).fit(X, y)
+
+
+def test_tiny_distances_leave_finite_scores():
+    X, y = sample()
+    for scale in (1e-155, 1e-170):
+        try:
+            model = KernelRankSVM().fit(scale * X, y)
+        except ValueError as error:
+            assert "Scale the columns" in str(error)
+        else:
+            assert np.isfinite(model.decision_function(scale * X)).all()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("zeta", [1e30, 1e200, 1e-30])
+def test_absurd_steps_end_in_finite_scores_or_a_sentence(zeta):
+    X, y = sample()
+    try:
+        scores = SOLAM(zeta=zeta, random_state=0).fit(X, y).decision_function(X)
+    except ValueError as error:
+        assert "smaller step" in str(error) or "Scale" in str(error)
+    else:
+        assert np.isfinite(scores).all()
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("alpha", [1e-4, 10.0])
+def test_a_heavy_penalty_does_not_turn_a_ranking_round(alpha, seed):
+    """alpha/E|x|² of 1e20: hardly anything is left of a weight after a step, and rounding was all of the average."""
+    X, y = sample(400)
+    assert SOLAM(alpha=alpha, random_state=seed).fit(1e-12 * X, y).score(1e-12 * X, y) > 0.7
