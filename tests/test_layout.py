@@ -37,7 +37,7 @@ plot._axes plot._curves plot._forest plot._scores plot._shapes
 stats.folds stats.samples stats.sets stats.prior
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
 solvers.risks solvers.path solvers.several solvers.unlabelled solvers.unlabelled_choice
-solvers.newton solvers.all_pairs solvers.hinge solvers.top solvers.soft_top
+solvers.stumps solvers.newton solvers.all_pairs solvers.hinge solvers.top solvers.soft_top
 base
 square.least_squares square.least_squares_cv square.multiclass square.minimax
 square.spam square._radius square.solam square.fsauc square.opauc square.adaoam
@@ -48,6 +48,7 @@ semi._labels semi._closed_form semi.samult semi.pnu semi._waves semi.qsg
 additive._table additive._knots additive._basis additive._sums additive._solve additive._choose additive._pairs
 additive._plan additive._interactions additive._monotone additive._odds additive._shapes additive._features
 additive._fit additive._points additive._reasons additive._plot additive._html additive._reading additive.scorecard
+boost.rank_boost
 registry baselines
 auto._columns auto._candidates auto._trial auto._choose auto._leaderboard auto._odds auto._search auto.classifier
 datasets io experiments cli

@@ -4,6 +4,7 @@ from auclid import datasets, metrics, pairs, plot
 from auclid._version import __version__ as __version__
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
+from auclid.boost import RankBoost
 from auclid.columns import Columns
 from auclid.io import load, save
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
@@ -47,6 +48,7 @@ __all__ = [
     "MinimaxAUC",
     "MulticlassAUC",
     "RandomFourier",
+    "RankBoost",
     "RankSVM",
     "Rows",
     "Scorecard",

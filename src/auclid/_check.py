@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length, get_tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d, validate_data
@@ -75,7 +75,7 @@ def rows(estimator: Any, X: Any, reset: bool = False) -> Any:
     if isinstance(X, Table):
         return _table(estimator, X, reset)
     in_order(estimator, X)
-    return as_table(in_order(estimator, validate_data(estimator, X, reset=reset, **_ROWS), made_of=X))
+    return as_table(in_order(estimator, validate_data(estimator, X, reset=reset, **_rows_of(estimator)), made_of=X))
 
 
 def rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Any, np.ndarray]:
@@ -85,7 +85,7 @@ def rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple
         check_consistent_length(X, y)
         return _table(estimator, X, reset), labels(validate_data(estimator, y=y))
     in_order(estimator, X)
-    rows, y = validate_data(estimator, X, y, reset=reset, **_ROWS)
+    rows, y = validate_data(estimator, X, y, reset=reset, **_rows_of(estimator))
     return as_table(in_order(estimator, rows, made_of=X)), labels(y)
 
 
@@ -123,7 +123,10 @@ def _table(estimator: Any, X: Table, reset: bool) -> Table:
     return X
 
 
-_ROWS = {"accept_sparse": "csr", "dtype": DTYPES, "order": None}
+def _rows_of(estimator: Any) -> dict[str, Any]:
+    """What rows may be like: float32 or float64, dense or CSR; missing values only where the estimator's tags allow."""
+    missing = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
+    return {"accept_sparse": "csr", "dtype": DTYPES, "order": None, "ensure_all_finite": missing}
 
 
 def labels(y: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from auclid._hints import did_you_mean, plain
 from auclid.additive import Scorecard
+from auclid.boost import RankBoost
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
@@ -146,7 +147,17 @@ HASTIE = "Hastie & Tibshirani 1990, Generalized additive models"
 
 ADDITIVE = [Method("Scorecard", Scorecard, HASTIE, "scores that can be read: one shape a column, and pairs")]
 
-METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *ADDITIVE, *SEMI]
+FREUND = "Freund, Iyer, Schapire & Singer 2003, An efficient boosting algorithm for combining preferences"
+AMINI = "Amini, Truong & Goutte 2008, Learning bipartite ranking functions with partially labeled data"
+
+NEAR_LABELS = partial(RankBoost, n_neighbors=5)
+
+BOOST = [
+    Method("RankBoost", RankBoost, FREUND, "comparison; Scorecard fits the same kind of model exactly", online=False),
+    Method("SSRankBoost", NEAR_LABELS, AMINI, "the same, near rows sharing labels", online=False, semi_supervised=True),
+]
+
+METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *ADDITIVE, *BOOST, *SEMI]
 
 ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO", "KernelRankSVM": "RBF-RankSVM"}
 """Names of classes, where a paper calls the method otherwise."""

@@ -8,6 +8,7 @@ from auclid import losses, penalties, schedules
 from auclid.additive import Scorecard, _basis, _shapes, _table
 from auclid.additive import _odds as _scorecard_odds
 from auclid.auto import AUCClassifier, _columns, _leaderboard, _odds, _search
+from auclid.boost import RankBoost
 from auclid.columns import Columns, _levels, _numbers
 from auclid.io import _older
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
@@ -15,7 +16,18 @@ from auclid.maps import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
-from auclid.solvers import buffered, confident, gaussian, iterate, one_pass, proximal, random_pairs, saddle, univariate
+from auclid.solvers import (
+    buffered,
+    confident,
+    gaussian,
+    iterate,
+    one_pass,
+    proximal,
+    random_pairs,
+    saddle,
+    stumps,
+    univariate,
+)
 from auclid.square import (
     FSAUC,
     OPAUC,
@@ -49,6 +61,7 @@ ESTIMATORS = estimators(
     Estimator(PSAM, upgrade=_older.stream),
     Estimator(QSGS2AUC),
     Estimator(RandomFourier),
+    Estimator(RankBoost),
     Estimator(RankSVM, added={"max_fpr": 1.0, "min_tpr": 0.0, "softness": 0.1}),
     Estimator(SAMULT),
     Estimator(Scorecard),
@@ -83,6 +96,7 @@ ENTRIES = (
     Struct("labelled and unlabelled moments", sets.Sets, was("semi._closed_form.Sets")),
     Struct("labelled and unlabelled rows", sets.Seen, was("semi._closed_form.Seen")),
     Struct("prior", prior.Prior, was("semi._prior.Prior")),
+    Struct("stump", stumps.Stump),
     # states of streams
     Struct("factors", iterate.Factors),
     Struct("iterate", iterate.Iterate),

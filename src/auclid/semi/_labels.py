@@ -22,7 +22,9 @@ class Marked(NamedTuple):
     labels: Any  # the distinct labels of the rest, sorted
 
 
-def begin_fit(estimator: Any, X: Any, y: Any, X_unlabeled: Any = None) -> tuple[Table, np.ndarray]:
+def begin_fit(
+    estimator: Any, X: Any, y: Any, X_unlabeled: Any = None, needs_unlabelled: bool = True
+) -> tuple[Table, np.ndarray]:
     """The table of all rows and the set of each; sets ``classes_`` once everything is found right."""
     marked = read(y, estimator.unlabeled)
     table, _ = _check.rows_and_labels(estimator, X, marked.y, reset=True)
@@ -31,7 +33,7 @@ def begin_fit(estimator: Any, X: Any, y: Any, X_unlabeled: Any = None) -> tuple[
     if X_unlabeled is not None:
         table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
         sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED, dtype=np.int8)])
-    if not (sets == UNLABELED).any():
+    if needs_unlabelled and not (sets == UNLABELED).any():
         warnings.warn(
             f"{type(estimator).__name__} was given no unlabelled rows, so it learns from the labelled ones alone. "
             "Mark them in y (-1, None or NaN; see unlabeled=), or pass X_unlabeled.",

@@ -1,0 +1,5 @@
+"""Rankers made of many weak ones."""
+
+from auclid.boost.rank_boost import RankBoost
+
+__all__ = ["RankBoost"]
