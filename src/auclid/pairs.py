@@ -4,6 +4,8 @@
 `auclid.stats.pair_sums` directly: one ranking of the scores serves value, slopes and any number of products.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
@@ -20,7 +22,9 @@ _PARAMETERS: dict = {"loss": [StrOptions({"squared_hinge", "hinge", "square"})]}
 
 
 @validate_params(_PARAMETERS, prefer_skip_nested_validation=True)
-def value(y_true, y_score, *, loss="squared_hinge", sample_weight=None):
+def value(
+    y_true: ArrayLike, y_score: ArrayLike, *, loss: Any = "squared_hinge", sample_weight: ArrayLike | None = None
+) -> float:
     """The mean of a pair loss over all n₊·n₋ pairs.
 
     With the margin m = s_i − s_j of a positive i and a negative j, this is
@@ -56,7 +60,9 @@ def value(y_true, y_score, *, loss="squared_hinge", sample_weight=None):
 
 
 @validate_params(_PARAMETERS, prefer_skip_nested_validation=True)
-def gradient(y_true, y_score, *, loss="squared_hinge", sample_weight=None):
+def gradient(
+    y_true: ArrayLike, y_score: ArrayLike, *, loss: Any = "squared_hinge", sample_weight: ArrayLike | None = None
+) -> np.ndarray:
     """The derivatives of `value` by each score.
 
     The hinge has a kink at margin 1; a pair that lies on it pushes no score.
@@ -81,7 +87,14 @@ def gradient(y_true, y_score, *, loss="squared_hinge", sample_weight=None):
 
 
 @validate_params(_PARAMETERS, prefer_skip_nested_validation=True)
-def curvature_product(y_true, y_score, direction, *, loss="squared_hinge", sample_weight=None):
+def curvature_product(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    direction: ArrayLike,
+    *,
+    loss: Any = "squared_hinge",
+    sample_weight: ArrayLike | None = None,
+) -> np.ndarray:
     """The second derivatives of `value` by the scores, times a direction.
 
     With u the direction, that is 2 Σ w_i w_j (e_i − e_j)(u_i − u_j) / Σ w_i w_j, where the first sum is over
@@ -125,4 +138,3 @@ def _active(
 
 def _numbers(name: str, values: ArrayLike) -> np.ndarray:
     return check_array(values, ensure_2d=False, dtype=np.float64, input_name=name).ravel()
-

@@ -1,6 +1,7 @@
 """scikit-learn's parts: shells around our estimators natively, everything else through skops."""
 
 from importlib import import_module
+from typing import Any
 
 from auclid.io import _skops
 from auclid.io._archive import ModelFileError
@@ -27,16 +28,16 @@ SHELLS = {
 """What may stand around an estimator of ours, and where it is found."""
 
 
-def is_shell(value):
+def is_shell(value: Any) -> bool:
     """Whether it is scikit-learn's and one of our estimators is somewhere inside."""
     return _from(value, "sklearn") and _holds_ours(value)
 
 
-def _from(value, package):
+def _from(value: Any, package: str) -> bool:
     return type(value).__module__.partition(".")[0] == package
 
 
-def _holds_ours(value):
+def _holds_ours(value: Any) -> bool:
     if isinstance(value, dict):
         return any(_holds_ours(x) for x in value.values())
     if isinstance(value, list | tuple):
@@ -45,18 +46,16 @@ def _holds_ours(value):
     return is_ours(value) or (inside and _holds_ours(vars(value)))
 
 
-def write_shell(value, out):
+def write_shell(value: Any, out: Any) -> list:
     """[class, {attribute: value}]"""
     name = type(value).__name__
     if name not in SHELLS:
-        raise TypeError(
-            f"save must be given a model of parts it knows; got {name} around an estimator of auclid."
-        )
+        raise TypeError(f"save must be given a model of parts it knows; got {name} around an estimator of auclid.")
     state = dict(value) if isinstance(value, dict) else value.__getstate__()
     return [name, {key: out.item(x) for key, x in state.items()}]
 
 
-def read_shell(tree, source):
+def read_shell(tree: Any, source: Any) -> Any:
     """The same class with the same attributes; scikit-learn warns where its version was another."""
     name, state = tree
     if name not in SHELLS:
@@ -70,7 +69,7 @@ def read_shell(tree, source):
     return value
 
 
-def write_part(value, out):
+def write_part(value: Any, out: Any) -> str:
     """The name of a member in skops' format."""
     kind = f"{type(value).__module__}.{type(value).__qualname__}"
     if not any(_from(value, package) for package in ("sklearn", "numpy", "scipy", "builtins")):
@@ -85,6 +84,6 @@ def write_part(value, out):
     return out.member(content, "skops")
 
 
-def read_part(tree, source):
+def read_part(tree: Any, source: Any) -> Any:
     """Loaded only where every type in it is trusted, and what it holds is sound."""
     return _skops.loaded(source.member(tree), source.trusted)

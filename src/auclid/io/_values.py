@@ -24,7 +24,7 @@ class Writer:
         self.members: dict[str, bytes] = {}
         self.trusted = trusted
 
-    def item(self, value):
+    def item(self, value: Any) -> Any:
         """JSON for a value."""
         if type(value) in PLAIN:
             return value
@@ -33,7 +33,7 @@ class Writer:
         kind = next((kind for kind in KINDS if kind.fits(value)), SKLEARN_PART)
         return {kind.tag: kind.write(value, self)}
 
-    def member(self, content, suffix):
+    def member(self, content: bytes, suffix: str) -> str:
         """Keep bytes; the name they are found by."""
         name = f"{len(self.members)}.{suffix}"
         self.members[name] = content
@@ -53,7 +53,7 @@ class Reader:
             raise ModelFileError(f"it names a member {name!r} that it does not hold, or for the second time.")
         return self.members.pop(name)
 
-    def item(self, tree):
+    def item(self, tree: Any) -> Any:
         """The value of some JSON."""
         if type(tree) in PLAIN:
             return tree
@@ -74,58 +74,56 @@ class Kind(NamedTuple):
     read: Callable
 
 
-def _write_tuple(value, out):
+def _write_tuple(value: Any, out: Writer) -> Any:
     return [out.item(x) for x in value]
 
 
-def _read_tuple(tree, source):
+def _read_tuple(tree: Any, source: Reader) -> Any:
     return tuple(source.item(tree))
 
 
-def _write_dict(value, out):
+def _write_dict(value: Any, out: Writer) -> Any:
     return [[out.item(key), out.item(x)] for key, x in value.items()]
 
 
-def _read_dict(tree, source):
+def _read_dict(tree: Any, source: Reader) -> Any:
     return {source.item(key): source.item(x) for key, x in tree}
 
 
-def _write_array(value, out):
+def _write_array(value: Any, out: Writer) -> Any:
     """The name of a member in NumPy's own format."""
     return out.member(bytes_of(value), "npy")
 
 
-def _read_array(tree, source):
+def _read_array(tree: Any, source: Reader) -> Any:
     return array_of(source.member(tree))
 
 
-def _write_objects(value, out):
+def _write_objects(value: Any, out: Writer) -> Any:
     """An array of Python objects, such as feature names: shape and entries."""
     return [list(value.shape), [out.item(x) for x in value.ravel()]]
 
 
-def _read_objects(tree, source):
+def _read_objects(tree: Any, source: Reader) -> Any:
     shape, items = tree
     value = np.empty(len(items), dtype=object)
     value[:] = [source.item(x) for x in items]
     return value.reshape(shape)
 
 
-def _read_scalar(tree, source):
+def _read_scalar(tree: Any, source: Reader) -> Any:
     return _read_array(tree, source)[()]
 
 
-SPARSE = {
-    cls.__name__: cls for cls in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array)
-}
+SPARSE = {cls.__name__: cls for cls in (sparse.csr_matrix, sparse.csr_array, sparse.csc_matrix, sparse.csc_array)}
 
 
-def _write_sparse(value, out):
+def _write_sparse(value: Any, out: Writer) -> Any:
     parts = [out.item(x) for x in (value.data, value.indices, value.indptr)]
     return [type(value).__name__, list(value.shape), *parts]
 
 
-def _read_sparse(tree, source):
+def _read_sparse(tree: Any, source: Reader) -> Any:
     name, shape, *parts = tree
     value = SPARSE[name](tuple(source.item(x) for x in parts), shape=tuple(shape))
     wrong = fault(value)  # kernels trust these indices
@@ -134,23 +132,19 @@ def _read_sparse(tree, source):
     return value
 
 
-def _numeric(value):
-    return (
-        isinstance(value, np.ndarray)
-        and not isinstance(value, np.ma.MaskedArray)
-        and not value.dtype.hasobject
-    )
+def _numeric(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and not isinstance(value, np.ma.MaskedArray) and not value.dtype.hasobject
 
 
-def _objects_array(value):
+def _objects_array(value: Any) -> bool:
     return type(value) is np.ndarray and value.dtype == object
 
 
-def _is(*classes):
+def _is(*classes: type) -> Callable[[Any], bool]:
     return lambda value: isinstance(value, classes)
 
 
-def _is_just(*classes):
+def _is_just(*classes: type) -> Callable[[Any], bool]:
     return lambda value: type(value) in classes
 
 

@@ -4,6 +4,7 @@ from scipy.special import ndtri
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
+from auclid._random import RandomState
 from auclid.online._buffered import BufferedRanker
 from auclid.solvers.confident import Confident
 from auclid.stats.class_means import FirstPass
@@ -89,16 +90,16 @@ class CBR(BufferedRanker):
 
     def __init__(
         self,
-        C=None,
+        C: float | None = None,
         *,
-        confidence=0.7,
-        buffer_size=50,
-        buffer="fifo",
-        covariance="full",
-        n_epochs=1,
-        shuffle=True,
-        random_state=None,
-    ):
+        confidence: float = 0.7,
+        buffer_size: int = 50,
+        buffer: str = "fifo",
+        covariance: str = "full",
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
         self.C = C
         self.confidence = confidence
         self.buffer_size = buffer_size

@@ -2,6 +2,7 @@
 
 from sklearn.utils._param_validation import StrOptions
 
+from auclid._random import RandomState
 from auclid.online._buffered import BufferedRanker
 from auclid.solvers.buffered import BufferedHinge
 from auclid.stats.class_means import FirstPass
@@ -79,16 +80,16 @@ class OAM(BufferedRanker):
 
     def __init__(
         self,
-        C=None,
+        C: float | None = None,
         *,
-        buffer_size=100,
-        update="sequential",
-        buffer="fifo",
-        average=True,
-        n_epochs=1,
-        shuffle=True,
-        random_state=None,
-    ):
+        buffer_size: int = 100,
+        update: str = "sequential",
+        buffer: str = "fifo",
+        average: bool = True,
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
         self.C = C
         self.buffer_size = buffer_size
         self.update = update

@@ -1,6 +1,7 @@
 """Uni-Exp: a class-weighted exponential loss on single rows, whose minimiser ranks pairs."""
 
 from auclid import _check
+from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.solvers.univariate import State, Steps, Univariate
 from auclid.stats.class_means import FirstPass
@@ -73,7 +74,15 @@ class UniExp(StreamRanker):
         "step": [_check.real(closed="neither"), None],
     }
 
-    def __init__(self, alpha=1e-4, *, step=None, n_epochs=1, shuffle=True, random_state=None):
+    def __init__(
+        self,
+        alpha: float = 1e-4,
+        *,
+        step: float | None = None,
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
         self.alpha = alpha
         self.step = step
         self.n_epochs = n_epochs

@@ -7,6 +7,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
+from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.losses import LOSSES, Loss, as_loss
 from auclid.rows import Table
@@ -37,16 +38,16 @@ class PairSampler(StreamRanker):
 
     def __init__(
         self,
-        alpha=1e-3,
+        alpha: float = 1e-3,
         *,
-        loss="hinge",
-        n_epochs=15,
-        t0=None,
-        rskip=16,
-        askip=16,
-        average=True,
-        random_state=None,
-    ):
+        loss: Any = "hinge",
+        n_epochs: int = 15,
+        t0: float | None = None,
+        rskip: int = 16,
+        askip: int = 16,
+        average: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
         self.alpha = alpha
         self.loss = loss
         self.n_epochs = n_epochs

@@ -1,6 +1,7 @@
 """AdaOAM: OPAUC's gradient with AdaGrad's steps."""
 
 from auclid import _check
+from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.solvers.one_pass import AdaGrad, OnePass, State, Steps
 from auclid.square.opauc import ROOM
@@ -67,7 +68,16 @@ class AdaOAM(StreamRanker):
         "delta": [_check.real()],
     }
 
-    def __init__(self, alpha=1e-4, *, step=None, delta=0.5, n_epochs=1, shuffle=True, random_state=None):
+    def __init__(
+        self,
+        alpha: float = 1e-4,
+        *,
+        step: float | None = None,
+        delta: float = 0.5,
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
         self.alpha = alpha
         self.step = step
         self.delta = delta

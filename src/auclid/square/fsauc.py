@@ -6,6 +6,7 @@ import numpy as np
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
+from auclid._random import RandomState
 from auclid.base import LinearRanker
 from auclid.solvers.stages import Stages, n_stages, stage_orders
 from auclid.square._radius import GENEROUS, warn_if_bound
@@ -68,7 +69,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         "random_state": _random.RANDOM_STATE,
     }
 
-    def __init__(self, radius=None, *, n_epochs=5, random_state=None):
+    def __init__(self, radius: float | None = None, *, n_epochs: int = 5, random_state: RandomState = None) -> None:
         self.radius = radius
         self.n_epochs = n_epochs
         self.random_state = random_state

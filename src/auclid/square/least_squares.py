@@ -83,7 +83,16 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         "max_iter": [_check.at_least(1)],
     }
 
-    def __init__(self, alpha=1e-4, *, l1=0.0, positive=False, solver="auto", tol=1e-6, max_iter=1000):
+    def __init__(
+        self,
+        alpha: float = 1e-4,
+        *,
+        l1: float = 0.0,
+        positive: bool = False,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ) -> None:
         self.alpha = alpha
         self.l1 = l1
         self.positive = positive

@@ -1,6 +1,7 @@
 """OPAUC: one pass over the rows, with means and covariances of both classes; or sketches of them."""
 
 from auclid import _check
+from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.solvers.one_pass import Gradient, OnePass, State, Steps
 from auclid.stats.class_means import FirstPass
@@ -77,7 +78,16 @@ class OPAUC(StreamRanker):
         "rank": [_check.at_least(1), None],
     }
 
-    def __init__(self, alpha=1e-4, *, step=None, rank=None, n_epochs=1, shuffle=True, random_state=None):
+    def __init__(
+        self,
+        alpha: float = 1e-4,
+        *,
+        step: float | None = None,
+        rank: int | None = None,
+        n_epochs: int = 1,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
         self.alpha = alpha
         self.step = step
         self.rank = rank

@@ -3,6 +3,7 @@
 import numpy as np
 
 from auclid import _check
+from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.rows import Table
 from auclid.solvers.saddle import Saddle, State, Steps
@@ -87,7 +88,16 @@ class SOLAM(StreamRanker):
         "alpha": [_check.real(), None],
     }
 
-    def __init__(self, radius=None, *, zeta=None, alpha=None, n_epochs=5, shuffle=True, random_state=None):
+    def __init__(
+        self,
+        radius: float | None = None,
+        *,
+        zeta: float | None = None,
+        alpha: float | None = None,
+        n_epochs: int = 5,
+        shuffle: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
         self.radius = radius
         self.zeta = zeta
         self.alpha = alpha

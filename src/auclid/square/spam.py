@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._generic import floats
+from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.penalties import L2, ElasticNet, prox
 from auclid.rows import Table
@@ -84,16 +85,16 @@ class SPAM(StreamRanker):
 
     def __init__(
         self,
-        alpha=1e-4,
+        alpha: float = 1e-4,
         *,
-        l1=0.0,
-        penalty=None,
-        schedule="auto",
-        n_epochs=5,
-        shuffle=True,
-        average=True,
-        random_state=None,
-    ):
+        l1: float = 0.0,
+        penalty: Any = None,
+        schedule: Any = "auto",
+        n_epochs: int = 5,
+        shuffle: bool = True,
+        average: bool = True,
+        random_state: RandomState = None,
+    ) -> None:
         self.alpha = alpha
         self.l1 = l1
         self.penalty = penalty

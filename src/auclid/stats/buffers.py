@@ -6,6 +6,7 @@ need not be copied one by one: a kernel sees the rows held so far above those of
 point into them.
 """
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,18 +38,18 @@ class Window(NamedTuple):
     held: np.ndarray  # (2,): slots taken, moved along by `admit`
 
 
-def empty(d):
+def empty(d: int) -> Buffers:
     """Buffers before any row."""
     none, nothing = np.empty(0, dtype=np.int32), np.zeros(2, dtype=np.int64)
     return Buffers(np.empty((0, d)), none, none, nothing, nothing, np.zeros(d))
 
 
-def fifo(number, capacity, draws):
+def fifo(number: np.ndarray, capacity: int, draws: np.ndarray) -> np.ndarray:
     """The slot of the k-th row of its class: that of the oldest row held."""
     return (number - 1) % capacity
 
 
-def reservoir(number, capacity, draws):
+def reservoir(number: np.ndarray, capacity: int, draws: np.ndarray) -> np.ndarray:
     """The slot of the k-th row of its class, or -1: any slot with probability 1/k once all are taken.
 
     So each of k rows is held with the same probability, capacity/k (Vitter 1985).
@@ -57,11 +58,15 @@ def reservoir(number, capacity, draws):
     return np.where(slot < capacity, slot, -1)
 
 
-POLICIES = {"fifo": fifo, "reservoir": reservoir}
+Policy = Callable[[np.ndarray, int, np.ndarray], np.ndarray]
+
+POLICIES: dict[str, Policy] = {"fifo": fifo, "reservoir": reservoir}
 """The policies by the names that estimators take."""
 
 
-def advance(buffers, block, label, capacity, policy, draws):
+def advance(
+    buffers: Buffers, block: Any, label: np.ndarray, capacity: int, policy: Policy, draws: np.ndarray
+) -> tuple[Window, Buffers]:
     """The window of a block of float64 rows with one label and one uniform draw each; the buffers after it.
 
     Examples
