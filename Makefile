@@ -10,7 +10,7 @@ WORKERS ?= 2
 PYTEST := $(PY) -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long lint coverage bench docs dist clean
+.PHONY: help demo test test-long attack lint coverage bench docs dist clean
 
 help:  ## print this list
 	@echo "make VERB, where VERB is one of"
@@ -25,6 +25,10 @@ test: lint  ## lint, then every test and every docstring example
 test-long: $(VENV)/.ready-dev  ## the statistical checks that take minutes; AUCLID_DATA names the folder of real tables
 	@test -n "$$AUCLID_DATA" || echo "AUCLID_DATA is not set: checks on real tables will be skipped."
 	$(PYTEST) -n $(WORKERS) --durations=20 -m long tests
+
+attack: $(VENV)/.ready-dev  ## 20,000 hostile cases in half an hour, and 200 kills: what gets through is printed
+	$(PY) tests/fuzz/attack.py
+	$(PY) tests/fuzz/kills.py
 
 lint: $(VENV)/.ready-dev  ## ruff everywhere, mypy on the package
 	$(PY) -m ruff check .

@@ -367,7 +367,8 @@ def test_deep_nesting_is_refused(good, tmp_path):
 def test_a_state_that_kernels_could_not_trust_is_refused(array, good, tmp_path):
     parts = members(good)
     state = json.loads(parts["model.json"])["estimator"][1]["_state"]["struct"][1]
-    forge(tmp_path / "a", {**parts, state["v"]["array"]: npy(array)})
+    weights = state["iterate"]["struct"][1]["v"]
+    forge(tmp_path / "a", {**parts, weights["array"]: npy(array)})
     assert "state of its SPAM" in refused(tmp_path / "a")
 
 

@@ -59,7 +59,7 @@ ESTIMATORS = estimators(
     Estimator(OPAUC, upgrade=_older.stream),
     Estimator(PNUAUC),
     Estimator(PSAM, upgrade=_older.stream),
-    Estimator(QSGS2AUC),
+    Estimator(QSGS2AUC, added={"_anew": False}),
     Estimator(RandomFourier),
     Estimator(RankBoost),
     Estimator(RankSVM, added={"max_fpr": 1.0, "min_tpr": 0.0, "softness": 0.1}),

@@ -18,6 +18,9 @@ from auclid.semi._waves import Ahead, Expansion, Waves
 from auclid.stats.samples import Samples, contrast
 from auclid.stats.sets import NEGATIVE, POSITIVE, members
 
+MOST = 10_000
+"""Iterations up to which a stream that auclid 0.1 began goes on as it did then, with more at every batch."""
+
 AHEAD = 64
 """Blocks of rows whose mini-batches are drawn ahead."""
 
@@ -67,17 +70,17 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
 
     Attributes
     ----------
-    amplitudes_, phases_ : arrays of shape (t, n_components)
+    amplitudes_, phases_ : arrays of shape (n_iter_, n_components)
         f(x) = Σ amplitude·cos(ω·x − phase) over all frequencies.
     seed_ : int
         The frequencies of iteration i are drawn from ``numpy.random.default_rng([seed_, i])``.
     gamma_, kernel_ : float, str
-        As used; in a stream chosen when both classes were seen, from the rows kept.
+        As used; in a stream chosen anew with each batch, from the rows kept.
     intercept_ : float
         Minus the threshold that maximises Youden's J on the labelled rows (after `partial_fit`, on those kept).
     classes_ : array of shape (2,)
     n_iter_ : int
-        t, iterations made so far.
+        Iterations that made f.
 
     Notes
     -----
@@ -172,12 +175,14 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
             )
         self._open()
         self._samples = Samples().after(table, rows, self._rng)
-        return self._iterate(table, rows, X, y)
+        return self._iterate(table, rows, X, y, self._rng)
 
     @_check.checked
     def partial_fit(self, X, y, classes=None):
-        """Add a batch of rows to a sample of 2,000 rows a set, and make ``n_iter`` more iterations on that sample.
+        """Add a batch of rows to a sample of 2,000 rows a set, and learn f anew from that sample.
 
+        The sample is uniform over all rows so far, those of `fit` included, and f is made by ``n_iter`` iterations from
+        zero: how the rows were cut into batches changes nothing, and neither state nor time grows with the stream.
         Until both classes were seen no iteration is made, and all scores are zero.
 
         Parameters
@@ -201,7 +206,12 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         if not (held[NEGATIVE] and held[POSITIVE]):
             return self
         kept = as_table(reduce(append, [sample.rows for sample in self._samples if sample.held]))
-        return self._iterate(kept, np.split(np.arange(sum(held)), np.cumsum(held[:-1])), X, y)
+        rows = np.split(np.arange(sum(held)), np.cumsum(held[:-1]))
+        if not self._anew and len(self.amplitudes_) + self.n_iter <= MOST:
+            return self._iterate(kept, rows, X, y, self._rng)
+        self.amplitudes_ = self.phases_ = np.zeros((0, self.amplitudes_.shape[1]))
+        self.gamma_ = float("nan" if self.gamma is None else self.gamma)
+        return self._iterate(kept, rows, X, y, np.random.default_rng([self.seed_, 2**63]))
 
     def decision_function(self, X):
         """Scores f(x): the higher, the more likely ``classes_[1]``. In blocks, so that memory stays bounded.
@@ -226,24 +236,24 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.seed_ = int(self._rng.integers(2**63))
         self.kernel_, self.gamma_ = self.kernel, float("nan" if self.gamma is None else self.gamma)
         self.amplitudes_ = self.phases_ = np.zeros((0, self.n_components))
-        self.intercept_, self.n_iter_ = 0.0, 0
+        self.intercept_, self.n_iter_, self._anew = 0.0, 0, True
 
     def _expansion(self, d, more=0):
         waves = Waves(self.seed_, self.amplitudes_.shape[1], self.kernel_, self.gamma_)
         return Expansion(waves, self.amplitudes_, self.phases_, d, more)
 
-    def _iterate(self, table, rows, X, y):
+    def _iterate(self, table, rows, X, y, rng):
         """Algorithm 1 from where it stands, on the rows of each set of a table."""
         _check.unchanged(self, "kernel", self.kernel, self.kernel_)
         _check.unchanged(self, "n_components", self.n_components, self.amplitudes_.shape[1])
         if np.isnan(self.gamma_):
-            self.gamma_ = _check.measurable(self, width(table, self.kernel, 1.0, self._rng) or np.inf)
+            self.gamma_ = _check.measurable(self, width(table, self.kernel, 1.0, rng) or np.inf)
         theta = 1.5 / self.alpha if self.theta is None else self.theta
         offset = ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
         f, ahead = self._expansion(table.shape[1], self.n_iter), None
         for number in steps(self, self.n_iter, lambda: self._look(f), X, y):
             if not ahead:
-                ahead = self._draw(f, table, [index for index in rows if len(index)], self.n_iter - number)
+                ahead = self._draw(f, table, [index for index in rows if len(index)], self.n_iter - number, rng)
             here, angles, scores = ahead.next(f.next_frequencies())
             slopes = risk_slopes(np.split(scores[here], len(scores[here]) // self.batch_size), self.unlabeled_weight)
             step = theta / (f.count + 1 + offset)
@@ -252,10 +262,10 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         vars(self).update(self._look(f))
         return self
 
-    def _draw(self, f, table, rows, count):
+    def _draw(self, f, table, rows, count, rng):
         """The mini-batches of the next iterations, ``count`` of them or as many as fit into memory."""
         fits = max(1, AHEAD * table.block_rows() // (len(rows) * self.batch_size))
-        draws = self._rng.random((min(count, fits), len(rows), self.batch_size))
+        draws = rng.random((min(count, fits), len(rows), self.batch_size))
         chosen = [index[(draws[:, k] * len(index)).astype(np.intp)] for k, index in enumerate(rows)]
         return Ahead(f, table, np.hstack(chosen))
 
