@@ -23,21 +23,22 @@ ORDER = """
 _version _sparse _weights _hints _generic _random _page.svg
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
-rows.labels rows.store rows.source
-_check _kinds _progress
+rows.labels rows.store rows.source rows.files rows.apart rows.cluster
+_sources _check _kinds _progress
 columns._notes columns._dates columns._levels columns._numbers columns.transformer
 losses penalties schedules stats.moments stats.class_means stats.class_sums stats.pair_sums pairs stats.buffers
 solvers.stream solvers.iterate solvers.proximal solvers.saddle solvers.stages solvers.one_pass
 solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
-metrics._labels metrics._cells metrics._places metrics._roc metrics._sample metrics._auc
+stats.apart stats.folds_apart _apart
+metrics._labels metrics._cells metrics._parts metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._rates metrics._points metrics._lift metrics._many metrics._by_group
 metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
 plot._axes plot._curves plot._forest plot._scores plot._shapes
 stats.folds stats.samples stats.sets stats.prior
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
-solvers.risks solvers.path solvers.several solvers.unlabelled solvers.unlabelled_choice
-solvers.stumps solvers.newton solvers.all_pairs solvers.hinge solvers.top solvers.soft_top
+solvers.risks solvers.path solvers.path_apart solvers.several solvers.unlabelled solvers.unlabelled_choice
+solvers.stumps solvers.newton solvers.all_pairs solvers.hinge solvers.pairs_apart solvers.top solvers.soft_top
 base
 square.least_squares square.least_squares_cv square.multiclass square.minimax
 square.spam square._radius square.solam square.fsauc square.opauc square.adaoam

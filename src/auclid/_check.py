@@ -17,8 +17,10 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from auclid._generic import floats, registered
+from auclid._sources import file_table, not_dask, own_labels
 from auclid._sparse import FORMATS, fault
 from auclid.rows import Table, as_table
+from auclid.rows.source import Rows
 
 S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -72,18 +74,26 @@ DTYPES = [np.float64, np.float32]
 
 def rows(estimator: Any, X: Any, reset: bool = False) -> Any:
     """The table of X, float rows with the features the estimator knows."""
+    if isinstance(X, Rows):
+        return _known_files(estimator, X, reset)
     if isinstance(X, Table):
         return _table(estimator, X, reset)
+    not_dask(estimator, X)
     in_order(estimator, X)
     return as_table(in_order(estimator, validate_data(estimator, X, reset=reset, **_rows_of(estimator)), made_of=X))
 
 
 def rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Any, np.ndarray]:
-    """The table of X, and y as one label a row."""
+    """The table of X, and y as one label a row; rows of files have their own where y is None."""
+    if isinstance(X, Rows):
+        y = own_labels(estimator, X) if y is None else y
+        check_consistent_length(X, y)
+        return _known_files(estimator, X, reset), labels(y)
     labelled(estimator, y)
     if isinstance(X, Table):
         check_consistent_length(X, y)
         return _table(estimator, X, reset), labels(validate_data(estimator, y=y))
+    not_dask(estimator, X)
     in_order(estimator, X)
     rows, y = validate_data(estimator, X, y, reset=reset, **_rows_of(estimator))
     return as_table(in_order(estimator, rows, made_of=X)), labels(y)
@@ -102,6 +112,14 @@ def in_order(estimator: Any, X: Any, made_of: Any = None) -> Any:
             "Make it anew from its entries, for instance with scipy.sparse.coo_array."
         )
     return X
+
+
+def _known_files(estimator: Any, X: Rows, reset: bool) -> Table:
+    """The table of rows of files, whose columns may have names."""
+    table = _table(estimator, file_table(estimator, X, reset), reset)
+    if reset and table.columns is not None:
+        estimator.feature_names_in_ = np.array(table.columns, dtype=object)
+    return table
 
 
 def labelled(estimator: Any, y: Any) -> None:

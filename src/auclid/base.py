@@ -10,12 +10,14 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from auclid import _check, _random
+from auclid import _check, _random, _sources
+from auclid._apart import begin_apart, by_parts
 from auclid._progress import CallbackSupportMixin, steps
 from auclid._weights import tamed
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
 from auclid.rows import SparseTable, Table, to_dense
+from auclid.rows.source import Rows
 from auclid.solvers.stream import StreamSolver, copied
 from auclid.stats.class_means import FirstPass
 
@@ -25,6 +27,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}
 
+    @by_parts
     def predict(self, X):
         """The class of each row: ``classes_[1]`` where `decision_function` is positive.
 
@@ -39,7 +42,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(np.intp)]
 
-    def score(self, X, y, sample_weight=None):
+    def score(self, X, y=None, sample_weight=None):
         """The area under the ROC curve of `decision_function` on (X, y): not the accuracy.
 
         Parameters
@@ -52,11 +55,21 @@ class Ranker(ClassifierMixin, BaseEstimator):
         -------
         float
         """
+        if isinstance(X, Rows):
+            y, sample_weight = _sources.own_labels(self, X) if y is None else y, X.sample_weight()
         scores = self.decision_function(X)
         return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 
+    def _begin_apart(self, X, y, X_unlabeled=None, sample_weight=None):
+        """Labelled rows in parts, of files or a cluster."""
+        if not hasattr(self, "_fit_apart"):
+            _sources.not_dask(self, X)
+        return begin_apart(self, X, y, sample_weight)
+
     def _begin_fit(self, X, y, sample_weight=None):
         """Check everything before anything changes; returns the table, which rows are positive, and their weights."""
+        if isinstance(X, Rows) and sample_weight is None:
+            sample_weight = _sources.own_weight(self, X)
         table, y = _check.rows_and_labels(self, X, y, reset=True)
         weight = _check.weights(sample_weight, table)
         classes = _check.two_classes(self, y)
@@ -100,6 +113,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
 class LinearRanker(Ranker):
     """A ranker f(x) = coef . x + intercept; the intercept only serves `predict`, it cannot change an AUC."""
 
+    @by_parts
     def decision_function(self, X):
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
@@ -154,7 +168,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     _causal = False
 
     @_check.checked
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
         Parameters

@@ -9,6 +9,7 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags
 
 from auclid import _check, _random
+from auclid._apart import by_parts
 from auclid.maps._kernel_block import width
 from auclid.rows import Table, as_array
 from auclid.rows.blocks import Block
@@ -77,6 +78,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         gamma = width(table, self.kernel, fineness, rng)
         return None if gamma is None else _check.measurable(self, gamma or np.inf)
 
+    @by_parts
     def transform(self, X: Any) -> np.ndarray:
         """psi(x) of each row.
 

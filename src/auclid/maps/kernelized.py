@@ -1,5 +1,6 @@
 """Kernelized: any feature map under any ranker."""
 
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -9,15 +10,23 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
-from auclid import _check
+from auclid import _check, _sources
+from auclid._apart import by_parts, lies_apart, remember_columns
 from auclid.base import LinearRanker, Ranker
 from auclid.maps._kernel_block import floats
 from auclid.maps._map import FeatureMap, embedded
 from auclid.maps.kmeans_nystroem import KMeansNystroem
 from auclid.maps.random_fourier import RandomFourier
 from auclid.rows import Embedded, Stacked, Table, as_table
+from auclid.rows.apart import Part
+from auclid.rows.cluster import is_dask
 from auclid.rows.embedded import working_type
+from auclid.rows.source import Rows
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
+from auclid.stats.apart import sampled
+
+MAP_ROWS = 20_000
+"""Rows, at least, from which a map learns where rows lie in files or on a cluster."""
 
 COLUMNS = 800
 """Landmarks, or Fourier features, where no map is given."""
@@ -88,7 +97,7 @@ class Kernelized(Ranker):
         return self.ranker_.classes_
 
     @_check.checked_with_parts
-    def fit(self, X: Any, y: ArrayLike, X_unlabeled: Any = None, **params: Any) -> Self:
+    def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
         """Fit the map on all rows, then the ranker on what it makes of them.
 
         Parameters
@@ -104,6 +113,10 @@ class Kernelized(Ranker):
         -------
         self
         """
+        if lies_apart(X) and (is_dask(X) or hasattr(self.ranker or LeastSquaresAUCCV, "_fit_apart")):
+            return self._fit_apart(X, y, X_unlabeled, **params)
+        if isinstance(X, Rows):
+            y = _sources.own_labels(self, X) if y is None else y
         table = self._rows(X, y, reset=True)
         free = None if X_unlabeled is None else _check.rows(self, X_unlabeled)
         every, labels = (table, y) if free is None else (Stacked(table, free), None)
@@ -115,6 +128,24 @@ class Kernelized(Ranker):
         rows = embedded(table, self.feature_map_)
         self.ranker_ = ranker.fit(rows, y, **params)
         return self._publish(rows)
+
+    def _fit_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> Self:
+        """The map learns from a sample of the rows, the ranker from what it makes of each part."""
+        ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
+        rows = ranker._begin_apart(X, y, X_unlabeled, sample_weight)
+        remember_columns(self, rows.parts.columns, rows.parts.width)
+        counts = rows.counts.sum(axis=0)
+        given = KMeansNystroem(min(COLUMNS, int(counts.sum())), random_state=0)
+        feature_map = given if self.feature_map is None else self.feature_map
+        size = min(int(counts.sum()), max(MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
+        drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
+        sample = as_table(sampled(rows, drawn.tolist())[0])
+        self.feature_map_ = fitted_map(feature_map, sample, None, int(counts.sum()))
+        columns = embedded(sample, self.feature_map_).shape[1]
+        if self.ranker is None and counts.min() < 5:
+            ranker = LeastSquaresAUC()
+        self.ranker_ = ranker.fit(rows.mapped(partial(embedded_part, self.feature_map_), columns))
+        return self._publish(embedded(sample, self.feature_map_))
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
     @_check.checked_with_parts
@@ -154,6 +185,7 @@ class Kernelized(Ranker):
             self._weights = w, rows.values_weights(w)
         return self
 
+    @by_parts
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
 
@@ -195,11 +227,16 @@ class Kernelized(Ranker):
         return table
 
 
-def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None) -> Any:
-    """A copy of the map, fitted on a table; a frozen one as it is."""
+def embedded_part(feature_map: Any, part: Part) -> Part:
+    """The part with rows as the map makes them, when they are asked for."""
+    return part._replace(X=embedded(as_table(part.X), feature_map))
+
+
+def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int | None = None) -> Any:
+    """A copy of the map, fitted on a table, which may stand for ``count`` rows; a frozen one as it is."""
     feature_map = clone(feature_map)
     if isinstance(feature_map, FeatureMap):
-        return feature_map._fit(table, working_type(table.shape[0], feature_map.n_components, table.dtype))
+        return feature_map._fit(table, working_type(count or table.shape[0], feature_map.n_components, table.dtype))
     feature_map.fit(table.part(slice(None)), y)
     columns, known = table.shape[1], getattr(feature_map, "n_features_in_", table.shape[1])
     if columns != known:

@@ -9,6 +9,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from auclid.metrics._cells import masses
 from auclid.metrics._labels import column, numbers_column, positives, same_length, weight_column
+from auclid.metrics._parts import lie_apart, placed
 from auclid.metrics._places import BLOCK, cell_table
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import checked_region
@@ -49,9 +50,10 @@ def roc_auc(
     ----------
     Hanley & McNeil (1982), The meaning and use of the area under a ROC curve, Radiology 143.
     """
-    score = numbers_column("roc_auc", "y_score", y_score)
-    _warn_of_predictions(score)
-    return checked_auc("roc_auc", y_true, score, sample_weight, pos_label)
+    if not lie_apart(y_true, y_score):
+        y_score = numbers_column("roc_auc", "y_score", y_score)
+        _warn_of_predictions(y_score)
+    return checked_auc("roc_auc", y_true, y_score, sample_weight, pos_label)
 
 
 def checked_auc(
@@ -69,7 +71,13 @@ def checked_auc(
 def _rows(
     owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Which rows are positive, scores and weights, of rows of positive weight; they may all be of one class."""
+    """Which rows are positive, scores and weights, of rows of positive weight; they may all be of one class.
+
+    Of dask collections, fewer rows with the same curve.
+    """
+    if lie_apart(y_true, y_score):
+        found = placed(owner, y_true, [y_score], sample_weight, pos_label)
+        return (np.ones(1, bool), np.zeros(1), None) if found is None else found.compressed()
     y = column(owner, "y_true", y_true)
     score = numbers_column(owner, "y_score", y_score)
     same_length(owner, y_true=y, y_score=score)

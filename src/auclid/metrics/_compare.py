@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from auclid import _random
 from auclid.metrics._bootstrap import Masses, Plan, Progress, area_of, checked_plan, ends, replicates, runs
 from auclid.metrics._labels import number_in, one_of
+from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._placements import parts
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error, unit_sums
@@ -97,6 +98,12 @@ def compare_auc(
     question = checked_question(owner, level, alternative, margin)
     region = checked_region(owner, max_fpr, min_tpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
+    if lie_apart(y_true, score_a, score_b):
+        whole_and_plain(owner, method, groups, region.whole)
+        found = placed_both(owner, y_true, [score_a, score_b], sample_weight, pos_label)
+        variance = float(np.array([1.0, -1.0]) @ found.covariance() @ np.array([1.0, -1.0]))
+        difference = float(found.areas[0] - found.areas[1])
+        return answer(difference, float(np.sqrt(max(variance, 0.0))), found.trials, question)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     gap = (parts(sample, sample.scores[0], region) - parts(sample, sample.scores[1], region)).scaled(region.slope)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid._weights import tamed
+from auclid.rows.source import Rows
 
 NUMERIC = "biuf"
 
@@ -14,9 +15,9 @@ EXACT = 1 << 53
 """The integers up to here are all floats; beyond, only some."""
 
 
-def column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
-    """One-dimensional array of `values`; a single column of shape (n, 1) is flattened."""
-    array = np.asarray(values)
+def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
+    """One-dimensional array of `values`; a single column of shape (n, 1) is flattened. `Rows` give their labels."""
+    array = np.asarray(values.target() if isinstance(values, Rows) else values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
     if array.ndim != 1:

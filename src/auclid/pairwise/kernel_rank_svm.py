@@ -8,6 +8,7 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, p
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
+from auclid._apart import by_parts
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import Ranker
 from auclid.metrics._operating_point import best_threshold
@@ -126,8 +127,10 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         self.max_iter = max_iter
         self.random_state = random_state
 
+    _in_memory = "Kernelized(KMeansNystroem(), RankSVM())"
+
     @_check.checked
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Learn from all pairs of rows.
 
         Parameters
@@ -162,6 +165,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         vars(self).update(attributes())
         return self
 
+    @by_parts
     def decision_function(self, X):
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 

@@ -1,11 +1,12 @@
 """RankSVM: the exact minimiser of the hinge or squared hinge over all pairs, by Newton's method."""
 
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
+from auclid._apart import begin_apart, lies_apart
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
@@ -13,7 +14,10 @@ from auclid.pairwise import _top_search
 from auclid.pairwise._objective import ALL_PAIRS, Settings, checked_region, objective
 from auclid.pairwise._warning import warn_unless_converged
 from auclid.solvers import newton
+from auclid.solvers.pairs_apart import pairs_apart
 from auclid.solvers.path import Labelled, cross_validate
+from auclid.solvers.path_apart import cross_validate_apart
+from auclid.stats.apart import LabelledParts
 from auclid.stats.folds import folds_of
 
 ALPHA, SOFTNESS = 1e-3, 0.1
@@ -153,7 +157,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         self.softness = softness
 
     @_check.checked
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X, y=None, sample_weight=None):
         """Learn from all pairs of rows.
 
         Parameters
@@ -167,21 +171,40 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
+        if lies_apart(X):
+            return self._fit_apart(begin_apart(self, X, y, sample_weight))
         rows = Labelled(*self._begin_fit(X, y, sample_weight))
         settings = self._settings(rows)
-        minimised = objective(rows, self.alpha_, settings)
+        point = self._minimise(objective(rows, self.alpha_, settings), fitted_attributes, X, y)
+        w = point.w if settings.region.whole else visible(point)
+        return self._publish_fit(rows.table, rows.is_pos, w, rows.weight)
+
+    def _minimise(self, minimised: Any, look: Any, X: Any = None, y: Any = None) -> Any:
+        """The point that Newton's method ends at; what it took is published."""
         _check.finite(self, np.array(minimised.start.norm))
         state = newton.init(minimised)
-        for _ in steps(self, self.max_iter, lambda: fitted_attributes(state), X, y):
+        for _ in steps(self, self.max_iter, lambda: look(state), X, y):
             if state.finished:
                 break
             state = newton.update(state)
         warn_unless_converged(self, state)
         self.n_iter_ = max(1, state.n_iter)
-        self.objective_ = state.objective.published_value(state.point)
-        self.gap_ = state.objective.relative_gap(state.point)
-        w = state.point.w if settings.region.whole else visible(state.point)
-        return self._publish_fit(rows.table, rows.is_pos, w, rows.weight)
+        ended: Any = state.objective
+        self.objective_, self.gap_ = ended.published_value(state.point), ended.relative_gap(state.point)
+        return state.point
+
+    def _fit_apart(self, rows: LabelledParts) -> Self:
+        """A few passes over rows in files or on a cluster; the threshold lies halfway between the class means."""
+        if self.max_fpr != 1.0 or self.min_tpr != 0.0:
+            raise ValueError(
+                f"{type(self).__name__} must be asked for all pairs, max_fpr=1 and min_tpr=0, where rows lie in files "
+                "or on a cluster. For a part of the curve, pass rows.sample(n)."
+            )
+        self.alpha_ = float(self.alpha) if self.alpha != "auto" else best_alpha_apart(rows)
+        self.softness_ = SOFTNESS if self.softness == "auto" else float(self.softness)
+        minimised = pairs_apart(ALL_PAIRS[self.loss], rows, self.alpha_, float(self.tol))
+        w = self._minimise(minimised, weights_alone).w
+        return self._publish(w, 0.5 * w @ (minimised.means[0].mean + minimised.means[1].mean))
 
     def _settings(self, rows: Labelled) -> Settings:
         """The objective's settings; keeps the alpha and the softness in use."""
@@ -211,6 +234,19 @@ def visible(point: Any) -> np.ndarray:
     """The weights at a point; scaled up, which changes no ranking, where the scores they give almost vanish."""
     spread = float(point.scores.std())
     return point.w / spread if 0.0 < spread < VANISHING else point.w
+
+
+def best_alpha_apart(rows: LabelledParts) -> float:
+    """What alpha="auto" stands for where rows lie apart."""
+    if rows.counts.sum(axis=0).min() < FOLDS:
+        return ALPHA
+    tried, _, _ = cross_validate_apart(rows, FOLDS)
+    return ALPHA if tried.alpha is None else SHARE * tried.alpha
+
+
+def weights_alone(state: newton.State) -> dict[str, np.ndarray]:
+    """The fitted attributes as they would be now, for callbacks: the threshold would take a pass."""
+    return {"coef_": state.point.w.reshape(1, -1), "intercept_": np.zeros(1)}
 
 
 def fitted_attributes(state: newton.State) -> dict[str, np.ndarray]:

@@ -1,11 +1,34 @@
 """Labels as they pass: a small number a row for the class it names, and where each class was first met."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 MOST = 1000
 """Classes up to which a target is taken for one."""
+
+
+class LabelCount(NamedTuple):
+    """How often a label occurs in a part, and where first; None where it does not."""
+
+    rows: int
+    weighed: int
+    """Rows of positive weight."""
+    largest: float
+    """The largest weight."""
+    first: int | None
+    first_weighed: int | None
+    first_idle: int | None
+
+
+def label_count(here: np.ndarray, weight: np.ndarray | None) -> LabelCount:
+    """The count of a label that stands where ``here`` says."""
+    at = np.flatnonzero(here)
+    if weight is None:
+        return LabelCount(len(at), len(at), 1.0, int(at[0]), int(at[0]), None)
+    idle, weighed = at[weight[at] == 0.0], at[weight[at] > 0.0]
+    firsts = (int(each[0]) if len(each) else None for each in (at, weighed, idle))
+    return LabelCount(len(at), len(weighed), float(weight[at].max()), *firsts)
 
 
 class Labels:
@@ -60,7 +83,7 @@ class Labels:
             self._codes = [np.concatenate(self._codes) if self._codes else np.empty(0, np.int16)]
         return self._codes[0]
 
-    def values(self, part: slice = slice(None)) -> np.ndarray:
+    def values(self, part: slice | np.ndarray = slice(None)) -> np.ndarray:
         """The label of each row; NaN or None where one is missing."""
         return self.table()[self.codes[part]]
 

@@ -107,20 +107,20 @@ class Rows:
     """
 
     def __init__(self, reader: Reader, memory: int) -> None:
-        self._reader, self._memory = reader, memory
+        self._reader, self.memory = reader, memory
         self._begin()
 
     def _begin(self) -> None:
-        self._store, self._complete, self._passes = Store(self._memory), False, 0
+        self._store, self._complete, self._passes = Store(self.memory), False, 0
         self._labels, self._weights, self._sizes = Labels(), [], []  # type: ignore[var-annotated]
         self._count = self._reader.count
         self._labelled = False  # whether labels and weights of all rows are known
 
     def __getstate__(self) -> tuple[Reader, int]:
-        return self._reader, self._memory  # what was kept is read anew in another process
+        return self._reader, self.memory  # what was kept is read anew in another process
 
     def __setstate__(self, state: tuple[Reader, int]) -> None:
-        self._reader, self._memory = state
+        self._reader, self.memory = state
         self._begin()
 
     @property
@@ -174,6 +174,24 @@ class Rows:
         self._label()
         return np.concatenate(self._weights)
 
+    @property
+    def named(self) -> bool:
+        """Whether the columns have names that the user gave them."""
+        self._reader.known()
+        return self._reader.named
+
+    @property
+    def where(self) -> str:
+        """What the rows are of, in words."""
+        return self._reader.where
+
+    def block_sizes(self) -> list[int]:
+        """The number of rows of each block; read with the labels where there are some, else in a pass."""
+        self._label()
+        if not (self._labelled or self._passes):
+            self._read_through()
+        return list(self._sizes)
+
     def labels(self) -> Labels:
         """The labels as numbers of classes, and where each class was first met."""
         self._label()
@@ -200,10 +218,22 @@ class Rows:
         return self.gather(np.sort(drawn))
 
     def gather(self, index: np.ndarray) -> tuple[Any, np.ndarray | None]:
-        """(X, y) of the rows of these numbers, which ascend."""
-        return self._rows_of(self.read(), index)
+        """(X, y) of the rows of these numbers, which ascend; other blocks are not read, where possible."""
+        X = self._gather_kept(index) if self._complete else self._reader.take(index)
+        if X is None:
+            return self._rows_of(self.read(), index)
+        return X, self.labels().values(index) if self.has_target else None
+
+    def _gather_kept(self, index: np.ndarray) -> Any:
+        starts = np.concatenate([[0], np.cumsum(self._sizes)])
+        numbers = np.searchsorted(starts, index, side="right") - 1
+        return _joined([
+            self._reader.shaped(self._store.get(number))[index[numbers == number] - starts[number]]
+            for number in (np.unique(numbers) if len(index) else [0])
+        ])  # fmt: skip
 
     def _rows_of(self, blocks: Iterator[Block], index: np.ndarray) -> tuple[Any, np.ndarray | None]:
+        """The same from all blocks, up to the last one needed."""
         parts, labels, start = [], [], 0
         for X, y, _ in blocks:
             here = index[np.searchsorted(index, start) : np.searchsorted(index, start + X.shape[0])] - start
@@ -212,8 +242,14 @@ class Rows:
             start += X.shape[0]
             if not len(index) or start > index[-1]:
                 break
-        y = np.concatenate(labels) if self.has_target else None  # type: ignore[arg-type]
-        return (sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)), y
+        return _joined(parts), np.concatenate(labels) if self.has_target else None  # type: ignore[arg-type]
+
+    def hold(self) -> None:
+        """Make sure that any row can be had at any time: kept, spooled, or in memory or a mapped file by itself."""
+        if self._complete or self._reader.take(np.arange(0)) is not None:
+            return
+        for _ in self._source_blocks(hold=True):
+            pass
 
     def read(self) -> Iterator[Block]:
         """Blocks with labels and weights: those kept, or those of the source, which are checked and kept."""
@@ -236,10 +272,10 @@ class Rows:
             self._weights = [np.concatenate(self._weights)]
         return self._weights[0][part]
 
-    def _source_blocks(self) -> Iterator[Block]:
+    def _source_blocks(self, hold: bool = False) -> Iterator[Block]:
         reader, store, begin = self._reader, self._store, 0
         reader.unchanged()
-        spool, number, keep = reader.slow or self._passes > 0, -1, not reader.resident
+        spool, number, keep = hold or reader.slow or self._passes > 0, -1, hold or not reader.resident
         for number, block in enumerate(reader.read()):
             self._check(number, begin, block.X)
             self._note(number, block)
@@ -264,8 +300,13 @@ class Rows:
 
     def _note(self, number: int, block: Block) -> None:
         """Labels, weights and sizes of a block that is met for the first time."""
+        size = next(part.shape[0] for part in block if part is not None)
         if number == len(self._sizes):
-            self._sizes.append(len(block.y) if block.X is None else block.X.shape[0])  # type: ignore[arg-type]
+            self._sizes.append(size)
+        elif self._sizes[number] != size:
+            raise ValueError(
+                f"{self._reader.where} must give the same blocks each time it is read; block {number} differs."
+            )
         if block.y is not None and number == self._labels.blocks:
             self._labels.add(block.y, self._reader.where)
         if block.weight is not None and number == len(self._weights) and not self._labelled:
@@ -282,10 +323,7 @@ class Rows:
             return
         self._reader.unchanged()
         for number, block in enumerate(blocks):
-            if block.y is not None and number == self._labels.blocks:
-                self._labels.add(block.y, self._reader.where)
-            if block.weight is not None and number == len(self._weights):
-                self._weights.append(_checked_weight(block.weight, number, self._reader.where))
+            self._note(number, block)
         self._labelled = True
 
     def _read_through(self) -> None:
@@ -316,6 +354,10 @@ class Rows:
     def __repr__(self) -> str:
         n = "?" if self._count is None else f"{self._count:,}"
         return f"<Rows of {self._reader.where}: {n} rows>"
+
+
+def _joined(parts: list[Any]) -> Any:
+    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def _checked_weight(weight: np.ndarray, number: int, where: str) -> np.ndarray:

@@ -7,12 +7,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid import _check
+from auclid._apart import lies_apart
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
-from auclid.semi._labels import PartlyLabelled, begin_fit, begin_partial
+from auclid.semi._labels import PartlyLabelled, begin_fit, begin_fit_apart, begin_partial
 from auclid.solvers.unlabelled import Family
 from auclid.solvers.unlabelled_choice import choose
+from auclid.stats.apart import LabelledParts, set_moments
 from auclid.stats.moments import require_room
+from auclid.stats.samples import Samples
 from auclid.stats.sets import POSITIVE, UNLABELED, Seen, Sets
 
 
@@ -31,7 +34,7 @@ class ClosedForm(PartlyLabelled, LinearRanker):
     unlabeled_weight: Any
 
     @_check.checked
-    def fit(self, X: Any, y: ArrayLike, X_unlabeled: Any = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None) -> Self:
         """Learn from labelled and unlabelled rows.
 
         Parameters
@@ -46,6 +49,8 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         -------
         self
         """
+        if lies_apart(X):
+            return self._fit_apart(begin_fit_apart(self, X, y, X_unlabeled))
         table, sets = begin_fit(self, X, y, X_unlabeled)
         self._require_room(table.shape[1])
         seen = Seen.nothing(table.shape[1]).after(table, sets)
@@ -57,6 +62,19 @@ class ClosedForm(PartlyLabelled, LinearRanker):
             return self._publish(w, w @ seen.sets.midpoint)
         labelled = np.flatnonzero(sets != UNLABELED)
         return self._publish(w, best_threshold(sets[labelled] == POSITIVE, table.matmul(w, labelled)))
+
+    def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> LabelledParts:
+        return begin_fit_apart(self, X, y, X_unlabeled)
+
+    def _fit_apart(self, rows: LabelledParts) -> Self:
+        """Two passes over rows in files or on a cluster: moments, and a sample of each set."""
+        self._require_room(rows.parts.width)
+        seen = Seen(Sets(*set_moments(rows, 3)), Samples.apart(rows), np.random.default_rng(0))
+        refusal = self._refusal(seen.sets)
+        if refusal:
+            raise ValueError(refusal)
+        w = self._learn(seen)
+        return self._publish(w, w @ seen.sets.midpoint)
 
     @_check.checked
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:

@@ -1,6 +1,7 @@
 """Which rows are positive, negative or unlabelled: one contract for all semi-supervised methods."""
 
 import warnings
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,12 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import column_or_1d
 
 from auclid import _check
+from auclid._apart import census, labelled_parts, lies_apart, remember_columns
 from auclid.base import Ranker
 from auclid.rows import Stacked, Table
+from auclid.rows.apart import Part
+from auclid.rows.source import Rows
+from auclid.stats.apart import LabelledParts
 from auclid.stats.sets import UNLABELED
 
 
@@ -34,14 +39,62 @@ def begin_fit(
         table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
         sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED, dtype=np.int8)])
     if needs_unlabelled and not (sets == UNLABELED).any():
-        warnings.warn(
-            f"{type(estimator).__name__} was given no unlabelled rows, so it learns from the labelled ones alone. "
-            "Mark them in y (-1, None or NaN; see unlabeled=), or pass X_unlabeled.",
-            UserWarning,
-            stacklevel=5,
-        )
+        _warn_of_no_unlabelled(estimator, stacklevel=6)
     estimator.classes_ = classes
     return table, sets
+
+
+def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
+    warnings.warn(
+        f"{type(estimator).__name__} was given no unlabelled rows, so it learns from the labelled ones alone. "
+        "Mark them in y (-1, None or NaN; see unlabeled=), or pass X_unlabeled.",
+        UserWarning,
+        stacklevel=stacklevel,
+    )
+
+
+def begin_fit_apart(estimator: Any, X: Any, y: Any, X_unlabeled: Any = None) -> LabelledParts:
+    """The same for rows in files or on a cluster, which hold their unlabelled rows among them."""
+    if X_unlabeled is not None:
+        raise ValueError(
+            f"{type(estimator).__name__} must find unlabelled rows among the others where rows lie in files or on a "
+            "cluster: mark them in the target (-1, None or NaN; see unlabeled=), and leave out X_unlabeled."
+        )
+    if isinstance(X, LabelledParts):
+        remember_columns(estimator, X.parts.columns, X.parts.width)
+        estimator.classes_ = X.classes
+        return X
+    parts, counts = labelled_parts(estimator, X, y, None)
+    if isinstance(X, Rows) and X.sample_weight() is not None:
+        raise ValueError(f"{type(estimator).__name__} takes no weights; scan the rows without sample_weight=.")
+    labels = list(dict.fromkeys(label for part in counts for label in part))
+    marked = read(_column(labels), estimator.unlabeled)
+    classes = _classes(estimator, marked.labels)
+    free = [label for label, unlabelled in zip(labels, marked.free, strict=True) if unlabelled]
+    if not free:
+        _warn_of_no_unlabelled(estimator, stacklevel=6)
+    remember_columns(estimator, parts.columns, parts.width)
+    estimator.classes_ = classes
+    sets = [*([label] for label in classes.tolist()), free]
+    return census(parts.mapped(partial(partly_coded, classes)), classes, sets, counts)
+
+
+def _column(labels: list) -> np.ndarray:
+    """Distinct labels as an array: of objects where one of them is missing."""
+    if None in labels or any(isinstance(label, str) for label in labels):
+        column = np.empty(len(labels), dtype=object)
+        column[:] = labels
+        return column
+    return np.array(labels)
+
+
+def partly_coded(classes: np.ndarray, part: Part) -> Part:
+    """The part with the number of its set in place of each label: what is no class is unlabelled."""
+    assert part.y is not None
+    sets = np.full(len(part.y), UNLABELED, dtype=np.int8)
+    for number, label in enumerate(classes):
+        sets[part.y == label] = number
+    return part._replace(y=sets)
 
 
 def begin_partial(estimator: Any, X: Any, y: Any, classes: Any = None) -> tuple[Table, np.ndarray, bool]:
@@ -149,7 +202,7 @@ class PartlyLabelled(Ranker):
 
     unlabeled: Any
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The AUC on the labelled rows; those that y marks as unlabelled are left out, unless a class has that name.
 
         Parameters
@@ -163,6 +216,8 @@ class PartlyLabelled(Ranker):
         float
         """
         _check.fitted(self)
+        if lies_apart(X):
+            return super().score(X, y, sample_weight)
         mark = None if self.unlabeled in self.classes_.tolist() else self.unlabeled
         marked = read(y, mark, self.classes_)
         if y is None or not marked.free.any():

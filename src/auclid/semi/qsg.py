@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
+from auclid._apart import by_parts
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import Ranker
 from auclid.maps._kernel_block import width
@@ -149,8 +150,10 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
+    _in_memory = "SAMULT, or Kernelized(RandomFourier(), SAMULT())"
+
     @_check.checked
-    def fit(self, X, y, X_unlabeled=None):
+    def fit(self, X, y=None, X_unlabeled=None):
         """Learn from labelled and unlabelled rows in ``n_iter`` iterations.
 
         Parameters
@@ -213,6 +216,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.gamma_ = float("nan" if self.gamma is None else self.gamma)
         return self._iterate(kept, rows, X, y, np.random.default_rng([self.seed_, 2**63]))
 
+    @by_parts
     def decision_function(self, X):
         """Scores f(x): the higher, the more likely ``classes_[1]``. In blocks, so that memory stays bounded.
 

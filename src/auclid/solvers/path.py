@@ -12,6 +12,9 @@ from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.stats.folds import Fold, training_moments
 from auclid.stats.moments import class_moments
 
+ROUNDING = 1e-12
+"""AUCs nearer than this are equal: how their sums are cut into blocks must not choose between alphas."""
+
 
 class CrossValidated(NamedTuple):
     """Penalties, their AUCs on held-out folds, and the best of them; None where no fold has both classes."""
@@ -22,12 +25,12 @@ class CrossValidated(NamedTuple):
 
 
 def best_alpha(alphas: np.ndarray, aucs: np.ndarray) -> float | None:
-    """The alpha with the best mean AUC over the folds that have one; of equals, the largest."""
+    """The alpha with the best mean AUC over the folds that have one; of equals, but for rounding, the largest."""
     usable = ~np.isnan(aucs).any(axis=1)
     if not usable.any():
         return None
     mean = aucs[usable].mean(axis=0)
-    return float(alphas[mean >= mean.max()].max())
+    return float(alphas[mean >= mean.max() - ROUNDING].max())
 
 
 def alpha_grid(variance: float, count: int) -> np.ndarray:

@@ -75,7 +75,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         self.random_state = random_state
 
     @_check.checked
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any = None) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
         Parameters

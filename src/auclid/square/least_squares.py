@@ -10,11 +10,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
+from auclid._apart import begin_apart, lies_apart
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
 from auclid.rows import Table
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.rounds import Rounds, Solution
+from auclid.stats.apart import LabelledParts, class_moments_apart
 from auclid.stats.moments import ClassMoments, class_moments, require_room
 
 
@@ -101,7 +103,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         self.max_iter = max_iter
 
     @_check.checked
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -115,6 +117,8 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
+        if lies_apart(X):
+            return self._fit_apart(begin_apart(self, X, y, sample_weight))
         table, is_pos, weight = self._begin_fit(X, y, sample_weight)
         rounds, settings = self._rounds(X, y), self._settings()
         moments: ClassMoments | None = None
@@ -126,6 +130,12 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
             found = settings.from_products(table, is_pos, weight, rounds)
         self._moments = moments
         return self._publish_fit(table, is_pos, self._told(found), weight)
+
+    def _fit_apart(self, rows: LabelledParts) -> Self:
+        """One pass over rows in files or on a cluster; the threshold is that of `partial_fit`."""
+        self._require_room(rows.parts.width)
+        self.solver_ = "moments"
+        return self._resume(class_moments_apart(rows))
 
     def _settings(self) -> LeastSquares:
         return LeastSquares(self.alpha, self.l1, self.positive, self.tol, self.max_iter)
@@ -142,7 +152,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
             )
         return found.w
 
-    def _rounds(self, X: Any, y: ArrayLike) -> Rounds:
+    def _rounds(self, X: Any, y: ArrayLike | None) -> Rounds:
         """What counts a solver's iterations: it shows callbacks the weights so far."""
 
         def rounds(weights: Callable[[], np.ndarray]) -> Iterable[int]:

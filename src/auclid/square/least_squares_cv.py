@@ -1,14 +1,19 @@
 """LeastSquaresAUCCV: the whole path of alpha, cross-validated exactly from the moments of the folds."""
 
+from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid import _check
+from auclid._apart import begin_apart, lies_apart
 from auclid.base import LinearRanker
-from auclid.solvers.path import Labelled, cross_validate
+from auclid.solvers.path import CrossValidated, Labelled, cross_validate
+from auclid.solvers.path_apart import cross_validate_apart
+from auclid.stats.apart import LabelledParts
 from auclid.stats.folds import folds_of
+from auclid.stats.moments import require_room
 
 
 class LeastSquaresAUCCV(LinearRanker):
@@ -57,7 +62,7 @@ class LeastSquaresAUCCV(LinearRanker):
         self.cv = cv
 
     @_check.checked
-    def fit(self, X: Any, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Choose alpha by cross-validation, then learn from all rows.
 
         Parameters
@@ -71,16 +76,34 @@ class LeastSquaresAUCCV(LinearRanker):
         -------
         self
         """
+        if lies_apart(X):
+            return self._fit_apart(begin_apart(self, X, y, sample_weight))
         table, is_pos, weight = self._begin_fit(X, y, sample_weight)
         folds = folds_of(self.cv, self.classes_, is_pos, weight)
         tried, w = cross_validate(Labelled(table, is_pos, weight), folds, self._given())
+        return self._publish_fit(table, is_pos, self._told(tried, w), weight)
+
+    def _told(self, tried: CrossValidated, w: np.ndarray | None) -> np.ndarray:
+        """The weights of the best alpha; what was tried is published."""
         if w is None:
             raise ValueError(
                 f"{type(self).__name__} must have a fold with both classes in training and test; got none. "
                 "Use stratified folds, or fewer of them."
             )
         self.alphas_, self.cv_auc_, self.alpha_ = tried.alphas, tried.aucs, tried.alpha
-        return self._publish_fit(table, is_pos, w, weight)
+        return w
+
+    def _fit_apart(self, rows: LabelledParts) -> Self:
+        """Three passes over rows in files or on a cluster; the threshold lies halfway between the class means."""
+        require_room(f"The moments of {type(self).__name__}", rows.parts.width, "Use SPAM, which streams.")
+        if not isinstance(self.cv, Integral):
+            raise ValueError(
+                f"The 'cv' parameter of {type(self).__name__} must be a number of folds where rows lie in files or on "
+                f"a cluster. Got {self.cv!r} instead."
+            )
+        tried, w, total = cross_validate_apart(rows, int(self.cv), self._given())
+        w = self._told(tried, w)
+        return self._publish(w, w @ total.midpoint)
 
     def _given(self) -> np.ndarray | None:
         """The penalties given, checked."""

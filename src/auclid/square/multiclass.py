@@ -62,7 +62,7 @@ class MulticlassAUC(Ranker):
         self.alpha = alpha
 
     @_check.checked
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> "MulticlassAUC":
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MulticlassAUC":
         """Learn from all rows.
 
         Parameters
@@ -165,7 +165,7 @@ class MulticlassAUC(Ranker):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Hand & Till's M of `decision_function` on (X, y); the AUC, for two classes. Not the accuracy.
 
         Parameters

@@ -51,7 +51,7 @@ def training_moments(
     table: Table, is_pos: np.ndarray, weight: np.ndarray | None, folds: list[Fold]
 ) -> tuple[Iterable[ClassMoments], ClassMoments]:
     """The training moments of each fold, one after the other as they are asked for, and those of all rows."""
-    n, d = table.shape
+    n = table.shape[0]
     if not _partition(n, folds):
         direct = (class_moments(table, is_pos, fold.counts(n, weight)) for fold in folds)
         return direct, class_moments(table, is_pos, weight)
@@ -59,12 +59,16 @@ def training_moments(
     for number, fold in enumerate(folds):
         group[fold.test] += 2 * number
     parts = grouped_moments(table, group, 2 * len(folds), weight)
-    by_fold = [ClassMoments(pos, neg) for neg, pos in zip(parts[::2], parts[1::2], strict=True)]
-    after = [ClassMoments.empty(d)]
-    for part in reversed(by_fold):
+    return leave_one_out([ClassMoments(pos, neg) for neg, pos in zip(parts[::2], parts[1::2], strict=True)])
+
+
+def leave_one_out(parts: list[ClassMoments]) -> tuple[Iterator[ClassMoments], ClassMoments]:
+    """The sum of all parts but the k-th, for each k, as they are asked for; and the sum of all."""
+    after = [ClassMoments.empty(len(parts[0].gap))]
+    for part in reversed(parts):
         after.append(part + after[-1])
     total = after.pop()
-    return _without_each(by_fold, after), total
+    return _without_each(parts, after), total
 
 
 def _without_each(parts: list[ClassMoments], after: list[ClassMoments]) -> Iterator[ClassMoments]:

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.rows import Table, append, as_table
+from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.buffers import reservoir
 
 CAPACITY = 2000
@@ -34,6 +35,14 @@ class Samples(NamedTuple):
         """With the rows of a table, given the numbers of those of each set; each draws once, in its order."""
         draws, pairs = rng.random(table.shape[0]), zip(self, members, strict=True)
         return Samples(*(extend(sample, table, index, draws[index]) for sample, index in pairs))
+
+    @classmethod
+    def apart(cls, rows: LabelledParts) -> "Samples":
+        """Samples of rows that lie apart, in one pass."""
+        X, sets, _ = sampled(rows, [CAPACITY] * 3)
+        wide, seen = X.astype(np.float64, copy=False), rows.counts.sum(axis=0)
+        held = (np.flatnonzero(sets == k) for k in range(3))
+        return cls(*(Sample(wide[at] if len(at) else None, int(seen[k])) for k, at in enumerate(held)))
 
     def union(self, other: "Samples", rng: np.random.Generator) -> "Samples":
         """Samples of the rows that either has seen."""

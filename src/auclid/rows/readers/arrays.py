@@ -13,7 +13,7 @@ from auclid.rows.readers.reader import Block, Reader, Wanted, block_rows, presen
 class Arrays(Reader):
     """An array X of shape (n, d), with labels and weights of n values beside it; ``open`` gives X anew."""
 
-    resident = True
+    resident, named = True, False
 
     def __init__(self, where: str, X: Any, wanted: Wanted) -> None:
         if X.ndim != 2 or X.dtype.kind not in "biuf":
@@ -43,13 +43,17 @@ class Arrays(Reader):
         """The array; of a file, mapped anew, so that what was read before is let go."""
         return self._X
 
+    def take(self, index: np.ndarray) -> Any:
+        return self._typed(self.open()[index])
+
+    def _typed(self, X: Any) -> Any:
+        X = X if self._chosen is None else X[:, self._chosen]
+        return sparse.csr_matrix(X, dtype=self.dtype) if sparse.issparse(X) else np.asarray(X, self.dtype)
+
     def read(self) -> Iterator[Block]:
         rows = block_rows(len(self._names), self.dtype)
         for start in range(0, self.count or 0, rows):
-            X = self.open()[start : start + rows]
-            X = X if self._chosen is None else X[:, self._chosen]
-            X = sparse.csr_matrix(X, dtype=self.dtype) if sparse.issparse(X) else np.asarray(X, self.dtype)
-            yield Block(X, *self._labels(start, rows))
+            yield Block(self._typed(self.open()[start : start + rows]), *self._labels(start, rows))
 
     def read_labels(self) -> Iterator[Block] | None:
         rows = block_rows(len(self._names), self.dtype)

@@ -49,7 +49,7 @@ class Function(Reader):
                 f"Block {number} of {self.where} must be a tuple (X, y) or (X, y, weight); got {type(item).__name__}."
             )
         X, y, weight = (*item, None)[:3]
-        X, names = _numbers(X, f"block {number} of {self.where}")
+        X, names = block_numbers(X, f"block {number} of {self.where}")
         if not self._looked:
             self._learn(X, names, y, weight)
         if X.shape[1] != len(self._names):
@@ -70,6 +70,7 @@ class Function(Reader):
         return Block(X, *(None if values is None else np.asarray(values) for values in (y, weight)))
 
     def _learn(self, X: Any, names: list[str] | None, y: Any, weight: Any) -> None:
+        self.named = names is not None
         self._names = [f"x{k}" for k in range(X.shape[1])] if names is None else names
         wanted = self.wanted.columns
         self.columns = self._names if wanted is None else [
@@ -81,7 +82,7 @@ class Function(Reader):
         self._looked = True
 
 
-def _numbers(X: Any, where: str) -> tuple[Any, list[str] | None]:
+def block_numbers(X: Any, where: str) -> tuple[Any, list[str] | None]:
     """A block as a CSR matrix or a two-dimensional array, and the names of its columns where it has them."""
     if sparse.issparse(X):
         return sparse.csr_matrix(X), None

@@ -26,7 +26,7 @@ LINES = 1 << 22
 class Libsvm(Reader):
     """Lines of 'label column:value ...'; columns are named by their number, from 1, or from 0 where that occurs."""
 
-    slow, has_target = True, True
+    slow, has_target, named = True, True, False
     dtype = np.dtype(np.float64)
 
     def __init__(self, paths: Sequence[Path], where: str, wanted: Wanted) -> None:

@@ -47,6 +47,8 @@ class Reader(ABC):
     resident: bool = False
     slow: bool = False
     late: bool = False
+    named: bool = True
+    """Whether the names of the columns are the user's."""
 
     @abstractmethod
     def read(self) -> Iterator[Block]:
@@ -58,6 +60,10 @@ class Reader(ABC):
 
     def known(self) -> None:  # noqa: B027
         """Find out the columns: of a function, by a look at its first block."""
+
+    def take(self, index: np.ndarray) -> Any:
+        """The numbers of these rows, where they can be had without reading all; else None."""
+        return None
 
     def shaped(self, X: Any) -> Any:
         """A block's numbers as they are once all columns are known."""

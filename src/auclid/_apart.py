@@ -1,0 +1,209 @@
+"""Rows that lie in files or on a cluster: checked, labelled, and given back one score a row."""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from auclid import _check
+from auclid.rows import as_table
+from auclid.rows.apart import Apart, Blocks
+from auclid.rows.cluster import Partitions, described, is_dask, lazily
+from auclid.rows.labels import LabelCount, label_count
+from auclid.rows.source import Rows
+from auclid.stats.apart import LabelledParts, coded
+
+
+def lies_apart(X: Any) -> bool:
+    """Whether rows are not in memory: `Rows`, a dask collection, or such rows as another estimator prepared them."""
+    return isinstance(X, Rows | LabelledParts) or is_dask(X)
+
+
+def begin_apart(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> LabelledParts:
+    """Rows with two classes, checked; sets what scikit-learn wants to know of columns and classes."""
+    if isinstance(X, LabelledParts):
+        remember_columns(estimator, X.parts.columns, X.parts.width)
+        estimator.classes_ = X.classes
+        return X
+    parts, counts = labelled_parts(estimator, X, y, sample_weight)
+    classes = two_classes(estimator, counts, _where(X))
+    rows = with_classes(estimator, parts, counts, classes)
+    remember_columns(estimator, parts.columns, parts.width)
+    estimator.classes_ = classes
+    return rows
+
+
+def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Apart, list[dict]]:
+    """The rows in parts, and of each part {label: LabelCount}."""
+    owner = type(estimator).__name__
+    if isinstance(X, Rows):
+        if y is not None or sample_weight is not None:
+            raise ValueError(
+                f"{owner} must be given rows of files with their own target and weight; got another "
+                f"{'y' if y is not None else 'sample_weight'}. Name it in scan(..., target=, sample_weight=)."
+            )
+        if not X.has_target:
+            raise ValueError(f"{owner} learns from labels, but the rows have no target. Use scan(..., target=NAME).")
+        return Blocks(X), block_counts(X)
+    _check.labelled(estimator, y)
+    parts = Partitions(owner, X, y, sample_weight)
+    return parts, parts.label_counts()
+
+
+def with_classes(estimator: Any, parts: Apart, counts: list[dict], classes: np.ndarray) -> LabelledParts:
+    """Labels as numbers of classes; refuses a class without weight."""
+    rows = census(parts.mapped(partial(coded, classes)), classes, [[label] for label in classes.tolist()], counts)
+    for name, mass in zip(("negative", "positive"), rows.counts.sum(axis=0), strict=True):
+        if not mass:
+            raise ValueError(
+                f"{type(estimator).__name__} must see two classes of positive weight; got sample_weight zero on every "
+                f"{name} row."
+            )
+    return rows
+
+
+def census(parts: Apart, classes: np.ndarray, sets: list[list], counts: list[dict]) -> LabelledParts:
+    """Rows in parts, with what the counts of labels tell of sets of labels."""
+    found = [[_together([part[label] for label in labels if label in part]) for labels in sets] for part in counts]
+    every, weighed = (np.array([[each[k] for each in part] for part in found], dtype=np.int64) for k in (0, 1))
+    largest = np.array([max(part[k].largest for part in found) for k in range(len(sets))])
+    first, first_weighed, first_idle = (
+        [_first((number, part[k][field]) for number, part in enumerate(found)) for k in range(len(sets))]
+        for field in (3, 4, 5)
+    )
+    idle = _first(each for each in first_idle if each is not None)
+    return LabelledParts(parts, classes, weighed, every, largest, first, [*first_weighed, idle])
+
+
+def _together(counts: list[LabelCount]) -> LabelCount:
+    """The counts of several labels as of one."""
+    firsts: list[int | None] = []
+    for name in ("first", "first_weighed", "first_idle"):
+        found = [getattr(count, name) for count in counts]
+        firsts.append(min((place for place in found if place is not None), default=None))
+    rows, weighed = sum(count.rows for count in counts), sum(count.weighed for count in counts)
+    return LabelCount(rows, weighed, max((count.largest for count in counts), default=0.0), *firsts)
+
+
+def _first(places: Any) -> tuple[int, int] | None:
+    return min((place for place in places if place[1] is not None), default=None)
+
+
+def block_counts(rows: Rows) -> list[dict]:
+    """The `LabelCount` of each label in each block, from the labels alone."""
+    labels, weight, counts, start = rows.labels(), rows.sample_weight(), [], 0
+    levels = [None if level is None or level != level else level for level in labels.table().tolist()]
+    for size in rows.block_sizes():
+        part = slice(start, start + size)
+        counts.append(count_codes(labels.codes[part], levels, None if weight is None else weight[part]))
+        start += size
+    return counts
+
+
+def count_codes(codes: np.ndarray, levels: list, weight: np.ndarray | None) -> dict:
+    """{label: LabelCount}"""
+    rows = np.bincount(codes, minlength=len(levels))
+    found = {}
+    for k in np.flatnonzero(rows):
+        found[levels[k]] = label_count(codes == k, weight)
+    return found
+
+
+def two_classes(estimator: Any, counts: list[dict], where: tuple[str, str]) -> np.ndarray:
+    """The two classes, sorted; a sentence that names the part where there is a third, or where a label is missing."""
+    first: dict = {}
+    for number, part in enumerate(counts):
+        for label in part:
+            first.setdefault(label, number)
+    kind, what = where
+    if None in first:
+        raise ValueError(
+            f"The target of {what} must have a label in each row; {kind} {first[None]} has rows without one. "
+            "Leave them out, or learn from them with SAMULT or PNUAUC."
+        )
+    try:
+        return _check.two_classes(estimator, list(first))
+    except ValueError as error:
+        if len(first) < 3:
+            raise
+        third = sorted(first, key=lambda label: first[label])[2]
+        raise ValueError(f"{error} A third, {third!r}, first comes in {kind} {first[third]}.") from None
+
+
+def _where(X: Any) -> tuple[str, str]:
+    return ("block", X.where) if isinstance(X, Rows) else ("partition", "y")
+
+
+def remember_columns(estimator: Any, columns: list[str] | None, width: int) -> None:
+    """Set ``n_features_in_``, and ``feature_names_in_`` where columns have names."""
+    vars(estimator).pop("feature_names_in_", None)
+    estimator.n_features_in_ = width
+    if columns is not None:
+        estimator.feature_names_in_ = np.array(columns, dtype=object)
+
+
+def known_columns(estimator: Any, columns: list[str] | None, width: int) -> None:
+    """Raise where columns are not those that the estimator has learnt from."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if columns is not None and names is not None and list(columns) != list(names):
+        absent = [name for name in names if name not in columns]
+        said = f"{absent[0]!r} is missing" if absent else "they come in another order, or there are more"
+        raise ValueError(
+            f"The columns given to {type(estimator).__name__} must be those it was fitted with; {said}. "
+            "Name them in scan(..., columns=model.feature_names_in_)."
+        )
+    if width != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {width} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features "
+            "as input."
+        )
+
+
+def by_parts(method: Callable) -> Callable:
+    """Decorates decision_function and the like: rows in files are answered by blocks, dask collections lazily."""
+
+    @wraps(method)
+    def answer(self: Any, X: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+        if isinstance(X, Rows):
+            _check.fitted(self, "n_features_in_")
+            known_columns(self, X.columns if X.named else None, len(X.columns))
+            return _answer_blocks(partial(method, self, *args, **kwargs), X, out)
+        if out is not None:
+            raise ValueError(
+                f"The 'out' of {method.__name__} is for rows of files; pass auclid.scan(...), or leave it out."
+            )
+        if is_dask(X):
+            _check.fitted(self, "n_features_in_")
+            known_columns(self, [str(name) for name in X.columns] if hasattr(X, "columns") else None, int(X.shape[1]))
+            return lazily(type(self).__name__, X, partial(method, self, *args, **kwargs), *_kind_of(self, method, X))
+        return method(self, X, *args, **kwargs)
+
+    return answer
+
+
+def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | None]:
+    """The type of one answer, and how many there are a row (None: one): told by a row of zeros."""
+    _, width, dtype = described(type(estimator).__name__, X)
+    answer = np.asarray(method(estimator, as_table(np.zeros((1, width), dtype))))
+    return answer.dtype, None if answer.ndim == 1 else answer.shape[1]
+
+
+def _answer_blocks(function: Callable, rows: Rows, out: Any) -> Any:
+    if out is None:
+        return np.concatenate([function(as_table(block.X)) for block in rows.read()])
+    path, written = Path(out), None
+    for block in rows.read():
+        answer = np.asarray(function(as_table(block.X)))
+        if written is None:
+            written = np.lib.format.open_memmap(
+                path, mode="w+", dtype=answer.dtype, shape=(rows.shape[0], *answer.shape[1:])
+            )
+            start = 0
+        written[start : start + len(answer)] = answer
+        start += len(answer)
+    assert written is not None
+    written.flush()
+    del written
+    return np.load(path, mmap_mode="r")

@@ -1,0 +1,61 @@
+"""Rows of files and dask collections as estimators may, or may not, take them."""
+
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from auclid.rows.cluster import is_dask
+from auclid.rows.files import FileTable
+from auclid.rows.source import Rows
+
+DASK = "LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, SAMULT, PNUAUC and Kernelized with one of them"
+"""What learns from a dask collection."""
+
+
+def not_dask(estimator: Any, X: Any) -> None:
+    """Refuse a dask collection where rows are met one after the other, and name what can."""
+    if is_dask(X):
+        raise TypeError(
+            f"{type(estimator).__name__} needs its rows in one place and cannot be fitted on a dask collection; "
+            f"{DASK} can. Rows of files, auclid.scan(...), are fine for every method that learns a row at a time."
+        )
+
+
+def own_labels(estimator: Any, rows: Rows) -> Any:
+    """The labels of rows of files, without missing ones."""
+    if not rows.has_target:
+        owner = type(estimator).__name__
+        raise ValueError(f"{owner} learns from labels, but the rows have no target: scan(..., target=NAME).")
+    missing = rows.labels().missing()
+    if missing is not None:
+        raise ValueError(
+            f"The target of {rows.where} must have a label in each row; block {missing[0]} has rows without one. "
+            "Leave them out, or learn from them with SAMULT or PNUAUC."
+        )
+    return rows.target()
+
+
+def own_weight(estimator: Any, rows: Rows) -> np.ndarray | None:
+    """The weights of rows of files; refused where the method takes none."""
+    weight = rows.sample_weight()
+    if weight is not None and "sample_weight" not in signature(estimator.fit).parameters:
+        raise ValueError(f"{type(estimator).__name__} takes no weights; scan the rows without sample_weight=.")
+    return weight
+
+
+def file_table(estimator: Any, X: Rows, reset: bool) -> FileTable:
+    """The table of rows of files, which may have names; refused by methods that need all rows in memory."""
+    if getattr(estimator, "_in_memory", None):
+        raise TypeError(
+            f"{type(estimator).__name__} must have all rows in memory and cannot take rows of files. "
+            f"Use {estimator._in_memory}, or rows.sample(n)."
+        )
+    table = FileTable(X)
+    names = getattr(estimator, "feature_names_in_", None)
+    if not reset and names is not None and table.columns is not None and list(table.columns) != list(names):
+        raise ValueError(
+            f"The columns given to {type(estimator).__name__} must be those it was fitted with, in their order: "
+            "scan(..., columns=model.feature_names_in_)."
+        )
+    return table

@@ -1,0 +1,169 @@
+"""Areas of scores that lie in the partitions of a dask collection: the larger class is placed into the rarer one.
+
+The scores of the rarer class are gathered and sorted; each partition places its own rows of the larger class among
+them. What it gives are sums, and for each place how much of the larger class lies there: these add up.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid.rows.apart import Part, Totals
+from auclid.rows.cluster import Partitions, is_dask, vector_parts
+from auclid.stats.pair_sums import count_below, running_sums
+
+
+def lie_apart(*columns: Any) -> bool:
+    """Whether one of the columns is a dask collection."""
+    return any(is_dask(column) for column in columns)
+
+
+class Gathered(NamedTuple):
+    """The rarer class: scores (models, rows) and weights as the partitions have them; for each model, their order."""
+
+    scores: np.ndarray
+    own: np.ndarray
+    order: np.ndarray
+
+
+class PlacedClasses(NamedTuple):
+    """All that areas and their variances need, as long as the rarer class."""
+
+    few_is_pos: bool
+    gathered: Gathered
+    below: np.ndarray
+    """(models, rows + 1): the weight of the larger class that has so many sorted rows below it."""
+    not_above: np.ndarray
+    """The same for sorted rows that are not above it."""
+    mass: float
+    """The weight of the larger class."""
+    rows: int
+    squares: np.ndarray
+    """(models + 1, models + 1): sums of w^2 (1, V)(1, V)' over the larger class, V the share of the rarer below."""
+
+    @property
+    def shares(self) -> np.ndarray:
+        """(models, rows): the share of the larger class below each row of the rarer, ties one half, in their order."""
+        sums = 0.5 * (np.cumsum(self.below, axis=1) + np.cumsum(self.not_above, axis=1))[:, :-1] / self.mass
+        out = np.empty_like(sums)
+        np.put_along_axis(out, self.gathered.order, sums, axis=1)
+        return out
+
+    @property
+    def areas(self) -> np.ndarray:
+        """The AUC of each model."""
+        own = self.gathered.own
+        beaten = self.shares @ own / own.sum()
+        return beaten if self.few_is_pos else 1.0 - beaten
+
+    def covariance(self) -> np.ndarray:
+        """DeLong's covariance of the areas, weighted where rows are."""
+        own, shares = self.gathered.own, self.shares
+        share = own / own.sum()
+        terms = share * (shares - (shares @ share)[:, None])
+        n = len(own)
+        few = (terms @ terms.T) * (n / (n - 1.0)) if n > 1 else np.full((len(terms),) * 2, np.nan)
+        # sum w^2 (V - A)(V - A)', from the sums of w^2 (1, V)(1, V)'; V is the share below, so A = 1 - beaten.
+        mean = 1.0 - self.shares @ share
+        left = np.column_stack([-mean, np.eye(len(mean))])
+        many = left @ self.squares @ left.T
+        many[np.abs(many) <= 1e-14 * self.squares[0, 0]] = 0.0  # rounding, where all places are alike
+        return few + many / self.mass**2 * (self.rows / (self.rows - 1.0))
+
+    @property
+    def trials(self) -> int:
+        """Disjoint pairs of rows."""
+        return min(len(self.gathered.own), self.rows)
+
+    def compressed(self, model: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(is_pos, place, weight): few rows with the same ROC curve, one for each place that holds some weight."""
+        scores = self.gathered.scores[model][self.gathered.order[model]]
+        own = self.gathered.own[self.gathered.order[model]]
+        first = np.concatenate([[0], np.flatnonzero(np.diff(scores)) + 1])
+        levels = np.cumsum(np.concatenate([[0], np.diff(scores) != 0]))
+        few = np.bincount(levels, own)
+        tied_or_below = running_sums(self.not_above[model])[1:]
+        strictly = running_sums(self.below[model])[1:]
+        ends = np.append(first[1:], len(scores))
+        # Below a level are those with at most `first` sorted rows not above them; with ties, at most `first` below.
+        under, with_ties = tied_or_below[first], strictly[first]
+        many = np.diff(np.concatenate([[0.0], np.ravel(np.column_stack([under, with_ties])), [strictly[ends[-1]]]]))
+        place = np.concatenate([2 * np.arange(len(few)) + 1, np.arange(len(many))])
+        weight = np.concatenate([few, np.maximum(many, 0.0)])
+        is_pos = np.arange(len(place)) < len(few)
+        kept = weight > 0.0
+        return (is_pos if self.few_is_pos else ~is_pos)[kept], place[kept], weight[kept]
+
+
+def part_few(part: Part, label: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and weights of a part's rows of one class."""
+    at = _members(part, label)
+    return part.X[at], np.ones(len(at)) if part.weight is None else part.weight[at]
+
+
+def _members(part: Part, label: Any) -> np.ndarray:
+    here = part.y == label
+    return np.flatnonzero(here if part.weight is None else here & (part.weight > 0.0))
+
+
+def gather(found: list[tuple[np.ndarray, np.ndarray]]) -> Gathered:
+    """The rows of all parts in one place, with their order."""
+    scores = np.ascontiguousarray(np.concatenate([each[0] for each in found]).T)
+    return Gathered(scores, np.concatenate([each[1] for each in found]), np.argsort(scores, axis=1, kind="stable"))
+
+
+def part_places(part: Part, label: Any, few: Gathered) -> Totals:
+    """What the rows of the larger class in a part add."""
+    at = _members(part, label)
+    own = np.ones(len(at)) if part.weight is None else part.weight[at]
+    n, below, not_above, shares = few.scores.shape[1], [], [], [np.ones(len(at))]
+    for model in range(few.scores.shape[0]):
+        ranked, score = few.scores[model][few.order[model]], np.ascontiguousarray(part.X[at, model])
+        places, upper = count_below(ranked, score), count_below(ranked, np.nextafter(score, np.inf))
+        upper[score == np.inf] = n
+        mass = running_sums(few.own[few.order[model]])
+        below.append(np.bincount(places, own, minlength=n + 1))
+        not_above.append(np.bincount(upper, own, minlength=n + 1))
+        shares.append(0.5 * (mass[places] + mass[upper]) / mass[-1])
+    terms = own * np.array(shares)
+    return Totals([np.array(below), np.array(not_above), float(own.sum()), len(at), terms @ terms.T])
+
+
+def whole_and_plain(owner: str, method: str, groups: Any, whole: bool) -> None:
+    """Refuse what partitions cannot answer."""
+    if method != "delong" or groups is not None or not whole:
+        asked = "groups" if groups is not None else "a part of the curve" if not whole else f"method={method!r}"
+        raise ValueError(
+            f"{owner} of dask collections must be asked for the whole area by method='delong'; got {asked}. "
+            "Compute the columns first: they then fit in memory, or a sample of them does."
+        )
+
+
+def placed_both(owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any) -> PlacedClasses:
+    """`placed`, with at least two rows of each class."""
+    found = placed(owner, y, scores, weight, pos_label)
+    if found is None or found.trials < 2:
+        raise ValueError(f"{owner} expects at least two rows of each class. Got fewer.")
+    return found
+
+
+def placed(owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any) -> PlacedClasses | None:
+    """The larger class placed into the rarer; None where there is one class only."""
+    parts: Partitions = vector_parts(owner, y, scores, weight)
+    counts = parts.label_counts()
+    labels = sorted({label for part in counts for label in part if label is not None})
+    if any(None in part for part in counts):
+        raise ValueError(f"y_true of {owner} must have a label in each row; some are missing.")
+    if len(labels) > 2:
+        raise ValueError(f"y_true of {owner} must hold two labels; got {len(labels)}: {labels[:3]}. Use y == label.")
+    if pos_label is not None and pos_label not in labels:
+        raise ValueError(f"The 'pos_label' parameter of {owner} must be a label of y_true. Got {pos_label!r} instead.")
+    totals = {label: sum(part[label].weighed for part in counts if label in part) for label in labels}
+    if len(labels) < 2 or not all(totals.values()):
+        return None
+    positive = labels[1] if pos_label is None else pos_label
+    negative = next(label for label in labels if label != positive)
+    few, many = (positive, negative) if totals[positive] <= totals[negative] else (negative, positive)
+    gathered = parts.keep(parts.merge(gather, parts.collect(part_few, few)))
+    below, not_above, mass, count, squares = parts.get(parts.total(part_places, many, gathered))
+    return PlacedClasses(few == positive, parts.get(gathered), below, not_above, mass, count, squares)

@@ -1,0 +1,290 @@
+"""Dask collections as rows in parts: a task for each partition, sums in a fixed tree, nothing brought together.
+
+dask is imported only where a collection of it is at hand. Whichever scheduler is active is used. A lost worker means
+that its tasks are made again, with the same bits.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from auclid.rows.apart import Apart, Part, apply
+from auclid.rows.labels import label_count
+from auclid.rows.memory import as_table
+from auclid.rows.readers.function import block_numbers
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a collection of dask, told without importing it."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+class Partitions(Apart):
+    """A dask array or frame, with labels and weights of the same partitions."""
+
+    def __init__(self, owner: str, X: Any, y: Any = None, weight: Any = None) -> None:
+        import dask
+
+        self._dask, self._owner = dask, owner
+        self.columns, self.width, self.dtype = described(owner, X)
+        numbers = _row_blocks(owner, X)
+        labels, weights = (
+            _column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
+            for name, part in (("y", y), ("sample_weight", weight))
+        )
+        make = dask.delayed(made_part, pure=True)
+        self._parts = [
+            make(owner, number, block, labels[number], weights[number], (self.dtype, self.width))
+            for number, block in enumerate(numbers)
+        ]
+        self._steps: tuple[Callable, ...] = ()
+        self._labels = list(zip(labels, weights, strict=True))
+
+    def _with(self, parts: list, steps: Sequence[Callable]) -> "Partitions":
+        other = object.__new__(Partitions)
+        vars(other).update(vars(self), _parts=parts, _steps=tuple(steps))
+        return other
+
+    def _each(self, function: Callable, shared: Sequence[Any]) -> list:
+        call = self._dask.delayed(applied, pure=True)
+        shared = [self._once(value) for value in shared]
+        return [call(function, self._steps, part, *shared) for part in self._parts]
+
+    def _once(self, value: Any) -> Any:
+        """A value that is sent once, not with every task."""
+        large = isinstance(value, np.ndarray | list | tuple) and not isinstance(value, str)
+        return self._dask.delayed(value, pure=False, traverse=False) if large else value
+
+    def collect(self, function: Callable, *shared: Any) -> Any:
+        return self._dask.delayed(list)(self._each(function, shared))
+
+    def total(self, function: Callable, *shared: Any) -> Any:
+        level, add = self._each(function, shared), self._dask.delayed(added, pure=True)
+        while len(level) > 1:
+            level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
+        return level[0]
+
+    def merge(self, function: Callable, *handles: Any) -> Any:
+        return self._dask.delayed(merged, pure=True)(function, *handles)
+
+    def keep(self, handle: Any) -> Any:
+        return handle.persist()
+
+    def get(self, handle: Any) -> Any:
+        try:
+            return handle.compute()
+        except Exception as error:
+            if type(error).__name__ not in ("KilledWorker", "NoValidWorkerError"):
+                raise
+            raise RuntimeError(
+                "The workers of the dask cluster must live through a task; one task has ended several of them. "
+                "Give workers more memory, or make partitions smaller."
+            ) from error
+
+    def label_counts(self) -> list[dict]:
+        """Of each partition {label: LabelCount}, without a look at X."""
+        count = self._dask.delayed(counted, pure=True)
+        found = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels)]
+        return self.get(self._dask.delayed(list)(found))
+
+    def mapped(self, step: Callable, width: int | None = None) -> "Apart":
+        other = self._with(self._parts, (*self._steps, step))
+        if width is not None:
+            other.width, other.columns = width, None
+        return other
+
+    def kept(self, step: Callable) -> "Apart":
+        call = self._dask.delayed(applied, pure=True)
+        parts = [call(itself, (*self._steps, step), part) for part in self._parts]
+        return self._with(list(self._dask.persist(*parts)), ())
+
+
+def applied(function: Callable, steps: Sequence[Callable], part: Part, *shared: Any) -> Any:
+    """`apply` on a worker."""
+    return apply(function, steps, aligned(part), *aligned(shared))
+
+
+def merged(function: Callable, *values: Any) -> Any:
+    """A function of values, on a worker."""
+    return function(*aligned(values))
+
+
+def aligned(value: Any) -> Any:
+    """The same with every array aligned: what came over a wire may not be, and NumPy adds it up in another order."""
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(map(aligned, value))
+    if isinstance(value, list | tuple):
+        return type(value)(map(aligned, value))
+    return value
+
+
+def counted(owner: str, number: int, y: Any, weight: Any) -> dict:
+    """{label: LabelCount} of a partition; None stands for missing labels."""
+    labels, found = np.asarray(y), {}
+    missing = labels != labels
+    if labels.dtype == object:
+        missing = np.array([label is None or label != label for label in labels], dtype=bool)
+    weight = checked_weight(owner, number, weight)
+    kinds = [(level, labels == level) for level in np.unique(labels[~missing])] + [(None, missing)]
+    for level, here in kinds:
+        if here.any():
+            found[level.item() if hasattr(level, "item") else level] = label_count(here, weight)
+    return found
+
+
+def itself(value: Any) -> Any:
+    """The value."""
+    return value
+
+
+def added(a: Any, b: Any) -> Any:
+    """a + b"""
+    return a + b
+
+
+def made_part(owner: str, number: int, block: Any, y: Any, weight: Any, kind: tuple[np.dtype, int]) -> Part:
+    """A partition as numbers of a floating type and so many columns, labels and weights, all checked."""
+    dtype, width = kind
+    where = f"Partition {number} of X given to {owner}"
+    X, names = block_numbers(np.hstack(block) if isinstance(block, list) else block, where)
+    if X.shape[1] != width:
+        raise ValueError(f"{where} must have {width} columns; got {X.shape[1]}.")
+    X = X.astype(dtype, copy=False)
+    values = X.data if sparse.issparse(X) else X
+    if not np.isfinite(values).all():
+        column = None if sparse.issparse(X) else int(np.argwhere(~np.isfinite(values))[0, 1])
+        named = "" if column is None else f" in column {(names[column] if names else column)!r}"
+        fault = "NaN" if np.isnan(values).any() else "infinity"
+        raise ValueError(f"{where} must hold finite numbers; it has {fault}{named}. Fill in missing values first.")
+    labels, weight = None if y is None else np.asarray(y), checked_weight(owner, number, weight)
+    for name, part in (("y", labels), ("sample_weight", weight)):
+        if part is not None and part.shape != (X.shape[0],):
+            raise ValueError(
+                f"{where} has {X.shape[0]} rows; {name} must be cut in the same places, but has shape {part.shape}."
+            )
+    return Part(number, X, labels, weight)
+
+
+def checked_weight(owner: str, number: int, weight: Any) -> np.ndarray | None:
+    """The weights of a partition, if there are some."""
+    if weight is None:
+        return None
+    weight = np.ravel(np.asarray(weight, np.float64))
+    if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0.0):
+        raise ValueError(f"sample_weight of {owner} must be finite and not negative; partition {number} is not.")
+    return weight
+
+
+def described(owner: str, X: Any) -> tuple[list[str] | None, int, np.dtype]:
+    """Names, number and floating type of the columns."""
+    if hasattr(X, "columns"):
+        kinds = [np.dtype(object) if not isinstance(kind, np.dtype) else kind for kind in X.dtypes]
+        names = [str(name) for name in X.columns]
+        text = [name for name, kind, own in zip(names, kinds, X.dtypes, strict=True) if kind.kind not in "biuf"
+                and getattr(own, "kind", "O") not in "biuf"]  # fmt: skip
+        if text:
+            raise ValueError(
+                f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], or "
+                "make numbers of it first."
+            )
+        narrow = all(kind in (np.float32, np.float16) or (kind.kind in "biu" and kind.itemsize <= 2) for kind in kinds)
+        return names, len(names), np.dtype(np.float32 if narrow else np.float64)
+    if getattr(X, "ndim", 0) != 2:
+        raise ValueError(f"X given to {owner} must be a table (n, d); got a dask collection of another shape.")
+    return None, int(X.shape[1]), np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
+
+
+def _row_blocks(owner: str, X: Any) -> list:
+    """A promise of each partition's rows; of an array cut in columns too, a list of promises."""
+    blocks = X.to_delayed()
+    if isinstance(blocks, np.ndarray):
+        return [row[0] if len(row) == 1 else list(row) for row in blocks.reshape(blocks.shape[0], -1)]
+    return list(blocks)
+
+
+def _column_parts(owner: str, name: str, y: Any, X: Any, count: int) -> list | None:
+    """A promise of each partition's labels or weights."""
+    if y is None:
+        return None
+    if not is_dask(y):
+        return _cut(owner, name, y, X)
+    parts = list(np.ravel(y.to_delayed()))
+    if len(parts) != count:
+        raise ValueError(
+            f"{name} given to {owner} must be cut in the same places as X; it has {len(parts)} partitions, X has "
+            f"{count}. Take both from one frame, or rechunk y."
+        )
+    return parts
+
+
+def _cut(owner: str, name: str, y: Any, X: Any) -> list:
+    """Values in memory, cut where X is."""
+    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
+    if any(size != size for size in sizes) or len(y) != sum(sizes):
+        raise ValueError(
+            f"{name} given to {owner} must be a dask collection cut in the same places as X, or have a value for each "
+            f"of X's rows where their number is known; got {type(y).__name__} of {len(y)} values."
+        )
+    ends = np.cumsum(sizes)[:-1]
+    return np.split(np.asarray(y), ends)
+
+
+def lazily(owner: str, X: Any, function: Callable, dtype: np.dtype, width: int | None = None) -> Any:
+    """A dask array of function(block) for each partition: one value a row, or ``width`` of them."""
+    import dask
+    import dask.array as da
+    from dask.highlevelgraph import HighLevelGraph
+
+    parts = Partitions(owner, X)
+    call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
+    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts._parts)
+    tail = () if width is None else (width,)
+    made = [call(rows, part) for part in parts._parts]
+    name = f"auclid-{uuid.uuid4().hex}"
+    keys: dict[Any, Any] = {(name, k, *(0 for _ in tail)): (itself, part.key) for k, part in enumerate(made)}
+    graph = HighLevelGraph.from_collections(name, keys, dependencies=made)
+    return da.Array(graph, name, (tuple(sizes), *((size,) for size in tail)), dtype=dtype)
+
+
+def rows_of_part(function: Callable, part: Part) -> Any:
+    """A function of a part's rows."""
+    return function(as_table(part.X))
+
+
+def vector_parts(owner: str, y: Any, columns: list[Any], weight: Any = None) -> Partitions:
+    """Labels, scores (a column each) and weights of the same partitions."""
+    import dask
+
+    first = next(column for column in [*columns, y] if is_dask(column))
+    given = [("y_score", column) for column in columns] + [("y_true", y), ("sample_weight", weight)]
+    count = len(np.ravel(first.to_delayed()))
+    *scores, labels, weights = (
+        _column_parts(owner, name, column, first, count) or [None] * count for name, column in given
+    )
+    make = dask.delayed(made_vectors, pure=True)
+    parts = Partitions.__new__(Partitions)
+    parts._owner = owner
+    parts._dask, parts.columns, parts.width, parts.dtype, parts._steps = dask, None, len(columns), np.dtype(float), ()
+    parts._parts = [
+        make(owner, k, [column[k] for column in scores], labels[k], weights[k])
+        for k in range(count)
+    ]
+    parts._labels = list(zip(labels, weights, strict=True))
+    return parts
+
+
+def made_vectors(owner: str, number: int, columns: list, y: Any, weight: Any) -> Part:
+    """A partition of labels, scores and weights, checked."""
+    vectors = [np.ravel(np.asarray(column, np.float64)) for column in columns]
+    labels, weight = np.ravel(np.asarray(y)), checked_weight(owner, number, weight)
+    lengths = {len(each) for each in [*vectors, labels, *([] if weight is None else [weight])]}
+    if len(lengths) > 1:
+        raise ValueError(f"The columns given to {owner} must be cut in the same places; partition {number} differs.")
+    if any(np.isnan(each).any() for each in vectors):
+        raise ValueError(f"The scores given to {owner} must not be NaN; partition {number} has some.")
+    return Part(number, np.column_stack(vectors), labels, weight)

@@ -1,0 +1,110 @@
+"""What is known of labelled rows that lie apart: counts, samples and moments, each from one pass over the parts."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from auclid.rows.apart import Apart, Part, Totals
+from auclid.rows.memory import as_table
+from auclid.stats.moments import ClassMoments, grouped_moments
+
+
+class LabelledParts(NamedTuple):
+    """Rows in parts whose labels are numbers of sets: 0 negative, 1 positive, 2 unlabelled."""
+
+    parts: Apart
+    classes: np.ndarray
+    counts: np.ndarray
+    """(parts, sets): rows of positive weight."""
+    every: np.ndarray
+    """(parts, sets): rows of any weight."""
+    largest: np.ndarray
+    """(sets,): the largest weight; 1 where there are no weights."""
+    first: list
+    """Of each set the (part, row) of its first row, or None."""
+    first_weighed: list
+    """The same for rows of positive weight, and then for rows of weight zero."""
+
+    def mapped(self, step: Callable, width: int | None = None) -> "LabelledParts":
+        """The rows that a function makes of each part; ``width`` columns without names."""
+        return self._replace(parts=self.parts.mapped(step, width))
+
+
+def coded(classes: np.ndarray, part: Part) -> Part:
+    """The part with the number of its class in place of each label."""
+    assert part.y is not None
+    return part._replace(y=(part.y == classes[1]).astype(np.int8))
+
+
+def set_moments(rows: LabelledParts, n_sets: int) -> Totals:
+    """The moments of each set, in one pass."""
+    return rows.parts.get(rows.parts.total(part_moments, n_sets))
+
+
+def class_moments_apart(rows: LabelledParts) -> ClassMoments:
+    """The moments of both classes, in one pass."""
+    neg, pos = set_moments(rows, 2)
+    return ClassMoments(pos, neg)
+
+
+def part_moments(part: Part, n_sets: int) -> Totals:
+    """The moments of each set of one part."""
+    assert part.y is not None
+    return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight))
+
+
+def sampled(rows: LabelledParts, sizes: list[int], seed: int = 0) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """(X, set, weight) of up to so many rows of each set, drawn without replacement, in the order of the rows.
+
+    Which ones depends on the number of rows in each set and the seed only.
+    """
+    return joined(rows.parts.get(rows.parts.collect(part_rows, drawn_places(rows, sizes, seed))))
+
+
+def drawn_places(rows: LabelledParts, sizes: list[int], seed: int = 0) -> list[list[np.ndarray]]:
+    """Which rows to draw of each part: for each set, places among its rows of that set."""
+    rng, total = np.random.default_rng(seed), rows.counts.sum(axis=0)
+    wanted: list[list[np.ndarray]] = [[] for _ in rows.counts]
+    for k, size in enumerate(sizes):
+        drawn = np.arange(total[k])
+        if total[k] > size:
+            drawn = np.sort(rng.choice(total[k], size, replace=False, shuffle=False))
+        before = np.concatenate([[0], np.cumsum(rows.counts[:, k])])
+        for number, (a, b) in enumerate(pairwise(before)):
+            wanted[number].append(drawn[np.searchsorted(drawn, a) : np.searchsorted(drawn, b)] - a)
+    return wanted
+
+
+def joined(found: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """What `part_rows` gave of each part, in one piece."""
+    X = [each[0] for each in found]
+    weight = None if found[0][2] is None else np.concatenate([each[2] for each in found])
+    together = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X)
+    return together, np.concatenate([each[1] for each in found]), weight
+
+
+def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """The rows of a part that are wanted, by their place among those of their set."""
+    assert part.y is not None
+    weighed = part.y if part.weight is None else np.where(part.weight > 0.0, part.y, -1)
+    places = [np.flatnonzero(weighed == k)[chosen] for k, chosen in enumerate(wanted[part.number])]
+    at = np.sort(np.concatenate(places))
+    X = as_table(part.X).part(at)
+    return X, part.y[at], None if part.weight is None else part.weight[at]
+
+
+def only(number: int, part: Part) -> Part:
+    """The rows of one set, of positive weight."""
+    assert part.y is not None
+    at = np.flatnonzero((part.y == number) if part.weight is None else (part.y == number) & (part.weight > 0.0))
+    X = as_table(part.X).part(at)
+    return part._replace(X=X, y=part.y[at], weight=None if part.weight is None else part.weight[at])
+
+
+def keep_only(rows: LabelledParts, number: int) -> Apart:
+    """The rows of one set, kept where they are."""
+    return rows.parts.kept(partial(only, number))

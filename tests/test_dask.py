@@ -1,0 +1,242 @@
+"""Dask collections are learnt from where they lie: the bits of one process, whatever the number of workers."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.base import clone
+
+from auclid import (
+    PNUAUC,
+    SAMULT,
+    SPAM,
+    Kernelized,
+    KernelRankSVM,
+    LeastSquaresAUC,
+    LeastSquaresAUCCV,
+    RandomFourier,
+    RankSVM,
+)
+from auclid.metrics import auc_interval, compare_auc, partial_auc, roc_auc
+
+dask = pytest.importorskip("dask")
+da = pytest.importorskip("dask.array")
+dd = pytest.importorskip("dask.dataframe")
+distributed = pytest.importorskip("distributed")
+pd = pytest.importorskip("pandas")
+
+EXACT = [LeastSquaresAUC(), LeastSquaresAUCCV(cv=3), RankSVM(tol=1e-7), RankSVM(loss="hinge", tol=1e-6)]
+models = pytest.mark.parametrize("model", EXACT, ids=lambda model: str(model).replace(" ", ""))
+
+
+def table(n=400, d=4, share=0.3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = (rng.random(n) < share).astype(int)
+    y[:4] = 0, 1, 0, 1
+    X = rng.normal(size=(n, d)) + 0.7 * y[:, None] * (np.arange(d) < 2)
+    weight = np.where(rng.random(n) < 0.2, 0.0, rng.random(n) + 0.1)
+    weight[:4] = 1.0
+    return X, y, weight
+
+
+def cut(array, ends):
+    """A dask array with partitions that end there, empty ones too."""
+    sizes = tuple(int(size) for size in np.diff([0, *sorted(ends), len(array)]))
+    return da.from_array(array, chunks=(sizes, *array.shape[1:]))
+
+
+@pytest.fixture(autouse=True)
+def one_thread(request):
+    """The plainest scheduler, but where a cluster is at hand."""
+    if "bits" in request.fixturenames:
+        yield
+        return
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+@models
+@pytest.mark.parametrize("weighted", [False, True])
+def test_partitions_are_learnt_from_as_one_table(model, weighted):
+    X, y, weight = table()
+    weight = weight if weighted else None
+    ends = [0, 50, 50, 171, 399]
+    given_weight = None if weight is None else cut(weight, ends)
+    whole, parts = clone(model).fit(X, y, weight), clone(model).fit(cut(X, ends), cut(y, ends), given_weight)
+    near = 1e-10 if isinstance(model, LeastSquaresAUC | LeastSquaresAUCCV) else 2e-3
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=near, atol=near * np.abs(whole.coef_).max())
+    if hasattr(whole, "objective_"):
+        assert parts.objective_ == pytest.approx(whole.objective_, rel=1e-6)
+
+
+@settings(max_examples=10)
+@given(ends=st.lists(st.integers(0, 80), max_size=5), share=st.floats(0.1, 0.9), seed=st.integers(0, 50))
+def test_any_partitions_give_the_same(ends, share, seed):
+    X, y, weight = table(80, 3, share, seed)
+    dX, dy, dw = (cut(part, ends) for part in (X, y, weight))
+    with dask.config.set(scheduler="synchronous"):
+        model = LeastSquaresAUC().fit(dX, dy, dw)
+        np.testing.assert_allclose(model.coef_, LeastSquaresAUC().fit(X, y, weight).coef_, rtol=1e-8, atol=1e-10)
+        scores = model.decision_function(dX)
+        np.testing.assert_allclose(scores.compute(), model.decision_function(X))
+        assert model.score(dX, dy) == pytest.approx(model.score(X, y), abs=1e-12)
+
+
+@given(ends=st.lists(st.integers(0, 60), max_size=4), digits=st.integers(0, 8), seed=st.integers(0, 99))
+def test_areas_of_partitions_are_those_of_the_whole(ends, digits, seed):
+    rng = np.random.default_rng(seed)
+    y, (a, b) = rng.random(60) < rng.uniform(0.1, 0.9), rng.normal(size=(2, 60)).round(digits)
+    y[:4], a[5], b[6] = [0, 1, 0, 1], np.inf, -np.inf
+    weight = rng.integers(0, 3, 60) + 0.5 if seed % 2 else None
+    apart = [cut(part, ends) for part in (y, a, b)]
+    own, theirs = {"sample_weight": weight}, {"sample_weight": None if weight is None else cut(weight, ends)}
+    with dask.config.set(scheduler="synchronous"):
+        assert roc_auc(apart[0], apart[1], **theirs) == pytest.approx(roc_auc(y, a, **own), abs=1e-12)
+        region = {"max_fpr": 0.3, "min_tpr": 0.1}
+        np.testing.assert_allclose(partial_auc(*apart[:2], **region, **theirs), partial_auc(y, a, **region, **own))
+        np.testing.assert_allclose(auc_interval(*apart[:2], **theirs), auc_interval(y, a, **own), atol=1e-9)
+        np.testing.assert_allclose(compare_auc(*apart, **theirs), compare_auc(y, a, b, **own), atol=1e-8)
+
+
+def test_frames_series_unknown_chunks_and_columns_cut_too():
+    X, y, _ = table()
+    whole = LeastSquaresAUC().fit(X, y)
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(y=np.where(y == 1, "yes", "no"))
+    ddf = dd.from_pandas(frame, npartitions=5)
+    model = LeastSquaresAUC().fit(ddf[list("abcd")], ddf["y"])
+    np.testing.assert_allclose(model.coef_, whole.coef_, rtol=1e-10)
+    assert list(model.feature_names_in_) == list("abcd") and list(model.classes_) == ["no", "yes"]
+    assert set(model.predict(ddf[list("abcd")]).compute()) == {"no", "yes"}
+    unknown = ddf[list("abcd")].to_dask_array()
+    np.testing.assert_allclose(LeastSquaresAUC().fit(unknown, ddf["y"]).coef_, whole.coef_, rtol=1e-10)
+    columns_too = da.from_array(X, chunks=(100, 3))
+    np.testing.assert_allclose(LeastSquaresAUC().fit(columns_too, y).coef_, whole.coef_, rtol=1e-10)
+    blocks = da.from_array(X, chunks=(100, 4)).map_blocks(sparse.csr_matrix)
+    of_csr = LeastSquaresAUC().fit(blocks, da.from_array(y, chunks=100))
+    np.testing.assert_allclose(of_csr.coef_, whole.coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("model", [SAMULT(0.5, alpha=0.1), PNUAUC(0.2, prior=0.3, alpha=0.1)], ids=str)
+def test_unlabelled_rows_among_the_others(model):
+    X, y, _ = table()
+    few = np.where(np.arange(len(y)) % 4 == 0, y, -1)
+    parts = clone(model).fit(cut(X, [90, 200]), cut(few, [90, 200]))
+    np.testing.assert_allclose(parts.coef_, clone(model).fit(X, few).coef_, rtol=1e-9)
+
+
+@pytest.mark.parametrize("ranker", [LeastSquaresAUC(), RankSVM(tol=1e-6)], ids=lambda ranker: type(ranker).__name__)
+def test_maps(ranker):
+    X, y, _ = table()
+    model = Kernelized(RandomFourier(20, random_state=0), ranker).fit(cut(X, [90, 200]), cut(y, [90, 200]))
+    whole = Kernelized(RandomFourier(20, random_state=0), ranker).fit(X, y)
+    assert model.score(X, y) == pytest.approx(whole.score(X, y), abs=0.01)
+    lazy = model.feature_map_.transform(cut(X, [90, 200]))
+    assert lazy.shape == (400, 20)
+    np.testing.assert_allclose(lazy.compute(), model.feature_map_.transform(X))
+
+
+def test_answers_are_lazy():
+    X, y, _ = table()
+    seen = []
+    arrays = da.from_array(X, chunks=(100, 4))
+    lazy = arrays.map_blocks(lambda block: seen.append(1) or block, dtype=X.dtype, meta=X[:0])
+    scores = LeastSquaresAUC().fit(X, y).decision_function(lazy)
+    assert not seen and scores.shape == (400,) and scores.dtype == np.float64
+    scores.compute()
+    assert len(seen) == 4
+
+
+# ---- bad input ----
+
+
+def test_bad_partitions_are_told_in_a_sentence_and_nothing_changes():
+    X, y, weight = table()
+    ends = [100, 200]
+    holed, three, gone = X.copy(), y.copy(), y.astype(float)
+    holed[250, 2], three[350], gone[150] = np.nan, 2, np.nan
+    model = RankSVM()
+    before = dict(vars(model))
+    for X_bad, y_bad, w_bad, said in [
+        (cut(holed, ends), cut(y, ends), None, r"Partition 2 of X given to RankSVM .* it has NaN in column 2"),
+        (cut(X, ends), cut(three, ends), None, "A third, 2, first comes in partition 2"),
+        (cut(X, ends), cut(gone, ends), None, "partition 1 has rows without one"),
+        (cut(X, ends), cut(y, [100]), None, "it has 2 partitions, X has 3"),
+        (cut(X, ends), cut(y, [100, 210]), None, "must be cut in the same places"),
+        (cut(X, ends), cut(np.ones(400), ends), None, "two classes"),
+        (cut(X, ends), cut(y, ends), cut(-weight, ends), r"finite and not negative; partition \d is not"),
+        (cut(X, ends), y[:-1], None, "must be a dask collection cut in the same places as X"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            model.fit(X_bad, y_bad, w_bad)
+        assert vars(model) == before
+    text = dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "b": [1.0, 2.0]}), npartitions=1)
+    with pytest.raises(ValueError, match="must be numbers; 'a' is not"):
+        model.fit(text, text["b"])
+    with pytest.raises(ValueError, match="by method='delong'; got method='bootstrap'"):
+        auc_interval(cut(y, ends), cut(X[:, 0], ends), method="bootstrap")
+    with pytest.raises(ValueError, match=r"scores given to roc_auc must not be NaN; partition 2"):
+        roc_auc(cut(y, ends), cut(holed[:, 2], ends))
+
+
+@pytest.mark.parametrize("model", [SPAM(), KernelRankSVM(), Kernelized(RandomFourier(), SPAM())], ids=str)
+def test_who_cannot_says_so_and_names_who_can(model):
+    X, y, _ = table()
+    with pytest.raises(TypeError, match=r"cannot be fitted on a dask collection; LeastSquaresAUC, .* can"):
+        model.fit(cut(X, [100]), cut(y, [100]))
+
+
+def test_dask_is_not_imported_for_arrays():
+    code = (
+        "import sys, numpy as np, auclid\n"
+        "auclid.LeastSquaresAUC().fit(np.arange(8.0).reshape(4, 2), [0, 1, 0, 1])\n"
+        "print('dask' in sys.modules)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, timeout=120)
+    assert done.stdout.split() == ["False"], done.stderr
+
+
+# ---- real clusters ----
+
+
+def cluster(workers):
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=True, dashboard_address=None, worker_dashboard_address=None
+    )
+
+
+def slow(block, seconds):
+    time.sleep(seconds)
+    return block
+
+
+def fitted(seconds=0.0):
+    X, y, _ = table(600)
+    dX, dy = (da.from_array(part, chunks=(100, *part.shape[1:])) for part in (X, y))
+    dX = dX.map_blocks(slow, seconds, dtype=X.dtype, meta=X[:0]) if seconds else dX
+    return RankSVM(tol=1e-6).fit(dX, dy)
+
+
+@pytest.fixture
+def bits():
+    """The weights that one thread of one process finds."""
+    with dask.config.set(scheduler="synchronous"):
+        return fitted().coef_.tobytes()
+
+
+def test_two_workers_one_of_them_killed_give_the_bits_of_one_process(bits):
+    with cluster(2) as two, distributed.Client(two) as client:
+        assert fitted().coef_.tobytes() == bits
+        pids = list(client.run(os.getpid).values())
+        killer = threading.Timer(0.5, os.kill, (pids[0], signal.SIGKILL))
+        killer.start()
+        assert fitted(seconds=0.1).coef_.tobytes() == bits
+        assert not killer.is_alive() and pids[0] not in client.run(os.getpid).values()
