@@ -63,17 +63,36 @@ def bench_roc_auc():
     report("auc_from_parts 93k 8.6%", seconds(lambda: auc_from_parts(y == 1, s), 20), peer, "roc_auc_score")
 
 
+def bench_intervals():
+    """Intervals and tests at a million rows; the bootstrap at a hundred thousand."""
+    for share in (0.05, 0.5):
+        y, s = table(1_000_000, share)
+        t = s + np.random.default_rng(1).normal(size=len(s))
+        patient = np.arange(len(s)) // 5
+        peer = seconds(lambda y=y, s=s: roc_auc_score(y, s), 3)
+        calls = {
+            "auc_interval": (lambda y=y, s=s: auc_interval(y, s), 0.2),
+            "compare_auc": (lambda y=y, s=s, t=t: compare_auc(y, s, t), 1.0),
+            "auc_interval, groups": (lambda y=y, s=s, g=patient: auc_interval(y, s, groups=g), None),
+            "compare_auc, groups": (lambda y=y, s=s, t=t, g=patient: compare_auc(y, s, t, groups=g), None),
+            "auc_interval, FPR <= 0.1": (lambda y=y, s=s: auc_interval(y, s, max_fpr=0.1), None),
+        }
+        for name, (call, bar) in calls.items():
+            report(f"{name} 1e6 {share:.0%}", seconds(call, 3), peer, "roc_auc_score", bar)
+    y, s = table(100_000, 0.1)
+    for how in ({}, {"max_fpr": 0.1}, {"groups": np.arange(len(s)) // 5}):
+        took = seconds(lambda how=how: auc_interval(y, s, method="bootstrap", random_state=0, **how), 1)
+        print(f"bootstrap 1e5 rows, 2,000 draws{', ' + next(iter(how)) if how else '':10s} {took:.1f} s  bar: seconds")
+
+
 def bench_others():
     """The rest, against the nearest call of scikit-learn."""
     y, s = table(1_000_000, 0.05)
-    t = s + np.random.default_rng(1).normal(size=len(s))
     peer = seconds(lambda: roc_auc_score(y, s), 3)
     weight = np.random.default_rng(2).random(len(s))
     report(
         "roc_auc 1e6, weights", seconds(lambda: roc_auc(y, s, sample_weight=weight)), peer, "roc_auc_score"
     )
-    report("auc_interval 1e6", seconds(lambda: auc_interval(y, s)), peer, "roc_auc_score")
-    report("compare_auc 1e6", seconds(lambda: compare_auc(y, s, t), 3), peer, "roc_auc_score")
     report("partial_auc 1e6", seconds(lambda: partial_auc(y, s, max_fpr=0.1), 3), peer, "roc_auc_score")
     report(
         "StreamingAUC 1e6 in one batch",
@@ -95,4 +114,5 @@ def bench_others():
 if __name__ == "__main__":
     warnings.simplefilter("error")
     bench_roc_auc()
+    bench_intervals()
     bench_others()

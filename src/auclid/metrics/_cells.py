@@ -9,13 +9,25 @@ def masses(
     is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct scores, ascending, with the weight of positives and of negatives at each."""
+    return stepped(is_pos, score, weight)[:3]
+
+
+def stepped(
+    is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None, numbered: bool = False
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
+    """`masses`, and where it is wanted the number of each row's score among the distinct ones."""
     order = np.argsort(score)
-    score, is_pos = score[order], is_pos[order]
-    start = np.flatnonzero(np.concatenate(([True], score[1:] != score[:-1])))
+    ranked, is_pos = score[order], is_pos[order]
+    new = np.concatenate(([True], ranked[1:] != ranked[:-1]))
+    start = np.flatnonzero(new)
     one = np.ones(len(score), np.int64) if weight is None else weight[order]
     pos = np.add.reduceat(np.where(is_pos, one, 0), start)
     neg = np.add.reduceat(np.where(is_pos, 0, one), start)
-    return score[start], pos, neg
+    number = None
+    if numbered:
+        number = np.empty(len(score), np.intp)
+        number[order] = np.cumsum(new) - 1
+    return ranked[start], pos, neg, number
 
 
 class Cells(NamedTuple):

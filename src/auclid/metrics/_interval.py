@@ -10,7 +10,7 @@ from auclid.metrics._bootstrap import Plan, Progress, area_of, checked_plan, end
 from auclid.metrics._labels import number_in
 from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._placements import Parts, parts
-from auclid.metrics._places import counted_places
+from auclid.metrics._places import spread_of_places
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import share_interval, standard_error, unit_sums
 
@@ -153,14 +153,9 @@ def delong(is_pos: np.ndarray, score: np.ndarray) -> tuple[float, float]:
     pos, neg = score.compress(is_pos), score.compress(~is_pos)
     flipped = len(pos) > len(neg)
     few, many = (neg, pos) if flipped else (pos, neg)
-    above, count = counted_places(few, many)
-    won = int(above.sum())  # twice the pairs that the larger class wins
+    won, of_few, of_many = spread_of_places(few, many)
     pairs = 2 * len(few) * len(many)
-    spread = above.var(ddof=1) / (2.0 * len(many)) ** 2 / len(few) if np.ptp(above) else 0.0
-    seen = np.flatnonzero(count)
-    if len(seen) > 1:
-        apart = seen - won / len(many)
-        spread += (count[seen] @ apart**2) / (len(many) - 1.0) / (2.0 * len(few)) ** 2 / len(many)
+    spread = of_few / (2.0 * len(many)) ** 2 / len(few) + of_many / (2.0 * len(few)) ** 2 / len(many)
     return (won if flipped else pairs - won) / pairs, float(np.sqrt(spread))
 
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.metrics._cells import masses
+from auclid.metrics._cells import stepped
 from auclid.metrics._places import twice_places
 from auclid.metrics._roc import area
 from auclid.metrics._sample import WHOLE, Region, Sample
@@ -77,12 +77,13 @@ def placements(
     minus the height of R that lies beyond it. The ends u_t and R(f) are estimates too, which the derivative knows;
     where the sample leaves them open (f or t on a step of the curve) they are taken midway.
     """
-    value, pos, neg = masses(is_pos, score, weight)
+    _, pos, neg, number = stepped(is_pos, score, weight, numbered=True)
     step_pos, step_neg = _by_step(pos[::-1] / pos.sum(), neg[::-1] / neg.sum(), region)
     fpr, tpr = (np.concatenate(([0.0], np.cumsum(mass[::-1]))) for mass in (neg, pos))
     size = area(fpr / fpr[-1], tpr / tpr[-1], region.max_fpr, region.min_tpr)
-    at = len(value) - 1 - np.searchsorted(value, score)
-    return size, step_pos[at[is_pos]], step_neg[at[~is_pos]]
+    assert number is not None
+    # Steps are counted from the top of the curve, scores from the lowest.
+    return size, step_pos[::-1][number[is_pos]], step_neg[::-1][number[~is_pos]]
 
 
 def _by_step(p: np.ndarray, q: np.ndarray, region: Region) -> tuple[np.ndarray, np.ndarray]:

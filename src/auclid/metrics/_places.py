@@ -23,18 +23,34 @@ def twice_places(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndar
     return above_few, below_many
 
 
-def counted_places(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(Twice the many above each of `few`, in the order of scores; how many of `many` have twice k few below them)."""
+def spread_of_places(few: np.ndarray, many: np.ndarray) -> tuple[int, float, float]:
+    """(Twice the pairs that `many` win, variance of `twice_places` over few and over many): no row is kept apart."""
     ranked = np.sort(few)
-    count = np.bincount(twice_below(ranked, many), minlength=2 * len(few) + 1)
-    return _above_few(ranked, count), count
+    below = twice_below(ranked, many)
+    count = np.bincount(below, minlength=2 * len(few) + 1)
+    above = _above_few(ranked, count)
+    return int(above.sum()), _variance(above), _variance(below, count)
+
+
+def _variance(values: np.ndarray, count: np.ndarray | None = None) -> float:
+    """With n - 1; exactly zero where all values are alike. From the counts of whole numbers, where these are fewer."""
+    if np.ptp(values) == 0:
+        return 0.0
+    if count is None or len(count) > len(values):
+        return float(values.var(ddof=1))
+    number = np.arange(len(count), dtype=np.float64)
+    number -= float(count @ number) / len(values)
+    return float(count @ number**2) / (len(values) - 1.0)
 
 
 def _above_few(ranked: np.ndarray, count: np.ndarray) -> np.ndarray:
     """A score of many below a tie of few at positions l to r - 1 has 2 l or less, one at it l + r, one above 2 r."""
-    new = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))
-    last = np.append(new[1:], len(ranked))
     upto = np.cumsum(count)
+    first = ranked[1:] != ranked[:-1]
+    if first.all():
+        return 2 * (upto[-1] - upto[:-1:2]) - count[1::2]
+    new = np.flatnonzero(np.concatenate(([True], first)))
+    last = np.append(new[1:], len(ranked))
     twice = 2 * (upto[-1] - upto[2 * new]) - count[new + last]
     return np.repeat(twice, last - new)
 

@@ -25,7 +25,7 @@ def covariance(sample: Sample, areas: Sequence[Parts]) -> np.ndarray:
     count = int(sample.cluster.max()) + 1
     a = _sums(pos, sample.cluster[sample.is_pos], count)
     b = _sums(neg, sample.cluster[~sample.is_pos], count)
-    (n_pos, n_neg), n_any = sample.units, len(np.unique(sample.cluster))
+    (n_pos, n_neg), n_any = sample.units, count  # every number up to the last is a group
     across = _inner(a, b)
     cov = _inner(a, a) * (n_pos / (n_pos - 1.0)) + _inner(b, b) * (n_neg / (n_neg - 1.0))
     return cov + (across + across.T) * (n_any / (n_any - 1.0))
