@@ -13,11 +13,18 @@ from scipy import sparse
 from auclid._generic import kernel
 from auclid.additive._knots import second_differences, thinned
 
-COARSE = 6
+COARSE = 8
 """Knots, or levels, of a column in a pair."""
 
 REACH = 1.0
 """Beyond its outer knots a shape goes on straight for this many widths of its last interval, then stays level."""
+
+
+STRETCH = 100_000
+"""Entries of rows that are written down before they are summed."""
+
+LINES = 50_000
+"""Sums of products that are filled at a time: 400 kB."""
 
 
 class Feature(NamedTuple):
@@ -54,6 +61,8 @@ class Basis(NamedTuple):
     pair_a: np.ndarray
     pair_b: np.ndarray
     pair_first: np.ndarray
+    paired: np.ndarray
+    """The columns that are in a pair."""
     size: int
 
 
@@ -89,6 +98,7 @@ def make_basis(features: Sequence[Feature], pairs: Sequence[tuple[int, int]] = (
         a,
         b,
         ends[:-1].astype(np.int64),
+        np.unique(np.concatenate([a, b])),
         int(ends[-1]),
     )
 
@@ -128,88 +138,132 @@ def hat(knots, low, high, x):
 
 
 @kernel
-def touch(basis, cells, i, index, value):
-    """Write the coefficients that row i touches, in rising order, and how much; returns how many."""
+def touch(basis, cells, i, slot, along, index, value):
+    """Write the coefficients that row i touches, in rising order, and how much; returns how many.
+
+    ``slot`` and ``along`` are room for one entry a column: where its cell lies among the coarse knots.
+    """
+    first, knots, place, missing, is_level = basis.first, basis.knots, basis.place, basis.missing, basis.is_level
     count = 0
     for j in range(cells.shape[1]):
         x = cells[i, j]
-        low, high = basis.first[j], basis.first[j + 1]
+        low, high = first[j], first[j + 1]
         if np.isnan(x):
-            if basis.missing[j] >= 0:
-                index[count], value[count] = basis.missing[j], 1.0
+            if missing[j] >= 0:
+                index[count], value[count] = missing[j], 1.0
                 count += 1
-        elif basis.is_level[j]:
-            k = basis.place[low + int(x)]
+        elif is_level[j]:
+            k = place[low + int(x)]
             if k >= 0:
                 index[count], value[count] = k, 1.0
                 count += 1
         elif high - low > 1:
-            slot, t = hat(basis.knots, low, high, x)
+            at, t = hat(knots, low, high, x)
             for side in range(2):
-                k, v = basis.place[low + slot + side], t if side else 1.0 - t
+                k, v = place[low + at + side], t if side else 1.0 - t
                 if k >= 0 and v != 0.0:
                     index[count], value[count] = k, v
                     count += 1
-    for m in range(basis.pair_a.shape[0]):
-        count = touch_pair(basis, cells, i, m, index, value, count)
+    if basis.pair_a.shape[0] > 0:
+        find_coarse(basis, cells, i, slot, along)
+        count = touch_pairs(basis, slot, along, index, value, count)
     return count
 
 
 @kernel
-def touch_pair(basis, cells, i, m, index, value, count):
-    """`touch` for one pair of columns: up to four products of coarse hats."""
-    a, b = basis.pair_a[m], basis.pair_b[m]
-    if np.isnan(cells[i, a]) or np.isnan(cells[i, b]):
-        return count
-    slot_a, t_a = coarse(basis, a, cells[i, a])
-    slot_b, t_b = coarse(basis, b, cells[i, b])
-    width = basis.coarse_first[b + 1] - basis.coarse_first[b]
-    for side_a in range(2):
-        u = t_a if side_a else 1.0 - t_a
-        for side_b in range(2):
-            v = u * (t_b if side_b else 1.0 - t_b)
+def find_coarse(basis, cells, i, slot, along):
+    """The coarse interval of each cell of row i that pairs use, and how far along it lies; -1 where it is missing.
+
+    A level is at the start of its own interval.
+    """
+    is_level, first, coarse_first = basis.is_level, basis.first, basis.coarse_first
+    knots, coarse_slot, paired = basis.coarse_knots, basis.coarse_slot, basis.paired
+    for m in range(paired.shape[0]):
+        j = paired[m]
+        x, low, high = cells[i, j], coarse_first[j], coarse_first[j + 1]
+        if np.isnan(x):
+            slot[j] = -1
+        elif is_level[j]:
+            slot[j], along[j] = coarse_slot[first[j] + int(x)], 0.0
+        elif high - low < 2:
+            slot[j], along[j] = 0, 0.0
+        else:
+            slot[j], along[j] = hat(knots, low, high, x)
+
+
+@kernel
+def touch_pairs(basis, slot, along, index, value, count):
+    """`touch` for pairs of columns: up to four products of coarse hats each."""
+    pair_a, pair_b, pair_first, coarse_first = basis.pair_a, basis.pair_b, basis.pair_first, basis.coarse_first
+    for m in range(pair_a.shape[0]):
+        a, b = pair_a[m], pair_b[m]
+        if slot[a] < 0 or slot[b] < 0:
+            continue
+        width = coarse_first[b + 1] - coarse_first[b]
+        at, s, t = pair_first[m] + slot[a] * width + slot[b], along[a], along[b]
+        for side in range(4):
+            v = (s if side >= 2 else 1.0 - s) * (t if side % 2 else 1.0 - t)
             if v != 0.0:
-                index[count] = basis.pair_first[m] + (slot_a + side_a) * width + slot_b + side_b
+                index[count] = at + (width if side >= 2 else 0) + side % 2
                 value[count] = v
                 count += 1
     return count
 
 
 @kernel
-def coarse(basis, j, x):
-    """The coarse interval of a cell, and how far along it lies; a level is at the start of its own."""
-    if basis.is_level[j]:
-        return basis.coarse_slot[basis.first[j] + int(x)], 0.0
-    low, high = basis.coarse_first[j], basis.coarse_first[j + 1]
-    if high - low < 2:
-        return 0, 0.0
-    return hat(basis.coarse_knots, low, high, x)
+def add_sums(basis, cells, order, weight, total, first, second):
+    """Add the rows of ``order`` to the sums of w, w z and (upper triangle) w z z' of what they touch.
+
+    What a stretch of rows touches is written down first; then the sums of products are filled some lines at a time,
+    as many as stay in the processor's cache.
+    """
+    slot, along, index, value = room(basis, cells)
+    stretch, lines = STRETCH // max(1, index.shape[0]) + 1, LINES // max(1, second.shape[0]) + 1
+    indices, values = np.empty(stretch * index.shape[0], dtype=np.uint64), np.empty(stretch * index.shape[0])
+    begin, end, w = np.empty(stretch, dtype=np.int64), np.empty(stretch, dtype=np.int64), np.empty(stretch)
+    for start in range(0, order.shape[0], stretch):
+        rows, at = min(stretch, order.shape[0] - start), 0
+        for r in range(rows):
+            i = order[start + r]
+            count = touch(basis, cells, i, slot, along, index, value)
+            begin[r], end[r], w[r] = at, at + count, weight[i]
+            total[0] += w[r]
+            for e in range(count):
+                indices[at + e], values[at + e] = index[e], value[e]
+                first[index[e]] += w[r] * value[e]
+            at += count
+        for high in range(lines, second.shape[0] + lines, lines):
+            add_products(indices, values, begin[:rows], end, w, np.uint64(high), second)
 
 
 @kernel
-def add_sums(basis, cells, order, weight, total, first, second):
-    """Add the rows of ``order`` to the sums of w, w z and (upper triangle) w z z' of what they touch."""
+def add_products(indices, values, begin, end, w, high, second):
+    """Add products to the lines below ``high``; ``begin`` moves to the entry of each row that comes next."""
+    for r in range(begin.shape[0]):
+        e = begin[r]
+        while e < end[r] and indices[e] < high:
+            v, line = w[r] * values[e], second[indices[e]]
+            for f in range(e, end[r]):
+                line[indices[f]] += v * values[f]
+            e += 1
+        begin[r] = e
+
+
+@kernel
+def room(basis, cells):
+    """Arrays for what one row touches; places are unsigned, so that none can count from the end: sums take half as
+    long."""
     most = 2 * cells.shape[1] + 4 * basis.pair_a.shape[0]
-    index, value = np.empty(most, dtype=np.int64), np.empty(most)
-    for i in order:
-        w = weight[i]
-        count = touch(basis, cells, i, index, value)
-        total[0] += w
-        for e in range(count):
-            v = w * value[e]
-            row = second[index[e]]
-            first[index[e]] += v
-            for f in range(e, count):
-                row[index[f]] += v * value[f]
+    slot, along = np.zeros(cells.shape[1], dtype=np.int64), np.zeros(cells.shape[1])
+    return slot, along, np.empty(most, dtype=np.uint64), np.empty(most)
 
 
 @kernel
 def add_scores(basis, cells, W, out):
     """out[i] += z_i W, a column of W after the other."""
-    most = 2 * cells.shape[1] + 4 * basis.pair_a.shape[0]
-    index, value = np.empty(most, dtype=np.int64), np.empty(most)
+    slot, along, index, value = room(basis, cells)
     for i in range(cells.shape[0]):
-        count = touch(basis, cells, i, index, value)
+        count = touch(basis, cells, i, slot, along, index, value)
         for e in range(count):
             row, v = W[index[e]], value[e]
             for k in range(W.shape[1]):
@@ -217,11 +271,14 @@ def add_scores(basis, cells, W, out):
 
 
 @kernel
-def write_touched(basis, cells, ends, index, value):
+def write_touched(basis, cells, ends, places, values):
     """The rows as CSR; ``ends[i + 1]`` becomes the end of row i."""
+    slot, along, index, value = room(basis, cells)
     for i in range(cells.shape[0]):
-        at = ends[i]
-        ends[i + 1] = at + touch(basis, cells, i, index[at:], value[at:])
+        count = touch(basis, cells, i, slot, along, index, value)
+        for e in range(count):
+            places[ends[i] + e], values[ends[i] + e] = index[e], value[e]
+        ends[i + 1] = ends[i] + count
 
 
 def basis_rows(basis: Basis, cells: np.ndarray) -> Any:

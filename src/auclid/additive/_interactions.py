@@ -22,8 +22,12 @@ from auclid.additive._sums import class_sums
 PAIRS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
 
-TRIAL = 20_000
+TRIAL = 15_000
 """Rows of the trial, at the most."""
+
+ROWS = 120_000
+"""Rows that the moments with pairs come from, at the most: a row then costs the square of what all pairs touch.
+Of more, all of the rarer class are kept if they can be, and the others are drawn and weigh as much as all did."""
 
 STEPS = (0.01, 0.1, 1.0, 10.0)
 """How much stronger the ridge may be with pairs than without."""
@@ -51,12 +55,33 @@ def with_pairs(plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | 
     rest = residual(scores, plan.held.is_pos, plan.held.weight)
     pairs = best_pairs(plan.features, plan.held.cells, rest, columns, chosen.n_pairs)
     basis = make_basis(plan.features, pairs)
-    parts = fold_moments(basis, cells, is_pos, weight, plan.fold)
+    rows, weight = _enough_rows(is_pos, weight, plan.fold, settings.rng)
+    parts = fold_moments(basis, cells if rows is None else cells[rows], *_taken(rows, is_pos, weight, plan.fold))
     folds, total, P = training_folds(parts), reduce(add, parts), roughness(plan.features, basis)
     del parts
     penalty = Penalty(chosen.ridge * unit(total) if settings.alphas is None else chosen.ridge, chosen.smooth)
     auc = plan.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
     return Plan(plan.features, pairs, basis, P, penalty, total, folds, plan.held, plan.fold, auc)
+
+
+def _enough_rows(
+    is_pos: np.ndarray, weight: np.ndarray | None, fold: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Which rows to take, None for all, and the weight of every row."""
+    if (fold >= 0).sum() <= ROWS:
+        return None, weight
+    classes = sorted((np.flatnonzero((is_pos == side) & (fold >= 0)) for side in (True, False)), key=len)
+    drawn, new = [], np.zeros(len(is_pos))
+    old = np.ones(len(is_pos)) if weight is None else weight
+    for rows, most in zip(classes, (ROWS // 2, ROWS - min(len(classes[0]), ROWS // 2)), strict=True):
+        kept = rng.permutation(rows)[:most]
+        new[kept] = old[kept] * (old[rows].sum() / old[kept].sum())
+        drawn.append(kept)
+    return np.sort(np.concatenate(drawn)), new
+
+
+def _taken(rows: np.ndarray | None, *parts: np.ndarray | None) -> list:
+    return [part if rows is None or part is None else part[rows] for part in parts]
 
 
 def _additive_scores(plan: Plan) -> np.ndarray:
@@ -81,8 +106,9 @@ def _trial(plan: Plan, scores: np.ndarray, columns: list[int], settings: Setting
         aucs = _gains(found, features, count, grid, held, settings) - alone
         sure = [_sure(column) for column in aucs.T]
         at = int(np.argmax(sure))
-        if sure[at] > best[0]:
-            best = sure[at], grid[at]._replace(n_pairs=count, gain=float(np.nanmean(aucs[:, at])))
+        if sure[at] <= best[0]:
+            break  # more pairs would cost more and add less
+        best = sure[at], grid[at]._replace(n_pairs=count, gain=float(np.nanmean(aucs[:, at])))
         grid = _around(grid, grid[at])
     return best[1]
 

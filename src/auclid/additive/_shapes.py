@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.additive._basis import Basis, Feature, coarse, coarse_places, hat
+from auclid.additive._basis import Basis, Feature, coarse_places, find_coarse, hat
 from auclid.additive._table import Kept, block, slices
 from auclid.stats.moments import Moments
 
@@ -119,6 +119,7 @@ def _ranges(basis: Basis, d: int) -> list[tuple[np.ndarray, int, int]]:
         (basis.coarse_slot, 0, max(int(basis.coarse_first[-1]), 1)),
         (basis.pair_a, 0, d),
         (basis.pair_b, 0, d),
+        (basis.paired, 0, d),
     ]
 
 
@@ -126,7 +127,8 @@ def _sound_pairs(card: Card, coarse_slots: np.ndarray) -> bool:
     basis = card.basis
     cells = coarse_slots[basis.pair_a] * coarse_slots[basis.pair_b]
     counted = np.array_equal(np.diff(np.append(basis.pair_first, basis.size)), cells)
-    return counted and len(card.grid) == cells.sum()
+    paired = np.array_equal(basis.paired, np.unique(np.concatenate([basis.pair_a, basis.pair_b])))
+    return counted and paired and len(card.grid) == cells.sum()
 
 
 def _additive(basis: Basis) -> int:
@@ -141,61 +143,60 @@ def _grids(basis: Basis) -> list[slice]:
 
 
 @kernel
-def slot_value(card, j, x):
-    """What column j adds where its cell is x."""
-    basis = card.basis
-    low, high = basis.first[j], basis.first[j + 1]
-    if np.isnan(x):
-        return card.missing[j]
-    if basis.is_level[j]:
-        return card.values[low + int(x)]
-    if high - low < 2:
-        return 0.0
-    slot, t = hat(basis.knots, low, high, x)
-    left, right = card.values[low + slot], card.values[low + slot + 1]
-    return left + t * (right - left)
-
-
-@kernel
-def pair_value(card, m, x, y):
-    """What pair m adds where its cells are x and y."""
-    basis = card.basis
-    if np.isnan(x) or np.isnan(y):
-        return 0.0
-    a, b = basis.pair_a[m], basis.pair_b[m]
-    slot_a, t_a = coarse(basis, a, x)
-    slot_b, t_b = coarse(basis, b, y)
-    width = basis.coarse_first[b + 1] - basis.coarse_first[b]
-    at = basis.pair_first[m] - basis.pair_first[0] + slot_a * width + slot_b
-    total = 0.0
-    for side_a in range(2):
-        u = t_a if side_a else 1.0 - t_a
-        for side_b in range(2):
-            v = u * (t_b if side_b else 1.0 - t_b)
-            if v != 0.0:
-                total += v * card.grid[at + side_a * width + side_b]
-    return total
+def write_contributions(card, cells, out):
+    """out[i, k] = what column or pair k adds to row i."""
+    for i in range(cells.shape[0]):
+        write_row(card, cells, i, out[i])
 
 
 @kernel
 def add_card_scores(card, cells, out):
     """out[i] += what all columns and pairs add, in their order."""
+    parts = np.empty(cells.shape[1] + card.basis.pair_a.shape[0])
     for i in range(cells.shape[0]):
-        for j in range(cells.shape[1]):
-            out[i] += slot_value(card, j, cells[i, j])
-        for m in range(card.basis.pair_a.shape[0]):
-            out[i] += pair_value(card, m, cells[i, card.basis.pair_a[m]], cells[i, card.basis.pair_b[m]])
+        write_row(card, cells, i, parts)
+        for part in parts:
+            out[i] += part
 
 
 @kernel
-def write_contributions(card, cells, out):
-    """out[i, k] = what column or pair k adds to row i."""
-    d = cells.shape[1]
-    for i in range(cells.shape[0]):
-        for j in range(d):
-            out[i, j] = slot_value(card, j, cells[i, j])
-        for m in range(card.basis.pair_a.shape[0]):
-            out[i, d + m] = pair_value(card, m, cells[i, card.basis.pair_a[m]], cells[i, card.basis.pair_b[m]])
+def write_row(card, cells, i, out):
+    """What each column and pair adds to row i."""
+    basis, values, of_missing = card.basis, card.values, card.missing
+    first, knots, is_level, d = basis.first, basis.knots, basis.is_level, cells.shape[1]
+    for j in range(d):
+        x, low, high = cells[i, j], first[j], first[j + 1]
+        if np.isnan(x):
+            out[j] = of_missing[j]
+        elif is_level[j]:
+            out[j] = values[low + int(x)]
+        elif high - low < 2:
+            out[j] = 0.0
+        else:
+            slot, t = hat(knots, low, high, x)
+            left, right = values[low + slot], values[low + slot + 1]
+            out[j] = left + t * (right - left)
+    if basis.pair_a.shape[0] > 0:
+        write_pairs(card, cells, i, out[d:])
+
+
+@kernel
+def write_pairs(card, cells, i, out):
+    """What each pair adds to row i: nothing where a cell is missing."""
+    basis, grid = card.basis, card.grid
+    pair_a, pair_b, pair_first, coarse_first = basis.pair_a, basis.pair_b, basis.pair_first, basis.coarse_first
+    slot, along = np.zeros(cells.shape[1], dtype=np.int64), np.zeros(cells.shape[1])
+    find_coarse(basis, cells, i, slot, along)
+    for m in range(pair_a.shape[0]):
+        a, b, total = pair_a[m], pair_b[m], 0.0
+        if slot[a] >= 0 and slot[b] >= 0:
+            width = coarse_first[b + 1] - coarse_first[b]
+            at, s, t = pair_first[m] - pair_first[0] + slot[a] * width + slot[b], along[a], along[b]
+            for side in range(4):
+                v = (s if side >= 2 else 1.0 - s) * (t if side % 2 else 1.0 - t)
+                if v != 0.0:
+                    total += v * grid[at + (width if side >= 2 else 0) + side % 2]
+        out[m] = total
 
 
 def card_scores(card: Card, cells: Any) -> np.ndarray:

@@ -20,7 +20,7 @@ class Sums:
         self.basis = basis
         self.total = np.zeros((n_groups, 1))
         self.first = np.zeros((n_groups, basis.size))
-        self.second = np.zeros((n_groups, basis.size, basis.size))
+        self.second = [np.zeros((basis.size, basis.size)) for _ in range(n_groups)]
 
     def add(self, cells: np.ndarray, group: np.ndarray, weight: np.ndarray | None) -> None:
         """Add a block of rows of cells; group numbers from 0."""
@@ -31,14 +31,15 @@ class Sums:
                 add_sums(self.basis, cells, rows, weight, self.total[g], self.first[g], self.second[g])
 
     def moments(self, g: int) -> Moments:
-        """Weight, mean and scatter of one group."""
-        n = float(self.total[g, 0])
+        """Weight, mean and scatter of one group, whose sums are used up: they may be large."""
+        n, scatter = float(self.total[g, 0]), self.second[g]
+        self.second[g] = np.empty((0, 0))
         if n == 0.0:
             return Moments.empty(self.basis.size)
         mean = self.first[g] / n
-        scatter = np.triu(self.second[g], 1)
+        diagonal = np.diag(scatter).copy()
         scatter += scatter.T
-        scatter[np.diag_indices_from(scatter)] = np.diag(self.second[g])
+        scatter[np.diag_indices_from(scatter)] = diagonal
         scatter -= np.multiply.outer(n * mean, mean)
         return Moments(n, mean, scatter)
 
