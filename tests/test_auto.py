@@ -1,7 +1,9 @@
 """AUCClassifier: what is chosen, what it says, what it refuses; with cheap candidates, so that it stays quick."""
 
 import pickle
+import time
 import warnings
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -12,14 +14,13 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import check_estimator
 
 import auclid
-from auclid import AUCClassifier
+from auclid import AUCClassifier, Columns
 from auclid.auto import _search
-from auclid.auto._candidates import KERNEL, LINEAR, TREES, candidates, suited
-from auclid.auto._choose import ahead, blend, choose, others, simplest
-from auclid.auto._columns import learnt, scaled
+from auclid.auto._candidates import CURVED, LINEAR, Table, candidates, suited
+from auclid.auto._choose import blend, choose
 from auclid.auto._odds import Odds, calibrated, log_odds, probability
-from auclid.auto._trial import Trial, folds
-from auclid.metrics import roc_auc
+from auclid.auto._trial import Task, Trial, folds, standardised
+from auclid.metrics import partial_auc, roc_auc
 
 CHEAP = ["LeastSquaresAUC", "logistic"]
 
@@ -72,52 +73,72 @@ def test_held_out_auc_is_what_refitting_by_hand_gives():
     X, y = problem()
     model = fitted(X, y, methods="logistic")
     label = y == "bad"
-    seed = int(np.random.default_rng(0).integers(2**31))
-    parts, repeats = folds(5, label, int(label.sum()), seed)
-    Z = scaled(learnt(X), X)
+    seed = int(np.random.default_rng(0).integers(2**31 - 10))
+    parts, size = folds(5, label, int(label.sum()), seed)
+    Z = Columns().fit_transform(X)
     by_hand = [
         roc_auc(label[test], LogisticRegression(max_iter=300).fit(Z[train], label[train]).decision_function(Z[test]))
         for train, test in parts
     ]
-    assert repeats == 2 and len(parts) == 10
+    assert size == 5 and len(parts) == 20
     assert model.leaderboard_[0].auc == pytest.approx(np.mean(by_hand))
 
 
+SIMPLE, TREES = ["LeastSquaresAUC", "logistic"], ["forest", "boosting"]
+
+
 @pytest.mark.parametrize(
-    ("rows", "names"),
+    ("n", "d", "is_sparse", "names"),
     [
-        (np.zeros((50, 4)), ["LeastSquaresAUC", "logistic", "RankSVM", "kernel", "boosting"]),
-        (np.zeros((50, 600)), ["LeastSquaresAUC", "logistic", "RankSVM", "kernel"]),
-        (np.zeros((700, 600)), ["LeastSquaresAUC", "logistic", "RankSVM", "kernel", "boosting"]),
-        (np.zeros((50, 2001)), ["LeastSquaresAUC", "logistic", "RankSVM"]),
-        (sparse.csr_matrix((50, 400)), ["LeastSquaresAUC", "logistic", "RankSVM", "kernel", "boosting"]),
-        (sparse.csr_matrix((50, 600)), ["LeastSquaresAUC", "logistic", "RankSVM", "kernel"]),
-        (sparse.csr_array((50, 5000)), ["LeastSquaresAUC", "logistic", "RankSVM"]),
+        (50, 4, False, [*SIMPLE, *TREES, "Scorecard", "kernel"]),
+        (50, 600, False, [*SIMPLE, "kernel"]),
+        (700, 600, False, [*SIMPLE, *TREES, "kernel"]),
+        (50, 2001, False, SIMPLE),
+        (50, 400, True, [*SIMPLE, *TREES, "kernel"]),
+        (50, 600, True, [*SIMPLE, "kernel"]),
+        (50, 5000, True, SIMPLE),
     ],
     ids=["narrow", "few rows", "more rows", "wide", "sparse", "sparse, more columns", "sparse and wide"],
 )
-def test_candidates_follow_from_the_shape(rows, names):
-    assert suited(rows) == names
+def test_candidates_follow_from_the_shape(n, d, is_sparse, names):
+    assert suited(Table(n, d, is_sparse, 20)) == names
+    assert suited(Table(n, d, is_sparse, 20, max_fpr=0.1)) == [*SIMPLE, "RankSVM", *names[2:]]
 
 
 def test_few_positives_get_small_trees_and_every_part_the_seed():
     def leaves(rarest):
-        return candidates(["boosting"], np.zeros((900, 3)), rarest, 7)[0].model.max_leaf_nodes
+        return candidates(["boosting"], Table(900, 3, False, rarest), 7)[0].recipe.leaves
 
     assert leaves(50) < leaves(400)
-    built = candidates(["boosting", "kernel", "NPSAM"], np.zeros((900, 3)), 400, 7)
-    for candidate in built:
-        params = candidate.model.get_params()
+    built = candidates(["boosting", "forest", "kernel", "NPSAM"], Table(900, 3, False, 400), 7)
+    for candidate in built[2:]:
+        params = candidate.recipe.get_params()
         assert {value for name, value in params.items() if name.endswith("random_state")} == {7}
-    assert [candidate.level for candidate in built] == [TREES, KERNEL, KERNEL]
+    assert [candidate.recipe.seed for candidate in built[:2]] == [7, 7]
+    assert [candidate.level for candidate in built] == [CURVED] * 4
 
 
-@pytest.mark.parametrize(("rarest", "repeats"), [(12, 3), (50, 2), (500, 1)])
+@pytest.mark.parametrize(("rarest", "repeats"), [(12, 6), (50, 4), (200, 2), (500, 1)])
 def test_folds_are_stratified_and_repeated_where_positives_are_few(rarest, repeats):
     label = np.arange(2000) < rarest
-    parts, said = folds(5, label, rarest, 0)
-    assert said == repeats and len(parts) == 5 * repeats
+    parts, size = folds(5, label, rarest, 0)
+    assert size == 5 and len(parts) == 5 * repeats
     assert {int(label[test].sum()) for _, test in parts} <= {rarest // 5, rarest // 5 + 1}
+    for k in range(repeats):
+        np.testing.assert_array_equal(
+            np.sort(np.concatenate([t for _, t in parts[5 * k : 5 * k + 5]])), np.arange(2000)
+        )
+
+
+def test_folds_keep_groups_together_and_may_be_given():
+    rng = np.random.default_rng(0)
+    groups, label = np.repeat(np.arange(60), 5), rng.random(300) < 0.3
+    for train, test in folds(5, label, int(label.sum()), 0, groups)[0]:
+        assert not set(groups[train]) & set(groups[test])
+    given = [(np.arange(150), np.arange(150, 300)), (np.arange(150, 300), np.arange(150))]
+    assert folds(given, label, 50, 0)[1] == 2
+    with pytest.raises(ValueError, match=r"cv of AUCClassifier must leave rows of both classes in every fold"):
+        folds([(np.arange(300), np.flatnonzero(label))], label, 50, 0)
 
 
 def test_curved_structure_is_found_by_the_default_candidates():
@@ -130,35 +151,60 @@ def test_curved_structure_is_found_by_the_default_candidates():
 
 def test_the_number_of_trees_is_chosen():
     model = fitted(*problem(400), methods="boosting")
-    assert model.members_[0].model.n_iter_ in (25, 50, 100)
-    assert model.members_[0].model.n_iter_ < 100  # a hundred trees learn the noise of so few rows
+    trees = model.members_[0].model
+    assert len(trees.roots) == 25  # more learn the noise of so few rows
+    assert trees.sound() and trees.n_columns == 4
+
+
+def test_without_lightgbm_scikit_learns_trees_stand_in(monkeypatch, tmp_path):
+    pytest.importorskip("skops")
+    monkeypatch.setattr("auclid.baselines.has_lightgbm", lambda: False)
+    X, y = problem(400)
+    model = fitted(X, y, methods="boosting")
+    assert model.members_[0].model.n_iter_ in (25, 50) and model.score(X, y) > 0.9
+    auclid.save(tmp_path / "m", model)
+    np.testing.assert_array_equal(auclid.load(tmp_path / "m").decision_function(X), model.decision_function(X))
+
+
+def plan(names, **params):
+    return _search.Plan(**{"names": names, "cv": 5, "seed": 0, "max_fpr": 1.0, "budget": None, **params})
 
 
 def test_very_many_rows_are_compared_on_a_part_and_fitted_on_all(monkeypatch):
     X, y = problem(600)
     monkeypatch.setattr(_search, "SEARCHED", 200)
     monkeypatch.setattr(_search, "ENOUGH", 10)
-    search = _search.Search(X, y == "bad", ["LeastSquaresAUC"], 5, 0)
-    assert len(search.label) == 200 and search.label.mean() == pytest.approx((y == "bad").mean(), abs=0.01)
+    columns = Columns().fit(X)
+    search = _search.Search(columns, X, y == "bad", None, None, plan(["LeastSquaresAUC"]))
+    label = search.task.is_pos
+    assert len(label) == 200 and label.mean() == pytest.approx((y == "bad").mean(), abs=0.01)
     model = fitted(X, y, methods="B-LS-SVM")
-    whole = auclid.LeastSquaresAUC().fit(scaled(learnt(X), X), y == "bad")
+    whole = auclid.LeastSquaresAUC().fit(columns.transform(X), y == "bad")
     np.testing.assert_allclose(model.members_[0].model.coef_, whole.coef_)
 
 
-@pytest.mark.parametrize(("positives", "rows"), [(300_000, 50_000), (1_000, 200_000), (12, 1_000_000)])
+@pytest.mark.parametrize(("positives", "rows"), [(300_000, 10_000), (20_000, 25_000), (12, 50_000)])
 def test_the_part_holds_enough_positives(positives, rows):
     label = np.zeros(1_000_000, dtype=bool)
     label[:positives] = True
     part = label[_search.sample(label, 0)]
-    assert len(part) == rows and part.sum() >= min(positives, 200)
+    assert len(part) == rows and part.sum() >= min(positives * rows // 1_000_000, 500)
 
 
 # --- the choice -----------------------------------------------------------------------------------
 
 
+def task(labels, max_fpr=1.0, weight=None):
+    """Rows whose folds are the given ones, in turn."""
+    ends = np.cumsum([0, *map(len, labels)])
+    rows = np.arange(ends[-1])
+    parts = [(np.setdiff1d(rows, rows[a:b]), rows[a:b]) for a, b in pairwise(ends)]
+    return Task(None, np.concatenate(labels), weight, parts, len(parts), False, max_fpr)
+
+
 def trial(scores, labels, level=LINEAR):
     aucs = np.array([roc_auc(y, s) for y, s in zip(labels, scores, strict=True)])
-    return Trial(level, [(s - s.mean()) / s.std() for s in scores], aucs, 0.0, 1.0, 0.1, None)
+    return Trial(level, np.concatenate([standardised(s, None)[0] for s in scores]), aucs, 0.0, 1.0, 0.1)
 
 
 def told(noise, rng, labels):
@@ -166,52 +212,74 @@ def told(noise, rng, labels):
     return [y + noise * rng.standard_normal(len(y)) for y in labels]
 
 
-def test_a_blend_is_kept_where_errors_differ_and_not_where_members_agree():
+def test_a_blend_is_better_where_errors_differ():
     rng = np.random.default_rng(0)
     labels = [np.arange(200) < 60 for _ in range(5)]
     a, b = (trial(told(1.0, rng, labels), labels) for _ in range(2))
-    different = choose({"a": a, "b": b}, labels, 1)
-    assert set(different.weights) == {"a", "b"} and sum(different.weights.values()) == pytest.approx(1.0)
-    assert different.blend_aucs.mean() > max(a.aucs.mean(), b.aucs.mean()) + 0.02
-    same = choose({"a": a, "b": a._replace(level=TREES)}, labels, 1)
-    assert same.weights == {"a": 1.0}
-    assert same.blend_aucs is not None
+    choice = choose({"a": a, "b": b}, task(labels))
+    assert choice.weights == pytest.approx({"a": 0.5, "b": 0.5}, abs=0.1)
+    assert choice.aucs.mean() > max(a.aucs.mean(), b.aucs.mean()) + 0.02
+    assert choose({"a": a}, task(labels)).weights == {"a": 1.0}
+
+
+def test_a_member_of_noise_has_no_share_and_of_two_alike_each_has_half():
+    rng = np.random.default_rng(0)
+    labels = [np.arange(400) < 200 for _ in range(5)]
+    good, noise = trial(told(0.5, rng, labels), labels), trial(told(1e9, rng, labels), labels)
+    weights = choose({"good": good, "noise": noise, "again": good}, task(labels)).weights
+    assert weights == pytest.approx({"good": 0.5, "again": 0.5}, abs=1e-3)
+
+
+def test_the_fewer_positives_the_more_alike_the_weights():
+    rng = np.random.default_rng(0)
+
+    def share(n):
+        labels = [np.arange(n) < n // 4 for _ in range(5)]
+        better, worse = (trial(told(noise, rng, labels), labels) for noise in (0.5, 1.0))
+        return choose({"better": better, "worse": worse}, task(labels)).weights["better"]
+
+    assert 0.5 < share(40) < share(4000)
 
 
 def test_a_blend_is_judged_by_weights_that_have_not_seen_the_rows():
-    assert [others(k, 3) for k in range(6)] == [[1, 2], [0, 2], [0, 1], [4, 5], [3, 5], [3, 4]]
     rng = np.random.default_rng(0)
     labels = [np.arange(60) < 20 for _ in range(5)]
     members = [told(1.0, rng, labels) for _ in range(2)]
     a, b = (trial(scores, labels) for scores in members)
-    c = choose({"a": a, "b": b}, labels, 1)
+    c = choose({"a": a, "b": b}, task(labels))
     members[1][2] = -members[1][2]  # what the left-out fold says changes no weights but its own score
-    d = choose({"a": a, "b": trial(members[1], labels)}, labels, 1)
-    w = (c.blend_scores[2] + d.blend_scores[2]) / (2.0 * a.scores[2])
+    d = choose({"a": a, "b": trial(members[1], labels)}, task(labels))
+    fold = slice(120, 180)
+    w = (c.scores[fold] + d.scores[fold]) / (2.0 * a.scores[fold])
     np.testing.assert_allclose(w, w[0])
-    np.testing.assert_allclose((c.blend_scores[2] - d.blend_scores[2]) / (2.0 * b.scores[2]), 1.0 - w[0])
+    np.testing.assert_allclose((c.scores[fold] - d.scores[fold]) / (2.0 * b.scores[fold]), 1.0 - w[0])
 
 
 def test_members_that_all_rank_backwards_share_alike():
     labels = [np.arange(20) < 5 for _ in range(2)]
-    parts = [-np.column_stack([y, y]).astype(float) for y in labels]
-    np.testing.assert_allclose(blend(parts, labels, [0, 1]), [0.5, 0.5])
+    y = np.concatenate(labels)
+    np.testing.assert_allclose(blend(-np.column_stack([y, y]).astype(float), task(labels), np.arange(40)), [0.5, 0.5])
 
 
-def test_the_simpler_model_is_preferred_within_noise_and_only_then():
-    noisy = np.array([[0.80, 0.86], [0.84, 0.80], [0.82, 0.83]])
-    clear = np.array([[0.80, 0.86], [0.79, 0.84], [0.82, 0.87]])
-    levels = np.array([LINEAR, TREES])
-    assert simplest(noisy, levels, 1) == 0
-    assert simplest(clear, levels, 1) == 1
-    assert simplest(noisy, np.array([LINEAR, LINEAR]), 1) == 1  # none is the simpler: the better one
-    assert simplest(noisy[:, ::-1], levels[::-1], 1) == 1  # wherever it stands
-    assert simplest(np.full((3, 2), 0.8), levels, 1) == 0
+def test_a_partial_area_is_blended_by_the_negatives_on_top():
+    """One member tells positives from the hardest tenth of the negatives, the other from all others."""
+    rng = np.random.default_rng(0)
+    kind = np.repeat([0, 1, 2], [1800, 200, 500])  # easy and hard negatives, positives
+    top, rest = (rng.standard_normal(2500) for _ in range(2))
+    top[kind == 2] += 2.0
+    top[kind == 0] += 1.0
+    rest[kind >= 1] += 3.0
+    S, labels = np.column_stack([top, rest]), [kind == 2]
+    whole, part = (blend(S, task(labels, max_fpr), np.arange(2500)) for max_fpr in (1.0, 0.05))
+    assert part[0] > whole[0] + 0.05
 
 
-def test_repeats_of_the_same_rows_are_no_new_evidence():
-    gains = np.tile([0.03, -0.02, 0.012], 4)
-    assert ahead(gains, repeats=1) and not ahead(gains, repeats=4)
+def test_a_hopeless_candidate_is_given_up_after_two_folds():
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((900, 40))
+    y = X @ rng.standard_normal(40) > 8.0  # a line, which trees of so many columns cannot see
+    model = fitted(X, y, methods=["LeastSquaresAUC", "boosting"])
+    assert "dropped: behind by" in lines(model)["boosting"].note and model.best_ == "LeastSquaresAUC"
 
 
 # --- probabilities --------------------------------------------------------------------------------
@@ -431,7 +499,7 @@ def test_what_the_budget_leaves_out_is_said():
     model = fitted(*problem(), budget=1e-9)
     assert [(entry.name, entry.note) for entry in model.leaderboard_] == [
         ("LeastSquaresAUC", ""),
-        ("logistic", "dropped: the search ended before it"),
+        ("logistic", "dropped: more than the budget leaves"),
     ]
     assert model.best_ == "LeastSquaresAUC"
     assert set(lines(fitted(*problem(), budget=1e9))) == {*CHEAP, "blend"}
@@ -445,8 +513,8 @@ def test_what_the_budget_leaves_out_is_said():
     [
         (["logistik"], r"'methods' parameter of AUCClassifier .*got 'logistik'\. Did you mean logistic\?"),
         ("Boostin", r"got 'Boostin'\. Did you mean boosting\?"),
-        (["RankSVN"], r"Did you mean RankSVM\?"),
-        (["zzzz"], r"got 'zzzz'\. Known are: logistic, kernel, boosting"),
+        (["RankSVN"], r"Did you mean RankSVM or "),
+        (["zzzz"], r"got 'zzzz'\. Known are: LeastSquaresAUC, logistic, RankSVM, forest"),
         ([3], r"got 3\. Known are"),
         ([], r"got an empty list\."),
         (["SAMULT"], r"got 'SAMULT', which learns from rows without labels"),
@@ -513,4 +581,163 @@ def test_callbacks_see_every_candidate_and_can_end_the_search():
 
 @pytest.mark.long
 def test_scikit_learn_finds_no_fault_in_the_default_candidates():
-    check_estimator(AUCClassifier(random_state=0))
+    why = "random draws of rows do not repeat a row that weighs two"
+    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
+    check_estimator(AUCClassifier(random_state=0), expected_failed_checks=dict.fromkeys(names, why))
+
+
+# --- any table ------------------------------------------------------------------------------------
+
+
+def mixed(n=300, seed=0):
+    """A frame with texts, dates and gaps, and labels that hang on all of them."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    town = rng.choice(["Rome", "Oslo", "Bonn", "Lyon"], n)
+    day = np.datetime64("2024-01-01") + rng.integers(0, 700, n).astype("timedelta64[D]")
+    amount = rng.standard_normal(n)
+    late = day > np.datetime64("2025-01-01")
+    y = 2.0 * (town == "Oslo") + amount + late + rng.standard_normal(n) > 2.0
+    frame = pd.DataFrame({"town": town, "amount": amount, "day": pd.to_datetime(day), "old": rng.random(n) < 0.5})
+    frame.loc[::6, "amount"] = np.nan
+    frame.loc[::11, "town"] = None
+    return frame, y
+
+
+@pytest.mark.parametrize("methods", ["auto", "boosting", "Scorecard", "forest", "logistic"])
+def test_texts_dates_and_gaps_are_welcome(methods, tmp_path):
+    pytest.importorskip("skops")
+    frame, y = mixed()
+    model = fitted(frame, y, methods=methods)
+    new_frame, new_y = mixed(seed=1)
+    assert model.score(new_frame, new_y) > 0.75
+    auclid.save(tmp_path / "m", model)
+    np.testing.assert_array_equal(auclid.load(tmp_path / "m").decision_function(frame), model.decision_function(frame))
+
+
+def test_trees_know_categories():
+    """Levels in no order: a split by sets finds in one step what a split by order does not."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    code = rng.integers(0, 40, 3000)
+    frame = pd.DataFrame({"key": [f"k{c:02d}" for c in code], "noise": rng.standard_normal(3000)})
+    y = (code % 2 == 0) ^ (rng.random(3000) < 0.05)
+    model = fitted(frame, y, methods="boosting")
+    trees = model.members_[0].model
+    assert trees.is_set.any() and model.score(frame, y) > 0.93
+
+
+def test_columns_in_another_order_are_refused():
+    frame, y = mixed()
+    model = fitted(frame, y)
+    assert model.feature_names_in_.tolist() == ["town", "amount", "day", "old"]
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.decision_function(frame[["amount", "town", "day", "old"]])
+
+
+def test_an_identifier_is_warned_of_where_the_user_called():
+    frame, y = mixed()
+    frame["row"] = np.arange(len(y))
+    with pytest.warns(UserWarning, match="'row' has a different value in every row") as seen:
+        fitted(frame, y)
+    assert [warning.filename for warning in seen] == [__file__]
+
+
+# --- weights, groups, classes, a part of the curve ------------------------------------------------
+
+
+@pytest.mark.parametrize("methods", [["logistic", "RankSVM"], ["forest"], ["boosting"], "auto"], ids=str)
+def test_rows_that_weigh_more_count_more(methods):
+    rng = np.random.default_rng(0)
+    X, half = rng.standard_normal((400, 2)), np.arange(400) < 200
+    y = np.where(half, X[:, 0], X[:, 1]) + 0.3 * rng.standard_normal(400) > 0.0  # two halves that disagree
+    for heavy, column in ((half, 0), (~half, 1)):
+        model = fitted(X, y, methods=methods).fit(X, y, sample_weight=np.where(heavy, 1.0, 0.02))
+        probe = np.zeros((2, 2))
+        probe[1, column] = 1.5
+        low, high = model.decision_function(probe)
+        assert high > low + 0.3
+
+
+def test_methods_that_cannot_weigh_are_refused_where_named():
+    X, y = problem()
+    with pytest.raises(ValueError, match=r"'methods' of AUCClassifier must take sample_weight .*; OAM"):
+        fitted(X, y, methods=["logistic", "OAM"]).fit(X, y, sample_weight=np.ones(len(y)))
+
+
+def test_groups_are_held_out_together():
+    """Tens of near copies, and labels of noise: a forest knows the neighbours of a row, unless they are out."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(60), 10)
+    X = rng.standard_normal((60, 3))[groups] + 0.01 * rng.standard_normal((600, 3))
+    y = (rng.random(60) < 0.5)[groups]
+    apart, together = fitted(X, y, methods="forest"), new(methods="forest").fit(X, y, groups=groups)
+    assert apart.leaderboard_[0].auc > 0.9 > 0.65 > together.leaderboard_[0].auc
+
+
+def test_more_than_two_classes_are_told_apart():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    X = rng.standard_normal((300, 2)) + np.array([[0.0, 0.0], [3.0, 0.0], [0.0, 3.0]])[y]
+    labels = np.array(["a", "b", "c"])[y]
+    model = fitted(X, labels)
+    assert model.decision_function(X).shape == model.predict_proba(X).shape == (300, 3)
+    np.testing.assert_allclose(model.predict_proba(X).sum(axis=1), 1.0)
+    assert (model.predict(X) == labels).mean() > 0.85
+    by_hand = np.mean([roc_auc(labels == c, model.decision_function(X)[:, k]) for k, c in enumerate("abc")])
+    assert model.score(X, labels) == pytest.approx(by_hand)
+    one = fitted(X, labels == "b")
+    np.testing.assert_allclose(model.decision_function(X)[:, 1], one.decision_function(X))
+    model.fit(X, labels == "b")
+    assert not hasattr(model, "models_") and model.decision_function(X).shape == (300,)
+
+
+def test_max_fpr_judges_by_the_top_of_the_list():
+    X, y = problem(800)
+    model = fitted(X, y, methods="logistic", max_fpr=0.1)
+    scores = model.decision_function(X)
+    assert model.leaderboard_[0].auc == pytest.approx(partial_auc(y == "bad", scores, max_fpr=0.1), abs=0.05)
+    assert model.leaderboard_[0].auc < fitted(X, y, methods="logistic").leaderboard_[0].auc
+
+
+# --- time -----------------------------------------------------------------------------------------
+
+
+def test_what_it_will_take_is_said_before():
+    X, y = problem(400)
+    told = AUCClassifier().expect(X, y)
+    assert 0.0 < told.seconds < 60.0 and 0 < told.bytes < 1e9
+    assert AUCClassifier().expect(np.tile(X, (20, 1))).seconds > told.seconds
+    assert AUCClassifier(budget=0.01).expect(X, y).seconds == 0.01
+    frame, _ = mixed()
+    assert AUCClassifier().expect(frame).seconds > 0.0
+
+
+def test_a_budget_is_kept():
+    X, y = ring(3000)
+    fitted(X[:200], y[:200], methods="auto", cv=2)  # compiles
+    start = time.process_time()
+    model = fitted(X, y, methods="auto", budget=0.4)
+    assert time.process_time() - start < 0.6
+    assert any("budget" in entry.note for entry in model.leaderboard_)
+
+
+def test_threads_are_limited_and_do_not_change_the_model():
+    X, y = problem()
+    one, two = fitted(X, y), fitted(X, y, threads=2)
+    np.testing.assert_allclose(one.decision_function(X), two.decision_function(X), rtol=1e-6, atol=1e-8)
+    with pytest.raises(ValueError, match="threads"):
+        fitted(X, y, threads=0)
+
+
+def test_hostile_trees_are_not_sound():
+    model = fitted(*problem(), methods="forest")
+    trees = model.members_[0].model
+    assert trees.sound()
+    inner = int(np.flatnonzero(trees.feature >= 0)[0])
+    for field, value in (("left", 10**6), ("right", inner), ("feature", 7), ("left", -3)):
+        broken = getattr(trees, field).copy()
+        broken[inner] = value
+        assert not trees._replace(**{field: broken}).sound()
+    assert not trees._replace(roots=trees.roots + 10**7).sound()
+    assert not trees._replace(value=trees.value[:-1]).sound()

@@ -83,10 +83,11 @@ PARAMETERS = {
         "smooth": "auto",
         "random_state": None,
     },
-    "AUCClassifier": {"budget": None, "methods": "auto", "cv": 5, "n_jobs": None, "random_state": None},
+    "AUCClassifier": {"budget": None, "methods": "auto", "cv": 5, "n_jobs": None, "random_state": None}
+    | {"max_fpr": 1.0, "threads": 1},
 }
 # What an estimator that tries many models is given, so that a check stays quick.
-CHEAP = {"AUCClassifier": {"methods": ["LeastSquaresAUC", "logistic"], "cv": 2}}
+CHEAP = {"AUCClassifier": {"methods": ["RankSVM", "logistic"], "cv": 2}}
 EPOCHS_BY_DEFAULT = {"OAM": 1, "CBR": 1, "UniExp": 1}
 
 

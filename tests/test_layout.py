@@ -25,7 +25,7 @@ rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.emb
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source rows.files rows.apart rows.cluster
 _sources _check _kinds _progress
-columns._notes columns._dates columns._levels columns._numbers columns.transformer
+columns._notes columns._dates columns._levels columns._numbers columns._table columns.transformer
 losses penalties schedules stats.moments stats.class_means stats.class_sums stats.pair_sums pairs stats.buffers
 solvers.stream solvers.iterate solvers.proximal solvers.saddle solvers.stages solvers.one_pass
 solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
@@ -51,7 +51,9 @@ additive._plan additive._interactions additive._monotone additive._odds additive
 additive._fit additive._points additive._reasons additive._plot additive._html additive._reading additive.scorecard
 boost.rank_boost
 registry baselines
-auto._columns auto._candidates auto._trial auto._choose auto._leaderboard auto._odds auto._search auto.classifier
+trees.structs trees.extra trees.lightgbm
+auto._columns_0_1 auto._rows auto._learners auto._candidates auto._trial auto._choose auto._leaderboard auto._odds
+auto._cost auto._search auto._classes auto.classifier
 datasets io experiments cli
 """.split()
 

@@ -1,13 +1,15 @@
 """Which models are worth trying on a table."""
 
+from inspect import signature
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from auclid import baselines
 from auclid._hints import did_you_mean
 from auclid._random import seeded
+from auclid.additive import Scorecard
+from auclid.auto._learners import Boosting, Forest
 from auclid.maps import Kernelized, KMeansNystroem
 from auclid.pairwise import RankSVM
 from auclid.registry import ALIASES, METHODS, find
@@ -19,52 +21,75 @@ PATH_COLUMNS = 1_000
 CURVED_COLUMNS = 2_000
 """Columns up to which curves are worth looking for."""
 
+SHAPE_COLUMNS = 100
+"""Columns up to which a scorecard is worth its time."""
+
 TREE_COLUMNS = 500
 """Columns up to which trees are worth their time where rows are sparse, or fewer than columns."""
 
 MANY_ROWS = 5_000
-"""Rows from which on 200 trees may be better than 100."""
+"""Rows from which on a forest has fewer trees, and boosting may have more than those it was compared with."""
+
+SMALL = 2_000
+"""Rows below which more than 50 boosted trees gain nothing."""
 
 FEW_POSITIVES = 100
-"""Rows of the rarer class below which trees stay small: large ones learn the few by heart."""
+"""Rows of the rarer class below which boosted trees stay small: large ones learn the few by heart."""
 
-STAGES = (25, 50, 100, 200)
-"""Numbers of trees to choose from: all come from one fit."""
+STAGES = (25, 50, 100)
+"""Numbers of boosted trees to choose from: all come from one fit. Where the last is best, and rows are many, twice as
+many are used."""
 
-LINEAR, KERNEL, TREES = range(3)
-"""How complicated a model is: where differences are within noise, the simpler one is preferred."""
+FOREST = 200, 100
+"""Trees of a forest, of few rows and of many."""
+
+LINEAR, CURVED = range(2)
+"""How complicated a model is: folds are repeated for the simple ones alone."""
+
+
+class Table(NamedTuple):
+    """What is known of a table before any model is tried."""
+
+    n: int
+    d: int
+    """Columns that linear models see."""
+    is_sparse: bool
+    rarest: int
+    """Rows of the rarer class."""
+    categories: tuple[int, ...] = ()
+    max_fpr: float = 1.0
 
 
 class Candidate(NamedTuple):
     """A model with the name it goes by."""
 
     name: str
-    model: Any
+    recipe: Any
+    """An estimator, or how to grow trees."""
     level: int = LINEAR
-    """How complicated it is."""
     raw: bool = False
     """Whether it wants the rows as they came: dense, not scaled, with their gaps."""
-    stages: tuple = ()
-    """Numbers of steps (``max_iter``) to choose from."""
+    stages: tuple[int, ...] = ()
+    """Numbers of trees to choose from."""
 
 
-def candidates(names, X, rarest, seed):
-    """What to try on rows such as X with ``rarest`` rows of the rarer class, in order."""
-    return [candidate(name, X.shape, rarest, seed) for name in names or suited(X)]
+def candidates(names: list[str], table: Table, seed: int) -> list[Candidate]:
+    """What to try on a table, in order."""
+    return [candidate(name, table, seed) for name in names or suited(table)]
 
 
-def suited(X):
-    """The names that suit the shape of X."""
-    n, d = X.shape
-    names = ["LeastSquaresAUC", "logistic", "RankSVM"]
-    if d <= CURVED_COLUMNS:
-        names.append("kernel")
-    if d <= (TREE_COLUMNS if sparse.issparse(X) or n < d else CURVED_COLUMNS):
-        names.append("boosting")
-    return names
+def suited(table: Table) -> list[str]:
+    """The names that suit the shape of a table."""
+    n, d = table.n, table.d
+    names = ["LeastSquaresAUC", "logistic"] + ["RankSVM"] * (table.max_fpr < 1.0)
+    if d <= (TREE_COLUMNS if table.is_sparse or n < d else CURVED_COLUMNS):
+        names += ["forest", "boosting"]
+    if d <= SHAPE_COLUMNS and not table.is_sparse:
+        names.append("Scorecard")
+    return names + ["kernel"] * (d <= CURVED_COLUMNS)
 
 
-def named(methods):
+def named(methods: Any) -> list[str]:
     """The names a user gave, each once, those of papers as the registry spells them; nothing for "auto"."""
     names = [methods] if isinstance(methods, str) else list(methods)
     if names == ["auto"]:
@@ -77,15 +102,14 @@ def named(methods):
 EXPECTED = "The 'methods' parameter of AUCClassifier must be 'auto' or names of candidates; got"
 
 
-def _known(name):
-    if isinstance(name, str) and name.casefold() in BUILT:
-        return name.casefold()
-    if isinstance(name, str) and name.casefold() == "leastsquaresauc":
-        return "LeastSquaresAUC"
+def _known(name: Any) -> str:
+    plain = {own.casefold(): own for own in BUILT}
+    if isinstance(name, str) and name.casefold() in plain:
+        return plain[name.casefold()]
     try:
         method = find(name)
     except ValueError:
-        names = [*BUILT, *ALIASES, *(method.name for method in METHODS)]
+        names = list(dict.fromkeys([*BUILT, *ALIASES, *(method.name for method in METHODS)]))
         hint = did_you_mean(name, names) or f"Known are: {', '.join(names)}."
         raise ValueError(f"{EXPECTED} {name!r}. {hint}") from None
     if method.semi_supervised:
@@ -93,37 +117,58 @@ def _known(name):
     return method.name
 
 
-def candidate(name, shape, rarest, seed):
-    """The candidate of that name for a table of that shape."""
+def candidate(name: str, table: Table, seed: int) -> Candidate:
+    """The candidate of that name for a table."""
     if name in BUILT:
-        return BUILT[name](name, shape, rarest, seed)
-    if name == "LeastSquaresAUC":
-        return Candidate(name, LeastSquaresAUCCV() if shape[1] <= PATH_COLUMNS else LeastSquaresAUC())
+        return BUILT[name](name, table, seed)
     method = find(name)
-    model = RankSVM(alpha=1e-2) if name == "RankSVM" else method.build()
-    return Candidate(name, seeded(model, seed), KERNEL if method.kernel else LINEAR)
+    return Candidate(name, seeded(method.build(), seed), CURVED if method.kernel else LINEAR)
 
 
-def _logistic(name, shape, rarest, seed):
+def _least_squares(name: str, table: Table, seed: int) -> Candidate:
+    return Candidate(name, LeastSquaresAUCCV() if table.d <= PATH_COLUMNS else LeastSquaresAUC())
+
+
+def _rank_svm(name: str, table: Table, seed: int) -> Candidate:
+    model = RankSVM(alpha=1e-2)
+    if table.max_fpr < 1.0 and "max_fpr" in signature(RankSVM).parameters:
+        model.set_params(max_fpr=table.max_fpr)
+    return Candidate(name, model)
+
+
+def _logistic(name: str, table: Table, seed: int) -> Candidate:
     return Candidate(name, baselines.logistic(max_iter=300))
 
 
-def _kernel(name, shape, rarest, seed):
-    landmarks = int(np.clip(shape[0] // 10, 50, 400))
-    return Candidate(name, Kernelized(KMeansNystroem(landmarks, random_state=seed), LeastSquaresAUCCV()), KERNEL)
+def _kernel(name: str, table: Table, seed: int) -> Candidate:
+    landmarks = int(np.clip(table.n // 10, 50, 400))
+    return Candidate(name, Kernelized(KMeansNystroem(landmarks, random_state=seed), LeastSquaresAUCCV()), CURVED)
 
 
-def _boosting(name, shape, rarest, seed):
-    stages = STAGES if shape[0] >= MANY_ROWS else STAGES[:-1]
-    trees = baselines.boosting(
-        max_iter=stages[-1],
-        max_leaf_nodes=8 if rarest < FEW_POSITIVES else 31,
-        min_samples_leaf=int(np.clip(rarest // 4, 2, 20)),
-        early_stopping=False,
-        random_state=seed,
-    )
-    return Candidate(name, trees, TREES, raw=True, stages=stages)
+def _boosting(name: str, table: Table, seed: int) -> Candidate:
+    leaves = 8 if table.rarest < FEW_POSITIVES else 31
+    least = int(np.clip(table.rarest // 4, 2, 20))
+    stages = STAGES if table.n >= SMALL else STAGES[:-1]
+    recipe = Boosting(stages[-1], leaves, least, seed, table.categories)
+    return Candidate(name, recipe, CURVED, raw=True, stages=stages)
 
 
-BUILT = {"logistic": _logistic, "kernel": _kernel, "boosting": _boosting}
-"""Candidates that no paper names: scikit-learn's, and the kernel ranker with its penalty cross-validated."""
+def _forest(name: str, table: Table, seed: int) -> Candidate:
+    return Candidate(name, Forest(FOREST[table.n >= MANY_ROWS], seed), CURVED, raw=True)
+
+
+def _scorecard(name: str, table: Table, seed: int) -> Candidate:
+    card = Scorecard(n_knots=8, interactions=0, categories=list(table.categories) or "auto", random_state=seed)
+    return Candidate(name, card, CURVED, raw=True)
+
+
+BUILT = {
+    "LeastSquaresAUC": _least_squares,
+    "logistic": _logistic,
+    "RankSVM": _rank_svm,
+    "forest": _forest,
+    "boosting": _boosting,
+    "Scorecard": _scorecard,
+    "kernel": _kernel,
+}
+"""Candidates with settings of their own; all others are built as the registry has them."""

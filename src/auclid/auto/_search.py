@@ -3,21 +3,30 @@
 from typing import Any, NamedTuple
 
 import numpy as np
+from joblib import Parallel
+from scipy import sparse
 from sklearn.model_selection import train_test_split
 
-from auclid.auto._candidates import candidates
+from auclid.auto._candidates import MANY_ROWS, Candidate, Table, candidates
 from auclid.auto._choose import choose
-from auclid.auto._columns import has_missing, learnt, scaled
+from auclid.auto._columns_0_1 import OldColumns
+from auclid.auto._cost import Clock
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
+from auclid.auto._learners import Boosting, kept, learn, takes_weight
 from auclid.auto._odds import calibrated, log_odds
-from auclid.auto._trial import fitted, folds, scores, tried
+from auclid.auto._rows import Rows, dense, has_missing, rows_of
+from auclid.auto._trial import Task, Trial, block_scores, folds, tried
+from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
 
-SEARCHED = 50_000
+SEARCHED = 10_000
 """Rows on which candidates are compared, where there are more; the chosen ones are then fitted on all."""
 
-ENOUGH = 200
+ENOUGH = 500
 """Rows of the rarer class that should be among them, if it takes more rows."""
+
+MOST = 5
+"""Times SEARCHED, beyond which no rows are added for the sake of the rarer class."""
 
 
 class Member(NamedTuple):
@@ -31,76 +40,139 @@ class Member(NamedTuple):
     model: Any
 
 
+class Plan(NamedTuple):
+    """What a user asked for."""
+
+    names: list[str]
+    cv: int
+    seed: int
+    max_fpr: float
+    budget: float | None
+
+
 class Search:
     """Trials of candidates on one table, and the model they lead to."""
 
-    def __init__(self, X, is_pos, names, cv, seed):
-        self.X, self.is_pos, self.columns = X, is_pos, learnt(X)
-        self.part = sample(is_pos, seed)
-        self.raw, self.label = X[self.part], is_pos[self.part]
-        self.scaled = scaled(self.columns, self.raw)
-        rarest = int(min(self.label.sum(), (~self.label).sum()))
-        self.candidates = candidates(names, X, rarest, seed)
-        self.folds, self.repeats = folds(cv, self.label, rarest, seed)
-        self.trials = {}
+    def __init__(
+        self,
+        columns: Columns,
+        X: Any,
+        is_pos: np.ndarray,
+        weight: np.ndarray | None,
+        groups: np.ndarray | None,
+        plan: Plan,
+    ) -> None:
+        self.columns, self.rows, self.is_pos, self.weight = columns, rows_of(columns, X), is_pos, weight
+        part = sample(is_pos, plan.seed)
+        label, own = is_pos[part], None if weight is None else weight[part]
+        self.whole = isinstance(part, slice)
+        rarest = int(min(label.sum(), (~label).sum()))
+        table = shape_of(self.rows, int(min(is_pos.sum(), (~is_pos).sum())), plan.max_fpr)
+        self.candidates = candidates(plan.names, table, plan.seed)
+        if weight is not None:
+            _refuse_weights(self.candidates, bool(plan.names))
+            self.candidates = [candidate for candidate in self.candidates if takes_weight(candidate.recipe)]
+        parts, size = folds(plan.cv, label, rarest, plan.seed, None if groups is None else groups[part])
+        rows = self.rows if self.whole else self.rows.part(part)
+        self.task = Task(rows, label, own, parts, size, groups is not None, plan.max_fpr)
+        self.clock = Clock(plan.budget, table, len(label))
+        self.trials: dict[str, Trial] = {}
+        self.dropped: dict[str, str] = {}
 
-    def run(self, number, parallel):
+    def run(self, number: int, parallel: Parallel) -> None:
         """Try one candidate."""
         candidate = self.candidates[number]
-        rows = self.raw if candidate.raw else self.scaled
-        self.trials[candidate.name] = tried(candidate, rows, self.label, self.folds, parallel)
+        count = len(self.task.parts(candidate.level))
+        if self.trials and not self.clock.room(candidate, count):
+            self.dropped[candidate.name] = "dropped: more than the budget leaves"
+            return
+        leader = max(self.trials.values(), key=lambda trial: trial.aucs.mean(), default=None)
+        late = self.clock.late if self.trials else lambda seconds, folds: False
+        found = tried(candidate, self.task, parallel, leader, late)
+        if isinstance(found, str):
+            self.dropped[candidate.name] = found
+            return
+        self.trials[candidate.name] = found
+        self.clock.took(candidate, found.seconds)
 
-    def conclusion(self):
+    def conclusion(self) -> dict[str, Any]:
         """The fitted attributes that follow from the trials made so far."""
-        tests = [test for _, test in self.folds]
-        labels = [self.label[test] for test in tests]
-        choice = choose(self.trials, labels, self.repeats)
-        filled, names = has_missing(self.X), [candidate.name for candidate in self.candidates]
+        choice = choose(self.trials, self.task)
+        rows = np.flatnonzero(~np.isnan(choice.scores))
+        filled, names = has_missing(self.rows.plain), [candidate.name for candidate in self.candidates]
         notes = {candidate.name: FILLED for candidate in self.candidates if filled and not candidate.raw}
-        rest = [untried(name, "dropped: the search ended before it") for name in names if name not in self.trials]
+        rest = [
+            untried(name, self.dropped.get(name, "dropped: the search ended before it"))
+            for name in names
+            if name not in self.trials
+        ]
         return {
             "_columns": self.columns,
             "members_": self.members(choice.weights),
             "best_": next(iter(choice.weights)) if len(choice.weights) == 1 else "blend",
-            "leaderboard_": leaderboard(self.trials, choice, self.label, tests, notes) + rest,
-            **placed(np.concatenate(choice.scores), np.concatenate(labels)),
+            "leaderboard_": leaderboard(self.trials, choice, self.task, notes) + rest,
+            **placed(choice.scores[rows], self.task.is_pos[rows], self.task.mass(rows)),
         }
 
-    def members(self, weights):
+    def members(self, weights: dict[str, float]) -> list[Member]:
         """The models in use, fitted on all rows."""
-        whole, members = None, []
+        members = []
         for candidate in self.candidates:
             if candidate.name not in weights:
                 continue
-            trial = self.trials[candidate.name]
-            if whole is None and not candidate.raw:
-                whole = scaled(self.columns, self.X)
-            model = fitted(candidate, self.X if candidate.raw else whole, self.is_pos, trial.stage)
+            trial, X = self.trials[candidate.name], self.rows.plain if candidate.raw else self.rows.scaled
+            model = trial.model if self.whole else None
+            if model is None:
+                recipe = self._staged(candidate, trial)
+                model = kept(learn(recipe, dense(X) if candidate.raw else X, self.is_pos, self.weight), X.shape[1])
             weight = weights[candidate.name]
             members.append(Member(candidate.name, weight, trial.middle, trial.spread, candidate.raw, model))
         return members
 
+    def _staged(self, candidate: Candidate, trial: Trial) -> Any:
+        """The recipe with the number of trees that did best; twice the last number, where more rows or trees help."""
+        if not isinstance(candidate.recipe, Boosting) or trial.stage is None:
+            return candidate.recipe
+        last = candidate.stages[-1]
+        more = len(self.is_pos) >= MANY_ROWS and (trial.stage == last or not self.whole)
+        return candidate.recipe._replace(n_trees=2 * last if more else trial.stage)
 
-def sample(is_pos, seed):
+
+def _refuse_weights(found: list[Candidate], chosen: bool) -> None:
+    unable = [candidate.name for candidate in found if not takes_weight(candidate.recipe)]
+    if unable and chosen:
+        raise ValueError(
+            f"The 'methods' of AUCClassifier must take sample_weight where fit is given one; {', '.join(unable)} "
+            "cannot. Leave them out, or the weights."
+        )
+
+
+def shape_of(rows: Rows, rarest: int, max_fpr: float) -> Table:
+    """What is known of a table before any model is tried."""
+    n, d = rows.scaled.shape
+    return Table(n, d, sparse.issparse(rows.plain), rarest, rows.categories, max_fpr)
+
+
+def sample(is_pos: np.ndarray, seed: int) -> Any:
     """All rows, or the numbers of a stratified part of very many."""
     n, rarest = len(is_pos), min(is_pos.sum(), (~is_pos).sum())
-    size = max(SEARCHED, int(n * min(1.0, ENOUGH / rarest)))
+    size = min(MOST * SEARCHED, max(SEARCHED, int(n * min(1.0, ENOUGH / rarest))))
     if n <= size:
         return slice(None)
     return train_test_split(np.arange(n), train_size=size, random_state=seed, stratify=is_pos)[0]
 
 
-def placed(held_out, is_pos):
+def placed(held_out: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> dict[str, Any]:
     """The sigmoid that makes log-odds of scores, and where Youden would cut them."""
-    odds = calibrated(held_out, is_pos)
-    return {"_odds": odds, "threshold_": float(best_threshold(is_pos, log_odds(odds, held_out)))}
+    odds = calibrated(held_out, is_pos, weight)
+    return {"_odds": odds, "threshold_": float(best_threshold(is_pos, log_odds(odds, held_out), weight))}
 
 
-def total(members, columns, X):
+def total(members: list[Member], columns: Columns | OldColumns, X: Any) -> np.ndarray:
     """The weighted sum of the members' scores."""
-    Z = None if all(member.raw for member in members) else scaled(columns, X)
-    parts = (
-        member.weight * (scores(member.model, X if member.raw else Z, member.raw) - member.middle) / member.spread
-        for member in members
-    )
-    return sum(parts)
+    rows = rows_of(columns, X)
+    out = np.zeros(X.shape[0])
+    for member in members:
+        said = block_scores(member.model, rows.plain if member.raw else rows.scaled, member.raw)
+        out += member.weight * (said - member.middle) / member.spread
+    return out

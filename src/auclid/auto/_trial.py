@@ -1,99 +1,209 @@
 """Trying a candidate: its scores on rows that it has not seen."""
 
 import time
-import warnings
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
-from joblib import delayed
-from sklearn.base import clone
-from sklearn.model_selection import RepeatedStratifiedKFold
+from joblib import Parallel, delayed
+from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
+from auclid.auto._candidates import LINEAR, Candidate
+from auclid.auto._learners import Forest, grown, learn, shared, staged_scores
+from auclid.auto._learners import scores as model_scores
+from auclid.auto._rows import Rows, dense
+from auclid.metrics import compare_auc, partial_auc
 from auclid.metrics._auc import auc_from_parts
-from auclid.rows import as_array
 
-REPEATS = ((30, 3), (100, 2))
-"""Fewer rows of the rarer class than this: so many repeats of the folds."""
-
+REPEATS = ((30, 6), (100, 4), (300, 2))
+"""Fewer rows of the rarer class than this: so many repeats of the folds, for simple models."""
 
 BLOCK = 1 << 14
 """Rows that are made dense at a time."""
 
+ENOUGH = 100
+"""Rows of the rarer class that are held out before a curved candidate is judged: two folds, or as many as it takes."""
+
+FIRST, BEHIND, ERRORS = 2, 0.01, 2.0
+"""After so many folds a candidate is given up that is behind the leader by so much, and so many standard errors."""
+
+Fold = tuple[np.ndarray, np.ndarray]
+
+
+class Task(NamedTuple):
+    """What all candidates are tried on."""
+
+    rows: Rows
+    is_pos: np.ndarray
+    weight: np.ndarray | None
+    folds: list[Fold]
+    """(train, test): repeat after repeat, each holding out every row once."""
+    size: int
+    """Folds of a repeat."""
+    grouped: bool
+    max_fpr: float
+
+    def parts(self, level: int) -> list[Fold]:
+        """The folds of a candidate: all for simple ones, for others as many as tell enough."""
+        if level == LINEAR:
+            return self.folds
+        for count in range(FIRST, self.size):
+            rows = self.held_out(count)
+            if min(self.is_pos[rows].sum(), (~self.is_pos[rows]).sum()) >= ENOUGH:
+                return self.folds[:count]
+        return self.folds[: self.size]
+
+    def held_out(self, count: int) -> np.ndarray:
+        """The rows that the first folds hold out."""
+        return np.concatenate([test for _, test in self.folds[:count]])
+
+    def mass(self, index: np.ndarray) -> np.ndarray | None:
+        """The weights of some rows."""
+        return None if self.weight is None else self.weight[index]
+
+    def area(self, test: np.ndarray, held_out: np.ndarray) -> float:
+        """The AUC, or partial AUC, of scores of the rows ``test``."""
+        weight = self.mass(test)
+        if self.max_fpr == 1.0:
+            return auc_from_parts(self.is_pos[test], held_out, weight)
+        return partial_auc(self.is_pos[test], held_out, max_fpr=self.max_fpr, sample_weight=weight)
+
 
 class Trial(NamedTuple):
-    """How a candidate did on every fold."""
+    """How a candidate did."""
 
     level: int
-    """How complicated the candidate is."""
-    scores: list
-    """Held-out scores of each fold, with mean 0 and variance 1."""
+    scores: np.ndarray
+    """A held-out score of each row: standardised in each fold, averaged over repeats; NaN where none was held out."""
     aucs: np.ndarray
     middle: float
     """The mean and spread that the scores had, on average over folds."""
     spread: float
     seconds: float
     """Mean time of a fit."""
-    stage: int | None
-    """The number of steps that did best, where there was a choice."""
+    stage: int | None = None
+    """The number of trees that did best, where there was a choice."""
+    model: Any = None
+    """The model of all rows, where it was judged by rows that its parts have not seen."""
 
 
-def folds(cv, is_pos, rarest, seed):
-    """(train, test) of stratified folds, and how often they are repeated: more where a class is small."""
+def folds(
+    cv: Any, is_pos: np.ndarray, rarest: int, seed: int, groups: np.ndarray | None = None
+) -> tuple[list[Fold], int]:
+    """(train, test) of stratified folds and how many there are in a repeat; more repeats where a class is small.
+
+    Rows of a group stay together. Where ``cv`` is a splitter, or gives the folds, it is as it says.
+    """
+    if not isinstance(cv, Integral):
+        found = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv).split(is_pos, is_pos, groups)]
+        return _both_in_each(found, is_pos, "cv"), len(found)
     repeats = next((times for bound, times in REPEATS if rarest < bound), 1)
-    splitter = RepeatedStratifiedKFold(n_splits=min(cv, rarest), n_repeats=repeats, random_state=seed)
-    return list(splitter.split(is_pos, is_pos)), repeats
+    size, found = min(int(cv), rarest), []
+    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    for k in range(repeats):
+        found += list(kind(size, shuffle=True, random_state=seed + k).split(is_pos, is_pos, groups))
+    return _both_in_each(found, is_pos, "groups"), size
 
 
-def tried(candidate, X, is_pos, parts, parallel):
-    """The `Trial` of a candidate on rows of its kind (scaled, or raw)."""
-    runs = parallel(delayed(_run)(candidate, X, is_pos, *part) for part in parts)
-    labels = [is_pos[test] for _, test in parts]
-    aucs = np.array([[auc_from_parts(y, s) for s in stages] for y, (stages, _) in zip(labels, runs, strict=True)])
-    best = int(aucs.mean(axis=0).argmax())
-    scores = [stages[best] for stages, _ in runs]
-    middles, spreads = [float(s.mean()) for s in scores], [float(s.std()) or 1.0 for s in scores]
-    return Trial(
-        level=candidate.level,
-        scores=[(s - m) / r for s, m, r in zip(scores, middles, spreads, strict=True)],
-        aucs=aucs[:, best],
-        middle=float(np.mean(middles)),
-        spread=float(np.mean(spreads)),
-        seconds=float(np.mean([seconds for _, seconds in runs])),
-        stage=candidate.stages[best] if candidate.stages else None,
-    )
+def _both_in_each(found: list[Fold], is_pos: np.ndarray, what: str) -> list[Fold]:
+    for part in (part for fold in found for part in fold):
+        if is_pos[part].all() or not is_pos[part].any():
+            raise ValueError(
+                f"The {what} of AUCClassifier must leave rows of both classes in every fold, to learn and to hold out; "
+                "got a fold with rows of one class. Use fewer folds, or finer groups."
+            )
+    return found
 
 
-def _run(candidate, X, is_pos, train, test):
-    """Held-out scores, one array a stage, and the seconds that the fit took."""
+def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | None, late: Any) -> Trial | str:
+    """The `Trial` of a candidate, or why it was given up; ``late(seconds, folds)`` says so where time runs out."""
+    if isinstance(candidate.recipe, Forest) and not task.grouped:
+        return _out_of_bag(candidate, task)
+    parts = task.parts(candidate.level)
     start = time.perf_counter()
-    model = fitted(candidate, X[train], is_pos[train])
+    rows = task.rows.plain if candidate.raw else task.rows.scaled
+    once = None if task.grouped else shared(candidate.recipe, rows, task.is_pos, task.weight)
     seconds = time.perf_counter() - start
-    if not candidate.stages:
-        return [scores(model, X[test], candidate.raw)], seconds
-    staged = enumerate(model.staged_decision_function(rows(X[test], candidate.raw)), start=1)
-    return [s.ravel() for number, s in staged if number in candidate.stages], seconds
+    inner = candidate if once is None else candidate._replace(recipe=once.recipe)
+    source = rows if once is None else once.rows
+    runs: list = []
+    for some in (parts[:FIRST], parts[FIRST:]):
+        runs += parallel(delayed(_run)(inner, task, source, *part) for part in some)
+        mean = float(np.mean([own for _, own in runs]))
+        if len(runs) < len(parts) and late(mean, len(parts) - len(runs)):
+            return f"dropped: it would take {mean:.2g} s a fold, more than the budget leaves"
+        if candidate.level != LINEAR and leader is not None and len(runs) < len(parts):
+            gap = _behind(task, [(parts[k][1], run[0][-1]) for k, run in enumerate(runs)], leader)
+            if gap is not None:
+                return f"dropped: behind by {gap:.3f} after {len(runs)} folds"
+    found = _trial(candidate, task, parts, runs)
+    return found if once is None else found._replace(model=once.model, seconds=found.seconds + seconds)
 
 
-def fitted(candidate, X, is_pos, stage=None):
-    """The candidate's model, fitted; it need not tell the user what it would tell its own."""
-    model = clone(candidate.model)
-    if stage is not None:
-        model.set_params(max_iter=stage)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return model.fit(rows(X, candidate.raw), is_pos)
+def _out_of_bag(candidate: Candidate, task: Task) -> Trial:
+    """All trees at once: each row is judged by those that have not seen it."""
+    start = time.perf_counter()
+    model, said = grown(candidate.recipe, dense(task.rows.plain), task.is_pos, task.weight)
+    seconds = time.perf_counter() - start
+    scores, middle, spread = standardised(said, task.weight)
+    areas = np.array([task.area(test, said[test]) for _, test in task.folds[: task.size]])
+    return Trial(candidate.level, scores, areas, middle, spread, seconds, model=model)
 
 
-def rows(X, raw):
-    """Raw rows dense, since trees want them so; others as they are."""
-    return as_array(X) if raw else X
+def _behind(task: Task, found: list, leader: Trial) -> float | None:
+    """How far the candidate is behind the leader on the rows held out so far, where that is beyond noise."""
+    rows = np.concatenate([test for test, _ in found])
+    if np.isnan(leader.scores[rows]).any():
+        return None
+    mine = np.concatenate([standardised(held_out, task.mass(test))[0] for test, held_out in found])
+    if min(task.is_pos[rows].sum(), (~task.is_pos[rows]).sum()) < 2:
+        return None
+    weight = task.mass(rows)
+    gap = compare_auc(task.is_pos[rows], leader.scores[rows], mine, sample_weight=weight, max_fpr=task.max_fpr)
+    error = (gap.high - gap.low) / (2.0 * 1.96)
+    return gap.difference if gap.difference > BEHIND + ERRORS * error else None
 
 
-def scores(model, X, raw):
+def _trial(candidate: Candidate, task: Task, parts: list[Fold], runs: list) -> Trial:
+    areas = np.array([[task.area(part[1], s) for s in run[0]] for part, run in zip(parts, runs, strict=True)])
+    best = int(areas.mean(axis=0).argmax())
+    total, repeats = np.full(len(task.is_pos), np.nan), max(1, len(parts) // task.size)
+    total[task.held_out(len(parts))] = 0.0
+    placed = []
+    for (_, test), (stages, _) in zip(parts, runs, strict=True):
+        said, middle, spread = standardised(stages[best], task.mass(test))
+        total[test] += said / repeats
+        placed.append((middle, spread))
+    middle, spread = (float(x) for x in np.mean(placed, axis=0))
+    seconds = float(np.mean([run[1] for run in runs]))
+    stage = candidate.stages[best] if candidate.stages else None
+    return Trial(candidate.level, total, areas[:, best], middle, spread, seconds, stage)
+
+
+def standardised(held_out: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, float, float]:
+    """Scores with mean 0 and variance 1, and what mean and spread they had."""
+    middle = float(np.average(held_out, weights=weight))
+    spread = float(np.sqrt(np.average(np.square(held_out - middle), weights=weight))) or 1.0
+    return (held_out - middle) / spread, middle, spread
+
+
+def _run(
+    candidate: Candidate, task: Task, source: Any, train: np.ndarray, test: np.ndarray
+) -> tuple[list[np.ndarray], float]:
+    """Held-out scores, one array a stage, and the seconds that the fit took."""
+    seen, held_out = (dense(source[part]) if candidate.raw else source[part] for part in (train, test))
+    weight = task.mass(train)
+    start = time.perf_counter()
+    model = learn(candidate.recipe, seen, task.is_pos[train], weight)
+    seconds = time.perf_counter() - start
+    if candidate.stages:
+        return staged_scores(model, held_out, candidate.stages), seconds
+    return [model_scores(model, held_out)], seconds
+
+
+def block_scores(model: Any, X: Any, raw: bool) -> np.ndarray:
     """One float64 score a row; rows that are made dense first go in blocks."""
-    blocks = [slice(a, a + BLOCK) for a in range(0, X.shape[0], BLOCK)] if raw else [slice(None)]
-    return np.concatenate([_scores(model, rows(X[block], raw)) for block in blocks])
-
-
-def _scores(model, X):
-    return np.asarray(model.decision_function(X), dtype=np.float64)
+    if not raw:
+        return model_scores(model, X)
+    blocks = [slice(a, a + BLOCK) for a in range(0, X.shape[0], BLOCK)]
+    return np.concatenate([model_scores(model, dense(X[block])) for block in blocks])

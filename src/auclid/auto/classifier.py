@@ -1,56 +1,72 @@
 """AUCClassifier: compare, choose, blend, calibrate, refit."""
 
-import time
 import warnings
 from numbers import Integral
+from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel
-from sklearn.utils._param_validation import Interval
-from sklearn.utils.validation import validate_data
+from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils.validation import _check_y, check_array, check_consistent_length
+from threadpoolctl import threadpool_limits
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
-from auclid.auto._candidates import Candidate, named
-from auclid.auto._columns import has_missing, learnt, scaled
+from auclid.auto import _classes
+from auclid.auto._candidates import candidates, named
+from auclid.auto._cost import Expected, expected
 from auclid.auto._leaderboard import FILLED, untried
+from auclid.auto._learners import learn
 from auclid.auto._odds import log_odds, probability
-from auclid.auto._search import Member, Search, placed, total
-from auclid.auto._trial import fitted
+from auclid.auto._rows import has_missing, rows_of
+from auclid.auto._search import SEARCHED, Member, Plan, Search, placed, shape_of, total
+from auclid.auto._trial import REPEATS
 from auclid.base import Ranker
+from auclid.columns import Columns
+from auclid.columns._table import checked_table, floating
+from auclid.metrics._auc import auc_from_parts
 from auclid.square import LeastSquaresAUC
+from auclid.trees.structs import Trees
 
 FEW = 10
 """Rows of a class below which nothing is compared: no comparison could be trusted."""
 
 
 class AUCClassifier(CallbackSupportMixin, Ranker):
-    """The front door: scales, chooses, tunes and blends by cross-validated AUC, and calibrates.
+    """The front door: takes any table, compares, tunes and blends models by cross-validated AUC, and calibrates.
 
-    Candidates are linear AUC rankers, logistic regression, a kernel ranker and boosted trees, as the table's shape
-    allows, and are compared by their AUC on held-out folds. The best one is used, or a simpler one that it is not ahead
-    of by more than a standard error, or a blend
+    Columns are prepared by `auclid.Columns`. Candidates are linear AUC rankers, logistic regression, extremely
+    randomised trees, boosted trees, a scorecard and a kernel ranker, as the table's shape allows. What is used is a
+    blend of those that add to it,
 
-        f(x) = Σₘ wₘ fₘ(x),  wₘ ≥ 0,
+        f(x) = Σₘ wₘ fₘ(x),  wₘ ≥ 0, Σ wₘ = 1,
 
-    whose weights maximise AUC on held-out scores, where cross-validation says that it is ahead of that one by more than
-    a standard error.
+    whose weights minimise the square loss over all pairs of held-out scores plus (100/r) Σ wₘ², with r rows of the
+    rarer class: the fewer there are, the more a weight follows what its member achieves alone (stacking with
+    shrinkage).
 
     Parameters
     ----------
     budget : float in (0, inf) or None, default=None
-        Seconds for comparing candidates. None: all candidates that the shape of the data suggests, so the same seed
-        gives the same model. With a budget they run in a fixed order; one that was begun is finished, those left out
-        stand in ``leaderboard_``, and the result may vary from run to run.
+        Seconds for the whole fit, about. None: all candidates that the shape of the data suggests, so the same seed
+        gives the same model. With a budget they run in a fixed order; one that cannot end in time is left out, as its
+        note in ``leaderboard_`` says, and the result may vary from run to run.
     methods : "auto", str or list of str, default="auto"
         Candidates, in the order in which they run: names that `auclid.algorithms` lists, "logistic" (scikit-learn's
-        LogisticRegression), "kernel" (k-means Nyström features with `LeastSquaresAUCCV`) and "boosting" (scikit-learn's
-        HistGradientBoostingClassifier). "auto": LeastSquaresAUC, logistic and RankSVM; up to 2,000 columns kernel and
-        boosting too, the latter up to 500 where X is sparse or has more columns than rows.
-    cv : int in [2, inf), default=5
-        Stratified folds; repeated twice below 100 rows of the rarer class, three times below 30.
+        LogisticRegression), "forest" (extremely randomised trees, judged out of bag), "boosting" (LightGBM's trees
+        where it is installed, else scikit-learn's), "Scorecard" and "kernel" (k-means Nyström features with
+        `LeastSquaresAUCCV`). "auto": LeastSquaresAUC and logistic, with RankSVM where ``max_fpr`` is below 1; up to
+        2,000 columns forest, boosting and kernel too (trees up to 500 where X is sparse or has more columns than
+        rows); up to 100 dense columns Scorecard.
+    cv : int in [2, inf), splitter or list of (train, test), default=5
+        Stratified folds. For linear candidates they are repeated below 300 rows of the rarer class, up to six times;
+        others are judged by as many folds as hold out 100 rows of it. A splitter, or a list of folds, is not repeated.
     n_jobs : int or None, default=None
         Folds that are fitted at a time, each in a process of its own, as in joblib. It does not change the model.
+    max_fpr : float in (0, 1], default=1.0
+        Candidates are judged, and blended, by the partial AUC up to this false positive rate.
+    threads : int in [1, inf) or None, default=1
+        Threads that numerical libraries may use while it fits and scores; None leaves them as they are.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -66,28 +82,32 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         it sees the columns as they came), ``model``; each counts as weight·(score − middle)/spread.
     threshold_ : float
         The value of `decision_function` above which Youden's J is largest on held-out rows.
-    classes_ : array of shape (2,)
+    models_ : list of AUCClassifier
+        Of more than two classes: for each, the model that tells it from the rest, instead of all of the above.
+    classes_ : array of the labels
     n_features_in_ : int
+    feature_names_in_ : array of str, where X was a frame
 
     Notes
     -----
-    Columns are scaled once, from all rows and without labels. A dense value farther from the quartiles than 10 times
-    their distance is brought that near. Missing values are replaced by medians, except for boosted trees, which know
-    them; the ``note`` in ``leaderboard_`` says so. Linear models count as simpler than kernel ones, these as simpler
-    than boosted trees. More than 50,000 rows are compared on a stratified sample of so many, or of as many as hold 200
-    of the rarer class. With fewer than 10 rows in a class there is no search: one strongly regularised linear ranker is
-    fitted, with a warning.
+    Columns are prepared once, from all rows and without labels; trees see missing values and categories as they are.
+    So are the landmarks of the kernel and the penalties of least squares. More than 10,000 rows are compared on a
+    stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000. A candidate that is behind
+    the leader by .01 and two standard errors after two folds is given up. With fewer than 10 rows in a class there is
+    no search: one strongly regularised linear ranker is fitted, with a warning.
 
     `decision_function` is the calibrated log-odds (Platt's sigmoid on held-out scores), bent beyond ±8 so that it stays
     below 16: `predict_proba` then is a strictly increasing function of it and has the same AUC. `predict` cuts at
     probability one half, which finds few positives where they are rare; ``decision_function(X) > threshold_`` finds
-    more.
+    more. `expect` says what a fit will take.
 
     References
     ----------
     Gao, Jin, Zhu & Zhou, "One-pass AUC optimization", ICML 2013 (the square loss that finds the blend).
 
-    Breiman, Friedman, Olshen & Stone, "Classification and regression trees", 1984 (the rule of one standard error).
+    Wolpert, "Stacked generalization", Neural Networks 1992; Breiman, "Stacked regressions", Machine Learning 1996.
+
+    Geurts, Ernst & Wehenkel, "Extremely randomized trees", Machine Learning 2006.
 
     Examples
     --------
@@ -102,27 +122,45 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     _parameter_constraints: dict = {
         "budget": [_check.real(closed="neither"), None],
         "methods": [list, tuple, str],
-        "cv": [_check.at_least(2)],
+        "cv": [_check.at_least(2), HasMethods(["split"]), list],
         "n_jobs": [_check.at_least(1), Interval(Integral, None, -1, closed="right"), None],
+        "max_fpr": [_check.real(0.0, 1.0, closed="right")],
+        "threads": [_check.at_least(1), None],
         "random_state": _random.RANDOM_STATE,
     }
 
-    def __init__(self, budget=None, *, methods="auto", cv=5, n_jobs=None, random_state=None):
+    def __init__(
+        self,
+        budget: float | None = None,
+        *,
+        methods: Any = "auto",
+        cv: Any = 5,
+        n_jobs: int | None = None,
+        max_fpr: float = 1.0,
+        threads: int | None = 1,
+        random_state: Any = None,
+    ) -> None:
         self.budget = budget
         self.methods = methods
         self.cv = cv
         self.n_jobs = n_jobs
+        self.max_fpr = max_fpr
+        self.threads = threads
         self.random_state = random_state
 
     @_check.checked
-    def fit(self, X, y):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
         """Compare, choose, blend, calibrate; then fit what was chosen on all rows.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Raw numeric columns; NaN is a missing value.
-        y : array of shape (n,), any two labels
+            Any columns that `auclid.Columns` takes; NaN and None are missing values.
+        y : array of shape (n,), two labels or more
+        sample_weight : array of shape (n,), optional
+            How many rows each counts as: a pair weighs the product. Candidates that cannot weigh are left out.
+        groups : array of shape (n,), optional
+            Rows of one group (a customer, a patient) are held out together.
 
         Returns
         -------
@@ -130,82 +168,184 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         names = named(self.methods)
         _check.labelled(self, y)
-        X, y = validate_data(self, _check.in_order(self, X), y, **ROWS)
-        y = _check.labels(y)
+        X = checked_table(self, X, reset=True)
+        y = _check.labels(_check_y(y, estimator=self))
+        check_consistent_length(X, y)
+        weight = _check.weights(sample_weight, X)
+        together = None if groups is None else check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
+        check_consistent_length(X, together)
+        for left in ("members_", "models_"):
+            self.__dict__.pop(left, None)
+        if len(np.unique(y)) > 2:
+            self.classes_ = np.unique(y)
+            params = {"sample_weight": weight, "groups": together}
+            self.models_ = _classes.one_for_each(self, X, y, self.classes_, **params)
+            return self
         self.classes_ = _check.two_classes(self, y)
         is_pos = y == self.classes_[1]
-        rarest = int(min(is_pos.sum(), (~is_pos).sum()))
-        if rarest < FEW:
-            vars(self).update(only(X, is_pos, rarest))
-            return self
-        seed = int(_random.generator(self.random_state).integers(2**31))
-        search = Search(X, is_pos, names, self.cv, seed)
-        with Parallel(n_jobs=self.n_jobs) as parallel:
-            start = time.perf_counter()
-            for number in steps(self, len(search.candidates), search.conclusion, X, y):
-                if number and self.budget is not None and time.perf_counter() - start > self.budget:
-                    break
-                search.run(number, parallel)
-        vars(self).update(search.conclusion())
+        _check.both_weighed(self, is_pos, weight)
+        with threadpool_limits(self.threads):
+            self._fit_two(X, y, is_pos, weight, together, names)
         return self
 
-    def decision_function(self, X):
+    def _fit_two(
+        self,
+        X: Any,
+        y: np.ndarray,
+        is_pos: np.ndarray,
+        weight: np.ndarray | None,
+        groups: np.ndarray | None,
+        names: list[str],
+    ) -> None:
+        columns = _quietly_fitted(X, weight)
+        rarest = int(min(is_pos.sum(), (~is_pos).sum()))
+        if rarest < FEW:
+            self.__dict__.update(only(columns, X, is_pos, weight, rarest))
+            return
+        seed = int(_random.generator(self.random_state).integers(2**31 - 10))
+        plan = Plan(names, self.cv, seed, self.max_fpr, self.budget)
+        search = Search(columns, X, is_pos, weight, groups, plan)
+        with Parallel(n_jobs=self.n_jobs) as parallel:
+            for number in steps(self, len(search.candidates), search.conclusion, X, y):
+                search.run(number, parallel)
+        self.__dict__.update(search.conclusion())
+
+    def expect(self, X: Any, y: Any = None) -> Expected:
+        """What `fit` will take, about, before it is begun.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,), optional
+            Its labels; without them there are enough rows of each class.
+
+        Returns
+        -------
+        Expected
+            Named tuple (seconds, bytes): of one core of an ordinary machine, compiling apart, and beyond the table
+            itself. A ``budget`` caps the seconds.
+        """
+        X = checked_table(AUCClassifier(), X, reset=True)
+        counts = [X.shape[0] // 2] if y is None else np.unique(np.asarray(y), return_counts=True)[1]
+        table = shape_of(rows_of(_quietly_fitted(X, None), X), int(min(counts)), self.max_fpr)
+        repeats = next((times for bound, times in REPEATS if table.rarest < bound), 1)
+        folds = int(self.cv) if isinstance(self.cv, Integral) else 5
+        found = candidates(named(self.methods), table, 0)
+        seconds, size = expected(found, table, min(table.n, SEARCHED), folds, repeats)
+        times = len(counts) if len(counts) > 2 else 1
+        return Expected(min(times * seconds, self.budget or np.inf), size)
+
+    def decision_function(self, X: Any) -> np.ndarray:
         """Calibrated log-odds of ``classes_[1]``: the higher, the more likely.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            NaN is a missing value.
+            NaN and None are missing values. Columns must bear the names, and have the order, that were fitted.
 
         Returns
         -------
-        array of shape (n,), of X's floating type
+        array of shape (n,), of X's floating type; of more than two classes (n, classes), each against the rest
         """
-        _check.fitted(self, "members_")
-        X = validate_data(self, _check.in_order(self, X), reset=False, **ROWS)
-        scores = log_odds(self._odds, total(self.members_, self._columns, X))
-        return _check.finite_scores(self, scores, X.dtype)
+        _check.fitted(self, "classes_")
+        X = checked_table(self, X, reset=False)
+        if hasattr(self, "models_"):
+            return _classes.side_by_side(self.models_, X)
+        with threadpool_limits(self.threads):
+            said = total(self.members_, self._columns, X)
+        return _check.finite_scores(self, log_odds(self._odds, said), floating(X))
 
-    def predict_proba(self, X):
-        """Calibrated probabilities of both classes, in the order of `decision_function`.
+    def predict(self, X: Any) -> np.ndarray:
+        """The likelier class of each row: ``classes_[1]`` where `decision_function` is positive.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            NaN is a missing value.
 
         Returns
         -------
-        array of shape (n, 2)
+        array of shape (n,)
         """
+        scores = self.decision_function(X)
+        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(np.intp)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Calibrated probabilities of all classes, in the order of `decision_function`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n, classes)
+        """
+        _check.fitted(self, "classes_")
+        if hasattr(self, "models_"):
+            return _classes.shares(self.models_, checked_table(self, X, reset=False))
         positive = probability(self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
-    def __sklearn_tags__(self):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+        """The area under the ROC curve on (X, y): not the accuracy. Of more classes, the mean of each against the rest.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        float
+        """
+        if not hasattr(self, "models_"):
+            return super().score(X, y, sample_weight)
+        scores, y = self.decision_function(X), np.asarray(y)
+        weight = _check.weights(sample_weight, X)
+        present = [k for k, label in enumerate(self.classes_) if (y == label).any() and (y != label).any()]
+        return float(np.mean([auc_from_parts(y == self.classes_[k], scores[:, k], weight) for k in present]))
+
+    def _sound(self) -> bool:
+        """Whether trees of a loaded file lead somewhere: what scores rows follows them without looking."""
+        models = [member.model for member in getattr(self, "members_", [])]
+        return all(model.sound() for model in models if isinstance(model, Trees))
+
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        tags.classifier_tags.multi_class = True
         return tags
 
 
-ROWS = {"accept_sparse": "csr", "dtype": _check.DTYPES, "ensure_all_finite": "allow-nan"}
-"""What rows may be like."""
+def _quietly_fitted(X: Any, weight: np.ndarray | None) -> Columns:
+    """Columns, with what they warn of told from where the user called."""
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        columns = Columns().fit(X, sample_weight=weight)
+    for warning in heard:
+        if issubclass(warning.category, UserWarning):
+            warnings.warn(str(warning.message), warning.category, stacklevel=6)
+    return columns
 
 
-def only(X, is_pos, rarest):
+def only(columns: Columns, X: Any, is_pos: np.ndarray, weight: np.ndarray | None, rarest: int) -> dict[str, Any]:
     """The fitted attributes where there is nothing to compare by: one linear ranker, strongly regularised."""
     warnings.warn(
         f"AUCClassifier must see at least {FEW} rows of each class to compare models; got {rarest}. "
         "It fits one strongly regularised linear ranker instead.",
         UserWarning,
-        stacklevel=5,
+        stacklevel=6,
     )
-    columns, candidate = learnt(X), Candidate("LeastSquaresAUC", LeastSquaresAUC(alpha=1.0))
-    members = [Member(candidate.name, 1.0, 0.0, 1.0, False, fitted(candidate, scaled(columns, X), is_pos))]
-    note = "; ".join(["too few rows to compare", *([FILLED] if has_missing(X) else [])])
+    rows, name = rows_of(columns, X), "LeastSquaresAUC"
+    members = [Member(name, 1.0, 0.0, 1.0, False, learn(LeastSquaresAUC(alpha=1.0), rows.scaled, is_pos, weight))]
+    note = "; ".join(["too few rows to compare", *([FILLED] if has_missing(rows.plain) else [])])
     return {
         "_columns": columns,
         "members_": members,
-        "best_": candidate.name,
-        "leaderboard_": [untried(candidate.name, note, weight=1.0)],
-        **placed(total(members, columns, X), is_pos),
+        "best_": name,
+        "leaderboard_": [untried(name, note, weight=1.0)],
+        **placed(total(members, columns, X), is_pos, weight),
     }

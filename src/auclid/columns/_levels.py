@@ -27,15 +27,21 @@ class Levels(NamedTuple):
         return len(self.levels) + self.rare + self.missing
 
 
-def learn_levels(texts: np.ndarray, rare: float, most: int) -> Levels:
+def learn_levels(texts: np.ndarray, rare: float, most: int, weight: np.ndarray | None = None) -> Levels:
     """The levels of a column of texts (None where one is missing): the ``most`` frequent with a share of ``rare``."""
     counts: dict[str, int] = {}
     for text in texts:
         counts[text] = counts.get(text, 0) + 1
     missing = counts.pop(None, 0)  # type: ignore[call-overload]
-    fewest = max(FEWEST, rare * len(texts))
-    ordered = sorted(counts, key=lambda level: (-counts[level], level))
-    kept = sorted(level for level in ordered[:most] if counts[level] >= fewest)
+    mass: dict[str, float] = dict(counts)
+    if weight is not None:
+        mass = dict.fromkeys(counts, 0.0)
+        for text, own in zip(texts, weight, strict=True):
+            if text is not None:
+                mass[text] += own
+    fewest = rare * (len(texts) if weight is None else weight.sum())
+    ordered = sorted(counts, key=lambda level: (-mass[level], level))
+    kept = sorted(level for level in ordered[:most] if mass[level] >= fewest and counts[level] >= FEWEST)
     if not kept:
         return Levels([], False, 0 < missing < len(texts))
     return Levels(kept, len(kept) < len(counts), missing > 0)

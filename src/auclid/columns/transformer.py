@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_feature_names, _check_feature_names_in, _check_n_features, validate_data
+from sklearn.utils.validation import _check_feature_names_in
 
 from auclid import _check, _kinds
 from auclid.columns import _dates, _levels
@@ -21,6 +21,7 @@ from auclid.columns._numbers import (
     learn_dense,
     learn_sparse,
 )
+from auclid.columns._table import checked_table, taken
 from auclid.rows import as_array
 
 WIDE, THIN = 200, 0.2
@@ -121,7 +122,7 @@ class Columns(TransformerMixin, BaseEstimator):
         self.max_levels = max_levels
 
     @_check.checked
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn what each column holds.
 
         Parameters
@@ -129,14 +130,21 @@ class Columns(TransformerMixin, BaseEstimator):
         X : array, CSR matrix or frame of shape (n, d)
             NaN, None and NaT are missing.
         y : ignored
+        sample_weight : array of shape (n,), optional
+            Weighs rows in means, medians, ranks and shares; rows of weight 0 are not looked at.
 
         Returns
         -------
         self
         """
-        X = self._table(X, reset=True)
+        X = checked_table(self, X, reset=True)
+        weight = _check.weights(sample_weight, X)
+        if weight is not None:
+            if not weight.any():
+                raise ValueError("sample_weight of Columns must be positive on some row; got zeros only.")
+            X, weight = taken(X, np.flatnonzero(weight)), weight[weight > 0.0]
         found = Findings([], [], [])
-        self._learn_parts(X, found)
+        self._learn_parts(X, weight, found)
         self.constants_, self.identifiers_ = found.constants, found.identifiers
         numbers = self._number_names()
         self.ranked_ = [numbers[k] for k in self._numbers.ranked] if isinstance(self._numbers, Numbers) else []
@@ -162,7 +170,7 @@ class Columns(TransformerMixin, BaseEstimator):
         array or CSR matrix of shape (n, columns that come out), of X's floating type
         """
         _check.fitted(self, "kinds_")
-        return self._apply(*self._parts(self._table(X, reset=False)))
+        return self._apply(*self._parts(checked_table(self, X, reset=False)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns that come out: "age", "age (missing)", "colour=red", "colour (rare)", and so on.
@@ -188,21 +196,7 @@ class Columns(TransformerMixin, BaseEstimator):
         marked = 0 if self._numbers is None else len(self._numbers.marked)
         return len(self._number_names()) + marked + sum(known.width for known in self._levels.values())
 
-    def _table(self, X: Any, reset: bool) -> Any:
-        """X as a frame, an array of floats or objects, or a CSR matrix; its columns are counted, and named."""
-        if _kinds.is_frame(X):
-            _check_feature_names(self, X, reset=reset)
-            _check_n_features(self, X, reset=reset)
-            if not len(X):
-                raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
-            return X
-        _check.in_order(self, X)
-        X = validate_data(self, X, reset=reset, accept_sparse="csr", dtype=None, ensure_all_finite="allow-nan")
-        if X.dtype.kind in "biuf" and X.dtype not in (np.float32, np.float64):
-            return X.astype(np.float64)
-        return X
-
-    def _learn_parts(self, X: Any, found: Findings) -> None:
+    def _learn_parts(self, X: Any, weight: np.ndarray | None, found: Findings) -> None:
         names = _kinds.column_names(X)
         chosen = [] if isinstance(self.categories, str) else list(self.categories)
         chosen = _kinds.column_numbers(self, "categories", chosen, names)
@@ -211,7 +205,7 @@ class Columns(TransformerMixin, BaseEstimator):
         self._sparse = sparse.issparse(X)
         if _plain(X) and not chosen:
             self.kinds_ = ["number"] * X.shape[1]
-            self._numbers, constant = (learn_sparse if self._sparse else learn_dense)(X, self.scale)
+            self._numbers, constant = (learn_sparse if self._sparse else learn_dense)(X, self.scale, weight)
             found.constants.extend(np.array(names)[constant].tolist())
             if not self._sparse:
                 found.identifiers.extend(name for name, x in zip(names, X.T, strict=True) if identifier(x))
@@ -223,11 +217,11 @@ class Columns(TransformerMixin, BaseEstimator):
                 self._periods[k] = _dates.learn_periods(_kinds.numbers(self, column))
             elif self.kinds_[k] in ("category", "text"):
                 texts = _kinds.words(column)
-                self._levels[k] = _levels.learn_levels(texts, self.rare, self.max_levels)
+                self._levels[k] = _levels.learn_levels(texts, self.rare, self.max_levels, weight)
                 found.texts(column.name, texts, bool(self._levels[k].width))
         self._numbers, rows = None, self._number_rows(columns)
         if rows.shape[1]:
-            self._numbers, constant = learn_dense(rows, self.scale)
+            self._numbers, constant = learn_dense(rows, self.scale, weight)
             numbered = self._number_names(names)
             found.constants.extend(np.array(numbered)[constant].tolist())
             found.identifiers.extend(name for name, x in zip(numbered, rows.T, strict=True) if identifier(x))

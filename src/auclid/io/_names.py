@@ -7,7 +7,7 @@ how those of older files become today's: `auclid.io._wire.was`. One that no line
 from auclid import losses, penalties, schedules
 from auclid.additive import Scorecard, _basis, _shapes, _table
 from auclid.additive import _odds as _scorecard_odds
-from auclid.auto import AUCClassifier, _columns, _leaderboard, _odds, _search
+from auclid.auto import AUCClassifier, _columns_0_1, _leaderboard, _odds, _search
 from auclid.boost import RankBoost
 from auclid.columns import Columns, _levels, _numbers
 from auclid.io import _older
@@ -40,11 +40,12 @@ from auclid.square import (
     MulticlassAUC,
 )
 from auclid.stats import buffers, class_means, class_sums, moments, prior, samples, sets
+from auclid.trees import structs as trees
 
 ESTIMATORS = estimators(
     Estimator(AdaOAM, upgrade=_older.stream),
     Estimator(ASAM, upgrade=_older.stream),
-    Estimator(AUCClassifier),
+    Estimator(AUCClassifier, added={"max_fpr": 1.0, "threads": 1}),
     Estimator(CBR, upgrade=_older.stream),
     Estimator(Columns),
     Estimator(FSAUC),
@@ -122,7 +123,8 @@ ENTRIES = (
     Struct("sparse numbers", _numbers.SparseNumbers),
     Struct("normal scores", _numbers.Grid),
     Struct("levels", _levels.Levels),
-    Struct("columns", _columns.Columns, was("auto._columns.Columns")),
+    Struct("trees", trees.Trees),
+    Struct("columns", _columns_0_1.OldColumns, was("auto._columns.Columns")),
     Struct("member", _search.Member, was("auto._search.Member")),
     Struct("leaderboard entry", _leaderboard.Entry, was("auto._leaderboard.Entry")),
     Struct("scorecard column", _table.Kept),

@@ -1,0 +1,48 @@
+"""The rows of a table as candidates want them: comparable numbers for some, plain ones with gaps for others."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from auclid.auto._columns_0_1 import OldColumns, old_scaled
+from auclid.columns import Columns
+from auclid.rows import as_array
+
+
+class Rows(NamedTuple):
+    """The same rows twice."""
+
+    scaled: Any
+    """Numbers that can be compared, without gaps: an array, or a CSR matrix."""
+    plain: Any
+    """Numbers as they came, with their gaps, then the number of each category's level; not yet dense where sparse."""
+    categories: tuple[int, ...] = ()
+    """Which columns of ``plain`` hold levels."""
+
+    def part(self, index: Any) -> "Rows":
+        """Some of the rows."""
+        return Rows(self.scaled[index], self.plain[index], self.categories)
+
+
+def rows_of(columns: Columns | OldColumns, X: Any) -> Rows:
+    """The `Rows` of a checked table."""
+    if isinstance(columns, OldColumns):
+        return Rows(old_scaled(columns, X), X)
+    numbers, codes = columns._parts(X)
+    scaled = columns._apply(numbers, codes)
+    if not codes:
+        return Rows(scaled, numbers)
+    levels = np.column_stack([np.where(code < 0, np.nan, code) for code in codes]).astype(numbers.dtype, copy=False)
+    plain = np.column_stack([as_array(numbers), levels])
+    return Rows(scaled, plain, tuple(range(plain.shape[1] - len(codes), plain.shape[1])))
+
+
+def dense(X: Any) -> np.ndarray:
+    """Plain rows as an array, since trees want them so."""
+    return np.ascontiguousarray(as_array(X))
+
+
+def has_missing(X: Any) -> bool:
+    """Whether a number is missing."""
+    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())

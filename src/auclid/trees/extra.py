@@ -1,0 +1,162 @@
+"""Extremely randomised trees, each grown on rows drawn with replacement and judged on the others (out of bag)."""
+
+import numpy as np
+from numba import njit
+
+from auclid.trees.structs import WORDS, Trees, add_scores
+
+TRIES = 10
+"""Draws of a column, times the number wanted, after which a node in which all looked alike is a leaf."""
+
+
+def extra_trees(
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, *, n_trees: int, most_rows: int
+) -> tuple[Trees, np.ndarray]:
+    """The trees, whose leaves hold shares of positives over their number, and every row's mean over the trees that
+    have not seen it.
+
+    A node draws √d columns that are not constant in it and a cut for each, uniform in its range, and takes the one that
+    leaves the least of Gini's impurity. Leaves are pure. A tree sees ``most_rows`` rows at most.
+    """
+    n, d = X.shape
+    X = np.ascontiguousarray(X)
+    size, wanted = min(n, most_rows), max(1, round(np.sqrt(d)))
+    grown, said, judges = [], np.zeros(n), np.zeros(n)
+    room = 2 * size
+    for _ in range(n_trees):
+        drawn = np.bincount(rng.integers(n, size=size), minlength=n)
+        rows = np.flatnonzero(drawn)
+        draws = rng.random(min(1 << 18, 4 * wanted * size + 2))
+        feature, threshold = np.full(room, -1, dtype=np.int32), np.zeros(room)
+        left, value = np.zeros(room, dtype=np.int32), np.zeros(room)
+        used = grow(X, y, weight * drawn, rows, draws, wanted, feature, threshold, left, value)
+        tree = _tree(feature[:used], threshold[:used], left[:used], value[:used], d)
+        others = np.flatnonzero(drawn == 0)
+        heard = np.zeros(len(others))
+        add_scores(*tree[:9], X[others], heard)
+        said[others] += heard
+        judges[others] += 1.0
+        grown.append(tree)
+    seen = judges > 0.0
+    middle = said[seen].sum() / max(judges[seen].sum(), 1.0)
+    return joined(grown, 1.0 / n_trees), np.where(seen, said / np.maximum(judges, 1.0), middle)
+
+
+def _tree(feature: np.ndarray, threshold: np.ndarray, left: np.ndarray, value: np.ndarray, d: int) -> Trees:
+    plain = np.zeros(len(feature), dtype=bool)
+    root, no_sets = np.zeros(1, dtype=np.int32), np.zeros((1, WORDS), dtype=np.uint32)
+    return Trees(root, feature, threshold, left, left + 1, plain, plain, no_sets, value, d)
+
+
+def joined(trees: list[Trees], scale: float) -> Trees:
+    """Trees one after the other, their values times ``scale``."""
+    starts = np.cumsum([0, *(len(tree.feature) for tree in trees)])[:-1].astype(np.int32)
+    sets = np.cumsum([0, *(len(tree.sets) for tree in trees)])[:-1]
+    return Trees(
+        roots=np.concatenate([tree.roots + start for tree, start in zip(trees, starts, strict=True)]),
+        feature=np.concatenate([tree.feature for tree in trees]),
+        threshold=np.concatenate(
+            [np.where(tree.is_set, tree.threshold + at, tree.threshold) for tree, at in zip(trees, sets, strict=True)]
+        ),
+        left=np.concatenate([tree.left + start for tree, start in zip(trees, starts, strict=True)]),
+        right=np.concatenate([tree.right + start for tree, start in zip(trees, starts, strict=True)]),
+        gap_right=np.concatenate([tree.gap_right for tree in trees]),
+        is_set=np.concatenate([tree.is_set for tree in trees]),
+        sets=np.concatenate([tree.sets for tree in trees]),
+        value=np.concatenate([tree.value for tree in trees]) * scale,
+        n_columns=trees[0].n_columns,
+    )
+
+
+@njit(cache=True, nogil=True)
+def grow(X, y, weight, rows, draws, wanted, feature, threshold, left, value):
+    """Grow one tree on the given rows (changed in their order); fills the nodes' arrays and returns how many.
+
+    ``draws`` are uniform numbers, used in turn and, should they run out, from the beginning again.
+    """
+    d, n_draws = X.shape[1], draws.shape[0]
+    looked_at = np.full(d, -1, np.int64)  # the last node in which a column was looked at
+    begin, end = np.zeros(feature.shape[0], np.int64), np.zeros(feature.shape[0], np.int64)
+    end[0] = rows.shape[0]
+    used, node, at = 1, 0, 0
+    while node < used:
+        lo, hi = begin[node], end[node]
+        mass, positive = 0.0, 0.0
+        for r in range(lo, hi):
+            mass += weight[rows[r]]
+            positive += weight[rows[r]] * y[rows[r]]
+        value[node] = positive / mass if mass > 0.0 else 0.5
+        best, best_gain, best_cut, found = -1, -1.0, 0.0, 0
+        if hi - lo > 1 and 0.0 < positive < mass:
+            for _ in range(TRIES * wanted):
+                column = min(int(draws[at] * d), d - 1)
+                at = (at + 1) % n_draws
+                if looked_at[column] == node:
+                    continue
+                looked_at[column] = node
+                low, high = span(X, rows, lo, hi, column)
+                if not low < high:
+                    continue
+                cut = low + draws[at] * (high - low)
+                at = (at + 1) % n_draws
+                if not cut < high:
+                    cut = low
+                gain = purity(X, y, weight, rows, lo, hi, column, cut, mass, positive)
+                if gain > best_gain:
+                    best, best_gain, best_cut = column, gain, cut
+                found += 1
+                if found == wanted:
+                    break
+        if best >= 0:
+            middle = parted(X, rows, lo, hi, best, best_cut)
+            feature[node], threshold[node], left[node] = best, best_cut, used
+            begin[used], end[used] = lo, middle
+            begin[used + 1], end[used + 1] = middle, hi
+            used += 2
+        node += 1
+    return used
+
+
+@njit(cache=True, nogil=True)
+def span(X, rows, lo, hi, column):
+    """The least and the greatest value of a column; NaN, which goes left, is below all others."""
+    low, high, gaps = np.inf, -np.inf, False
+    for r in range(lo, hi):
+        x = X[rows[r], column]
+        if np.isnan(x):
+            gaps = True
+        else:
+            low, high = min(low, x), max(high, x)
+    if gaps and high > -np.inf:
+        low -= max(high - low, 1.0)  # a cut below the least value parts the missing from the others
+    return low, high
+
+
+@njit(cache=True, nogil=True)
+def purity(X, y, weight, rows, lo, hi, column, cut, mass, positive):
+    """Σ over sides of (weight of positives)²/weight: the larger, the less impure."""
+    mass_right, positive_right = 0.0, 0.0
+    for r in range(lo, hi):
+        if X[rows[r], column] > cut:
+            mass_right += weight[rows[r]]
+            positive_right += weight[rows[r]] * y[rows[r]]
+    mass_left, positive_left = mass - mass_right, positive - positive_right
+    gain = 0.0
+    if mass_left > 0.0:
+        gain += positive_left * positive_left / mass_left
+    if mass_right > 0.0:
+        gain += positive_right * positive_right / mass_right
+    return gain
+
+
+@njit(cache=True, nogil=True)
+def parted(X, rows, lo, hi, column, cut):
+    """Bring the rows that go left before those that go right; where the latter begin."""
+    i, j = lo, hi - 1
+    while i <= j:
+        if X[rows[i], column] > cut:
+            rows[i], rows[j] = rows[j], rows[i]
+            j -= 1
+        else:
+            i += 1
+    return i
