@@ -23,7 +23,7 @@ ORDER = """
 _version _sparse _weights _hints _generic _random _page.svg
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
-rows.labels rows.store rows.source rows.files rows.apart rows.cluster
+rows.labels rows.store rows.source rows.mapped rows.files rows.apart rows.cluster
 _sources _check _kinds _progress
 columns._notes columns._dates columns._levels columns._numbers columns._table columns.transformer
 losses penalties schedules stats.moments stats.class_means stats.class_sums stats.pair_sums pairs stats.buffers

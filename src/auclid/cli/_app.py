@@ -14,7 +14,7 @@ from typer.core import TyperGroup
 
 from auclid._version import __version__
 from auclid.baselines import scores as scored
-from auclid.cli import _show, evaluation, experiments, models
+from auclid.cli import _show, evaluation, experiments, large, models
 from auclid.cli._show import escape
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
@@ -62,6 +62,9 @@ Target = Annotated[str | None, typer.Option(help="The column with the labels (cs
 Positive = Annotated[str | None, typer.Option(help="The label to rank on top; else the greater of two.")]
 OneHot = Annotated[bool, typer.Option("--one-hot", help="Make a column of each value of a text column.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
+Memory = Annotated[
+    str | None, typer.Option(metavar="SIZE", help="Read by blocks, and keep no more rows in memory than this: 2GB.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -92,10 +95,15 @@ def compare_(
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
+    memory: Memory = None,
 ) -> None:
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
     _apart(output, data)
-    rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
+    if data is not None and large.by_blocks(data, memory):
+        found = large.task(data, target, positive, drop or [], memory)
+        rows = large.sampled(found, str(data), memory, seed)
+    else:
+        rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
     with _show.progress() as tell:
         result = compare(rows, _words(methods), _words(against), seed=seed, test_size=test_size, tell=tell)
@@ -128,9 +136,19 @@ def fit(
     one_hot: OneHot = False,
     drop: Drop = None,
     seed: Seed = 0,
+    memory: Memory = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Learn in one pass, writing down where the stream is.")
+    ] = None,
+    every: Annotated[int, typer.Option(min=1, help="Rows from one checkpoint to the next.")] = 1_000_000,
+    scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster.")] = None,
 ) -> None:
     """Train a model on all rows and save it."""
     _apart(model, data)
+    if checkpoint is not None or scheduler is not None or large.by_blocks(data, memory):
+        kept = None if checkpoint is None else (checkpoint, every)
+        _fit_large(data, model, large.Options(target, positive, drop or [], method, seed, memory), kept, scheduler)
+        return
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
     name, estimator = models.ours(method, rows.X, seed)
@@ -148,15 +166,42 @@ def fit(
     _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
 
 
+def _fit_large(
+    data: Path, model: Path, how: large.Options, checkpoint: tuple[Path, int] | None, scheduler: str | None
+) -> None:
+    """`fit` of rows that need not fit in memory."""
+    start = perf_counter()
+    if scheduler is not None:
+        name, estimator, columns, classes = large.fit_on_cluster(data, how, scheduler)
+    else:
+        found = large.task(data, how.target, how.positive, how.drop, how.memory)
+        _show.say(escape(large.introduced(found, str(data))))
+        with _show.passes(found.rows):
+            name, estimator = large.fit_rows(found, how, large.Checkpoint.of(data, how, checkpoint))
+        columns, classes = found.rows.columns, found.classes
+    known = {"method": name, "columns": columns, "target": how.target, "classes": classes, "dense": True}
+    save(model, estimator, about=known)
+    _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
+
+
 @app.command()
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file to write.")] = Path("scores.csv"),
+    output: Annotated[
+        Path, typer.Option(metavar="FILE", help="The csv file to write; of rows read by blocks, also a parquet file.")
+    ] = Path("scores.csv"),
+    memory: Memory = None,
 ) -> None:
     """Write a score for every row: the higher, the more likely positive."""
     _apart(output, model, data)
     estimator, known = _opened(model)
+    if large.by_blocks(data, memory) or output.suffix in large.PARQUET:
+        rows = large.scanned(data, None, [], memory, columns=_names(estimator, known))
+        with _show.passes(rows):
+            count = large.predict_rows(estimator, rows, output, lambda predicted: _labels(predicted, known))
+        _show.say(escape(f"{count} scores: {output}"))
+        return
     X, _, notes = _rows(estimator, known, data)
     with _show.progress() as tell:
         tell("predict")
@@ -164,7 +209,8 @@ def predict(
         labels = _labels(estimator.predict(X), known)
     with beside(output, "w") as file:
         file.write("score,label\n")
-        file.writelines(f"{score!r},{_quoted(label)}\n" for score, label in zip(scores.tolist(), labels, strict=True))
+        lines = zip(scores.tolist(), map(large.quoted, labels), strict=True)
+        file.writelines(f"{score!r},{label}\n" for score, label in lines)
     _show.remarks(notes)
     _show.say(escape(f"{len(scores)} scores: {output}"))
 
@@ -183,21 +229,30 @@ def evaluate(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")
     ] = None,
+    memory: Memory = None,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
     if plot is not None:
         _apart(plot, model, data)
     estimator, known = _opened(model)
-    X, y, notes = _rows(estimator, known, data, target or known.get("target"))
+    target, names = target or known.get("target"), _names(estimator, known)
+    if large.by_blocks(data, memory):
+        rows = large.scanned(data, target, [], memory, columns=names)
+        with _show.passes(rows):
+            y, notes = rows.target(), list[str]()
+            scores, predicted = large.scores_of(estimator, rows)
+    else:
+        X, y, notes = _rows(estimator, known, data, target)
+        scores, predicted = scored(estimator, X), estimator.predict(X)
     if y is None:
         raise DataError(NO_LABELS)
     if positive is None:
         _expected(y, known.get("classes"))
     is_pos, classes = positives(y, positive or _positive(estimator, known))
-    called = estimator.predict(X) == estimator.classes_[1]
-    column = None if groups is None else evaluation.group_column(data, groups, _names(estimator, known))
+    called = predicted == estimator.classes_[1]
+    column = None if groups is None else evaluation.group_column(data, groups, names)
     wishes = evaluation.Wishes(column, groups, max_fpr, alerts)
-    found = evaluation.evaluate(is_pos, scored(estimator, X), called, classes, wishes)
+    found = evaluation.evaluate(is_pos, scores, called, classes, wishes)
     _show.remarks(notes)
     _show.evaluation(found)
     if plot is not None:
@@ -263,10 +318,6 @@ def _labels(predicted: np.ndarray, known: dict[str, Any]) -> list[str]:
     """Predictions by the names of their classes in the training file."""
     names = known.get("classes")
     return [names[int(label)] for label in predicted] if names else [str(label) for label in predicted]
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text
 
 
 @app.command()

@@ -2,12 +2,14 @@
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from time import perf_counter
+from typing import Any
 
 import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape as without_markup
-from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
 
 from auclid.cli.compare import Comparison, Row
@@ -17,6 +19,7 @@ from auclid.cli.verdict import likely, signed
 from auclid.datasets.catalogue import Dataset
 from auclid.metrics import GroupAUC, LiftTable
 from auclid.registry import Method
+from auclid.rows.source import Rows as ScannedRows
 
 OURS, THEIRS = "bold cyan", "yellow"
 
@@ -63,6 +66,32 @@ def progress() -> Iterator[Callable[[str], None]]:
             bar.reset(task, description=escape(name), total=None)
 
         yield tell
+
+
+@contextmanager
+def passes(rows: ScannedRows) -> Iterator[None]:
+    """A line with the number of the pass, rows a second and the time left in it, in a terminal."""
+    console = Console(stderr=True)
+    words = TextColumn("pass {task.fields[number]}"), TextColumn("{task.fields[pace]}")
+    how: dict[str, Any] = {"console": console, "transient": True, "disable": not console.is_terminal}
+    with Progress(words[0], BarColumn(), words[1], TimeRemainingColumn(), **how) as bar:
+        task = bar.add_task("", total=None, number=1, pace="")
+        number, before, start = 1, 0, perf_counter()
+
+        def watch(done: int, count: int | None) -> None:
+            nonlocal number, before, start
+            if done <= before:
+                number, start = number + 1, perf_counter()
+                bar.reset(task, total=count, number=number, pace="")
+            before = done
+            pace = f"{done / max(perf_counter() - start, 1e-9):,.0f} rows/s"
+            bar.update(task, completed=done, total=count, pace=pace, number=number)
+
+        rows.watch = watch
+        try:
+            yield
+        finally:
+            rows.watch = None
 
 
 def introduce(rows: Rows) -> None:

@@ -1,7 +1,7 @@
 """Rows that need not fit in memory: read by blocks, as often as asked, checked as they pass."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -106,6 +106,9 @@ class Rows:
     are spooled to a temporary file at once, of any other when it is read a second time.
     """
 
+    watch: Callable[[int, int | None], None] | None = None
+    """Told, in each pass, how many rows have been read, of how many."""
+
     def __init__(self, reader: Reader, memory: int) -> None:
         self._reader, self.memory = reader, memory
         self._begin()
@@ -158,6 +161,12 @@ class Rows:
         """Whether the rows have labels."""
         self._reader.known()
         return self._reader.has_target
+
+    @property
+    def has_weight(self) -> bool:
+        """Whether the rows have weights."""
+        self._reader.known()
+        return self._reader.has_weight
 
     def target(self) -> np.ndarray | None:
         """The label of each row, an array of n; None where the rows have none.
@@ -255,7 +264,15 @@ class Rows:
         """Blocks with labels and weights: those kept, or those of the source, which are checked and kept."""
         if self._reader.late and not self._complete:
             self._read_through()
-        return self._kept() if self._complete else self._source_blocks()
+        blocks = self._kept() if self._complete else self._source_blocks()
+        return blocks if self.watch is None else self._watched(blocks)
+
+    def _watched(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        done = 0
+        for block in blocks:
+            yield block
+            done += block.X.shape[0]
+            self.watch(done, self._count)  # type: ignore[misc]
 
     def _kept(self) -> Iterator[Block]:
         start = 0

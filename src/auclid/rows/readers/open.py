@@ -62,6 +62,22 @@ def _files(source: str | Path, wanted: Wanted) -> Reader:
     return kind(paths, where, wanted)
 
 
+def column_names(source: str | Path) -> list[str]:
+    """The names of all columns of files that have some; of a libsvm or npy file, none."""
+    paths = _paths(source)
+    kind = _kind(paths[0])
+    if kind in (Npy, Libsvm):
+        return []
+    reader: Any = object.__new__(kind)
+    reader.named = not any(".data" in path.suffixes for path in paths)
+    return [str(name) for name in reader.schema(paths[0]).names]
+
+
+def has_own_labels(source: str | Path) -> bool:
+    """Whether the files of a source tell labels without a name for their column."""
+    return _kind(_paths(source)[0]) in (Npy, Libsvm)
+
+
 def _paths(source: str | Path) -> list[Path]:
     path = Path(source)
     if path.is_file():

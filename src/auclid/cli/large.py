@@ -1,0 +1,291 @@
+"""Files of any size: the command reads them by blocks, and keeps no more in memory than it is allowed."""
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
+
+from auclid._random import seeded
+from auclid.baselines import scores as scored
+from auclid.cli.data import FULL, positives
+from auclid.cli.data import Rows as Table
+from auclid.datasets import DataError
+from auclid.io import about, beside, load, save
+from auclid.registry import find
+from auclid.rows.mapped import mapped
+from auclid.rows.readers.open import column_names, has_own_labels
+from auclid.rows.source import Rows, as_bytes, scan
+
+LARGE = 1 << 29
+"""Bytes of a file beyond which it is read by blocks, asked or not."""
+
+BLOCKS_ONLY = {".arrow", ".feather", ".ipc", ".npy"}
+"""Files that are read by blocks only."""
+
+AUTO = "LeastSquaresAUCCV"
+"""What "auto" stands for where rows do not fit: exact, in three passes."""
+
+
+IN_PYTHON = "Choose others with columns=[...], or make numbers of them first."
+
+PARQUET = (".parquet", ".pq")
+
+
+class Options(NamedTuple):
+    """What a user asks of `auclid fit`."""
+
+    target: str | None
+    positive: str | None
+    drop: list[str]
+    method: str
+    seed: int
+    memory: str | None
+
+
+class Task(NamedTuple):
+    """Rows with a binary task."""
+
+    rows: Rows
+    """Labels are 0 and 1."""
+    classes: list[str]
+    notes: list[str]
+
+
+def by_blocks(path: Path | None, memory: str | None) -> bool:
+    """Whether a source is to be read by blocks."""
+    if path is None:
+        return False
+    special = path.is_dir() or path.suffix in BLOCKS_ONLY or (not path.exists() and any(x in str(path) for x in "*?["))
+    return special or memory is not None or (path.is_file() and path.suffix != ".npz" and path.stat().st_size > LARGE)
+
+
+def scanned(path: Path, target: str | None, drop: list[str], memory: str | None, columns: Any = None) -> Rows:
+    """The rows of a source, without the columns to drop."""
+    kept: Any = columns
+    if columns is None and drop:
+        every = column_names(path)
+        strange = [name for name in drop if name not in every]
+        if strange:
+            raise DataError(f"--drop must be a column of DATA; got {strange[0]!r}.")
+        kept = [name for name in every if name not in drop and name != target]
+    try:
+        return scan(path, target=target, columns=kept, memory=memory)
+    except ValueError as error:
+        raise DataError(str(error).replace(IN_PYTHON, "Leave it out with --drop NAME.")) from None
+
+
+def task(path: Path, target: str | None, positive: str | None, drop: list[str], memory: str | None) -> Task:
+    """The rows of a file of any size with labels 0 and 1."""
+    if target is None and not has_own_labels(path):
+        raise DataError("DATA must have labels: name their column with --target.")
+    rows = scanned(path, target, drop, memory)
+    if not rows.has_target:
+        raise DataError("DATA must have labels: name their column with --target.")
+    labels = rows.labels()
+    missing = labels.missing()
+    if missing is not None:
+        raise DataError(f"The target must have a label in each row; block {missing[0]} has rows without one.")
+    levels = labels.table()
+    is_pos, classes = positives(levels, positive)
+    return Task(mapped(rows, labels=partial(one_of, levels[is_pos])), classes, [])
+
+
+def one_of(chosen: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """1 where a label is among the chosen ones, else 0."""
+    return np.isin(y, chosen).astype(np.int8)
+
+
+def introduced(found: Task, source: str) -> str:
+    """One line about rows."""
+    (n, d), share = found.rows.shape, float(np.mean(found.rows.target()))  # type: ignore[arg-type]
+    return f"{source}: {n:,} rows, {d:,} columns, {share:.2%} positive (label {found.classes[1]}), read by blocks"
+
+
+def scaler_of(rows: Rows) -> Any:
+    """A scaler that has seen all rows, in one pass: mean 0 and variance 1, or largest size 1 where rows are sparse."""
+    scaler: Any = None
+    for X, _ in rows.blocks():
+        if scaler is None:
+            thin = sparse.issparse(X) and X.nnz <= FULL * X.shape[0] * X.shape[1]
+            scaler = MaxAbsScaler() if thin else StandardScaler(with_mean=not sparse.issparse(X))
+        scaler.partial_fit(X)
+    return scaler
+
+
+def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) -> tuple[str, Pipeline]:
+    """(name, pipeline) of a method fitted on all rows, behind a scaler."""
+    name, ranker = _ranker(how.method, how.seed)
+    if checkpoint is not None:
+        return name, stream_rows(found, name, ranker, checkpoint)
+    scaler = scaler_of(found.rows)
+    ranker.fit(mapped(found.rows, numbers=scaler.transform))
+    return name, _pipeline(scaler, ranker)
+
+
+def _ranker(method: str, seed: int) -> tuple[str, Any]:
+    chosen = find(AUTO if method.casefold() in ("auto", "aucclassifier") else method)
+    if chosen.semi_supervised:
+        raise ValueError(f"{chosen.name} learns from rows without labels as well; the command has none. Use Python.")
+    return chosen.name, seeded(chosen.build(), seed)
+
+
+def _pipeline(scaler: Any, ranker: Any) -> Pipeline:
+    """A pipeline of fitted steps."""
+    return Pipeline([(type(scaler).__name__.lower(), scaler), (type(ranker).__name__.lower(), ranker)])
+
+
+class Checkpoint(NamedTuple):
+    """Where a stream is written down, every so many rows, and for which command."""
+
+    path: Path
+    every: int
+    command: str
+    """Names and sizes of its files and its options, in one number."""
+
+    @classmethod
+    def of(cls, data: Path, how: Options, given: tuple[Path, int] | None) -> "Checkpoint | None":
+        """The checkpoint of a command, where one is asked for."""
+        if given is None:
+            return None
+        files = sorted(data.rglob("*")) if data.is_dir() else [data]
+        sizes = [(str(file), file.stat().st_size) for file in files if file.is_file()]
+        told = repr((sizes, how.target, how.positive, sorted(how.drop), how.method.casefold(), how.seed))
+        return cls(*given, hashlib.sha256(told.encode()).hexdigest())
+
+    def resumed(self) -> tuple[Any, int]:
+        """The pipeline and how many rows it has learnt from; nothing where there is no checkpoint."""
+        if not self.path.exists():
+            return None, 0
+        told = about(self.path)
+        if not isinstance(told, dict) or told.get("command") != self.command:
+            raise DataError(
+                f"--checkpoint must be a file that the same command wrote; {str(self.path)!r} is of another one. "
+                "Name another file, or remove it."
+            )
+        return load(self.path), int(told["rows"])
+
+    def write(self, pipeline: Any, rows: int) -> None:
+        """Write down where the stream is; the file is whole or the one before."""
+        save(self.path, pipeline, about={"command": self.command, "rows": rows})
+
+
+def stream_rows(found: Task, name: str, ranker: Any, checkpoint: Checkpoint) -> Pipeline:
+    """The pipeline of a streaming method after one pass in the order of the rows, written down on the way."""
+    if not hasattr(ranker, "partial_fit"):
+        raise DataError(f"--checkpoint is for methods that learn from a stream; {name} does not. SPAM-L2 does.")
+    kept, done = checkpoint.resumed()
+    if kept is None:
+        kept = _pipeline(scaler_of(found.rows), ranker)
+    scaler, ranker = kept.steps[0][1], kept.steps[1][1]
+    for X, y, at in _pieces(found.rows, done, checkpoint.every):
+        ranker.partial_fit(scaler.transform(X), y, classes=[0, 1])
+        if at % checkpoint.every == 0:
+            checkpoint.write(kept, at)
+    return kept
+
+
+def _pieces(rows: Rows, done: int, every: int) -> Iterator[tuple[Any, np.ndarray, int]]:
+    """(X, y, rows so far) of the rows after the first ``done``, cut at multiples of ``every``."""
+    at = 0
+    for X, y in rows.blocks():
+        start = 0
+        while start < X.shape[0]:
+            stop = min(X.shape[0], start + every - (at % every))
+            at += stop - start
+            if at > done:
+                yield X[start:stop], y[start:stop], at  # type: ignore[index]
+            start = stop
+
+
+def predict_rows(estimator: Any, rows: Rows, output: Path, names: Callable[[np.ndarray], list[str]]) -> int:
+    """Write score and label of each row, by blocks, as csv or Parquet; says how many."""
+    count = 0
+    with beside(output, "wb") as file:
+        write = _parquet(file) if output.suffix in PARQUET else _csv(file)
+        for X, _ in rows.blocks():
+            write(np.asarray(scored(estimator, X)), names(estimator.predict(X)))
+            count += X.shape[0]
+        write(None, [])
+    return count
+
+
+def _csv(file: Any) -> Callable:
+    file.write(b"score,label\n")
+
+    def write(scores: np.ndarray | None, labels: list[str]) -> None:
+        if scores is not None:
+            lines = (f"{score!r},{quoted(label)}\n" for score, label in zip(scores.tolist(), labels, strict=True))
+            file.write("".join(lines).encode())
+
+    return write
+
+
+def _parquet(file: Any) -> Callable:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    schema = pa.schema([("score", pa.float64()), ("label", pa.string())])
+    writer = pq.ParquetWriter(file, schema)
+
+    def write(scores: np.ndarray | None, labels: list[str]) -> None:
+        if scores is None:
+            writer.close()
+        else:
+            writer.write_table(pa.table([scores.astype(np.float64), labels], schema=schema))
+
+    return write
+
+
+def quoted(label: str) -> str:
+    """A text as csv wants it."""
+    return '"' + label.replace('"', '""') + '"' if any(mark in label for mark in ',"\r\n') else label
+
+
+def scores_of(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and predictions of all rows, by blocks."""
+    found = [(np.asarray(scored(estimator, X)), estimator.predict(X)) for X, _ in rows.blocks()]
+    return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
+
+
+def sampled(found: Task, source: str, memory: str | None, seed: int) -> Table:
+    """As many rows as may be kept in memory, drawn at random, for methods that want them there."""
+    n, d = found.rows.shape
+    size = min(n, max(1000, as_bytes(memory) // (8 * d)))
+    X, y = found.rows.sample(size, seed)
+    note = f"Compared on {size:,} of {n:,} rows, drawn at random: as many as --memory lets into memory."
+    notes = found.notes if size == n else [*found.notes, note]
+    return Table(source, X, y == 1, found.classes, found.rows.columns, notes)  # type: ignore[arg-type]
+
+
+def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Pipeline, list[str], list[str]]:
+    """(name, pipeline, columns, classes) of a method fitted on a running dask cluster, behind a scaler."""
+    try:
+        import dask.dataframe as dd
+        from distributed import Client
+    except ImportError:
+        raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
+    name, ranker = _ranker(how.method, how.seed)
+    if how.target is None:
+        raise DataError("DATA must have labels: name their column with --target.")
+    with Client(address):
+        parquet, source = path.is_dir() or path.suffix in PARQUET, os.path.abspath(path)
+        frame = dd.read_parquet(source) if parquet else dd.read_csv(source)
+        if how.target not in frame.columns:
+            raise DataError(f"--target must be a column of DATA; got {how.target!r}.")
+        columns = [str(name) for name in frame.columns if name != how.target and name not in how.drop]
+        levels = np.sort(np.asarray(frame[how.target].unique().compute()))
+        is_pos, classes = positives(levels, how.positive)
+        X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
+        scaler = StandardScaler()
+        mean, deviation = (np.asarray(each.compute(), np.float64) for each in (X.mean(), X.std(ddof=0)))
+        scaler.mean_, scaler.var_, scaler.scale_ = mean, deviation**2, np.where(deviation > 0.0, deviation, 1.0)
+        scaler.n_features_in_, scaler.n_samples_seen_ = len(columns), len(frame)
+        ranker.fit(((X - mean) / scaler.scale_).to_dask_array(), y)
+    return name, _pipeline(scaler, ranker), columns, classes

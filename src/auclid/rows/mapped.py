@@ -1,0 +1,63 @@
+"""Rows as a function makes them of other rows: scaled columns, labels of one class against the rest."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from auclid.rows.readers import Block, Reader
+from auclid.rows.source import Rows
+
+
+class Mapped(Reader):
+    """The blocks of other rows, with their numbers and labels changed when they are asked for; the others are kept."""
+
+    resident = True
+
+    def __init__(self, rows: Rows, numbers: Callable | None, labels: Callable | None) -> None:
+        self.rows, self.numbers, self.labels = rows, numbers, labels
+        self.where, self.columns, self.named = rows.where, rows.columns, rows.named and numbers is None
+        self.dtype, self.has_target = rows.dtype, rows.has_target
+        self.has_weight = rows.has_weight
+
+    @property
+    def count(self) -> int | None:  # type: ignore[override]
+        return self.rows.shape[0]
+
+    def _made(self, block: Block) -> Block:
+        X = block.X if self.numbers is None or block.X is None else self.numbers(block.X)
+        y = block.y if self.labels is None or block.y is None else self.labels(block.y)
+        return Block(X, y, block.weight)
+
+    def read(self) -> Iterator[Block]:
+        return map(self._made, self.rows.read())
+
+    def read_labels(self) -> Iterator[Block] | None:
+        return map(self._made, self._labels_alone()) if self.has_target else None
+
+    def _labels_alone(self) -> Iterator[Block]:
+        labels, weight, start = self.rows.labels(), self.rows.sample_weight(), 0
+        for size in self.rows.block_sizes():
+            part = slice(start, start + size)
+            yield Block(None, labels.values(part), None if weight is None else weight[part])
+            start += size
+
+    def take(self, index: np.ndarray) -> Any:
+        self.rows.hold()
+        X = self.rows.gather(index)[0]
+        return X if self.numbers is None or not len(index) else self.numbers(X)
+
+
+def mapped(rows: Rows, numbers: Callable | None = None, labels: Callable | None = None) -> Rows:
+    """The rows that functions make of the blocks of others: X of X with as many columns, y of y.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auclid
+    >>> from auclid.rows.mapped import mapped
+    >>> rows = auclid.scan(np.eye(2), target=["a", "b"])
+    >>> mapped(rows, labels=lambda y: y == "a").target()
+    array([ True, False])
+    """
+    return Rows(Mapped(rows, numbers, labels), 0)

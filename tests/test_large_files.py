@@ -1,0 +1,114 @@
+"""The command on files of any size: the same model by blocks, and a stream that goes on after a kill."""
+
+import numpy as np
+import pytest
+
+import auclid
+from auclid.datasets import load_mammography
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+testing = pytest.importorskip("typer.testing")
+
+from auclid.cli import large  # noqa: E402
+from auclid.cli._app import app  # noqa: E402
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder of two Parquet files, and the same rows as one csv file."""
+    path = tmp_path_factory.mktemp("rows")
+    X, y = load_mammography(return_X_y=True)
+    kept = np.flatnonzero((np.arange(len(y)) % 4 == 0) | (y == 1))
+    columns = {**{f"a{k}": X[kept, k] for k in range(6)}, "y": np.where(y[kept] == 1, "sick", "well")}
+    table = pa.table(columns)
+    (path / "parts").mkdir()
+    for k in range(2):
+        parquet.write_table(table.slice(k * 1500, 1500 if k == 0 else None), path / "parts" / f"{k}.parquet")
+    import pyarrow.csv
+
+    pyarrow.csv.write_csv(table, path / "rows.csv")
+    return path
+
+
+def run(*words, code=0):
+    done = testing.CliRunner().invoke(app, [str(word) for word in words])
+    assert done.exit_code == code, done.output
+    return done.output
+
+
+@pytest.mark.parametrize("method", ["auto", "RankSVM", "SPAM-L2"])
+def test_fit_predict_and_evaluate_by_blocks(folder, tmp_path, method):
+    model = tmp_path / "model.auclid"
+    said = run("fit", folder / "parts", "--target", "y", "--positive", "sick", "--method", method, "--model", model)
+    assert "read by blocks" in said and "6 columns" in said
+    said = run("evaluate", model, folder / "rows.csv", "--memory", "10kB")
+    assert float(said.split("AUC ")[1][:6]) > 0.85
+    assert said == run("evaluate", model, folder / "rows.csv")
+    run("predict", model, folder / "parts", "--output", tmp_path / "s.csv")
+    run("predict", model, folder / "parts", "--output", tmp_path / "s.parquet")
+    lines = (tmp_path / "s.csv").read_text().splitlines()
+    table = parquet.read_table(tmp_path / "s.parquet")
+    assert len(lines) == 1 + table.num_rows and lines[0] == "score,label"
+    assert [float(line.split(",")[0]) for line in lines[1:]] == table["score"].to_pylist()
+    assert set(table["label"].to_pylist()) == {"sick", "well"}
+
+
+def test_blocks_or_not_the_model_is_the_same(folder, tmp_path):
+    models = []
+    for name, more in (("a", ["--memory", "1MB"]), ("b", [])):
+        path = tmp_path / name
+        run("fit", folder / "rows.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", path, *more)
+        models.append(auclid.load(path)[-1].coef_)
+    np.testing.assert_allclose(*models, rtol=1e-9)
+
+
+def test_compare_takes_a_sample_that_fits_and_says_so(folder, tmp_path):
+    said = run(
+        "compare", folder / "parts", "--target", "y", "--methods", "LeastSquaresAUC", "--against", "ridge",
+        "--memory", "60kB", "--output", tmp_path / "r.html",
+    )  # fmt: skip
+    assert "Compared on 1,250 of" in said
+
+
+def test_a_killed_stream_goes_on_to_the_same_bits(folder, tmp_path, monkeypatch):
+    def fit(name, *more):
+        run("fit", folder / "parts", "--target", "y", "--method", "SPAM-L2", "--model", tmp_path / name,
+            "--checkpoint", tmp_path / f"{name}.check", "--every", 400, *more)  # fmt: skip
+        return auclid.load(tmp_path / name)[-1].coef_.tobytes()
+
+    whole = fit("whole")
+    write, left = large.Checkpoint.write, [3]
+
+    def killed(self, pipeline, rows):
+        write(self, pipeline, rows)
+        left[0] -= 1
+        if not left[0]:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(large.Checkpoint, "write", killed)
+        testing.CliRunner().invoke(
+            app,
+            [str(word) for word in ("fit", folder / "parts", "--target", "y", "--method", "SPAM-L2", "--model",
+             tmp_path / "cut", "--checkpoint", tmp_path / "cut.check", "--every", 400)],
+        )  # fmt: skip
+    assert not (tmp_path / "cut").exists() and (tmp_path / "cut.check").exists()
+    assert fit("cut") == whole
+    said = run("fit", folder / "parts", "--target", "y", "--method", "SOLAM", "--model", tmp_path / "other",
+               "--checkpoint", tmp_path / "cut.check", code=2)  # fmt: skip
+    assert "must be a file that the same command wrote" in " ".join(said.split())
+
+
+def test_bad_large_input_gets_one_sentence(folder, tmp_path):
+    for words, expected in [
+        (["--target", "Y"], "must name a column"),
+        ([], "name their column with --target"),
+        (["--target", "y", "--drop", "zz"], "--drop must be a column of DATA; got 'zz'"),
+        (["--target", "a0", "--drop", "y"], "different values"),
+        (["--target", "y", "--memory", "lots"], "must be a number of bytes"),
+        (["--target", "y", "--checkpoint", tmp_path / "c", "--method", "RankSVM"], "learn from a stream; RankSVM"),
+    ]:
+        said = run("fit", folder / "parts", *words, "--model", tmp_path / "m", code=2)
+        assert expected in " ".join(said.split()), said
+    assert list(tmp_path.iterdir()) == []
