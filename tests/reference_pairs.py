@@ -6,6 +6,11 @@ LOSSES = {
     "squared_hinge": (lambda m: max(0, 1 - m) ** 2, lambda m: -2.0 * max(0, 1 - m), lambda m: 2.0 * (m < 1)),
     "hinge": (lambda m: max(0.0, 1 - m), lambda m: -1.0 * (m < 1), lambda m: 0.0),
     "square": (lambda m: (1 - m) ** 2, lambda m: -2 * (1 - m), lambda m: 2.0),
+    "logistic": (
+        lambda m: np.logaddexp(0.0, -m),
+        lambda m: -np.exp(-np.logaddexp(0.0, m)),
+        lambda m: np.exp(-np.logaddexp(0.0, m) - np.logaddexp(0.0, -m)),
+    ),
 }
 """Value, first and second derivative of each loss."""
 

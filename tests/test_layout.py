@@ -26,7 +26,8 @@ rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays r
 rows.labels rows.store rows.source rows.mapped rows.files rows.apart rows.cluster
 _sources _check _kinds _progress
 columns._notes columns._dates columns._levels columns._numbers columns._table columns.transformer
-losses penalties schedules stats.moments stats.class_means stats.class_sums stats.pair_sums pairs stats.buffers
+losses penalties schedules stats.moments stats.class_means stats.class_sums stats.pair_sums stats.buffers
+stats.loss_sums
 solvers.stream solvers.iterate solvers.proximal solvers.saddle solvers.stages solvers.one_pass
 solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
 stats.apart stats.folds_apart _apart
@@ -39,6 +40,7 @@ stats.folds stats.samples stats.sets stats.prior
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
 solvers.risks solvers.path solvers.path_apart solvers.several solvers.unlabelled solvers.unlabelled_choice
 solvers.stumps solvers.newton solvers.all_pairs solvers.hinge solvers.pairs_apart solvers.top solvers.soft_top
+solvers.smooth_loss stats.region pairs
 base
 square.least_squares square.least_squares_cv square.multiclass square.minimax
 square.spam square._radius square.solam square.fsauc square.opauc square.adaoam

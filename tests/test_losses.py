@@ -6,9 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from auclid.losses import LOSSES, Hinge, Logistic, Square, SquaredHinge, prox_step, slope, value
+from auclid.losses import LOSSES, Hinge, Logistic, Square, SquaredHinge, curvature, hinges, prox_step, slope, value
 
-EVERY = [cls() for cls in value.registry if cls is not object]
+OURS = "auclid.losses"
+EVERY = [cls() for cls in value.registry if cls.__module__ == OURS]
 WITH_STEP = [loss for loss in EVERY if type(loss) in prox_step.registry]
 
 margins = st.floats(-30.0, 30.0)
@@ -19,7 +20,7 @@ def every(losses):
 
 
 def test_every_named_loss_has_a_value_and_a_slope():
-    assert set(LOSSES.values()) == set(map(type, EVERY)) == set(slope.registry) - {object}
+    assert set(LOSSES.values()) == set(map(type, EVERY)) == {cls for cls in slope.registry if cls.__module__ == OURS}
     assert {Square, Hinge, SquaredHinge} <= set(prox_step.registry)
 
 
@@ -80,3 +81,17 @@ def test_prox_step_is_the_argmin(loss, m, q, s):
 @every(WITH_STEP)
 def test_a_pair_of_equal_rows_makes_no_step(loss):
     assert prox_step(loss, 0.0, 0.0, 1.0) == 0.0
+
+
+@every([loss for loss in EVERY if type(loss) in curvature.registry])
+@given(m=margins)
+def test_curvature_is_the_derivative_of_the_slope(loss, m):
+    h = 1e-6
+    if abs(m - 1.0) > h:
+        assert curvature(loss, m) == pytest.approx((slope(loss, m + h) - slope(loss, m - h)) / (2.0 * h), abs=1e-5)
+
+
+@every([loss for loss in EVERY if type(loss) in hinges.registry])
+@given(m=margins)
+def test_squared_hinges_add_up_to_the_value(loss, m):
+    assert sum(c * max(0.0, r - m) ** 2 for c, r in hinges(loss)) == pytest.approx(value(loss, m), rel=1e-12)

@@ -1,6 +1,7 @@
 """`auclid.pairs` against the double loop, and by its laws."""
 
 import tracemalloc
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -8,10 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_pairs as reference
-from auclid import pairs
+from auclid import losses, pairs
+from auclid.stats import loss_sums
 from auclid.stats.pair_sums import count_below
 
-LOSSES = ["squared_hinge", "hinge", "square"]
+LOSSES = ["squared_hinge", "hinge", "square", "logistic"]
 
 eighths = st.integers(-40, 40).map(lambda k: k / 8)
 """Scores that tie, and whose margins meet 1 exactly."""
@@ -152,7 +154,10 @@ def test_any_labels_will_do():
         (([1, 1], [0.0, 1.0]), {}, "pairs.value must see two classes"),
         (([0, 1, 2], [0.0, 1.0, 2.0]), {}, "3 classes"),
         (([0, 1, 1], [0.0, 1.0]), {}, "inconsistent numbers of samples"),
-        (([0, 1], [0.0, 1.0]), {"loss": "logistic"}, "'loss' parameter of value must be"),
+        (([0, 1], [0.0, 1.0]), {"loss": "ramp"}, "'loss' parameter of value must be"),
+        (([0, 1], [0.0, 1.0]), {"max_fpr": 0.0}, "'max_fpr' parameter of value must be"),
+        (([0, 1], [0.0, 1.0]), {"min_tpr": 0.5}, "at least one of the 1 positive rows"),
+        (([0, 0, 1], [0.0, 1.0, 2.0]), {"max_fpr": 0.5, "loss": "square"}, "must not rise with the margin"),
         (([0, 1], [0.0, 1.0]), {"sample_weight": [1.0, -1.0]}, "negative"),
         (([0, 1], [0.0, 1.0]), {"sample_weight": [1.0, 0.0]}, "zero on every positive row"),
     ],
@@ -174,3 +179,106 @@ def test_a_constant_direction_costs_no_digits():
     y, s, u = np.arange(50) % 3 == 0, rng.standard_normal(50), rng.standard_normal(50)
     np.testing.assert_allclose(pairs.curvature_product(y, s, u + 1e9), pairs.curvature_product(y, s, u), atol=1e-6)
     np.testing.assert_allclose(pairs.curvature_product(y, s, u + 1.0), pairs.curvature_product(y, s, u), atol=1e-14)
+
+
+class Knee(NamedTuple):
+    """l(m) = 0 for m >= 1, (1 - m)^2 down to m = 1 - width, a straight line below: two squared hinges."""
+
+    width: float = 0.5
+
+
+@losses.hinges.implement(Knee)
+def _(loss):
+    return ((1.0, 1.0), (-1.0, 1.0 - loss.width))
+
+
+class Cosh(NamedTuple):
+    """l(m) = log cosh(m - 1): no sum of squared hinges."""
+
+
+@losses.value.implement(Cosh)
+def _(loss, m):
+    return abs(m - 1.0) + np.log1p(np.exp(-2.0 * abs(m - 1.0))) - np.log(2.0)
+
+
+@losses.slope.implement(Cosh)
+def _(loss, m):
+    return np.tanh(m - 1.0)
+
+
+reference.LOSSES[Knee()] = (
+    lambda m: max(0, 1 - m) ** 2 - max(0, 0.5 - m) ** 2,
+    lambda m: -2 * max(0, 1 - m) + 2 * max(0, 0.5 - m),
+    lambda m: 2.0 * (m < 1) - 2.0 * (m < 0.5),
+)
+
+
+@settings(deadline=None, max_examples=50)
+@given(problem=problems())
+def test_a_loss_of_ones_own_made_of_squared_hinges(problem):
+    agree(*problem, Knee())
+
+
+def test_a_loss_of_ones_own_by_its_value_and_slope_and_what_is_missing():
+    rng = np.random.default_rng(0)
+    y, s = np.arange(40) % 3 == 0, rng.standard_normal(40)
+    margins = np.subtract.outer(s[y], s[~y])
+    assert pairs.value(y, s, loss=Cosh()) == pytest.approx(np.log(np.cosh(margins - 1.0)).mean(), rel=1e-12)
+    np.testing.assert_allclose(
+        pairs.gradient(y, s, loss=Cosh())[y], np.tanh(margins - 1.0).sum(axis=1) / margins.size, rtol=1e-12
+    )
+    with pytest.raises(TypeError, match=r"'loss' parameter of pairs.curvature_product .* Got Cosh without curvature"):
+        pairs.curvature_product(y, s, s, loss=Cosh())
+    with pytest.raises(ValueError, match="Cosh does"):
+        pairs.value(y, s, loss=Cosh(), max_fpr=0.5)
+
+
+@pytest.mark.parametrize("function", [loss_sums.Value, loss_sums.Slope, loss_sums.Curvature])
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 30.0, 300.0])
+def test_sums_of_a_smooth_loss_by_cells_are_those_of_the_double_loop(function, spread):
+    rng = np.random.default_rng(1)
+    scores = loss_sums.Scores(spread * rng.standard_normal(300), spread * rng.standard_cauchy(200).clip(-9, 9))
+    a, b = rng.random((300, 2)), rng.standard_normal((200, 2))
+    f = function(losses.Logistic())
+    by_cells = loss_sums._by_cells(f, scores, a, b, loss_sums.Cells.over(scores, *losses.smooth(f.loss)))
+    for found, expected in zip(by_cells, loss_sums._double_loop(f, *scores, a, b), strict=True):
+        np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())
+
+
+@pytest.mark.jit
+def test_the_logistic_loss_of_very_many_pairs_takes_no_double_loop():
+    rng = np.random.default_rng(2)
+    y, s = rng.random(200_000) < 0.5, rng.standard_normal(200_000)
+    few = rng.choice(200_000, 4000, replace=False)
+    assert pairs.value(y, s, loss="logistic") == pytest.approx(pairs.value(y[few], s[few], loss="logistic"), rel=0.05)
+
+
+def explicit_top(y, s, weight, max_fpr, min_tpr):
+    """Weights of the top, by sorting: whole rows, and a fraction of the one at the cut."""
+    out = np.zeros(len(s))
+    for rows, sign, share in ((np.flatnonzero(~y), -1.0, max_fpr), (np.flatnonzero(y), 1.0, 1.0 - min_tpr)):
+        left = share * weight[rows].sum()
+        for k in rows[np.argsort(sign * s[rows], kind="stable")]:
+            out[k] = min(weight[k], left)
+            left -= out[k]
+    return out
+
+
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic", Knee()])
+@pytest.mark.parametrize("region", [(0.3, 0.0), (1.0, 0.5), (0.4, 0.25)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_top_is_that_of_sorted_rows(loss, region, weighted):
+    rng = np.random.default_rng(3)
+    y, s, u = rng.random(40) < 0.4, rng.standard_normal(40), rng.standard_normal(40)
+    weight = rng.random(40) + 0.1 if weighted else np.ones(40)
+    kw = {"loss": loss, "sample_weight": weight, "max_fpr": region[0], "min_tpr": region[1]}
+    top = explicit_top(y, s, weight, *region)
+    assert pairs.value(y, s, **kw) == pytest.approx(reference.value(y, s, loss, top), rel=1e-10)
+    np.testing.assert_allclose(pairs.gradient(y, s, **kw), reference.gradient(y, s, loss, top), atol=1e-12)
+    expected = reference.curvature_product(y, s, u, loss, top)
+    np.testing.assert_allclose(pairs.curvature_product(y, s, u, **kw), expected, atol=1e-12)
+
+
+def test_ties_at_the_cut_share_its_fraction():
+    y, s = np.array([0, 0, 0, 1]), np.array([0.5, 0.5, 0.0, 1.0])
+    np.testing.assert_allclose(pairs.gradient(y, s, loss="hinge", max_fpr=1 / 3), [0.5, 0.5, 0.0, -1.0])

@@ -3,6 +3,7 @@
 import os
 import tracemalloc
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from sklearn.svm import LinearSVC
 from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
-from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, make, pairs
-from auclid.pairwise._objective import ALL_PAIRS as OBJECTIVES
+from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, losses, make, pairs
 from auclid.rows import Table, as_table
 from auclid.solvers import newton
-from auclid.solvers.all_pairs import WIDE, LinearSpace, hessian
+from auclid.solvers.all_pairs import WIDE, LinearSpace, SquaredHinges, hessian
+from auclid.solvers.hinge import SmoothHinge
 from auclid.stats.pair_sums import Pairs
+
+OBJECTIVES = {"squared_hinge": SquaredHinges, "hinge": SmoothHinge}
 
 
 def table(n, d, seed=0, share=0.3, noise=1.0):
@@ -41,6 +44,80 @@ def optimum(X, y, alpha, weight=None):
     options = {"gtol": 1e-11, "maxiter": 10_000}
     found = minimize(objective, np.zeros(X.shape[1]), jac=True, method="BFGS", options=options)
     return found.x, found.fun
+
+
+class Wide(NamedTuple):
+    """l(m) = log(1 + exp(-m / width)) width, by value, slope and curvature alone."""
+
+    width: float = 2.0
+
+
+@losses.value.implement(Wide)
+def _(loss, m):
+    return loss.width * (np.log1p(np.exp(-abs(m) / loss.width)) + max(0.0, -m / loss.width))
+
+
+@losses.slope.implement(Wide)
+def _(loss, m):
+    return -1.0 / (1.0 + np.exp(m / loss.width))
+
+
+@losses.curvature.implement(Wide)
+def _(loss, m):
+    e = np.exp(-abs(m) / loss.width)
+    return e / (1.0 + e) ** 2 / loss.width
+
+
+class Bent(NamedTuple):
+    """Not convex."""
+
+
+@losses.hinges.implement(Bent)
+def _(loss):
+    return ((1.0, 0.0), (-1.0, 1.0))
+
+
+class Nothing(NamedTuple):
+    """A struct without a body of anything."""
+
+
+@pytest.mark.parametrize("loss", ["logistic", Wide(2.0), Wide(2)])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_smooth_loss_is_at_its_optimum(loss, weighted):
+    X, y, weight = table(80, 3)
+    weight, width = weight if weighted else None, 1.0 if loss == "logistic" else 2.0
+    Z, share = reference.differences(X, y == 1, weight)
+
+    def objective(w):
+        m = Z @ w / width
+        slope = -share * np.exp(-np.logaddexp(0.0, m))
+        return width * share @ np.logaddexp(0.0, -m) + 0.005 * w @ w, Z.T @ slope + 0.01 * w
+
+    found = minimize(objective, np.zeros(3), jac=True, method="BFGS", options={"gtol": 1e-11})
+    model = RankSVM(0.01, loss=loss, tol=1e-8).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(model.coef_[0], found.x, rtol=1e-5, atol=1e-7)
+    assert model.objective_ == pytest.approx(found.fun, rel=1e-9)
+    assert model.gap_ <= 1e-9
+
+
+@pytest.mark.jit
+def test_many_rows_of_the_logistic_loss_reach_the_tolerance():
+    X, y, weight = table(20_000, 5, share=0.1)
+    model = RankSVM(loss="logistic").fit(X, y, sample_weight=weight)
+    w = model.coef_[0]
+    at = lambda w: X.T @ pairs.gradient(y, X @ w, loss="logistic", sample_weight=weight) + 1e-3 * w  # noqa: E731
+    assert np.linalg.norm(at(w)) <= 1.001e-3 * np.linalg.norm(at(np.zeros(5)))
+    assert model.score(X, y) == pytest.approx(RankSVM().fit(X, y).score(X, y), abs=0.01)
+
+
+def test_a_loss_says_what_it_lacks():
+    X, y, _ = table(40, 3)
+    with pytest.raises(TypeError, match=r"RankSVM must have value, slope and curvature implemented\. Got Nothing"):
+        RankSVM(loss=Nothing()).fit(X, y)
+    with pytest.raises(ValueError, match="RankSVM must be convex; the hinges of Bent bend downwards"):
+        RankSVM(loss=Bent()).fit(X, y)
+    with pytest.raises(ValueError, match=r"'hinge', 'squared_hinge' or a sum of squared hinges.*Got 'logistic'"):
+        RankSVM(loss="logistic", max_fpr=0.5).fit(X, y)
 
 
 def steepness(model, X, y, weight=None):

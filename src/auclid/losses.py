@@ -1,4 +1,4 @@
-"""Losses of a pair's margin m = f(x+) - f(x-): structs with `value`, `slope` and the proximal step `prox_step`."""
+"""Losses of a pair's margin m = f(x+) - f(x-): structs with `value`, `slope` and more, as methods ask for it."""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -60,6 +60,24 @@ def prox_step(loss, m, q, s):
     """
 
 
+@generic
+def curvature(loss, m):
+    """l''(m), where that exists."""
+
+
+@generic
+def hinges(loss):
+    """The (c, r) of l(m) = sum c max(0, r - m)^2: sums over all pairs of such a loss take O(n log n)."""
+
+
+@generic
+def smooth(loss):
+    """(strip, reach): l is analytic where |Im m| < strip, and a straight line, to rounding, where |m| > reach.
+
+    Sums over all pairs of such a loss take O(n), to rounding.
+    """
+
+
 @value.implement(Square)
 def _(loss, m):
     return (1.0 - m) ** 2
@@ -114,3 +132,29 @@ def _(loss, m):
 def _(loss, m):
     e = np.exp(-abs(m))
     return -e / (1.0 + e) if m > 0.0 else -1.0 / (1.0 + e)
+
+
+@curvature.implement(Square)
+def _(loss, m):
+    return 2.0
+
+
+@curvature.implement(SquaredHinge)
+def _(loss, m):
+    return 2.0 if m < 1.0 else 0.0
+
+
+@curvature.implement(Logistic)
+def _(loss, m):
+    e = np.exp(-abs(m))
+    return e / (1.0 + e) ** 2
+
+
+@hinges.implement(SquaredHinge)
+def _(loss):
+    return ((1.0, 1.0),)
+
+
+@smooth.implement(Logistic)
+def _(loss):
+    return np.pi, 45.0

@@ -4,7 +4,7 @@
 `auclid.stats.pair_sums` directly: one ranking of the scores serves value, slopes and any number of products.
 """
 
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,24 +12,39 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_consistent_length
 
-from auclid import _check
+from auclid import _check, losses
+from auclid._generic import floats
+from auclid.losses import Hinge, Loss, Square, as_loss, hinges
+from auclid.solvers.top import hard_top
+from auclid.stats.loss_sums import LossSums
 from auclid.stats.pair_sums import ActivePairs, Pairs
+from auclid.stats.region import checked_region
 
 FARTHEST = 1e140
 """Scores up to which sums of squared margins stay finite."""
 
-_PARAMETERS: dict = {"loss": [StrOptions({"squared_hinge", "hinge", "square"})]}
+_PARAMETERS: dict = {
+    "loss": [StrOptions(set(losses.LOSSES)), tuple],
+    "max_fpr": [_check.real(0.0, 1.0, closed="right")],
+    "min_tpr": [_check.real(0.0, 1.0, closed="left")],
+}
 
 
 @validate_params(_PARAMETERS, prefer_skip_nested_validation=True)
 def value(
-    y_true: ArrayLike, y_score: ArrayLike, *, loss: Any = "squared_hinge", sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    loss: str | Loss = "squared_hinge",
+    sample_weight: ArrayLike | None = None,
+    max_fpr: float = 1.0,
+    min_tpr: float = 0.0,
 ) -> float:
-    """The mean of a pair loss over all n₊·n₋ pairs.
+    """The mean of a pair loss over all n₊·n₋ pairs, or over those of the top.
 
     With the margin m = s_i − s_j of a positive i and a negative j, this is
 
-        Σ w_i w_j l(m) / Σ w_i w_j,    l(m) = (1−m)₊², (1−m)₊ or (1−m)².
+        Σ w_i w_j l(m) / Σ w_i w_j,    l(m) = (1−m)₊², (1−m)₊, (1−m)², log(1 + e⁻ᵐ) or one of your own.
 
     Parameters
     ----------
@@ -37,9 +52,17 @@ def value(
         Two labels of any kind; the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores.
-    loss : {"squared_hinge", "hinge", "square"}, default="squared_hinge"
+    loss : {"squared_hinge", "hinge", "square", "logistic"} or struct, default="squared_hinge"
+        A struct of your own has `auclid.losses.hinges` implemented, where it is a sum of squared hinges; else
+        `auclid.losses.value`, ``slope`` for `gradient` and ``curvature`` for `curvature_product`, which then take
+        O(n₊·n₋) time, or O(n) with `auclid.losses.smooth`.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); a pair weighs the product of its two rows' weights.
+    max_fpr : float in (0, 1], default=1
+        Only the share ``max_fpr`` of the negatives with the highest scores counts; the row at the cut by its
+        fraction, which ties share. For losses that do not rise with the margin.
+    min_tpr : float in [0, 1), default=0
+        Only the share 1 − ``min_tpr`` of the positives with the lowest scores counts.
 
     Returns
     -------
@@ -54,22 +77,31 @@ def value(
     >>> from auclid import pairs
     >>> pairs.value([0, 1, 1], [0.0, 2.0, 0.5], loss="hinge")
     0.25
+    >>> pairs.value([0, 1, 1], [0.0, 2.0, 0.5], loss="hinge", min_tpr=0.5)
+    0.5
     """
-    active = _active("pairs.value", y_true, y_score, loss, sample_weight)
-    return active.linear_value() if loss == "hinge" else active.square_value()
+    ask = _Ask("pairs.value", loss, sample_weight, max_fpr, min_tpr)
+    return _sums(ask, y_true, y_score, losses.value).value()
 
 
 @validate_params(_PARAMETERS, prefer_skip_nested_validation=True)
 def gradient(
-    y_true: ArrayLike, y_score: ArrayLike, *, loss: Any = "squared_hinge", sample_weight: ArrayLike | None = None
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    loss: str | Loss = "squared_hinge",
+    sample_weight: ArrayLike | None = None,
+    max_fpr: float = 1.0,
+    min_tpr: float = 0.0,
 ) -> np.ndarray:
     """The derivatives of `value` by each score.
 
-    The hinge has a kink at margin 1; a pair that lies on it pushes no score.
+    The hinge has a kink at margin 1; a pair that lies on it pushes no score. So has the top where the row at the
+    cut changes; rows that tie there share its fraction.
 
     Parameters
     ----------
-    y_true, y_score, loss, sample_weight
+    y_true, y_score, loss, sample_weight, max_fpr, min_tpr
         As in `value`.
 
     Returns
@@ -82,8 +114,8 @@ def gradient(
     >>> pairs.gradient([0, 1, 1], [0.0, 0.75, 0.5], loss="hinge")
     array([ 1. , -0.5, -0.5])
     """
-    active = _active("pairs.gradient", y_true, y_score, loss, sample_weight)
-    return active.linear_slope() if loss == "hinge" else active.square_slope()
+    ask = _Ask("pairs.gradient", loss, sample_weight, max_fpr, min_tpr)
+    return _sums(ask, y_true, y_score, losses.slope).slope()
 
 
 @validate_params(_PARAMETERS, prefer_skip_nested_validation=True)
@@ -92,17 +124,19 @@ def curvature_product(
     y_score: ArrayLike,
     direction: ArrayLike,
     *,
-    loss: Any = "squared_hinge",
+    loss: str | Loss = "squared_hinge",
     sample_weight: ArrayLike | None = None,
+    max_fpr: float = 1.0,
+    min_tpr: float = 0.0,
 ) -> np.ndarray:
     """The second derivatives of `value` by the scores, times a direction.
 
-    With u the direction, that is 2 Σ w_i w_j (e_i − e_j)(u_i − u_j) / Σ w_i w_j, where the first sum is over
-    the pairs with margin below 1 (squared hinge) or over all pairs (square). The hinge has no curvature.
+    With u the direction, that is Σ w_i w_j l''(m) (e_i − e_j)(u_i − u_j) / Σ w_i w_j. The squared hinge has l'' = 2
+    where m < 1, the hinge has none. The rows of the top stay the same ones.
 
     Parameters
     ----------
-    y_true, y_score, loss, sample_weight
+    y_true, y_score, loss, sample_weight, max_fpr, min_tpr
         As in `value`.
     direction : array-like of shape (n,)
 
@@ -117,23 +151,106 @@ def curvature_product(
     array([-2.,  2.])
     """
     direction = _numbers("direction", direction)
-    active = _active("pairs.curvature_product", y_true, y_score, loss, sample_weight, direction)
-    return np.zeros(len(direction)) if loss == "hinge" else active.square_product(direction)
+    ask = _Ask("pairs.curvature_product", loss, sample_weight, max_fpr, min_tpr)
+    return _sums(ask, y_true, y_score, losses.curvature, direction).product(direction)
 
 
-def _active(
-    owner: str, y_true: ArrayLike, y_score: ArrayLike, loss: str, sample_weight: ArrayLike | None, *others: np.ndarray
-) -> ActivePairs:
-    """The active pairs of the checked arguments of a public function."""
+class _Ask(NamedTuple):
+    """Who asks, and what of."""
+
+    owner: str
+    loss: str | Loss
+    sample_weight: ArrayLike | None
+    max_fpr: float
+    min_tpr: float
+
+
+class _Sums(Protocol):
+    """Sums over all pairs at one score vector."""
+
+    def value(self) -> float:
+        """The mean loss."""
+
+    def slope(self) -> np.ndarray:
+        """Its derivatives."""
+
+    def product(self, u: np.ndarray) -> np.ndarray:
+        """Its second derivatives, times u."""
+
+
+class _HingeSums(NamedTuple):
+    """The hinge."""
+
+    active: ActivePairs
+
+    def value(self) -> float:
+        return self.active.linear_value()
+
+    def slope(self) -> np.ndarray:
+        return self.active.linear_slope()
+
+    def product(self, u: np.ndarray) -> np.ndarray:
+        return np.zeros(len(u))
+
+
+class _SquareSums(NamedTuple):
+    """c squared hinges, added up."""
+
+    parts: list[tuple[float, ActivePairs]]
+
+    def value(self) -> float:
+        return float(sum(c * active.square_value() for c, active in self.parts))
+
+    def slope(self) -> Any:
+        return sum(c * active.square_slope() for c, active in self.parts)
+
+    def product(self, u: np.ndarray) -> Any:
+        return sum(c * active.square_product(u) for c, active in self.parts)
+
+
+def _sums(ask: _Ask, y_true: ArrayLike, y_score: ArrayLike, need: Any, *others: np.ndarray) -> _Sums:
+    """What a public function of checked arguments asks the sums of."""
     y, score = _check.labels(y_true), _numbers("y_score", y_score)
     check_consistent_length(y, score, *others)
-    weight = _check.weights(sample_weight, score)
-    is_pos = y == _check.two_classes(owner, y)[1]
-    _check.both_weighed(owner, is_pos, weight)
+    weight = _check.weights(ask.sample_weight, score)
+    is_pos = y == _check.two_classes(ask.owner, y)[1]
+    _check.both_weighed(ask.owner, is_pos, weight)
     if np.abs(score).max() > FARTHEST:
-        raise ValueError(f"y_score of {owner} must lie within ±{FARTHEST:g}, so that margins have squares. Scale it.")
-    ranked = Pairs(is_pos, weight).rank(score)
-    return ranked.active(1.0, everywhere=loss == "square")
+        raise ValueError(
+            f"y_score of {ask.owner} must lie within ±{FARTHEST:g}, so that margins have squares. Scale it."
+        )
+    loss = as_loss(ask.loss)
+    if ask.max_fpr < 1.0 or ask.min_tpr > 0.0:
+        _not_rising(ask.owner, loss, float(score[is_pos].max() - score[~is_pos].min()))
+        weight = _top_weights(ask, is_pos, score, weight)
+    pairs = Pairs(is_pos, weight)
+    if isinstance(loss, Hinge):
+        return _HingeSums(pairs.rank(score).active(1.0))
+    if isinstance(loss, Square):
+        return _SquareSums([(1.0, pairs.rank(score).active(1.0, everywhere=True))])
+    if type(loss) in hinges.registry:
+        ranking = pairs.rank(score)
+        return _SquareSums([(c, ranking.active(margin)) for c, margin in hinges(floats(loss))])
+    return LossSums(_check.implements(ask.owner, "loss", loss, [need]), pairs, score)
+
+
+def _not_rising(owner: str, loss: Loss, margin: float) -> None:
+    """Refuse a top of a loss that rises with the margin: its worst pairs are others."""
+    if type(loss) in losses.slope.registry and losses.slope(floats(loss), max(margin, 2.0)) > 0.0:
+        raise ValueError(
+            f"The loss of {owner} must not rise with the margin where max_fpr or min_tpr cut; {type(loss).__name__} "
+            "does. Use loss='squared_hinge'."
+        )
+
+
+def _top_weights(ask: _Ask, is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """Weights under which the top counts only."""
+    region = checked_region(ask.owner, ask.max_fpr, ask.min_tpr, is_pos, weight)
+    weight = np.ones(len(score)) if weight is None else weight.copy()
+    for rows, sign, share in ((~is_pos, 1.0, region.max_fpr), (is_pos, -1.0, 1.0 - region.min_tpr)):
+        own = weight[rows]
+        weight[rows] = own * hard_top(sign * score[rows], own, share * float(own.sum()))
+    return weight
 
 
 def _numbers(name: str, values: ArrayLike) -> np.ndarray:

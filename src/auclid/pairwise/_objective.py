@@ -2,71 +2,97 @@
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
+from auclid import _check
+from auclid._generic import floats
+from auclid.losses import Loss, as_loss, curvature, hinges, slope, value
 from auclid.metrics._sample import Region
 from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
 from auclid.solvers.hinge import SmoothHinge
 from auclid.solvers.path import Labelled
+from auclid.solvers.smooth_loss import SmoothLoss
 from auclid.solvers.soft_top import SOFTEST, SoftTop, SoftTopHinge
 from auclid.stats.pair_sums import Pairs
 
-ALL_PAIRS = {"squared_hinge": SquaredHinges, "hinge": SmoothHinge}
-TOP_PAIRS = {"squared_hinge": SoftTop, "hinge": SoftTopHinge}
+NAMES = ("squared_hinge", "hinge", "logistic")
+"""The losses that have one."""
 
-ALMOST = 1.0 - 1e-9
-"""One row, but for rounding."""
+APART = {"squared_hinge": SquaredHinges, "hinge": SmoothHinge}
+"""Those for rows in files or on a cluster."""
 
 
 class Settings(NamedTuple):
     """What the objective is, but for alpha."""
 
-    loss: str
+    loss: str | Loss
     tol: float
     region: Region
     softness: float
 
 
 def objective(rows: Labelled, alpha: float, settings: Settings) -> SquaredHinges:
-    """The objective for rows in memory; the class that is cut is placed into the other, which is sorted."""
-    space, region = LinearSpace(rows.table), settings.region
-    if region.whole:
-        return ALL_PAIRS[settings.loss](space, Pairs(rows.is_pos, rows.weight), alpha, settings.tol)
-    cut_negatives = region.max_fpr < 1.0
+    """The objective for rows in memory, of all pairs or of the top."""
+    space, loss = LinearSpace(rows.table), settings.loss
+    if not settings.region.whole:
+        return _top(rows, alpha, settings)
+    pairs = Pairs(rows.is_pos, rows.weight)
+    if loss == "hinge":
+        return SmoothHinge(space, pairs, alpha, settings.tol)
+    if type(as_loss(loss)) in hinges.registry:
+        return SquaredHinges(space, pairs, alpha, settings.tol, hinges(as_loss(loss)))
+    return SmoothLoss(space, pairs, alpha, settings.tol, loss=as_loss(loss))
+
+
+def _top(rows: Labelled, alpha: float, settings: Settings) -> SoftTop:
+    """The soft top; the class that is cut is placed into the other, which is sorted."""
+    region, cut_negatives = settings.region, settings.region.max_fpr < 1.0
     positives = 1.0 - region.min_tpr
     share, other = (region.max_fpr, positives) if cut_negatives else (positives, 1.0)
-    return TOP_PAIRS[settings.loss](
-        space,
-        Pairs(rows.is_pos, rows.weight, sort_positives=cut_negatives),
-        alpha,
-        settings.tol,
-        share=share,
-        other_share=other,
-        least_softness=settings.softness,
-        softness=max(settings.softness, SOFTEST),
-    )
+    shape: dict[str, Any] = {
+        "share": share,
+        "other_share": other,
+        "least_softness": settings.softness,
+        "softness": max(settings.softness, SOFTEST),
+    }
+    space, pairs = LinearSpace(rows.table), Pairs(rows.is_pos, rows.weight, sort_positives=cut_negatives)
+    if settings.loss == "hinge":
+        return SoftTopHinge(space, pairs, alpha, settings.tol, **shape)
+    return SoftTop(space, pairs, alpha, settings.tol, hinges(as_loss(settings.loss)), **shape)
 
 
-def checked_region(owner: str, max_fpr: Any, min_tpr: float, is_pos: np.ndarray, weight: np.ndarray | None) -> Region:
-    """The region; or a sentence that says how few rows it would leave."""
-    n_pos, n_neg = rows_of(is_pos, weight), rows_of(~is_pos, weight)
-    max_fpr = 1.0 / n_neg if max_fpr == "top" else float(max_fpr)
-    region = Region(max_fpr, float(min_tpr))
-    if max_fpr * n_neg < ALMOST:
+def apart_objective(owner: str, loss: str | Loss) -> type[SquaredHinges]:
+    """The objective for rows in files or on a cluster."""
+    if not isinstance(loss, str) or loss not in APART:
         raise ValueError(
-            f"max_fpr={max_fpr:g} of {owner} must leave at least one of the {n_neg:g} negative rows; it leaves "
-            f"{max_fpr * n_neg:.3g} of a row. Raise it to {np.ceil(1e4 / n_neg) / 1e4:.4g} or more."
+            f"The 'loss' parameter of {owner} must be 'squared_hinge' or 'hinge' where rows lie in files or on a "
+            f"cluster. Got {loss!r} instead; for that one, pass rows.sample(n)."
         )
-    if (1.0 - region.min_tpr) * n_pos < ALMOST:
+    return APART[loss]
+
+
+def checked_loss(owner: str, loss: str | Loss, region: Region) -> str | Loss:
+    """The loss; or a sentence that says which functions of it are missing, for all pairs or for the top."""
+    if loss == "hinge":
+        return loss
+    struct = as_loss(loss)
+    if type(struct) in hinges.registry:
+        struct = floats(struct)
+        _bends_upwards(owner, struct)
+        return struct
+    if not region.whole:
         raise ValueError(
-            f"min_tpr={region.min_tpr:g} of {owner} must leave at least one of the {n_pos:g} positive rows; it leaves "
-            f"{(1.0 - region.min_tpr) * n_pos:.3g} of a row. Lower it to {1.0 - 1.0 / n_pos:.4g} or less."
+            f"The 'loss' parameter of {owner} must be 'hinge', 'squared_hinge' or a sum of squared hinges, with "
+            f"auclid.losses.hinges implemented, where max_fpr or min_tpr cut. Got {loss!r} instead."
         )
-    return region
+    return _check.implements(owner, "loss", struct, [value, slope, curvature])
 
 
-def rows_of(members: np.ndarray, weight: np.ndarray | None) -> float:
-    """How many rows a class has; their weight where that is more, since weights may be repetitions."""
-    if weight is None:
-        return float(members.sum())
-    return float(max((members & (weight > 0.0)).sum(), weight[members].sum()))
+def _bends_upwards(owner: str, loss: Loss) -> None:
+    """Refuse a sum of squared hinges that is not convex."""
+    bend = 0.0
+    for c, _ in sorted(hinges(loss), key=lambda hinge: -hinge[1]):
+        bend += c
+        if bend < -1e-12:
+            raise ValueError(
+                f"The 'loss' parameter of {owner} must be convex; the hinges of {type(loss).__name__} bend downwards. "
+                "From the right on, their factors must add up to no less than zero."
+            )

@@ -11,7 +11,7 @@ from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise import _top_search
-from auclid.pairwise._objective import ALL_PAIRS, Settings, checked_region, objective
+from auclid.pairwise._objective import NAMES, Settings, apart_objective, checked_loss, objective
 from auclid.pairwise._warning import warn_unless_converged
 from auclid.solvers import newton
 from auclid.solvers.pairs_apart import pairs_apart
@@ -19,6 +19,7 @@ from auclid.solvers.path import Labelled, cross_validate
 from auclid.solvers.path_apart import cross_validate_apart
 from auclid.stats.apart import LabelledParts
 from auclid.stats.folds import folds_of
+from auclid.stats.region import checked_region
 
 ALPHA, SOFTNESS = 1e-3, 0.1
 """The default strength of the penalty, and the softness of the top."""
@@ -40,8 +41,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
         mean (1 − w·z)₊² + (alpha/2) |w|²,
 
-    or the same with (1 − w·z)₊. The pairs are never formed: with the smaller class sorted by score, value,
-    gradient and Hessian of all n₊·n₋ pairs take O(n log n) and a few products with X. Newton's method starts
+    or the same with (1 − w·z)₊ or another loss. The pairs are never formed: with the smaller class sorted by score,
+    value, gradient and Hessian of all n₊·n₋ pairs take O(n log n) and a few products with X. Newton's method starts
     at w = 0, where every pair is active, so its first step is the square-loss solution of `LeastSquaresAUC`.
     Where rows are many, an eighth of them is solved first and leaves one or two steps to be made on all.
 
@@ -52,8 +53,10 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         `LeastSquaresAUCCV` finds best in five folds; where only the top counts, the largest that is not clearly worse
         than the best, by partial AUC in five folds of up to 10,000 rows of each class. 1e-3 where a class has fewer
         rows than folds.
-    loss : {"squared_hinge", "hinge"}, default="squared_hinge"
-        The hinge is approached by smooth losses; it takes several times as long.
+    loss : {"squared_hinge", "hinge", "logistic"} or struct, default="squared_hinge"
+        The hinge is approached by smooth losses; it takes several times as long. "logistic" is log(1 + e⁻ᵐ), summed
+        over all pairs in O(n) to rounding. A struct of your own must be convex, with `auclid.losses.hinges`
+        implemented, or ``value``, ``slope`` and ``curvature``; then a step takes O(n₊·n₋), or O(n) with ``smooth``.
     tol : float in (0, inf), default=1e-3
         Squared hinge: stop where the gradient is ``tol`` times as long as at w = 0. Hinge: where the dual
         proves the objective to be within a factor 1 + ``tol`` of the optimum; so, too, where only the top counts.
@@ -129,7 +132,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     _parameter_constraints: dict = {
         "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
-        "loss": [StrOptions(set(ALL_PAIRS))],
+        "loss": [StrOptions(set(NAMES)), tuple],
         "tol": [_check.real(closed="neither")],
         "max_iter": [_check.at_least(1)],
         "max_fpr": [_check.real(0.0, 1.0, closed="right"), StrOptions({"top"})],
@@ -200,16 +203,18 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
                 f"{type(self).__name__} must be asked for all pairs, max_fpr=1 and min_tpr=0, where rows lie in files "
                 "or on a cluster. For a part of the curve, pass rows.sample(n)."
             )
+        loss = apart_objective(type(self).__name__, self.loss)
         self.alpha_ = float(self.alpha) if self.alpha != "auto" else best_alpha_apart(rows)
         self.softness_ = SOFTNESS if self.softness == "auto" else float(self.softness)
-        minimised = pairs_apart(ALL_PAIRS[self.loss], rows, self.alpha_, float(self.tol))
+        minimised = pairs_apart(loss, rows, self.alpha_, float(self.tol))
         w = self._minimise(minimised, weights_alone).w
         return self._publish(w, 0.5 * w @ (minimised.means[0].mean + minimised.means[1].mean))
 
     def _settings(self, rows: Labelled) -> Settings:
         """The objective's settings; keeps the alpha and the softness in use."""
         region = checked_region(type(self).__name__, self.max_fpr, self.min_tpr, rows.is_pos, rows.weight)
-        settings = Settings(self.loss, float(self.tol), region, SOFTNESS)
+        loss = checked_loss(type(self).__name__, self.loss, region)
+        settings = Settings(loss, float(self.tol), region, SOFTNESS)
         given = None if self.alpha == "auto" else float(self.alpha)
         if self.softness != "auto":
             settings = settings._replace(softness=float(self.softness))
