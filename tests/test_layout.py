@@ -24,14 +24,14 @@ _version _sparse _weights _hints _generic _random _page.svg
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source rows.mapped rows.files rows.apart rows.cluster
-_sources _check _kinds _progress
+_labels _sources _check _kinds _progress
 columns._notes columns._dates columns._levels columns._numbers columns._table columns.transformer
 losses penalties schedules stats.moments stats.class_means stats.class_sums stats.pair_sums stats.buffers
 stats.loss_sums
 solvers.stream solvers.iterate solvers.proximal solvers.saddle solvers.stages solvers.one_pass
 solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
 stats.apart stats.folds_apart _apart
-metrics._labels metrics._cells metrics._parts metrics._places metrics._roc metrics._sample metrics._auc
+metrics._cells metrics._parts metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._rates metrics._points metrics._lift metrics._many metrics._by_group
 metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming

@@ -7,16 +7,21 @@ from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.base import _fit_context
 from sklearn.exceptions import NotFittedError
-from sklearn.utils import check_array, check_consistent_length, get_tags
+from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils._param_validation import Interval
-from sklearn.utils.multiclass import check_classification_targets, type_of_target
-from sklearn.utils.validation import column_or_1d, validate_data
+from sklearn.utils.validation import validate_data
 
 from auclid._generic import floats, registered
+from auclid._labels import both_weighed as both_weighed
+from auclid._labels import known_labels as known_labels
+from auclid._labels import labels as labels
+from auclid._labels import one_kind as one_kind
+from auclid._labels import owner_name as _name
+from auclid._labels import two_classes as two_classes
+from auclid._labels import weights as weights
 from auclid._sources import file_table, not_dask, own_labels
 from auclid._sparse import FORMATS, fault
 from auclid.rows import Table, as_table
@@ -147,75 +152,6 @@ def _rows_of(estimator: Any) -> dict[str, Any]:
     return {"accept_sparse": "csr", "dtype": DTYPES, "order": None, "ensure_all_finite": missing}
 
 
-def labels(y: Any) -> np.ndarray:
-    """y as a one-dimensional array of class labels."""
-    y = column_or_1d(y, warn=True)
-    one_kind(y)
-    check_classification_targets(y)
-    return y
-
-
-def one_kind(labels: np.ndarray) -> None:
-    """Raise where there are both strings and other labels: nothing says which is the greater one."""
-    if labels.dtype == object and len({isinstance(label, str) for label in labels}) > 1:
-        raise ValueError(f"y must hold labels of one kind, numbers or strings; got both, as in {labels[:3].tolist()}.")
-
-
-def two_classes(estimator: Any, classes: ArrayLike) -> np.ndarray:
-    """The two sorted classes, or a sentence saying how many there are."""
-    classes = np.unique(np.asarray(classes))
-    if len(classes) > 2:
-        kind = type_of_target(classes)
-        raise ValueError(
-            f"Only binary classification is supported. The type of the target is {kind}. "
-            f"{_name(estimator)} ranks one class above another; got {len(classes)} classes. "
-            "Compare one class against the rest with y == label."
-        )
-    if len(classes) < 2:
-        raise ValueError(
-            f"{_name(estimator)} must see two classes to rank one above the other; "
-            f"got {len(classes)} class: {classes.tolist()}."
-        )
-    return classes
-
-
-def known_labels(estimator: Any, y: np.ndarray, classes: np.ndarray) -> None:
-    """Raise when y holds a label that is not among the classes the estimator knows."""
-    strange = np.setdiff1d(y, classes)
-    if len(strange):
-        raise ValueError(
-            f"y must hold only the classes {classes.tolist()} that {_name(estimator)} knows; "
-            f"got {strange[:3].tolist()} as well. Pass both classes at the first partial_fit."
-        )
-
-
-def weights(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """One float64 weight a row, not negative; None stays None (all ones)."""
-    if sample_weight is None:
-        return None
-    if isinstance(sample_weight, Real):
-        sample_weight = np.full(X.shape[0], sample_weight)
-    sample_weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
-    if sample_weight.shape != X.shape[:1]:
-        raise ValueError(f"sample_weight must have shape {X.shape[:1]}, one weight a row; got {sample_weight.shape}.")
-    if sample_weight.min() < 0.0:
-        raise ValueError(f"sample_weight must not be negative; got {sample_weight.min()}.")
-    return sample_weight
-
-
-def both_weighed(estimator: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> None:
-    """Raise when all rows of a class weigh nothing."""
-    if weight is None:
-        return
-    for name, mass in (("positive", weight[is_pos].sum()), ("negative", weight[~is_pos].sum())):
-        if mass == 0.0:
-            raise ValueError(
-                f"{_name(estimator)} must see two classes of positive weight; "
-                f"got sample_weight zero on every {name} row."
-            )
-
-
-
 def finite(estimator: Any, w: Any) -> Any:
     """w itself, or one sentence when the arithmetic overflowed."""
     if not np.all(np.isfinite(w)):
@@ -320,11 +256,6 @@ def fitted(estimator: Any, attribute: str = "classes_") -> None:
             f"This {_name(estimator)} instance is not fitted yet. Call 'fit' with appropriate arguments "
             "before using this estimator."
         )
-
-
-def _name(owner: Any) -> str:
-    """Who is speaking: an estimator's class, or a function by the name it is given."""
-    return owner if isinstance(owner, str) else type(owner).__name__
 
 
 def mergeable(a: Any, b: Any) -> None:

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
+from auclid._labels import column, numbers_column, positives, same_length, weight_column
 from auclid.metrics._cells import masses
-from auclid.metrics._labels import column, numbers_column, positives, same_length, weight_column
 from auclid.metrics._parts import lie_apart, placed
 from auclid.metrics._places import BLOCK, cell_table
 from auclid.metrics._roc import area, rates

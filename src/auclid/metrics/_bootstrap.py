@@ -8,7 +8,7 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from auclid import _random
-from auclid.metrics._labels import one_of, whole_number
+from auclid._labels import one_of, whole_number
 from auclid.metrics._roc import area
 from auclid.metrics._sample import Region, Sample
 

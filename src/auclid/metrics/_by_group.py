@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
+from auclid._labels import codes, column, number_in, same_length, weight_column
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._compare import AUCComparison, Question, answer, unpaired
 from auclid.metrics._interval import AUCInterval, interval
-from auclid.metrics._labels import codes, column, number_in, same_length, weight_column
 from auclid.metrics._placements import Parts, parts
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
 from auclid.metrics._variance import covariance, standard_error

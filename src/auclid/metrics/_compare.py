@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid import _random
+from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Masses, Plan, Progress, area_of, checked_plan, ends, replicates, runs
-from auclid.metrics._labels import number_in, one_of
 from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._placements import parts
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample

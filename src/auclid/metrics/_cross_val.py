@@ -9,8 +9,8 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 
+from auclid._labels import both_classes, codes, column, number_in, positives, same_length
 from auclid.metrics._compare import Question, answer, checked_question
-from auclid.metrics._labels import both_classes, codes, column, number_in, positives, same_length
 from auclid.metrics._placements import Parts, parts
 from auclid.metrics._sample import Sample
 from auclid.metrics._scorer import scores_of

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
 
-from auclid.metrics._labels import number_in, one_of, whole_number
+from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._variance import ALTERNATIVES
 
 LARGEST = 10**9

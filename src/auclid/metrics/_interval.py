@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid._labels import number_in
 from auclid.metrics._bootstrap import Plan, Progress, area_of, checked_plan, ends, replicates, runs
-from auclid.metrics._labels import number_in
 from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._placements import Parts, parts
 from auclid.metrics._places import spread_of_places

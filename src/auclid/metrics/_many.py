@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
+from auclid._labels import number_in, one_of
 from auclid.metrics._compare import Question, answer
 from auclid.metrics._interval import AUCInterval, of_parts
-from auclid.metrics._labels import number_in, one_of
 from auclid.metrics._placements import parts
 from auclid.metrics._sample import Sample, checked_region, checked_sample
 from auclid.metrics._variance import covariance

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid._labels import column, finite_column, label_set, number_in, one_of, same_length, weight_column
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._interval import AUCInterval
-from auclid.metrics._labels import column, finite_column, label_set, number_in, one_of, same_length, weight_column
 from auclid.metrics._placements import parts
 from auclid.metrics._sample import Sample
 from auclid.metrics._variance import share_interval

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._bootstrap import Masses, Plan, Progress, checked_seed, distinct, replicates
-from auclid.metrics._labels import number_in, one_of, whole_number
 from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._roc import roc_curve, thresholds
 from auclid.metrics._sample import Sample, checked_sample

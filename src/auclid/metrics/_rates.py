@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
+from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._bootstrap import Masses, Plan, checked_seed, distinct, replicates
-from auclid.metrics._labels import number_in, one_of, whole_number
 from auclid.metrics._roc import Curve, roc_curve, thresholds
 from auclid.metrics._sample import Sample, checked_sample
 

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._labels import (
+from auclid._labels import (
     both_classes,
     codes,
     column,

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid._labels import column, number_in, numbers_column, weight_column
 from auclid.metrics._interval import AUCInterval
-from auclid.metrics._labels import column, number_in, numbers_column, weight_column
 from auclid.metrics._variance import share_interval
 
 SIGN = np.uint64(1 << 63)

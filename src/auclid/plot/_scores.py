@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._labels import finite_column, number_in, one_of, whole_number
+from auclid._labels import finite_column, number_in, one_of, whole_number
 from auclid.metrics._points import CRITERIA, operating_point
 from auclid.metrics._rates import wilson
 from auclid.metrics._sample import checked_sample

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from auclid import _check
+from auclid._labels import codes
 from auclid.base import LinearRanker
-from auclid.metrics._labels import codes
 from auclid.solvers.several import Worst, least_worst
 from auclid.stats.moments import Moments, grouped_moments, require_room
 

@@ -1,10 +1,16 @@
-"""Labels, scores, weights and groups as people pass them, checked once and turned into plain arrays."""
+"""Labels, scores, weights and groups as people pass them, checked once and turned into plain arrays.
+
+Metrics name the parameter that is wrong, as functions do; estimators speak as scikit-learn's checks want it.
+"""
 
 import numbers
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils import check_array
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
 
 from auclid._weights import tamed
 from auclid.rows.source import Rows
@@ -218,3 +224,79 @@ def one_of(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> str:
             f"The '{name}' parameter of {owner} must be one of {choices}. Got {value!r} instead."
         )
     return value
+
+
+# What estimators ask of labels and weights
+
+
+def labels(y: Any) -> np.ndarray:
+    """y as a one-dimensional array of class labels."""
+    y = column_or_1d(y, warn=True)
+    one_kind(y)
+    check_classification_targets(y)
+    return y
+
+
+def one_kind(labels: np.ndarray) -> None:
+    """Raise where there are both strings and other labels: nothing says which is the greater one."""
+    if labels.dtype == object and len({isinstance(label, str) for label in labels}) > 1:
+        raise ValueError(f"y must hold labels of one kind, numbers or strings; got both, as in {labels[:3].tolist()}.")
+
+
+def two_classes(estimator: Any, classes: ArrayLike) -> np.ndarray:
+    """The two sorted classes, or a sentence saying how many there are."""
+    classes = np.unique(np.asarray(classes))
+    if len(classes) > 2:
+        kind = type_of_target(classes)
+        raise ValueError(
+            f"Only binary classification is supported. The type of the target is {kind}. "
+            f"{owner_name(estimator)} ranks one class above another; got {len(classes)} classes. "
+            "Compare one class against the rest with y == label."
+        )
+    if len(classes) < 2:
+        raise ValueError(
+            f"{owner_name(estimator)} must see two classes to rank one above the other; "
+            f"got {len(classes)} class: {classes.tolist()}."
+        )
+    return classes
+
+
+def known_labels(estimator: Any, y: np.ndarray, classes: np.ndarray) -> None:
+    """Raise when y holds a label that is not among the classes the estimator knows."""
+    strange = np.setdiff1d(y, classes)
+    if len(strange):
+        raise ValueError(
+            f"y must hold only the classes {classes.tolist()} that {owner_name(estimator)} knows; "
+            f"got {strange[:3].tolist()} as well. Pass both classes at the first partial_fit."
+        )
+
+
+def weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """One float64 weight a row, not negative; None stays None (all ones)."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Real):
+        sample_weight = np.full(X.shape[0], sample_weight)
+    sample_weight = check_array(sample_weight, ensure_2d=False, dtype=np.float64, order="C", input_name="sample_weight")
+    if sample_weight.shape != X.shape[:1]:
+        raise ValueError(f"sample_weight must have shape {X.shape[:1]}, one weight a row; got {sample_weight.shape}.")
+    if sample_weight.min() < 0.0:
+        raise ValueError(f"sample_weight must not be negative; got {sample_weight.min()}.")
+    return sample_weight
+
+
+def both_weighed(estimator: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> None:
+    """Raise when all rows of a class weigh nothing."""
+    if weight is None:
+        return
+    for name, mass in (("positive", weight[is_pos].sum()), ("negative", weight[~is_pos].sum())):
+        if mass == 0.0:
+            raise ValueError(
+                f"{owner_name(estimator)} must see two classes of positive weight; "
+                f"got sample_weight zero on every {name} row."
+            )
+
+
+def owner_name(owner: Any) -> str:
+    """Who is speaking: an estimator's class, or a function by the name it is given."""
+    return owner if isinstance(owner, str) else type(owner).__name__
