@@ -9,6 +9,7 @@ from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import Tags
 
 from auclid import _check, _random, _sources
 from auclid._apart import begin_apart, by_parts
@@ -28,7 +29,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
     _parameter_constraints: dict = {}
 
     @by_parts
-    def predict(self, X):
+    def predict(self, X: Any) -> Any:
         """The class of each row: ``classes_[1]`` where `decision_function` is positive.
 
         Parameters
@@ -42,7 +43,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(np.intp)]
 
-    def score(self, X, y=None, sample_weight=None):
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The area under the ROC curve of `decision_function` on (X, y): not the accuracy.
 
         Parameters
@@ -60,13 +61,13 @@ class Ranker(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 
-    def _begin_apart(self, X, y, X_unlabeled=None, sample_weight=None):
+    def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> Any:
         """Labelled rows in parts, of files or a cluster."""
         if not hasattr(self, "_fit_apart"):
             _sources.not_dask(self, X)
         return begin_apart(self, X, y, sample_weight)
 
-    def _begin_fit(self, X, y, sample_weight=None):
+    def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """Check everything before anything changes; returns the table, which rows are positive, and their weights."""
         if isinstance(X, Rows) and sample_weight is None:
             sample_weight = _sources.own_weight(self, X)
@@ -78,7 +79,9 @@ class Ranker(ClassifierMixin, BaseEstimator):
         self.classes_ = classes
         return table, is_pos, None if weight is None else tamed(weight)
 
-    def _begin_partial(self, X, y, classes=None, sample_weight=None):
+    def _begin_partial(
+        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
         """The same for a batch of a stream; also says whether it is the first."""
         first = not hasattr(self, "classes_")
         table, y = _check.rows_and_labels(self, X, y, reset=first)
@@ -88,7 +91,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         self.classes_ = known
         return table, y == known[1], weight, first
 
-    def _stream_classes(self, y, classes, first):
+    def _stream_classes(self, y: np.ndarray, classes: Any, first: bool) -> np.ndarray:
         if not first:
             if classes is not None and not np.array_equal(np.unique(classes), np.unique(self.classes_)):
                 raise ValueError(
@@ -103,7 +106,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
             )
         return _check.two_classes(self, y if classes is None else classes)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.input_tags.sparse = True
@@ -114,7 +117,7 @@ class LinearRanker(Ranker):
     """A ranker f(x) = coef . x + intercept; the intercept only serves `predict`, it cannot change an AUC."""
 
     @by_parts
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters
@@ -131,13 +134,13 @@ class LinearRanker(Ranker):
             scores = table.matmul(self.coef_[0]) + self.intercept_[0]
         return _check.finite_scores(self, scores, table.dtype)
 
-    def _publish(self, w, threshold):
+    def _publish(self, w: np.ndarray, threshold: float) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
         self.coef_ = _check.finite(self, w).reshape(1, -1)
         self.intercept_ = _check.finite(self, np.array([-float(threshold)]))
         return self
 
-    def _publish_fit(self, table, is_pos, w, weight=None):
+    def _publish_fit(self, table: Table, is_pos: np.ndarray, w: np.ndarray, weight: np.ndarray | None = None) -> Self:
         """`_publish` with the threshold that maximises Youden's J on the training scores."""
         _check.finite(self, w)
         with np.errstate(over="ignore", invalid="ignore"):

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from numbers import Integral
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._kinds import column_names, column_numbers
+from auclid._random import RandomState
 from auclid.additive import _fit, _table
 from auclid.additive._basis import make_basis, same_basis
 from auclid.additive._features import given_knots
@@ -110,15 +112,15 @@ class Scorecard(Readable, Ranker):
 
     def __init__(
         self,
-        ranker=None,
+        ranker: Any = None,
         *,
-        n_knots="auto",
-        interactions="auto",
-        monotone=None,
-        categories="auto",
-        smooth="auto",
-        random_state=None,
-    ):
+        n_knots: Any = "auto",
+        interactions: Any = "auto",
+        monotone: dict | None = None,
+        categories: Any = "auto",
+        smooth: Any = "auto",
+        random_state: RandomState = None,
+    ) -> None:
         self.ranker = ranker
         self.n_knots = n_knots
         self.interactions = interactions
@@ -128,7 +130,7 @@ class Scorecard(Readable, Ranker):
         self.random_state = random_state
 
     @_check.checked_with_parts
-    def fit(self, X, y, sample_weight=None):
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -162,7 +164,7 @@ class Scorecard(Readable, Ranker):
         return self
 
     @_check.checked_with_parts
-    def partial_fit(self, X, y, classes=None, sample_weight=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; with the same knots, the model is then that of all rows added so far.
 
         The first batch fixes knots and levels, unless ``n_knots`` gives them or `fit` came before. A stream has fixed
@@ -198,7 +200,7 @@ class Scorecard(Readable, Ranker):
         moments = class_sums(state[2], cells, (y == known[1]).astype(np.int64), 2, weight).classes()
         return self._resume(*state, moments if first else ClassMoments(*self._seen) + moments)
 
-    def merge(self, other):
+    def merge(self, other: "Scorecard") -> Self:
         """Add the rows another model has seen; returns self.
 
         Parameters
@@ -286,7 +288,7 @@ class Scorecard(Readable, Ranker):
         table = _table.checked_rows(self, _table.as_known(X), reset=False)
         return _table.as_cells(self, table, self._kept_columns)
 
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters
@@ -301,7 +303,7 @@ class Scorecard(Readable, Ranker):
         scores = card_scores(self._card, cells) + self.intercept_[0]
         return scores.astype(getattr(cells, "dtype", np.float64), copy=False)
 
-    def predict_proba(self, X):
+    def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class: a sigmoid of the score, fitted to scores of held-out folds.
 
         Parameters
@@ -316,7 +318,7 @@ class Scorecard(Readable, Ranker):
         positive = self._odds.probability(card_scores(self._card, cells))
         return np.column_stack([1.0 - positive, positive])
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.string = True

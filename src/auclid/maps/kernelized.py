@@ -92,7 +92,7 @@ class Kernelized(Ranker):
         self.ranker = ranker
 
     @property
-    def classes_(self) -> np.ndarray:
+    def classes_(self) -> np.ndarray:  # type: ignore[override]
         """The two labels."""
         return self.ranker_.classes_
 

@@ -1,15 +1,17 @@
 """KernelRankSVM: RankSVM in the space of a kernel, its matrix in memory."""
 
 import os
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._apart import by_parts
 from auclid._progress import CallbackSupportMixin, steps
+from auclid._random import RandomState
 from auclid.base import Ranker
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._warning import warn_unless_converged
@@ -106,17 +108,17 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
 
     def __init__(
         self,
-        alpha=1e-3,
+        alpha: float = 1e-3,
         *,
-        kernel="rbf",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        subsample=1.0,
-        tol=1e-3,
-        max_iter=100,
-        random_state=None,
-    ):
+        kernel: Any = "rbf",
+        gamma: float | None = None,
+        degree: float = 3,
+        coef0: float = 1.0,
+        subsample: float = 1.0,
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        random_state: RandomState = None,
+    ) -> None:
         self.alpha = alpha
         self.kernel = kernel
         self.gamma = gamma
@@ -130,7 +132,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
     _in_memory = "Kernelized(KMeansNystroem(), RankSVM())"
 
     @_check.checked
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows.
 
         Parameters
@@ -150,7 +152,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         largest_matrix(self, len(chosen))
         self.gamma_ = self._gamma(table, is_pos, weight)
         space = KernelSpace(_check.measurable(self, self._matrix(table, chosen)))
-        objective = SquaredHinges(space, pairs.subset(chosen), float(self.alpha), float(self.tol))
+        objective: Any = SquaredHinges(space, pairs.subset(chosen), float(self.alpha), float(self.tol))
         state = newton.init(objective)
 
         def attributes() -> dict[str, Any]:
@@ -162,11 +164,11 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
             state = newton.update(state)
         warn_unless_converged(self, state)
         self.n_iter_ = max(1, state.n_iter)
-        vars(self).update(attributes())
+        self.__dict__.update(attributes())
         return self
 
     @by_parts
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters
@@ -249,7 +251,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
             "intercept_": np.array([-best_threshold(pairs.is_pos, scores, pairs.weight)]),
         }
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags

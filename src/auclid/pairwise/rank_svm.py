@@ -142,15 +142,15 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     def __init__(
         self,
-        alpha=ALPHA,
+        alpha: float | str = ALPHA,
         *,
-        loss="squared_hinge",
-        tol=1e-3,
-        max_iter=100,
-        max_fpr=1.0,
-        min_tpr=0.0,
-        softness=SOFTNESS,
-    ):
+        loss: Any = "squared_hinge",
+        tol: float = 1e-3,
+        max_iter: int = 100,
+        max_fpr: float | str = 1.0,
+        min_tpr: float = 0.0,
+        softness: float | str = SOFTNESS,
+    ) -> None:
         self.alpha = alpha
         self.loss = loss
         self.tol = tol
@@ -160,7 +160,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         self.softness = softness
 
     @_check.checked
-    def fit(self, X, y=None, sample_weight=None):
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows.
 
         Parameters

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import REORDER, kernel
-from auclid.rows import as_table, sizes
+from auclid.rows import Table, as_table, sizes
 
 TOGETHER = 2048
 """Waves that meet a block of rows at once."""
@@ -26,7 +26,7 @@ class Waves(NamedTuple):
     kernel: str
     gamma: float
 
-    def block(self, number, d):
+    def block(self, number: int, d: int) -> np.ndarray:
         """The frequencies of one block, (d, size): the same whenever they are asked for."""
         rng = np.random.default_rng([self.seed, number])
         if self.kernel == "rbf":
@@ -41,17 +41,17 @@ class Expansion:
     carry one common factor, so that shrinking costs nothing.
     """
 
-    def __init__(self, waves, amplitudes, phases, d, more=0):
+    def __init__(self, waves: Waves, amplitudes: np.ndarray, phases: np.ndarray, d: int, more: int = 0) -> None:
         room = np.zeros((more, waves.size))
         self._waves, self._d, self.count, self._scale = waves, d, len(amplitudes), 1.0
         self._amplitudes, self._phases = np.concatenate([amplitudes, room]), np.concatenate([phases, room])
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Waves a block."""
         return self._waves.size
 
-    def __call__(self, table):
+    def __call__(self, table: Table) -> np.ndarray:
         """f(x) of each row.
 
         Some blocks of waves and some rows at a time, each a product of two matrices. Waves are the outer loop, so each
@@ -69,11 +69,11 @@ class Expansion:
                 add_waves(table.take(part) @ frequencies, phases, amplitudes, out[part])
         return self._scale * out
 
-    def next_frequencies(self):
+    def next_frequencies(self) -> np.ndarray:
         """The frequencies, (d, size), of the block that the next step will add."""
         return self._waves.block(self.count, self._d)
 
-    def step(self, factor, cosine, sine, angles, scores):
+    def step(self, factor: float, cosine: np.ndarray, sine: np.ndarray, angles: np.ndarray, scores: np.ndarray) -> None:
         """f <- factor f + cosine.cos(frequency.x) + sine.sin(frequency.x), over the frequencies of the next block.
 
         ``scores`` are f at some rows and ``angles`` their products with those frequencies; they are moved along.
@@ -88,7 +88,7 @@ class Expansion:
         self._amplitudes[self.count], self._phases[self.count] = amplitudes / self._scale, phases
         self.count += 1
 
-    def coefficients(self):
+    def coefficients(self) -> tuple[np.ndarray, np.ndarray]:
         """Amplitudes and phases of all blocks so far."""
         return self._scale * self._amplitudes[: self.count], self._phases[: self.count].copy()
 
@@ -101,7 +101,7 @@ class Ahead:
     numbers of rows of the table.
     """
 
-    def __init__(self, f, table, draws):
+    def __init__(self, f: Expansion, table: Table, draws: np.ndarray) -> None:
         needed, place = np.unique(draws, return_inverse=True)
         place = place.reshape(draws.shape)
         last = np.zeros(len(needed), dtype=np.intp)
@@ -111,11 +111,11 @@ class Ahead:
         self._left = np.searchsorted(-last[order], -np.arange(len(draws)), side="right")
         self._scores, self._done = f(as_table(self._rows)), 0
 
-    def __bool__(self):
+    def __bool__(self) -> bool:
         """Whether a step is left."""
         return self._done < len(self._place)
 
-    def next(self, frequencies):
+    def next(self, frequencies: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Places of the next mini-batch among the rows still needed, their angles with the frequencies, and f there."""
         number, left = self._done, self._left[self._done]
         self._done += 1

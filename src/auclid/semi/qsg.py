@@ -1,8 +1,10 @@
 """QSG-S2AUC: functional gradient descent on mini-batches of rows and blocks of random waves."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from functools import reduce
 from math import ceil
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -10,10 +12,11 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _check, _random
 from auclid._apart import by_parts
 from auclid._progress import CallbackSupportMixin, steps
+from auclid._random import RandomState
 from auclid.base import Ranker
 from auclid.maps._kernel_block import width
 from auclid.metrics._operating_point import best_threshold
-from auclid.rows import append, as_table
+from auclid.rows import Table, append, as_table
 from auclid.semi._labels import PartlyLabelled, begin_fit, begin_partial
 from auclid.semi._waves import Ahead, Expansion, Waves
 from auclid.stats.samples import Samples, contrast
@@ -125,19 +128,19 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
 
     def __init__(
         self,
-        unlabeled_weight=0.5,
+        unlabeled_weight: float = 0.5,
         *,
-        alpha=1e-3,
-        theta=None,
-        n_iter=1000,
-        n_components=32,
-        batch_size=32,
-        gamma=None,
-        kernel="rbf",
-        offset=None,
-        unlabeled="auto",
-        random_state=None,
-    ):
+        alpha: float = 1e-3,
+        theta: float | None = None,
+        n_iter: int = 1000,
+        n_components: int = 32,
+        batch_size: int = 32,
+        gamma: float | None = None,
+        kernel: str = "rbf",
+        offset: int | None = None,
+        unlabeled: Any = "auto",
+        random_state: RandomState = None,
+    ) -> None:
         self.unlabeled_weight = unlabeled_weight
         self.alpha = alpha
         self.theta = theta
@@ -150,10 +153,16 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.unlabeled = unlabeled
         self.random_state = random_state
 
+    _rng: np.random.Generator
+    seed_: int
+    amplitudes_: np.ndarray
+    phases_: np.ndarray
+    _anew: bool
+
     _in_memory = "SAMULT, or Kernelized(RandomFourier(), SAMULT())"
 
     @_check.checked
-    def fit(self, X, y=None, X_unlabeled=None):
+    def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None) -> Self:
         """Learn from labelled and unlabelled rows in ``n_iter`` iterations.
 
         Parameters
@@ -181,7 +190,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         return self._iterate(table, rows, X, y, self._rng)
 
     @_check.checked
-    def partial_fit(self, X, y, classes=None):
+    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
         """Add a batch of rows to a sample of 2,000 rows a set, and learn f anew from that sample.
 
         The sample is uniform over all rows so far, those of `fit` included, and f is made by ``n_iter`` iterations from
@@ -217,7 +226,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         return self._iterate(kept, rows, X, y, np.random.default_rng([self.seed_, 2**63]))
 
     @by_parts
-    def decision_function(self, X):
+    def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``. In blocks, so that memory stays bounded.
 
         Parameters
@@ -234,7 +243,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
             scores = self._expansion(table.shape[1])(table) + self.intercept_
         return _check.finite_scores(self, scores, table.dtype)
 
-    def _open(self):
+    def _open(self) -> None:
         """Before any iteration: f = 0, whatever the width of the kernel."""
         self._rng = _random.generator(self.random_state)
         self.seed_ = int(self._rng.integers(2**63))
@@ -242,11 +251,11 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.amplitudes_ = self.phases_ = np.zeros((0, self.n_components))
         self.intercept_, self.n_iter_, self._anew = 0.0, 0, True
 
-    def _expansion(self, d, more=0):
+    def _expansion(self, d: int, more: int = 0) -> Expansion:
         waves = Waves(self.seed_, self.amplitudes_.shape[1], self.kernel_, self.gamma_)
         return Expansion(waves, self.amplitudes_, self.phases_, d, more)
 
-    def _iterate(self, table, rows, X, y, rng):
+    def _iterate(self, table: Table, rows: Sequence[np.ndarray], X: Any, y: Any, rng: np.random.Generator) -> Self:
         """Algorithm 1 from where it stands, on the rows of each set of a table."""
         _check.unchanged(self, "kernel", self.kernel, self.kernel_)
         _check.unchanged(self, "n_components", self.n_components, self.amplitudes_.shape[1])
@@ -254,26 +263,29 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
             self.gamma_ = _check.measurable(self, width(table, self.kernel, 1.0, rng) or np.inf)
         theta = 1.5 / self.alpha if self.theta is None else self.theta
         offset = ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
-        f, ahead = self._expansion(table.shape[1], self.n_iter), None
+        f = self._expansion(table.shape[1], self.n_iter)
+        ahead: Ahead | None = None
         for number in steps(self, self.n_iter, lambda: self._look(f), X, y):
             if not ahead:
                 ahead = self._draw(f, table, [index for index in rows if len(index)], self.n_iter - number, rng)
             here, angles, scores = ahead.next(f.next_frequencies())
             slopes = risk_slopes(np.split(scores[here], len(scores[here]) // self.batch_size), self.unlabeled_weight)
             step = theta / (f.count + 1 + offset)
-            waves = [-step / f.size * (slopes @ wave(angles[here])) for wave in (np.cos, np.sin)]
-            f.step(1.0 - step * self.alpha, *waves, angles, scores)
-        vars(self).update(self._look(f))
+            cosine, sine = (-step / f.size * (slopes @ wave(angles[here])) for wave in (np.cos, np.sin))
+            f.step(1.0 - step * self.alpha, cosine, sine, angles, scores)
+        self.__dict__.update(self._look(f))
         return self
 
-    def _draw(self, f, table, rows, count, rng):
+    def _draw(
+        self, f: Expansion, table: Table, rows: Sequence[np.ndarray], count: int, rng: np.random.Generator
+    ) -> Ahead:
         """The mini-batches of the next iterations, ``count`` of them or as many as fit into memory."""
         fits = max(1, AHEAD * table.block_rows() // (len(rows) * self.batch_size))
         draws = rng.random((min(count, fits), len(rows), self.batch_size))
         chosen = [index[(draws[:, k] * len(index)).astype(np.intp)] for k, index in enumerate(rows)]
         return Ahead(f, table, np.hstack(chosen))
 
-    def _look(self, f):
+    def _look(self, f: Expansion) -> dict[str, Any]:
         """The fitted attributes as they would be if the fit stopped now."""
         amplitudes, phases = f.coefficients()
         _check.finite(self, amplitudes)
@@ -282,7 +294,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         return {"amplitudes_": amplitudes, "phases_": phases, "intercept_": -float(threshold), "n_iter_": f.count}
 
 
-def risk_slopes(scores, unlabeled_weight):
+def risk_slopes(scores: Sequence[np.ndarray], unlabeled_weight: float) -> np.ndarray:
     """The derivative of the risk of a mini-batch by each score: of negatives, positives and unlabelled rows, if any.
 
     Examples
@@ -302,6 +314,6 @@ def risk_slopes(scores, unlabeled_weight):
     return np.concatenate(slopes)
 
 
-def _pair_slopes(a, b):
+def _pair_slopes(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The derivatives of the mean of (1 - a + b)^2 over all pairs, by each a and by each b."""
     return -2.0 / len(a) * (1.0 - a + b.mean()), 2.0 / len(b) * (1.0 - a.mean() + b)

@@ -1,12 +1,32 @@
 """Extremely randomised trees, each grown on rows drawn with replacement and judged on the others (out of bag)."""
 
-import numpy as np
-from numba import njit
+from typing import NamedTuple
 
+import numpy as np
+
+from auclid._generic import kernel
 from auclid.trees.structs import WORDS, Trees, add_scores
 
 TRIES = 10
 """Draws of a column, times the number wanted, after which a node in which all looked alike is a leaf."""
+
+
+class Sample(NamedTuple):
+    """The rows that a tree is grown on: their numbers, in an order that growing changes, in a table of all rows."""
+
+    X: np.ndarray
+    y: np.ndarray
+    weight: np.ndarray
+    rows: np.ndarray
+
+
+class Nodes(NamedTuple):
+    """Room for the nodes of one tree; the right child comes after the left one."""
+
+    feature: np.ndarray
+    threshold: np.ndarray
+    left: np.ndarray
+    value: np.ndarray
 
 
 def extra_trees(
@@ -27,13 +47,17 @@ def extra_trees(
         drawn = np.bincount(rng.integers(n, size=size), minlength=n)
         rows = np.flatnonzero(drawn)
         draws = rng.random(min(1 << 18, 4 * wanted * size + 2))
-        feature, threshold = np.full(room, -1, dtype=np.int32), np.zeros(room)
-        left, value = np.zeros(room, dtype=np.int32), np.zeros(room)
-        used = grow(X, y, weight * drawn, rows, draws, wanted, feature, threshold, left, value)
-        tree = _tree(feature[:used], threshold[:used], left[:used], value[:used], d)
+        whole = Nodes(
+            feature=np.full(room, -1, dtype=np.int32),
+            threshold=np.zeros(room),
+            left=np.zeros(room, dtype=np.int32),
+            value=np.zeros(room),
+        )
+        used = grow(Sample(X, y, weight * drawn, rows), draws, wanted, whole)
+        tree = _tree(Nodes(*(part[:used] for part in whole)), d)
         others = np.flatnonzero(drawn == 0)
         heard = np.zeros(len(others))
-        add_scores(*tree[:9], X[others], heard)
+        add_scores(tree, X[others], heard)
         said[others] += heard
         judges[others] += 1.0
         grown.append(tree)
@@ -42,10 +66,20 @@ def extra_trees(
     return joined(grown, 1.0 / n_trees), np.where(seen, said / np.maximum(judges, 1.0), middle)
 
 
-def _tree(feature: np.ndarray, threshold: np.ndarray, left: np.ndarray, value: np.ndarray, d: int) -> Trees:
-    plain = np.zeros(len(feature), dtype=bool)
-    root, no_sets = np.zeros(1, dtype=np.int32), np.zeros((1, WORDS), dtype=np.uint32)
-    return Trees(root, feature, threshold, left, left + 1, plain, plain, no_sets, value, d)
+def _tree(nodes: Nodes, d: int) -> Trees:
+    plain = np.zeros(len(nodes.feature), dtype=bool)
+    return Trees(
+        roots=np.zeros(1, dtype=np.int32),
+        feature=nodes.feature,
+        threshold=nodes.threshold,
+        left=nodes.left,
+        right=nodes.left + 1,
+        gap_right=plain,
+        is_set=plain,
+        sets=np.zeros((1, WORDS), dtype=np.uint32),
+        value=nodes.value,
+        n_columns=d,
+    )
 
 
 def joined(trees: list[Trees], scale: float) -> Trees:
@@ -68,12 +102,14 @@ def joined(trees: list[Trees], scale: float) -> Trees:
     )
 
 
-@njit(cache=True, nogil=True)
-def grow(X, y, weight, rows, draws, wanted, feature, threshold, left, value):
-    """Grow one tree on the given rows (changed in their order); fills the nodes' arrays and returns how many.
+@kernel
+def grow(sample, draws, wanted, nodes):
+    """Grow one tree on the rows of a sample; fills the nodes' arrays and returns how many.
 
     ``draws`` are uniform numbers, used in turn and, should they run out, from the beginning again.
     """
+    X, y, weight, rows = sample.X, sample.y, sample.weight, sample.rows
+    feature, threshold, left, value = nodes.feature, nodes.threshold, nodes.left, nodes.value
     d, n_draws = X.shape[1], draws.shape[0]
     looked_at = np.full(d, -1, np.int64)  # the last node in which a column was looked at
     begin, end = np.zeros(feature.shape[0], np.int64), np.zeros(feature.shape[0], np.int64)
@@ -101,7 +137,7 @@ def grow(X, y, weight, rows, draws, wanted, feature, threshold, left, value):
                 at = (at + 1) % n_draws
                 if not cut < high:
                     cut = low
-                gain = purity(X, y, weight, rows, lo, hi, column, cut, mass, positive)
+                gain = purity(sample, lo, hi, column, cut, mass, positive)
                 if gain > best_gain:
                     best, best_gain, best_cut = column, gain, cut
                 found += 1
@@ -117,7 +153,7 @@ def grow(X, y, weight, rows, draws, wanted, feature, threshold, left, value):
     return used
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def span(X, rows, lo, hi, column):
     """The least and the greatest value of a column; NaN, which goes left, is below all others."""
     low, high, gaps = np.inf, -np.inf, False
@@ -132,9 +168,10 @@ def span(X, rows, lo, hi, column):
     return low, high
 
 
-@njit(cache=True, nogil=True)
-def purity(X, y, weight, rows, lo, hi, column, cut, mass, positive):
+@kernel
+def purity(sample, lo, hi, column, cut, mass, positive):
     """Σ over sides of (weight of positives)²/weight: the larger, the less impure."""
+    X, y, weight, rows = sample.X, sample.y, sample.weight, sample.rows
     mass_right, positive_right = 0.0, 0.0
     for r in range(lo, hi):
         if X[rows[r], column] > cut:
@@ -149,7 +186,7 @@ def purity(X, y, weight, rows, lo, hi, column, cut, mass, positive):
     return gain
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def parted(X, rows, lo, hi, column, cut):
     """Bring the rows that go left before those that go right; where the latter begin."""
     i, j = lo, hi - 1

@@ -3,7 +3,8 @@
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from auclid._generic import kernel
 
 WORDS = 4
 """Words of 32 bits in which a node keeps the categories that go left: 128 of them."""
@@ -51,13 +52,15 @@ class Trees(NamedTuple):
 def scores(trees: Trees, X: np.ndarray) -> np.ndarray:
     """The sum over trees of the value of the leaf that each row comes to."""
     out = np.zeros(len(X))
-    add_scores(*trees[:9], np.ascontiguousarray(X), out)
+    add_scores(trees, np.ascontiguousarray(X), out)
     return out
 
 
-@njit(cache=True, nogil=True)
-def add_scores(roots, feature, threshold, left, right, gap_right, is_set, sets, value, X, out):
+@kernel
+def add_scores(trees, X, out):
     """Add the leaves' values of all trees to ``out``."""
+    roots, feature, threshold, value = trees.roots, trees.feature, trees.threshold, trees.value
+    left, right, gap_right, is_set, sets = trees.left, trees.right, trees.gap_right, trees.is_set, trees.sets
     for i in range(X.shape[0]):
         total = 0.0
         for t in range(roots.shape[0]):
@@ -75,7 +78,7 @@ def add_scores(roots, feature, threshold, left, right, gap_right, is_set, sets, 
         out[i] += total
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def in_set(sets, number, x):
     """Whether the category x is among those of a set."""
     if x < 0.0 or x >= 32.0 * sets.shape[1]:
