@@ -5,15 +5,18 @@ import json
 import tempfile
 import warnings
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import auclid
+from attack_fits import CLASSES, small
 from auclid.io._archive import checksum
 from auclid.io._arrays import array_of
 from hostile import EXTREMES, POLITE, Found, attempt, finite, pick
@@ -200,20 +203,30 @@ def originals() -> list[bytes]:
     """Files of every class and state that a release wrote, and some of today."""
     if not _made:
         _made.extend(path.read_bytes() for path in KEPT)
-        rng = np.random.default_rng(0)
-        X, y = rng.normal(size=(30, 4)), np.arange(30) % 2
-        from sklearn.ensemble import HistGradientBoostingClassifier
-
-        for model in (
-            make_pipeline(StandardScaler(), HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2)).fit(X, y),
-            auclid.OAM(random_state=np.random.Generator(np.random.Philox(1)), buffer_size=5).partial_fit(X, y),
-            auclid.SPAM(random_state=np.random.RandomState(1)).partial_fit(X, y),
-            auclid.CBR(random_state=np.random.Generator(np.random.MT19937(1)), buffer_size=5).partial_fit(X, y),
-        ):
+        for model in todays():
             with tempfile.TemporaryDirectory() as folder:
                 auclid.save(Path(folder) / "a", model)
                 _made.append((Path(folder) / "a").read_bytes())
     return _made
+
+
+def todays() -> Iterator[Any]:
+    """Fitted models: every class of today, one with the trees of its members, and generators of several kinds."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(60, 4)), np.arange(60) % 2
+    X[:, 0] += y
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for cls in CLASSES:
+            yield small(cls()).fit(X, y, **({"groups": np.arange(60) % 3} if cls is auclid.MinimaxAUC else {}))
+        yield auclid.AUCClassifier(cv=2, budget=1.0, random_state=0).fit(X, y)
+        boosted = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2)
+        yield from (
+            make_pipeline(StandardScaler(), boosted).fit(X, y),
+            auclid.OAM(random_state=np.random.Generator(np.random.Philox(1)), buffer_size=5).partial_fit(X, y),
+            auclid.SPAM(random_state=np.random.RandomState(1)).partial_fit(X, y),
+            auclid.CBR(random_state=np.random.Generator(np.random.MT19937(1)), buffer_size=5).partial_fit(X, y),
+        )
 
 
 def file_case(rng: np.random.Generator) -> None:
