@@ -191,6 +191,7 @@ class SquaredHinges:
     tol: float
     hinges: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
     point_class: ClassVar[type[PairPoint]] = PairPoint
+    kinked: ClassVar[bool] = False
 
     @property
     def size(self) -> int:
@@ -230,6 +231,10 @@ class SquaredHinges:
     def resumed(self, sample: Self) -> Self:
         """All is left to do once a sample is solved."""
         return self
+
+    def begin(self, solved: Any) -> tuple[Any, Preconditioner | None]:
+        """Where a sample ends, with its preconditioner."""
+        return self.at(solved.w), solved.preconditioner()
 
     def published_value(self, point: PairPoint) -> float:
         """The objective that the user asked for."""

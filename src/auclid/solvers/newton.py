@@ -82,6 +82,10 @@ class Objective(Protocol):
         """The number of weights."""
 
     @property
+    def kinked(self) -> bool:
+        """Whether the gradient has kinks, beyond which a step soon goes uphill."""
+
+    @property
     def start(self) -> Point:
         """The point w = 0."""
 
@@ -98,7 +102,10 @@ class Objective(Protocol):
         """The objective to go on with from a point that is good enough; None where nothing is left to do."""
 
     def sample(self) -> "Objective | None":
-        """The same for a sample of the rows, whose minimiser is a good start; None where that would not pay."""
+        """The same for a sample of the rows, or an easier one, whose minimiser is a good start; None where none is."""
+
+    def begin(self, solved: Any) -> tuple[Any, Preconditioner | None]:
+        """Where to start, and with which preconditioner, once the sample is solved."""
 
     def resumed(self, sample: "Objective") -> "Objective":
         """What is left to do once the objective of a sample, and what it was refined to, is minimised."""
@@ -140,7 +147,7 @@ def init(objective: Objective) -> State:
             break
         state = update(state)
     resumed = objective.resumed(state.objective)
-    return State(resumed, resumed.at(state.point.w), state.point.preconditioner())
+    return State(resumed, *resumed.begin(state.point))
 
 
 def update(state: State) -> State:
@@ -159,7 +166,8 @@ def update(state: State) -> State:
     for found in islice(solutions, MOST_PRODUCTS):
         if np.linalg.norm(found.residual) <= end:
             break
-    lower = None if found is None else line_search(point, found.x)
+    search = bracketed_search if objective.kinked else line_search
+    lower = None if found is None else search(point, found.x)
     if found is None or lower is None or (lower.value >= point.value and lower.norm >= point.norm):
         return state._replace(stuck=True)
     return State(objective, lower, precondition, found.products, state.n_iter + 1)
@@ -173,6 +181,33 @@ def sharpened(state: State) -> State:
             break
         state = State(finer, finer.at(state.point.w), n_iter=state.n_iter)
     return state
+
+
+def bracketed_search(point: Any, move: Move) -> Any | None:
+    """The whole step where it goes far enough down; else a step near the lowest point between (regula falsi).
+
+    For a gradient with kinks: beyond one the function rises steeply, and a short step that stays before it would be
+    followed by many like it. At a kink, or just beyond, the next Hessian knows it.
+    """
+    along = point.inner(move, point.gradient)
+    if not along < 0.0:
+        return None
+    trial = point.moved(1.0, move)
+    slope = trial.slope_along(move)
+    if trial.value <= point.value + 1e-4 * along + 1e-14 * abs(point.value):
+        return trial
+    low, high, low_slope, high_slope = 0.0, 1.0, along, max(slope, -along)
+    for _ in range(30):
+        step = low + (high - low) * float(np.clip(low_slope / (low_slope - high_slope), 0.1, 0.9))
+        trial = point.moved(step, move)
+        slope = trial.slope_along(move)
+        if 0.0 <= slope <= -0.5 * along and trial.value <= point.value + 1e-4 * step * along:
+            return trial
+        if slope < 0.0:
+            low, low_slope, high_slope = step, slope, 0.5 * high_slope
+        else:
+            high, high_slope, low_slope = step, slope, 0.5 * low_slope
+    return line_search(point, move)
 
 
 def line_search(point: Any, move: Move) -> Any | None:

@@ -11,13 +11,20 @@ from auclid.solvers.all_pairs import WIDE, PairPoint, SquaredHinges, diagonal, h
 from auclid.solvers.hinge import Gap, narrower, smooth_hinge
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.solvers.top import Edge, Side, find_top
-from auclid.stats.pair_sums import Pairs
+from auclid.stats.pair_sums import Pairs, draw
 
 SOFTEST = 0.1
 """Where the continuation in softness begins."""
 
 FALL = 0.3
 """By which softness falls from one objective of the continuation to the next."""
+
+
+ENOUGH = 20
+"""Rows a column that the top of a sample must have, so that its optimum is near that of all rows."""
+
+LENGTHS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.01, 0.0)
+"""Tried of the optimum of all pairs: where the top is hard, weights are short."""
 
 
 class SoftTopPoint(PairPoint):
@@ -77,12 +84,30 @@ class SoftTopPoint(PairPoint):
         if self.objective.size > WIDE:
             root = np.sqrt(diagonal(self))
             return lambda v: v / root
-        sample = self.objective.representative
-        some: Any = self if sample is None else sample.at(self.w)
+        some: Any = self._near_rows()
         H = hessian(some) + sum(edge.hessian(some.objective.space.table) for edge in some.edges)
         if some is not self:
             H[np.diag_indices_from(H)] += np.maximum(diagonal(self) - diagonal(some), 0.0)
         return inverse_of(H)
+
+
+    def _near_rows(self) -> Any:
+        """The same point for some of the rows that are inside, enough of them for a Hessian."""
+        objective, d = self.objective, self.objective.size
+        size = max(2000, 5 * d, min(objective.pairs.n // 16, sizes.LARGE_BYTES // (8 * d)))
+        chosen, shares = [], []
+        for side, selection in zip(self.sides, self.top.selections, strict=True):
+            inside = np.flatnonzero(selection.inside)
+            chosen.append(draw(side.pairs.many[inside], size))
+            shares.append(min(1.0, selection.mass / float(side.pairs.many_mass[inside].sum())))
+        if len(self.sides) == 1:
+            chosen.append(draw(objective.pairs.few, size))
+            shares.append(1.0)
+        rows = np.sort(np.concatenate(chosen))
+        if len(rows) >= 0.8 * objective.pairs.n_weighed:
+            return self
+        some = replace(objective.subset(rows), share=shares[0], other_share=shares[1])
+        return some.at(self.w, self.scores[rows])
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,6 +123,7 @@ class SoftTop(SquaredHinges):
     least_softness: float = 0.1
     softness: float = SOFTEST
     point_class: ClassVar[type[PairPoint]] = SoftTopPoint
+    kinked: ClassVar[bool] = True
 
     def sides(self, scores: np.ndarray) -> tuple[Side, ...]:
         """The classes that are cut."""
@@ -110,13 +136,6 @@ class SoftTop(SquaredHinges):
     def other_pairs(self) -> Pairs:
         """The pairs with the other class sorted."""
         return Pairs(self.pairs.is_pos, self.pairs.weight, not self.pairs.sort_positives)
-
-    @cached_property
-    def representative(self) -> Self | None:
-        """The same for a sample of the rows, large enough for a Hessian; None where rows are few."""
-        pairs, d = self.pairs, self.size
-        chosen = pairs.sample(max(2000, 5 * d, min(pairs.n // 16, sizes.LARGE_BYTES // (8 * d))))
-        return None if len(chosen) == pairs.n_weighed else self.subset(chosen)
 
     def subset(self, chosen: np.ndarray, space: Any = None) -> Self:
         """The same for some of the rows, one of each class at the top at least."""
@@ -140,9 +159,29 @@ class SoftTop(SquaredHinges):
         """The same with less softness, until the last one."""
         return None if self.last else replace(self, softness=max(FALL * self.softness, self.least_softness))
 
-    def resumed(self, sample: Self) -> Self:
+    def sample(self) -> Any:
+        """The same for a sample of the rows, where its top has rows enough; else the objective of all pairs."""
+        sample = super().sample()
+        if sample is not None and sample.smallest_top >= ENOUGH * self.size:
+            return sample
+        pairs = Pairs(self.pairs.is_pos, self.pairs.weight)
+        return SquaredHinges(self.space, pairs, self.alpha, max(self.tol, 1e-2), self.hinges)
+
+    @property
+    def smallest_top(self) -> float:
+        """The rows of the smaller top."""
+        return min(self.share * len(self.pairs.many), self.other_share * len(self.pairs.few))
+
+    def resumed(self, sample: Any) -> Self:
         """All rows start with the softness that a sample ended with."""
-        return replace(self, softness=sample.softness)
+        return replace(self, softness=sample.softness) if isinstance(sample, SoftTop) else self
+
+    def begin(self, solved: Any) -> tuple[Any, Preconditioner | None]:
+        """Where a sample ends; or the direction that is best for all pairs, as far as it is good for the top."""
+        if isinstance(solved.objective, SoftTop):
+            return super().begin(solved)
+        points = [self.at(factor * solved.w, factor * solved.scores) for factor in LENGTHS]
+        return min(points, key=lambda point: point.value), None
 
     def published_value(self, point: Any) -> float:
         """The objective that the user asked for."""
@@ -209,4 +248,6 @@ class SoftTopHinge(SoftTop):
 
     def resumed(self, sample: Self) -> Self:
         """Go on from the softness and near the width that were enough for a sample."""
+        if not isinstance(sample, SoftTopHinge):
+            return self
         return super().resumed(sample).narrowed(min(1.0, 2.0 * sample.width))

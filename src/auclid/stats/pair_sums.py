@@ -121,7 +121,7 @@ class Pairs:
     def sample(self, size: int) -> np.ndarray:
         """Up to ``size`` rows of each class, the same ones every time, in the order of the rows."""
         rng = np.random.default_rng(0)
-        return np.sort(np.concatenate([_draw(rng, index, size) for index in (self.few, self.many)]))
+        return np.sort(np.concatenate([draw(index, size, rng) for index in (self.few, self.many)]))
 
     def subset(self, chosen: np.ndarray) -> "Pairs":
         """The pairs among the chosen rows."""
@@ -129,7 +129,9 @@ class Pairs:
         return Pairs(self.is_pos[chosen], weight, self.sort_positives)
 
 
-def _draw(rng: np.random.Generator, index: np.ndarray, size: int) -> np.ndarray:
+def draw(index: np.ndarray, size: int, rng: np.random.Generator | None = None) -> np.ndarray:
+    """Up to ``size`` of some numbers, the same ones every time."""
+    rng = np.random.default_rng(0) if rng is None else rng
     return index if len(index) <= size else rng.choice(index, size, replace=False, shuffle=False)
 
 
