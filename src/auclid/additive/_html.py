@@ -7,9 +7,10 @@ import numpy as np
 
 from auclid._page import style
 from auclid._page.svg import HEIGHT, Frame, nice, text
-from auclid.additive._plot import BAND, by_importance
+from auclid.additive._plot import by_importance
 from auclid.additive._points import Bin
 from auclid.additive._shapes import PairShape, Shape
+from auclid.plot._shapes import Z
 
 BAR = 22
 """The height of a level's bar."""
@@ -46,7 +47,7 @@ def _figure(shape: Shape | PairShape) -> str:
 
 def _line(shape: Shape) -> str:
     assert shape.knots is not None
-    error = np.zeros_like(shape.values) if shape.error is None else BAND * shape.error
+    error = np.zeros_like(shape.values) if shape.error is None else Z * shape.error
     low, high = _room(np.concatenate([shape.values - error, shape.values + error, [0.0, shape.missing]]))
     x = shape.knots if len(shape.knots) > 1 else np.array([shape.knots[0], shape.knots[0] + 1.0])
     frame = Frame((float(x[0]), float(x[-1])), (low, high))

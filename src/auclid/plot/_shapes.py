@@ -1,5 +1,6 @@
 """The shapes of an additive ranker: what each column adds to the score."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -23,8 +24,8 @@ def shapes(model: Any, columns: Any = None, *, ax: Any = None) -> Any:
     model : Scorecard, or a list of its records ``shapes_``
         Each record has name, kind, knots or levels, values and missing; one of an interaction two names and a grid.
     columns : name or list of names, optional
-        Which columns; else the nine that move the score most. Of several, each has a small axis inside the one
-        returned.
+        Which columns; else the nine that move the score most. Of several, each has a small axis in the place of
+        the one returned.
     ax : matplotlib axis, optional
         Where to draw; else in a new figure.
 
@@ -45,16 +46,27 @@ def shapes(model: Any, columns: Any = None, *, ax: Any = None) -> Any:
     """
     chosen = _chosen(getattr(model, "shapes_", model), columns)
     if len(chosen) == 1:
-        return _draw(axes(ax, 4.6, 3.6), chosen[0])
+        return draw(axes(ax, 4.6, 3.6), chosen[0])
     across = min(3, len(chosen))
     down = -(-len(chosen) // across)
-    ax = axes(ax, 3.4 * across, 2.9 * down)
+    ax = axes(ax, 3.6 * across, 3.1 * down)
     ax.set_axis_off()
-    for k, record in enumerate(chosen):
-        row, column = divmod(k, across)
-        left, bottom = (column + 0.14) / across, 1.0 - (row + 0.82) / down
-        _draw(ax.inset_axes((left, bottom, 0.8 / across, 0.68 / down)), record, small=True)
+    for place, record in zip(_places(ax, down, across), chosen, strict=False):
+        draw(place, record)
     return ax
+
+
+def _places(ax: Any, down: int, across: int) -> Iterator[Any]:
+    """Small axes where one was: by the layout of its figure, or inside it where it has none."""
+    spec = ax.get_subplotspec()
+    grid = None if spec is None else spec.subgridspec(down, across)
+    for row in range(down):
+        for column in range(across):
+            if grid is not None:
+                yield ax.figure.add_subplot(grid[row, column])
+            else:
+                corner = (column + 0.2) / across, 1.0 - (row + 0.8) / down
+                yield ax.inset_axes((*corner, 0.7 / across, 0.62 / down))
 
 
 def _get(record: Any, field: str, default: Any = None) -> Any:
@@ -88,31 +100,67 @@ def _moved(record: Any) -> float:
     return float(np.ptp(np.asarray(_get(record, "values"), dtype=float)) if known is None else known)
 
 
-def _draw(ax: Any, record: Any, small: bool = False) -> Any:
+def draw(ax: Any, record: Any) -> Any:
+    """One shape: a line with its band, bars, or a grid; grey bars below tell where the training rows are."""
     names, values = _names(record), np.asarray(_get(record, "values"), dtype=float)
     if len(names) == 2:
         return _grid(ax, record, names, values)
-    look, missing = STYLES[0], _get(record, "missing")
-    knots, levels = _get(record, "knots"), _get(record, "levels")
-    ax.axhline(0.0, color=FAINT, linewidth=0.9, linestyle=(0, (4, 4)))
-    error = _get(record, "error")
-    reach = np.zeros_like(values) if error is None else Z * np.asarray(error, dtype=float)
-    if levels is None:
-        ax.fill_between(np.asarray(knots, dtype=float), values - reach, values + reach, color=look.color, alpha=0.15)
-        ax.plot(np.asarray(knots, dtype=float), values, color=look.color, marker=look.marker, markersize=3.5)
+    error, share = (_numbers(_get(record, field)) for field in ("error", "share"))
+    if _get(record, "levels") is None:
+        _line(ax, record, values, error, share)
     else:
-        at = np.arange(len(values))
-        ax.barh(at, values, xerr=reach if error is not None else None, color=look.color, ecolor="#1a1a1a", height=0.6)
-        ax.set_yticks(at, [_short(level) for level in list(levels)[: len(values)]])
-        ax.invert_yaxis()
-    if missing is not None and np.isfinite(float(missing)) and float(missing) != 0.0:
-        line = ax.axhline if levels is None else ax.axvline
-        line(float(missing), color=STYLES[1].color, linewidth=1.1, linestyle=":")
-    ax.set_xlabel(names[0] if levels is None else f"adds to the score ({names[0]})")
-    if levels is None and not small:
-        ax.set_ylabel("adds to the score")
+        _bars(ax, [str(level) for level in _get(record, "levels")], values, error, share)
+    ax.set_title(names[0], fontsize="medium")
     ax.tick_params(labelsize="small")
     return tidy(ax)
+
+
+def _numbers(values: Any) -> np.ndarray | None:
+    return None if values is None else np.asarray(values, dtype=float)
+
+
+def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, share: np.ndarray | None) -> None:
+    """What a number adds, straight between knots."""
+    x: Any = np.asarray(_get(record, "knots"), dtype=float)
+    if _get(record, "kind") == "date":
+        x = np.datetime64("1970-01-01", "s") + (x * 86400).astype("timedelta64[s]")
+    if share is not None and len(x) > 1:
+        _distribution(ax, x, share)
+    look, missing = STYLES[0], _get(record, "missing")
+    if error is not None:
+        ax.fill_between(x, values - Z * error, values + Z * error, color=look.color, alpha=0.15, linewidth=0)
+    ax.axhline(0.0, color=FAINT, linewidth=0.9, linestyle=(0, (4, 4)))
+    ax.plot(x, values, color=look.color, marker=look.marker if len(x) <= 2 else ".", markersize=4)
+    if missing is not None and np.isfinite(float(missing)) and float(missing) != 0.0:
+        ax.axhline(float(missing), color=STYLES[1].color, linewidth=1.1, linestyle=":")
+        place = (0.02, float(missing))
+        ax.annotate("missing", place, xycoords=("axes fraction", "data"), fontsize="x-small", va="bottom")
+    ax.set(xlabel=_names(record)[0], ylabel="adds to the score")
+
+
+def _distribution(ax: Any, x: Any, share: np.ndarray) -> None:
+    """Where the training rows are: the share of each knot, as grey bars in the lower quarter."""
+    below = ax.twinx()
+    edges = np.concatenate([x[:1], x[:-1] + (x[1:] - x[:-1]) / 2, x[-1:]])
+    below.bar(edges[:-1], share, width=edges[1:] - edges[:-1], align="edge", color="0.88", linewidth=0)
+    below.set_ylim(0.0, 4.0 * max(float(share.max()), 1e-9))
+    below.set_axis_off()
+    below.set_zorder(-1)
+    ax.patch.set_visible(False)
+
+
+def _bars(
+    ax: Any, levels: list[str], values: np.ndarray, error: np.ndarray | None, share: np.ndarray | None
+) -> None:
+    """What each level adds, the least first; with the share of the training rows that have it."""
+    order = np.argsort(values, kind="stable")
+    at = np.arange(len(order))
+    reach = None if error is None else Z * error[order]
+    ax.barh(at, values[order], xerr=reach, color=STYLES[0].color, ecolor="#1a1a1a", height=0.6)
+    words = [_short(levels[k]) + ("" if share is None else f" ({share[k]:.0%})") for k in order]
+    ax.set_yticks(at, words)
+    ax.axvline(0.0, color=FAINT, linewidth=0.9)
+    ax.set_xlabel("adds to the score")
 
 
 def _grid(ax: Any, record: Any, names: tuple[str, ...], values: np.ndarray) -> Any:
@@ -120,8 +168,10 @@ def _grid(ax: Any, record: Any, names: tuple[str, ...], values: np.ndarray) -> A
     across, up = (_marks(record, k, values.shape[k]) for k in (0, 1))
     image = ax.pcolormesh(range(values.shape[0]), range(values.shape[1]), values.T, cmap="cividis", shading="nearest")
     for axis, marks, ticks in ((ax.xaxis, across, values.shape[0]), (ax.yaxis, up, values.shape[1])):
-        axis.set_ticks(range(ticks), [_short(mark) for mark in list(marks)[:ticks]], fontsize="x-small")
+        some = range(0, ticks, -(-ticks // 5))  # labels of all cells would lie on one another
+        axis.set_ticks(some, [_short(list(marks)[k]) for k in some], fontsize="x-small")
     ax.set(xlabel=names[0], ylabel=names[1])
+    ax.set_title(" × ".join(names), fontsize="medium")
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.08)
     bar.ax.tick_params(labelsize="x-small")
     return ax
