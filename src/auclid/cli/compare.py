@@ -13,9 +13,9 @@ from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
 from auclid.cli.data import Rows
-from auclid.cli.verdict import verdict
+from auclid.cli.verdict import likely, verdict
 from auclid.datasets import DataError
-from auclid.metrics import auc_interval, compare_auc
+from auclid.metrics import auc_interval, compare_auc, compare_many
 
 FEWEST = 8
 """Rows of each class without which a split leaves nothing to measure."""
@@ -104,9 +104,19 @@ def compare(
         tell(name)
         rows.append(measure(name, is_ours, model, data, train, test, notes))
     rows = _against_best(sorted(rows, key=_order), data.is_pos[test])
+    notes += _all_alike(rows, data.is_pos[test])
     if has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for boosted trees.")
     return Comparison(data, train, test, seed, rows, verdict(rows), [*data.notes, *notes])
+
+
+def _all_alike(rows: list[Row], is_pos: np.ndarray) -> list[str]:
+    """One test of all models at once, which no choice among them has made too hopeful."""
+    scores = {f"{k} {row.name}": row.scores for k, row in enumerate(rows) if not row.trouble}
+    if len(scores) < 2:
+        return []
+    found = compare_many(is_pos, scores)
+    return [f"That all {len(scores)} models rank alike has p {likely(found.pvalue, equals='= ')}, by one test of all."]
 
 
 def _order(row: Row) -> tuple[int, float]:

@@ -4,16 +4,17 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
 
 from auclid.metrics import operating_point
-from auclid.metrics._roc import roc_curve as roc  # noqa: F401  one home of curves, under the name the plots know
+from auclid.metrics._rates import band as edges
+from auclid.metrics._rates import wilson as wilson
+from auclid.metrics._roc import Curve, roc_curve
+
+roc = roc_curve
 
 LEVEL = 0.95
 POINTS = 200
 BINS = 40
-
-Line = tuple[np.ndarray, np.ndarray]
 
 
 def thin(x: np.ndarray, y: np.ndarray, across: int = 300) -> np.ndarray:
@@ -24,25 +25,10 @@ def thin(x: np.ndarray, y: np.ndarray, across: int = 300) -> np.ndarray:
     return keep
 
 
-def band(curve: Any) -> tuple[Line, Line]:
-    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve.
-
-    At each threshold both rates have Wilson's interval at the level whose square is LEVEL, so that their
-    rectangle covers the true pair of rates with that probability; the edges run through its corners.
-    """
+def band(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as many points as can be seen."""
     keep = thin(curve.fpr, curve.tpr)
-    low_x, high_x = wilson(curve.fp[keep], curve.n_neg, LEVEL**0.5)
-    low_y, high_y = wilson(curve.tp[keep], curve.n_pos, LEVEL**0.5)
-    upper = np.concatenate([[0.0], low_x, [1.0]]), np.concatenate([[0.0], high_y, [1.0]])
-    lower = np.concatenate([[0.0], high_x, [1.0]]), np.concatenate([[0.0], low_y, [1.0]])
-    return upper, lower
-
-
-def wilson(k: np.ndarray, n: float, level: float) -> Line:
-    """Wilson's interval of a share k/n."""
-    z = ndtri(0.5 + level / 2.0)
-    centre, room = k + z * z / 2.0, z * np.sqrt(k * (n - k) / n + z * z / 4.0)
-    return np.clip((centre - room) / (n + z * z), 0.0, 1.0), np.clip((centre + room) / (n + z * z), 0.0, 1.0)
+    return edges(Curve(*(part[keep] for part in curve)), LEVEL)
 
 
 def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:

@@ -14,6 +14,7 @@ from auclid._version import __version__
 from auclid.cli import curves, plots
 from auclid.cli.compare import Comparison, Row
 from auclid.cli.verdict import likely, signed
+from auclid.metrics import lift_table
 
 
 def report(result: Comparison) -> str:
@@ -36,6 +37,7 @@ def report(result: Comparison) -> str:
         options="".join(f'<option value="{k}">{k + 1} {escape(row.name)}</option>' for k, row in enumerate(rows)),
         histograms="".join(model["histogram"] for model in models),
         alternatives="".join(model["alternatives"] for model in models),
+        lift="".join(model["lift"] for model in models),
         matrix=models[0]["matrix"] if models else "",
         data=_json([model["data"] for model in models]),
         positive=escape(result.data.classes[1]),
@@ -95,6 +97,7 @@ def _model(number: int, row: Row, is_pos: np.ndarray, classes: list[str]) -> dic
         "histogram": f'<div data-model="{number}"{hidden}>'
         f"{plots.histogram_plot(is_pos, row, curve.threshold[chosen])}</div>",
         "alternatives": f'<tbody data-model="{number}"{hidden}>{lines}</tbody>',
+        "lift": f'<tbody data-model="{number}"{hidden}>{_lift(is_pos, row.scores)}</tbody>',
         "matrix": _matrix(curve, chosen, classes),
         "data": {"points": points, "start": start, "pos": curve.n_pos, "neg": curve.n_neg},
     }
@@ -103,9 +106,26 @@ def _model(number: int, row: Row, is_pos: np.ndarray, classes: list[str]) -> dic
 def _alternative(name: str, curve: Any, at: int) -> str:
     flagged = curve.tp[at] + curve.fp[at]
     precision = f"{curve.tp[at] / flagged:.1%}" if flagged else "–"
-    rates = f"{curve.tpr[at]:.1%}", f"{curve.fpr[at]:.1%}", precision
+    rates = _rate(curve.tp[at], curve.n_pos), _rate(curve.fp[at], curve.n_neg), precision
     cells = f"{curve.threshold[at]:.4g}".replace("-", "−"), *rates, f"{flagged:,}"
     return f"<tr><th scope='row'>{escape(name)}</th>{_cells(cells, spare=(4,))}</tr>"
+
+
+def _lift(is_pos: np.ndarray, scores: np.ndarray) -> str:
+    """Tenths of the list."""
+    table = lift_table(is_pos, scores, n_bins=min(10, len(scores)))
+    lines = []
+    for k in range(len(table.top)):
+        score, hits = f"{table.threshold[k]:.4g}".replace("-", "−"), f"{round(table.positives[k], 1):g}"
+        cells = score, hits, f"{table.precision[k]:.1%}", f"{table.lift[k]:.2f}", f"{table.gain[k]:.1%}"
+        lines.append(f"<tr><th scope='row'>{table.top[k]:.0%}</th>{_cells(cells, spare=(0,))}</tr>")
+    return "".join(lines)
+
+
+def _rate(count: float, total: float) -> str:
+    """A share in percent, with Wilson's interval."""
+    low, high = curves.wilson(count, total, curves.LEVEL)
+    return f"{count / total:.1%}<span class='spare'> ({low:.1%}–{high:.1%})</span>"
 
 
 def _matrix(curve: Any, at: int, classes: list[str]) -> str:
