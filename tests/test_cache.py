@@ -25,7 +25,7 @@ FIT = """
         import numpy as np
         from auclid import LeastSquaresAUC
         from auclid import SPAM
-        from auclid.solvers.proximal import unit_step
+        from auclid.solvers.row_steps import unit_step
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
         unit_step(np.ones(2), np.ones(1))

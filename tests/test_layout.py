@@ -28,8 +28,8 @@ _labels _sources _check _kinds _progress
 columns._notes columns._dates columns._levels columns._numbers columns._table columns.transformer
 losses penalties schedules stats.moments stats.class_means stats.class_sums stats.pair_sums stats.buffers
 stats.loss_sums
-solvers.stream solvers.iterate solvers.proximal solvers.saddle solvers.stages solvers.one_pass
-solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
+solvers.stream solvers.iterate solvers.row_steps solvers.thresholded solvers.proximal solvers.saddle solvers.stages
+solvers.one_pass solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
 stats.apart stats.folds_apart _apart
 metrics._cells metrics._parts metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare

@@ -9,6 +9,7 @@ from auclid import SPAM, LeastSquaresAUC
 from auclid.penalties import L2, Ball, ElasticNet, prox
 from auclid.rows import as_table
 from auclid.schedules import Constant, Harmonic, Power, rate
+from auclid.solvers import proximal
 from auclid.solvers.iterate import current
 from auclid.solvers.stream import copied
 from auclid.stats.class_means import first_pass
@@ -370,3 +371,38 @@ def test_l1_makes_zeros():
     X, y = problem(200, 8)
     w = SPAM(l1=0.6, n_epochs=50, average=False, random_state=0).fit(X, y).coef_[0]
     assert 0 < (w != 0.0).sum() < 8
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"l1": 1e-3},
+        {"l1": 0.3, "alpha": 0.0},
+        {"l1": 0.3, "average": False},
+        {"l1": 1e-3, "alpha": 1e3},  # weights shrink so fast that they are settled every few steps
+        {"l1": 0.05, "schedule": "constant"},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("stream", [False, True])
+def test_sparse_rows_with_l1_are_the_dense_steps(settings, stream, monkeypatch):
+    """Columns that become zero between the rows that hold them, and come back."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((300, 40)) * (rng.random((300, 40)) < 0.08)
+    y = (X @ rng.standard_normal(40) + rng.standard_normal(300) > 0.5).astype(int)
+
+    def learn():
+        model = SPAM(**settings, random_state=0)
+        if not stream:
+            return model.fit(sparse.csr_array(X), y)
+        for part in np.split(np.arange(300), [10, 11, 200]):
+            model.partial_fit(sparse.csr_array(X[part]), y[part], classes=[0, 1])
+        return model
+
+    lazy = learn()
+    monkeypatch.setattr(proximal, "sweep_thresholded", proximal.sweep_any)
+    dense = learn()
+    np.testing.assert_allclose(lazy.coef_, dense.coef_, rtol=1e-9, atol=1e-10 * np.abs(dense.coef_).max())
+    np.testing.assert_allclose(lazy.intercept_, dense.intercept_, rtol=1e-6, atol=1e-10)
+    if not settings.get("average", True):
+        assert ((lazy.coef_ == 0.0) == (dense.coef_ == 0.0)).all() and (lazy.coef_ == 0.0).any()

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from auclid.solvers import buffered, confident, gaussian, one_pass, proximal, random_pairs, saddle, univariate
+from auclid.solvers import buffered, confident, gaussian, one_pass, random_pairs, row_steps, saddle, univariate
 from auclid.solvers.iterate import Factors, Iterate, Trail
 from auclid.stats.class_means import Running
 from auclid.stats.class_sums import ClassScatter
@@ -14,8 +14,9 @@ Array = np.ndarray
 
 def spam(
     v: Array, scale: float, a: Array, t: float, total: Array, lag: float, weight: float, **means: Array
-) -> proximal.State:
-    return proximal.State(Iterate(v, total, Factors(scale, lag, weight)), a, t, _running(**means))
+) -> row_steps.State:
+    iterate, clock = Iterate(v, total, Factors(scale, lag, weight)), row_steps.Clock(1.0, 0.0, 0.0, 0.0)
+    return row_steps.State(iterate, a, t, _running(**means), clock, np.zeros((2, 2)))
 
 
 def solam(v: Array, scale: float, total: Array, lag: float, weight: float, **others: Any) -> saddle.State:

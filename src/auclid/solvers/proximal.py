@@ -1,19 +1,21 @@
 """Stochastic proximal steps on the square loss, one row a step (SPAM)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.penalties import L2, prox
-from auclid.rows import Table, row_axpy, row_dot
+from auclid.penalties import L2, ElasticNet, prox
+from auclid.rows import CSR, Table, row_axpy, row_dot
 from auclid.schedules import rate
 from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, current, renewed, scaled, step_row
-from auclid.solvers.stream import StreamSolver
+from auclid.solvers.row_steps import Clock, State, Steps, settle, unit_step
+from auclid.solvers.stream import StreamSolver, copied
+from auclid.solvers.thresholded import sweep_thresholded
 from auclid.stats.class_means import (
     FirstPass,
-    Running,
     add_scored_row,
     mean_product,
     mean_score,
@@ -21,24 +23,6 @@ from auclid.stats.class_means import (
     running,
     square_length,
 )
-
-
-class State(NamedTuple):
-    """The iterate, its products with the class means, the steps made, and what is known of the rows."""
-
-    iterate: Iterate
-    projections: np.ndarray  # (2,): w . mu_c
-    t: float
-    seen: Running
-
-
-class Steps(NamedTuple):
-    """How SPAM steps."""
-
-    schedule: Any
-    relative: bool  # whether the schedule is in units of `unit_step`
-    guarded: bool  # whether steps along long rows are bounded
-    penalty: Any
 
 
 @dataclass(frozen=True)
@@ -49,7 +33,7 @@ class Proximal(StreamSolver[State]):
     average: bool
 
     def init(self, d: int, known: FirstPass | None = None) -> State:
-        return State(begin(d), np.zeros(2), 0.0, running(d, known))
+        return State(begin(d), np.zeros(2), 0.0, running(d, known), Clock(1.0, 0.0, 0.0, 0.0), np.zeros((2, 2)))
 
     def update(
         self,
@@ -60,15 +44,24 @@ class Proximal(StreamSolver[State]):
         known: FirstPass | None,
         rng: np.random.Generator,
     ) -> State:
-        label, sweep = is_pos.astype(np.int8), sweep_l2 if type(self.steps.penalty) is L2 else sweep_any
+        label = is_pos.astype(np.int8)
         for rows, (at,), part in table.sweep(order, centre=state.seen.centre):
             chosen = order[part]
             means = state.seen if known is None else known.at(chosen)
-            state = sweep(rows, at, label[chosen], means, self.steps, state)
+            state = self._sweep(rows)(rows, at, label[chosen], means, self.steps, state)
         return state
 
+    def _sweep(self, rows: Any) -> Callable[..., State]:
+        """O(nnz of the row) a step where penalty and rows allow it: a dense row meets every column anyway."""
+        penalty = type(self.steps.penalty)
+        if penalty is L2:
+            return sweep_l2
+        return sweep_thresholded if penalty is ElasticNet and isinstance(rows, CSR) else sweep_any
+
     def weights(self, state: State) -> tuple[np.ndarray, float]:
-        w = average(state.iterate) if self.average else current(state.iterate)
+        iterate = copied(state.iterate)
+        settle(iterate.v, iterate.rest, state.clock)
+        w = average(iterate) if self.average else current(iterate)
         return w, w @ midpoint(state.seen.total, state.seen.n)
 
     def schedule(self, state: State) -> Any:
@@ -80,17 +73,10 @@ class Proximal(StreamSolver[State]):
 
 
 @kernel
-def unit_step(n, mean_square):
-    """1 / (4 p (1-p) E|x|^2): the step (learning rate) that a row of average length can bear."""
-    p = n[1] / (n[0] + n[1])
-    size = 4.0 * p * (1.0 - p) * mean_square[0]
-    return 1.0 / size if size > 0.0 else 1.0
-
-
-@kernel
 def sweep_l2(rows, at, label, means, steps, state):
     """One step a row with an L2 penalty, O(nnz) each: the projections w . mu_c are kept up to date."""
     v, rest, factors, a, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.projections, state.t
+    clock = settle(v, rest, state.clock)
     schedule, relative, guarded, l2 = steps.schedule, steps.relative, steps.guarded, steps.penalty.l2
     n, mean_square = means.n, means.mean_square
     for k in range(at.shape[0]):
@@ -112,7 +98,8 @@ def sweep_l2(rows, at, label, means, steps, state):
         factors = averaged(scaled(factors, factors.now * shrink), t * t)
         if factors.now < TINY:
             factors = renewed(v, rest, factors)
-    return State(iterate=Iterate(v=v, rest=rest, factors=factors), projections=a, t=t, seen=state.seen)
+    iterate = Iterate(v=v, rest=rest, factors=factors)
+    return State(iterate=iterate, projections=a, t=t, seen=state.seen, clock=clock, sums=state.sums)
 
 
 @kernel
@@ -121,6 +108,7 @@ def sweep_any(rows, at, label, means, steps, state):
     v, rest, a, t = state.iterate.v, state.iterate.rest, state.projections, state.t
     schedule, relative, guarded, penalty = steps.schedule, steps.relative, steps.guarded, steps.penalty
     n, mean_square = means.n, means.mean_square
+    clock = settle(v, rest, state.clock)
     factors = renewed(v, rest, state.iterate.factors)
     for k in range(at.shape[0]):
         i, c = at[k], label[k]
@@ -140,4 +128,5 @@ def sweep_any(rows, at, label, means, steps, state):
         factors = renewed(v, rest, factors)
     if t > 0.0:
         a[0], a[1] = mean_score(means, rows, 0, v), mean_score(means, rows, 1, v)
-    return State(iterate=Iterate(v=v, rest=rest, factors=factors), projections=a, t=t, seen=state.seen)
+    iterate = Iterate(v=v, rest=rest, factors=factors)
+    return State(iterate=iterate, projections=a, t=t, seen=state.seen, clock=clock, sums=state.sums)

@@ -12,7 +12,7 @@ import numpy as np
 from auclid._generic import kernel
 from auclid.rows import Table, row_dot
 from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, renewed, scaled, step_row
-from auclid.solvers.proximal import unit_step
+from auclid.solvers.row_steps import unit_step
 from auclid.solvers.stream import StreamSolver
 from auclid.stats.class_means import (
     FirstPass,

@@ -13,7 +13,8 @@ from auclid.base import StreamRanker
 from auclid.penalties import L2, ElasticNet, prox
 from auclid.rows import Table
 from auclid.schedules import Constant, Harmonic, Power, rate
-from auclid.solvers.proximal import Proximal, State, Steps
+from auclid.solvers.proximal import Proximal
+from auclid.solvers.row_steps import State, Steps
 from auclid.stats.class_means import FirstPass, first_pass
 
 
@@ -26,7 +27,8 @@ class SPAM(StreamRanker):
 
     by proximal steps on SPAM's gradient: for a positive row 2(1−p)(w·x − w·μ₋ − 1) x, for a negative one
     2p(w·x − w·μ₊ + 1) x, where p is the share of positives and μ± are the class means (of all rows in `fit`, of the
-    rows so far in `partial_fit`). With ``l1=0`` a step costs O(nnz of the row).
+    rows so far in `partial_fit`). A step costs O(nnz of the row), and O(d) with a
+    ``penalty`` of another kind than these two.
 
     Parameters
     ----------
