@@ -82,7 +82,7 @@ class Readable:
         return [[reason for reason in row if sign * reason.contribution >= 0.0] for row in found]
 
     def points(
-        self, scale: float = 20.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True, path: Any = None
+        self, scale: float = 50.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True, path: Any = None
     ) -> Any:
         """The scorecard as a table of bins and points: the points of a row are those of its bins, added up.
 
@@ -92,7 +92,7 @@ class Readable:
 
         Parameters
         ----------
-        scale : float in (0, inf), default=20
+        scale : float in (0, inf), default=50
             Points that double the odds of ``classes_[1]``.
         base : float, default=600
             Points of a row with the odds ``odds``.
@@ -113,7 +113,7 @@ class Readable:
         return frame
 
     def total_points(
-        self, X: Any, scale: float = 20.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True
+        self, X: Any, scale: float = 50.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True
     ) -> np.ndarray:
         """The points of each row, as `points` gives them with the same scale.
 
@@ -129,14 +129,14 @@ class Readable:
         """
         return row_points(self.contributions(X), self._odds, _scale(scale, base, odds, whole))
 
-    def auc_lost(self, X: Any, y: Any, scale: float = 20.0, *, sample_weight: Any = None) -> float:
+    def auc_lost(self, X: Any, y: Any, scale: float = 50.0, *, sample_weight: Any = None) -> float:
         """How much lower the AUC of whole points is than that of the scores; negative where it is higher.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,)
-        scale : float in (0, inf), default=20
+        scale : float in (0, inf), default=50
             Points that double the odds: the larger, the finer the points.
         sample_weight : array of shape (n,), optional
 
@@ -169,7 +169,7 @@ class Readable:
         return plot_shapes(self.shapes_, axes, most)
 
     def to_html(
-        self, path: Any = None, *, title: str = "Scorecard", names: Any = None, facts: Any = (), scale: float = 20.0
+        self, path: Any = None, *, title: str = "Scorecard", names: Any = None, facts: Any = (), scale: float = 50.0
     ) -> str:
         """The scorecard as one self-contained HTML page: shapes, points, and how it was chosen.
 
@@ -182,7 +182,7 @@ class Readable:
             What to call the columns, where X had no names.
         facts : list of str, optional
             More lines for the head of the page.
-        scale : float in (0, inf), default=20
+        scale : float in (0, inf), default=50
             Points that double the odds.
 
         Returns
