@@ -1,7 +1,7 @@
 """Scorecard against logistic regression, InterpretML's EBM and LightGBM on the benchmark tables.
 
 Random stratified 80/20 splits, defaults everywhere, one thread; tables of at most 200 columns, losses included.
-`python benchmarks/quality_scorecard.py [--half development|confirmation] [--splits 5] [--rows 0] [--no-ebm] [TABLE ...]`
+`python benchmarks/quality_scorecard.py [--half development|confirmation] [--splits 5] [--rows 0] [--no-ebm] [TABLES]`
 --rows caps the rows of large tables, keeping a hundred of the rarer class. Rivals are slow, so their figures are kept
 in --cache (a json file outside the repository) and a run goes on where it was stopped; ours are always computed anew.
 Rules were chosen on the development half (every other table in alphabetical order), on 7,500 rows of each. EBM comes

@@ -233,6 +233,19 @@ def test_the_label_to_rank_on_top_can_be_named(table):
     assert first.splitlines()[0] == table("evaluate", "n", "plain.csv").stdout.splitlines()[0]
 
 
+def test_a_scorecard_leaves_a_page_and_its_points(table):
+    a, b, _, y = rows(gaps=True)
+    write_csv("gaps.csv", {"a": a, "b": b, "y": y})
+    result = table("fit", "gaps.csv", "--target", "y", "--method", "scorecard", "--model", "card.auclid")
+    assert result.exit_code == 0 and "card.html" in result.stdout and "card.points.csv" in result.stdout
+    model = auclid.load("card.auclid")
+    assert isinstance(model, auclid.Scorecard) and model.shapes_[0].missing != 0.0
+    page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
+    assert "Rounding points to whole numbers costs" in page and "Row " in page
+    assert points[0] == "column,bin,low,high,points" and any(line.startswith("a,missing") for line in points)
+    assert table("predict", "card.auclid", "gaps.csv").exit_code == 0
+
+
 def test_fit_without_a_method_takes_the_front_door(table):
     assert "AUCClassifier, fitted" in table("fit", "plain.csv", "--target", "y", "--model", "m").stdout
     assert isinstance(auclid.load("m"), auclid.AUCClassifier)

@@ -23,10 +23,10 @@ from auclid.additive._sums import class_sums
 from auclid.additive._table import block
 from auclid.stats.moments import ClassMoments, Moments
 
-FEW = 25
+FEW = 50
 """Rows of the rarer class below which nothing is cross-validated: the choice would be noise."""
 
-PLAIN = Penalty(0.1, 2.0)
+PLAIN = Penalty(1.0, 20.0)
 """What is used then; alpha in units of twice the mean variance of the basis."""
 
 HELD_OUT = 100_000

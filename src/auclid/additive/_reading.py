@@ -9,7 +9,7 @@ import numpy as np
 from auclid import _check
 from auclid.additive._html import scorecard_page
 from auclid.additive._plot import plot_shapes
-from auclid.additive._points import Scale, as_frame, point_bins, row_points
+from auclid.additive._points import Bin, Scale, as_frame, point_bins, row_points
 from auclid.additive._reasons import Reason, ordered, reasons_of
 from auclid.additive._shapes import card_contributions
 from auclid.additive._table import block
@@ -112,6 +112,23 @@ class Readable:
             frame.to_csv(path, index=False)
         return frame
 
+    def point_bins(self, scale: float = 50.0, *, names: Any = None) -> list[Bin]:
+        """The lines of `points`, as records: for those without pandas.
+
+        Parameters
+        ----------
+        scale : float in (0, inf), default=50
+        names : list of str, optional
+            What to call the columns, where X had no names.
+
+        Returns
+        -------
+        list of records ``column``, ``bin``, ``low``, ``high``, ``points``
+        """
+        _check.fitted(self, "shapes_")
+        shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
+        return point_bins(shapes, self._odds, _scale(scale, 600.0, 50.0, True))
+
     def total_points(
         self, X: Any, scale: float = 50.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True
     ) -> np.ndarray:
@@ -191,7 +208,7 @@ class Readable:
         """
         _check.fitted(self, "shapes_")
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
-        bins = point_bins(shapes, self._odds, _scale(scale, 600.0, 50.0, True))
+        bins = self.point_bins(scale, names=names)
         own = [
             f"{len(self._kept_columns)} columns, {len(self.interactions_)} pairs; "
             f"ridge {self.alpha_:.3g}, smoothness {self.smooth_:.3g}.",

@@ -13,12 +13,14 @@ from sklearn.base import is_classifier
 from typer.core import TyperGroup
 
 from auclid._version import __version__
+from auclid.additive import Scorecard
 from auclid.baselines import scores as scored
 from auclid.cli import _show, evaluation, experiments, large, models
 from auclid.cli._show import escape
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
 from auclid.cli.report import report
+from auclid.cli.scorecards import leave_scorecard
 from auclid.datasets import DataError, catalogue
 from auclid.io import about, beside, load, may_write, save
 from auclid.registry import algorithms
@@ -164,6 +166,9 @@ def fit(
         best = estimator.leaderboard_[0]
         _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, held-out AUC {best.auc:.4f}."))
     _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
+    if isinstance(estimator, Scorecard):
+        for path in leave_scorecard(estimator, rows, model):
+            _show.say(escape(f"To read: {path}"))
 
 
 def _fit_large(

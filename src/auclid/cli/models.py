@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from auclid import baselines
 from auclid._hints import did_you_mean
 from auclid._random import seeded
+from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.baselines import behind_scaler
 from auclid.registry import find
@@ -42,6 +43,8 @@ def ours(name: str, X: Any, seed: int) -> Named:
     method = find(name)
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
+    if method.build is Scorecard:  # it is read in the units of its columns, and knows what a missing cell is
+        return method.name, seeded(method.build(), seed)
     return method.name, behind_scaler(seeded(method.build(), seed), X)
 
 
