@@ -39,6 +39,7 @@ plot._axes plot._curves plot._forest plot._scores plot._shapes
 stats.folds stats.samples stats.sets stats.prior
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
 solvers.risks solvers.path solvers.path_apart solvers.several solvers.unlabelled solvers.unlabelled_choice
+solvers.waves solvers.quadruple
 solvers.stumps solvers.newton solvers.all_pairs solvers.hinge solvers.pairs_apart solvers.top solvers.soft_top
 solvers.smooth_loss stats.region pairs
 base
@@ -47,7 +48,7 @@ square.spam square._radius square.solam square.fsauc square.opauc square.adaoam
 pairwise.sam pairwise._warning pairwise._objective pairwise._top_search pairwise.rank_svm pairwise.kernel_rank_svm
 online._buffered online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
-semi._labels semi._closed_form semi.samult semi.pnu semi._waves semi.qsg
+semi._labels semi._closed_form semi.samult semi.pnu semi.qsg
 additive._table additive._knots additive._basis additive._sums additive._solve additive._choose additive._pairs
 additive._plan additive._interactions additive._monotone additive._odds additive._shapes additive._features
 additive._fit additive._points additive._reasons additive._plot additive._html additive._reading additive.scorecard

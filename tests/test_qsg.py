@@ -12,8 +12,8 @@ import reference_semi as slow
 from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier
 from auclid.datasets import load_mammography
 from auclid.rows import as_table, sizes
-from auclid.semi import _waves, qsg
-from auclid.semi._waves import Ahead, Expansion, Waves, add_waves
+from auclid.solvers import quadruple, waves
+from auclid.solvers.waves import Ahead, Expansion, Waves, add_waves
 
 
 def problem(seed=0, n=30, p=20, u=40, d=3):
@@ -34,7 +34,7 @@ def draws(monkeypatch):
             seen.append(rows)
             super().__init__(f, table, rows)
 
-    monkeypatch.setattr(qsg, "Ahead", Noted)
+    monkeypatch.setattr(quadruple, "Ahead", Noted)
     return seen
 
 
@@ -79,7 +79,7 @@ def test_how_scores_are_cut_into_blocks_changes_nothing(monkeypatch):
     X, y = problem()
     model = QSGS2AUC(n_iter=20, n_components=3, gamma=2.0, random_state=0).fit(X, y)
     scores = model.decision_function(X)
-    monkeypatch.setattr(_waves, "TOGETHER", 7)
+    monkeypatch.setattr(waves, "TOGETHER", 7)
     monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 6 * 13)
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-13)
 
@@ -129,7 +129,7 @@ def test_without_unlabelled_rows_it_is_supervised(draws):
 def test_drawing_fewer_batches_ahead_changes_nothing(monkeypatch, draws):
     X, y = problem()
     whole = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
-    monkeypatch.setattr(qsg, "AHEAD", 1)
+    monkeypatch.setattr(quadruple, "AHEAD", 1)
     monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 3 * (3 * 4 * 6))  # three columns, six steps of three sets of four
     parts = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
     assert [len(rows) for rows in draws] == [20, 6, 6, 6, 2]

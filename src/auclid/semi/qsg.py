@@ -18,15 +18,13 @@ from auclid.maps._kernel_block import width
 from auclid.metrics._operating_point import best_threshold
 from auclid.rows import Table, append, as_table
 from auclid.semi._labels import PartlyLabelled, begin_fit, begin_partial
-from auclid.semi._waves import Ahead, Expansion, Waves
+from auclid.solvers.quadruple import QuadruplyStochastic
+from auclid.solvers.waves import Expansion, Waves
 from auclid.stats.samples import Samples, contrast
 from auclid.stats.sets import NEGATIVE, POSITIVE, members
 
 MOST = 10_000
 """Iterations up to which a stream that auclid 0.1 began goes on as it did then, with more at every batch."""
-
-AHEAD = 64
-"""Blocks of rows whose mini-batches are drawn ahead."""
 
 
 class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
@@ -185,7 +183,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
                 f"{len(rows[NEGATIVE])} negative ones. "
                 "PNUAUC(unlabeled_weight=1) learns from positive and unlabelled rows."
             )
-        self._open()
+        self._begin()
         self._samples = Samples().after(table, rows, self._rng)
         return self._iterate(table, rows, X, y, self._rng)
 
@@ -210,7 +208,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         """
         table, sets, first = begin_partial(self, X, y, classes)
         if first:
-            self._open()
+            self._begin()
             self._samples = Samples()
         self._rng = deepcopy(self._rng)  # a batch that fails has drawn nothing
         self._samples = self._samples.after(table, members(sets), self._rng)
@@ -243,7 +241,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
             scores = self._expansion(table.shape[1])(table) + self.intercept_
         return _check.finite_scores(self, scores, table.dtype)
 
-    def _open(self) -> None:
+    def _begin(self) -> None:
         """Before any iteration: f = 0, whatever the width of the kernel."""
         self._rng = _random.generator(self.random_state)
         self.seed_ = int(self._rng.integers(2**63))
@@ -261,59 +259,22 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         _check.unchanged(self, "n_components", self.n_components, self.amplitudes_.shape[1])
         if np.isnan(self.gamma_):
             self.gamma_ = _check.measurable(self, width(table, self.kernel, 1.0, rng) or np.inf)
-        theta = 1.5 / self.alpha if self.theta is None else self.theta
-        offset = ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
         f = self._expansion(table.shape[1], self.n_iter)
-        ahead: Ahead | None = None
-        for number in steps(self, self.n_iter, lambda: self._look(f), X, y):
-            if not ahead:
-                ahead = self._draw(f, table, [index for index in rows if len(index)], self.n_iter - number, rng)
-            here, angles, scores = ahead.next(f.next_frequencies())
-            slopes = risk_slopes(np.split(scores[here], len(scores[here]) // self.batch_size), self.unlabeled_weight)
-            step = theta / (f.count + 1 + offset)
-            cosine, sine = (-step / f.size * (slopes @ wave(angles[here])) for wave in (np.cos, np.sin))
-            f.step(1.0 - step * self.alpha, cosine, sine, angles, scores)
-        self.__dict__.update(self._look(f))
+        moving = self._settings().steps(f, table, rows, self.n_iter, rng)
+        for _ in steps(self, self.n_iter, lambda: self._attributes(f), X, y):
+            next(moving)
+        self.__dict__.update(self._attributes(f))
         return self
 
-    def _draw(
-        self, f: Expansion, table: Table, rows: Sequence[np.ndarray], count: int, rng: np.random.Generator
-    ) -> Ahead:
-        """The mini-batches of the next iterations, ``count`` of them or as many as fit into memory."""
-        fits = max(1, AHEAD * table.block_rows() // (len(rows) * self.batch_size))
-        draws = rng.random((min(count, fits), len(rows), self.batch_size))
-        chosen = [index[(draws[:, k] * len(index)).astype(np.intp)] for k, index in enumerate(rows)]
-        return Ahead(f, table, np.hstack(chosen))
+    def _settings(self) -> QuadruplyStochastic:
+        theta = 1.5 / self.alpha if self.theta is None else self.theta
+        offset = ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
+        return QuadruplyStochastic(self.unlabeled_weight, self.alpha, theta, offset, self.batch_size)
 
-    def _look(self, f: Expansion) -> dict[str, Any]:
+    def _attributes(self, f: Expansion) -> dict[str, Any]:
         """The fitted attributes as they would be if the fit stopped now."""
         amplitudes, phases = f.coefficients()
         _check.finite(self, amplitudes)
         labelled, is_pos = contrast(self._samples.neg, self._samples.pos)
         threshold = best_threshold(is_pos, f(labelled))
         return {"amplitudes_": amplitudes, "phases_": phases, "intercept_": -float(threshold), "n_iter_": f.count}
-
-
-def risk_slopes(scores: Sequence[np.ndarray], unlabeled_weight: float) -> np.ndarray:
-    """The derivative of the risk of a mini-batch by each score: of negatives, positives and unlabelled rows, if any.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from auclid.semi.qsg import risk_slopes
-    >>> risk_slopes([np.array([0.0]), np.array([0.5])], 0.0)  # (1 - 0.5 + 0)^2
-    array([ 1., -1.])
-    """
-    neg, pos, *unl = scores
-    below, above = _pair_slopes(pos, neg)[::-1]
-    if not unl or unlabeled_weight == 0.0:
-        return np.concatenate([below, above, *(np.zeros_like(u) for u in unl)])
-    under, over = _pair_slopes(pos, unl[0]), _pair_slopes(unl[0], neg)
-    w = unlabeled_weight
-    slopes = [(1.0 - w) * below + w * over[1], (1.0 - w) * above + w * under[0], w * (under[1] + over[0])]
-    return np.concatenate(slopes)
-
-
-def _pair_slopes(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The derivatives of the mean of (1 - a + b)^2 over all pairs, by each a and by each b."""
-    return -2.0 / len(a) * (1.0 - a + b.mean()), 2.0 / len(b) * (1.0 - a.mean() + b)
