@@ -61,6 +61,9 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
 
     Notes
     -----
+    There is no ``max_fpr``: the square loss also rises for pairs far in the right order, so the highest-scored
+    negatives are not those with the largest loss, and a mean over them is not convex. `RankSVM` has it.
+
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
     References
