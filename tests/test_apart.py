@@ -21,6 +21,8 @@ from auclid import (
     SOLAM,
     SPAM,
     AdaOAM,
+    AUCClassifier,
+    Columns,
     Kernelized,
     KernelRankSVM,
     KMeansNystroem,
@@ -28,8 +30,10 @@ from auclid import (
     LeastSquaresAUCCV,
     RandomFourier,
     RankSVM,
+    Scorecard,
     UniExp,
 )
+from auclid.auto import _files
 from auclid.metrics import auc_interval, roc_auc
 from auclid.rows.apart import tree_sum
 from auclid.rows.files import FileTable
@@ -184,6 +188,31 @@ def test_metrics_take_the_labels_of_rows():
     assert auc_interval(rows, scores) == auc_interval(y, scores)
 
 
+def test_the_front_door_compares_on_what_fits_and_says_so():
+    X, y, _ = table(400)
+    rows = by_blocks(X, y)
+    model = AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0).fit(rows)
+    whole = AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0).fit(X, y)
+    np.testing.assert_array_equal(model.decision_function(rows), whole.decision_function(X))
+    np.testing.assert_array_equal(model.predict_proba(rows), whole.predict_proba(X))
+    assert not any("memory" in line.note for line in model.leaderboard_)
+
+
+def test_a_sample_keeps_the_shares_of_the_classes(monkeypatch):
+    monkeypatch.setattr(_files, "LEAST", 100)
+    X, y, weight = table(4000, share=0.1)
+    some, labels, mass, note = _files.in_memory("AUCClassifier", by_blocks(X, y, weight, memory=0))
+    assert 98 <= len(labels) == len(some) == len(mass) <= 102 and 9 <= labels.sum() <= 12
+    assert note == f"fitted on {len(labels)} of 4,000 rows, as many as memory= holds"
+
+
+@pytest.mark.parametrize("model", [Scorecard(), Columns()], ids=lambda model: type(model).__name__)
+def test_who_takes_any_columns_wants_them_in_memory(model):
+    X, y, _ = table(60)
+    with pytest.raises(TypeError, match="must have its rows in memory; got rows of files"):
+        model.fit(by_blocks(X, y), y)
+
+
 # ---- bad input ----
 
 
@@ -236,3 +265,23 @@ def test_a_tree_of_sums_depends_on_the_number_of_values_only(values):
     assert tree_sum(values) == sum(values)
     depth = tree_sum([f"({value})" for value in values])
     assert depth == "".join(f"({value})" for value in values)
+
+
+@given(n=st.integers(1, 60), d=st.integers(1, 5), groups=st.integers(1, 4), seed=st.integers(0, 99), far=st.booleans())
+def test_moments_of_a_block_are_those_of_its_groups(n, d, groups, seed, far):
+    from auclid.rows import sizes
+    from auclid.stats.block_moments import dense_block_moments
+    from auclid.stats.moments import grouped_moments
+
+    rng = np.random.default_rng(seed)
+    X, group = rng.normal(size=(n, d)) + (1e4 if far else 0.0), rng.integers(-1, groups + 1, n)
+    before, sizes.BLOCK_BYTES = sizes.BLOCK_BYTES, 200
+    try:
+        for layout in (X, np.asfortranarray(X), np.asfortranarray(X.astype(np.float32)), X.astype(np.float32)):
+            ours, theirs = dense_block_moments(layout, group, groups), grouped_moments(layout, group, groups)
+            for a, b in zip(ours, theirs, strict=True):
+                assert a.n == b.n
+                np.testing.assert_allclose(a.mean, b.mean, rtol=1e-12, atol=1e-12)
+                np.testing.assert_allclose(a.scatter, b.scatter, rtol=1e-7, atol=1e-7)
+    finally:
+        sizes.BLOCK_BYTES = before

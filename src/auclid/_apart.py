@@ -169,7 +169,7 @@ def by_parts(method: Callable) -> Callable:
         if isinstance(X, Rows):
             _check.fitted(self, "n_features_in_")
             known_columns(self, X.columns if X.named else None, len(X.columns))
-            return _answer_blocks(partial(method, self, *args, **kwargs), X, out)
+            return _answer_blocks(partial(_answer, method, self, args, kwargs), X, out)
         if out is not None:
             raise ValueError(
                 f"The 'out' of {method.__name__} is for rows of files; pass auclid.scan(...), or leave it out."
@@ -177,25 +177,31 @@ def by_parts(method: Callable) -> Callable:
         if is_dask(X):
             _check.fitted(self, "n_features_in_")
             known_columns(self, [str(name) for name in X.columns] if hasattr(X, "columns") else None, int(X.shape[1]))
-            return lazily(type(self).__name__, X, partial(method, self, *args, **kwargs), *_kind_of(self, method, X))
+            answer_of = partial(_answer, method, self, args, kwargs)
+            return lazily(type(self).__name__, X, answer_of, *_kind_of(self, method, X))
         return method(self, X, *args, **kwargs)
 
     return answer
 
 
+def _answer(method: Callable, estimator: Any, args: tuple, kwargs: dict, X: Any) -> Any:
+    """A method's answer for one block; as a table, which has no names to miss, where the estimator takes one."""
+    return method(estimator, as_table(X) if getattr(estimator, "_takes_tables", True) else X, *args, **kwargs)
+
+
 def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | None]:
     """The type of one answer, and how many there are a row (None: one): told by a row of zeros."""
     _, width, dtype = described(type(estimator).__name__, X)
-    answer = np.asarray(method(estimator, as_table(np.zeros((1, width), dtype))))
+    answer = np.asarray(_answer(method, estimator, (), {}, np.zeros((1, width), dtype)))
     return answer.dtype, None if answer.ndim == 1 else answer.shape[1]
 
 
 def _answer_blocks(function: Callable, rows: Rows, out: Any) -> Any:
     if out is None:
-        return np.concatenate([function(as_table(block.X)) for block in rows.read()])
+        return np.concatenate([function(block.X) for block in rows.read()])
     path, written = Path(out), None
     for block in rows.read():
-        answer = np.asarray(function(as_table(block.X)))
+        answer = np.asarray(function(block.X))
         if written is None:
             written = np.lib.format.open_memmap(
                 path, mode="w+", dtype=answer.dtype, shape=(rows.shape[0], *answer.shape[1:])

@@ -22,6 +22,15 @@ def not_dask(estimator: Any, X: Any) -> None:
         )
 
 
+def in_memory_only(estimator: Any, X: Any) -> None:
+    """Refuse rows of files and dask collections where all rows must be in memory."""
+    if isinstance(X, Rows) or is_dask(X):
+        raise TypeError(
+            f"{type(estimator).__name__} must have its rows in memory; got rows of files or a dask collection. "
+            "Pass a part of them, such as rows.sample(100_000)."
+        )
+
+
 def own_labels(estimator: Any, rows: Rows) -> Any:
     """The labels of rows of files, without missing ones."""
     if not rows.has_target:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import validate_data
 
 from auclid import _check
 from auclid._kinds import Column, column_names, is_frame, level_codes, numbers, table_columns, words
+from auclid._sources import in_memory_only
 from auclid.rows.sizes import BLOCK_BYTES
 
 LEVELS = 100
@@ -34,6 +35,7 @@ def as_known(X: Any) -> Any:
 
 def checked_rows(owner: Any, X: Any, reset: bool) -> Any:
     """X checked against the columns the estimator knows: floats or CSR as they are, all else as a list of columns."""
+    in_memory_only(owner, X)
     if isinstance(X, np.ndarray) and _has_objects(X):
         X = check_array(X, dtype=None, ensure_all_finite=False)
     if _has_objects(X) and min(X.shape) > 0:

@@ -28,6 +28,11 @@ def untried(name: str, note: str, weight: float = 0.0) -> Entry:
     return Entry(name, np.nan, np.nan, np.nan, np.nan, weight, note)
 
 
+def noted(lines: list[Entry], note: str) -> list[Entry]:
+    """The lines with one more note each."""
+    return [line._replace(note="; ".join(filter(None, [line.note, note]))) for line in lines]
+
+
 def leaderboard(trials: dict[str, Trial], choice: Choice, task: Task, notes: dict[str, str]) -> list[Entry]:
     """Lines of all that was compared, the blend too, the best first."""
     lines, judged = [], np.isnan(choice.scores)  # all by the same rows

@@ -11,11 +11,13 @@ from sklearn.utils.validation import _check_y, check_array, check_consistent_len
 from threadpoolctl import threadpool_limits
 
 from auclid import _check, _random
+from auclid._apart import by_parts
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.auto import _classes
 from auclid.auto._candidates import candidates, named
 from auclid.auto._cost import Expected, expected
-from auclid.auto._leaderboard import FILLED, untried
+from auclid.auto._files import in_memory
+from auclid.auto._leaderboard import FILLED, noted, untried
 from auclid.auto._learners import learn
 from auclid.auto._odds import log_odds, probability
 from auclid.auto._rows import has_missing, rows_of
@@ -25,6 +27,7 @@ from auclid.base import Ranker
 from auclid.columns import Columns
 from auclid.columns._table import checked_table, floating
 from auclid.metrics._auc import auc_from_parts
+from auclid.rows.source import Rows
 from auclid.square import LeastSquaresAUC
 from auclid.trees.structs import Trees
 
@@ -149,7 +152,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self.random_state = random_state
 
     @_check.checked
-    def fit(self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Compare, choose, blend, calibrate; then fit what was chosen on all rows.
 
         Parameters
@@ -166,7 +169,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         -------
         self
         """
-        names = named(self.methods)
+        names, note = named(self.methods), ""
+        if isinstance(X, Rows):
+            X, y, sample_weight, note = in_memory(type(self).__name__, X)
         _check.labelled(self, y)
         X = checked_table(self, X, reset=True)
         y = _check.labels(_check_y(y, estimator=self))
@@ -186,6 +191,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         _check.both_weighed(self, is_pos, weight)
         with threadpool_limits(self.threads):
             self._fit_two(X, y, is_pos, weight, together, names)
+        if note:
+            self.__dict__["leaderboard_"] = noted(self.__dict__["leaderboard_"], note)
         return self
 
     def _fit_two(
@@ -235,6 +242,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         times = len(counts) if len(counts) > 2 else 1
         return Expected(min(times * seconds, self.budget or np.inf), size)
 
+    _takes_tables = False
+
+    @by_parts
     def decision_function(self, X: Any) -> np.ndarray:
         """Calibrated log-odds of ``classes_[1]``: the higher, the more likely.
 
@@ -255,6 +265,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             said = total(self.members_, self._columns, X)
         return _check.finite_scores(self, log_odds(self._odds, said), floating(X))
 
+    @by_parts
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class of each row: ``classes_[1]`` where `decision_function` is positive.
 
@@ -269,6 +280,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(np.intp)]
 
+    @by_parts
     def predict_proba(self, X: Any) -> np.ndarray:
         """Calibrated probabilities of all classes, in the order of `decision_function`.
 

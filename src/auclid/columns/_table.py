@@ -8,10 +8,12 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, va
 
 from auclid._check import in_order
 from auclid._kinds import is_frame
+from auclid._sources import in_memory_only
 
 
 def checked_table(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     """X as a frame, an array of floats or objects, or a CSR matrix, with the columns that the estimator knows."""
+    in_memory_only(estimator, X)
     if is_frame(X):
         _check_feature_names(estimator, X, reset=reset)
         _check_n_features(estimator, X, reset=reset)

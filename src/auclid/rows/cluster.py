@@ -13,7 +13,6 @@ from scipy import sparse
 
 from auclid.rows.apart import Apart, Part, apply
 from auclid.rows.labels import label_count
-from auclid.rows.memory import as_table
 from auclid.rows.readers.function import block_numbers
 
 
@@ -253,7 +252,7 @@ def lazily(owner: str, X: Any, function: Callable, dtype: np.dtype, width: int |
 
 def rows_of_part(function: Callable, part: Part) -> Any:
     """A function of a part's rows."""
-    return function(as_table(part.X))
+    return function(part.X)
 
 
 def vector_parts(owner: str, y: Any, columns: list[Any], weight: Any = None) -> Partitions:
