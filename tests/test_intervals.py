@@ -388,7 +388,11 @@ def test_one_class_is_not_taken_for_positive():
         auc_interval([0, 0, 0], [1, 2, 3], pos_label=1)
 
 
-@pytest.mark.parametrize("score", [[2**53, 2**53 + 1, 1, 2], [2**70, 2**70 + 1, 1, 2], [10**400, 1, 2, 3]])
+@pytest.mark.parametrize(
+    "score",
+    [[2**53, 2**53 + 1, 1, 2], [2**63, 2**63 + 1, 1, 2], [2**70, 2**70 + 1, 1, 2], [10**400, 1, 2, 3]],
+    ids=["int64", "uint64", "object", "no float"],
+)
 def test_integers_that_a_float_cannot_hold_are_refused(score):
     with pytest.raises(ValueError, match=r"numbers that float64 holds exactly. Got the integer"):
         auc_interval([0, 1, 0, 1], score)

@@ -76,6 +76,11 @@ def test_the_point_is_the_one_of_a_search_over_all_sets(table, wish, value):
     assert got.tpr_low <= got.tpr <= got.tpr_high and got.fpr_low <= got.fpr <= got.fpr_high
 
 
+def test_infinite_scores_have_no_threshold_between_them():
+    with pytest.raises(ValueError, match=r"'y_score' parameter of rates_at must hold finite numbers. Got an infinity"):
+        rates_at([0, 1, 0, 1], [np.inf, 1.0, 0.0, 2.0], fpr=0.1)
+
+
 def test_intervals_of_rates_are_wilsons():
     is_pos, score = rows(200)
     got = rates_at(is_pos, score, threshold=0.7, level=0.9)

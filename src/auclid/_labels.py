@@ -40,6 +40,9 @@ def numbers_column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
     array = column(owner, name, values)
     if array.dtype not in (np.float32, np.float64):
         array = _as_float64(owner, name, array)
+    elif isinstance(values, list | tuple) and np.any(np.abs(array) > EXACT):
+        # NumPy rounds a list of mixed integers by itself, before there is an array of them.
+        _refuse_rounding(owner, name, np.array([*values, None], dtype=object)[:-1].ravel(), array)
     if np.isnan(array).any():
         raise ValueError(
             f"The '{name}' parameter of {owner} must hold numbers that can be ordered. Got NaN "
