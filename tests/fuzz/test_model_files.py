@@ -18,6 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from attack_files import bytes_case, file_case, npy, opened, peak, reset_peak, signed
 from auclid import CBR, OAM, OPAUC, SPAM, LeastSquaresAUC
 from auclid.io import ModelFileError, load, save
+from auclid.io._arrays import _any_header, array_header, array_of
 
 SEEDS = st.integers(0, 2**32)
 
@@ -248,6 +249,18 @@ def test_bytes_of_the_other_order_are_turned(tmp_path):
     turned = load(forged(tmp_path, model, change))
     assert turned.coef_.dtype.isnative
     np.testing.assert_array_equal(turned.coef_, model.coef_)
+
+
+@pytest.mark.parametrize("dtype", ["<f8", ">f4", "<i8", "|u1", "|b1", "<U5", "|S3", "<c16", "<M8[s]"])
+@pytest.mark.parametrize("shape", [(), (0,), (3,), (2, 3), (0, 7), (2, 1, 2)])
+def test_the_short_way_to_read_a_header_agrees_with_numpy(dtype, shape):
+    for order in "CF":
+        array = np.zeros(shape, dtype, order=order)
+        content = npy(array)
+        again = array_of(content)
+        assert array_header(content) == _any_header(content)
+        assert again.shape == shape and again.dtype == np.dtype(dtype).newbyteorder("=")
+        assert again.tobytes() == array.tobytes()
 
 
 @given(SEEDS)

@@ -24,14 +24,20 @@ def dumped(value: Any) -> bytes:
 
 def loaded(content: bytes, trusted: tuple[str, ...] = ()) -> Any:
     """The part of some bytes: its types are trusted, its sizes true, and what compiled code follows is sound."""
-    _check_members(content)
-    strange = strange_types(content, trusted)
+    strange = _unlisted(_check_members(content)) - set(trusted)
+    value = None
+    if not strange:
+        try:
+            value = _skops().loads(content, trusted=sorted(BESIDES | set(trusted)))
+        except TypeError:  # what skops raises for types that are not trusted, among others
+            strange = set(strange_types(content, trusted))
+            if not strange:
+                raise
     if strange:
         raise ModelFileError(
-            f"it holds {', '.join(strange)}, which auclid loads from nobody it does not know. "
-            f"If you know who made the file, pass trusted={strange}."
+            f"it holds {', '.join(sorted(strange))}, which auclid loads from nobody it does not know. "
+            f"If you know who made the file, pass trusted={sorted(strange)}."
         )
-    value = _skops().loads(content, trusted=sorted(BESIDES | set(trusted)))
     check_part(value)
     return value
 
@@ -39,18 +45,22 @@ def loaded(content: bytes, trusted: tuple[str, ...] = ()) -> Any:
 def strange_types(content: bytes, trusted: tuple[str, ...] = ()) -> list[str]:
     """The types in a part that are not trusted."""
     with ZipFile(BytesIO(content)) as archive:
-        nodes = _nodes(parsed(archive.read("schema.json")))
-    named = {f"{node['__module__']}.{node['__class__']}" for node in nodes}
-    unlisted = {name for name in named if not is_listed(name)}
+        unlisted = _unlisted(list(_nodes(parsed(archive.read("schema.json")))))
     return sorted((unlisted | set(_skops().get_untrusted_types(data=content)) - BESIDES) - set(trusted))
 
 
-def _check_members(content: bytes) -> None:
-    """Raise unless nothing in it is larger than it seems, and no member is asked for twice."""
+def _unlisted(nodes: list[dict[str, Any]]) -> set[str]:
+    """The types of scikit-learn among those named that are on no list."""
+    return {name for node in nodes if not is_listed(name := f"{node['__module__']}.{node['__class__']}")}
+
+
+def _check_members(content: bytes) -> list[dict[str, Any]]:
+    """What its description names; raises unless nothing is larger than it seems, and no member asked for twice."""
     with ZipFile(BytesIO(content)) as archive:
         stored(archive.infolist(), len(content))
         owners: dict[str, Any] = {}
-        for node in _nodes(parsed(archive.read("schema.json"))):
+        nodes = list(_nodes(parsed(archive.read("schema.json"))))
+        for node in nodes:
             if "file" in node and owners.setdefault(node["file"], node.get("__id__")) != node.get("__id__", owners):
                 raise ModelFileError("it holds an array that is asked for more than once.")
         for name in archive.namelist():
@@ -60,6 +70,7 @@ def _check_members(content: bytes) -> None:
                 _check_sparse(archive.read(name))
             elif name != "schema.json":
                 raise ModelFileError(f"it holds a member {name!r} that is neither an array nor a matrix.")
+    return nodes
 
 
 def _check_sparse(content: bytes) -> None:

@@ -93,7 +93,8 @@ def _goes_on(model: Any) -> bool:
     held = _bytes(model._state)
     if any(8 * (getattr(model, size, None) or 0) > held for size in SIZES):
         return False
-    fresh = [copy(model)._fresh_state(d) for d in (1, 2, 3)]
+    twin = copy(model)
+    fresh = [twin._fresh_state(d) for d in (1, 2, 3)]
     return _alike(model._state, fresh, model)
 
 
