@@ -13,6 +13,7 @@ from auclid._hints import did_you_mean, listed, plain
         ("x_1", ["x1", "x11"], "Did you mean 'x1'?"),
         ("x13", ["x11", "x12", "y"], "Did you mean 'x12' or 'x11'?"),
         ("возрст", ["возраст", "доход"], "Did you mean 'возраст'?"),
+        ("boostin", ["boosting", "RankBoost"], "Did you mean 'boosting'?"),
         ("zzz", ["income", "age"], ""),
         (3, ["income"], ""),
         ("", [], ""),

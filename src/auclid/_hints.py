@@ -4,6 +4,9 @@ import difflib
 import re
 from collections.abc import Callable, Iterable, Sequence
 
+CLEARLY = 0.1
+"""How much less alike than the first a second name may be, to be asked for as well."""
+
 
 def did_you_mean(wanted: object, known: Iterable[str], *, show: Callable[[str], str] = str, cutoff: float = 0.6) -> str:
     """A question with the known names nearest to one that is not known, or nothing where none is near.
@@ -29,8 +32,9 @@ def did_you_mean(wanted: object, known: Iterable[str], *, show: Callable[[str], 
     by_plain: dict[str, str] = {}
     for name in known:
         by_plain.setdefault(plain(name), name)
-    same = [name for name in [plain(wanted)] if name in by_plain]
-    near = same or difflib.get_close_matches(plain(wanted), by_plain, n=2, cutoff=cutoff)
+    near = difflib.get_close_matches(plain(wanted), by_plain, n=2, cutoff=cutoff)
+    alike = [difflib.SequenceMatcher(None, name, plain(wanted)).ratio() for name in near]
+    near = [name for name, ratio in zip(near, alike, strict=True) if ratio > alike[0] - CLEARLY]
     return f"Did you mean {' or '.join(show(by_plain[name]) for name in near)}?" if near else ""
 
 
