@@ -1,6 +1,7 @@
 """Scorecard: its moments, its optimum, its shapes, its kinds of columns; against slow code one can see is right."""
 
 import pickle
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from auclid import LeastSquaresAUC, RankSVM, Scorecard
-from auclid.additive import _basis, _features, _pairs, _sums, _table
+from auclid.additive import _basis, _features, _pairs, _purify, _sums, _table
 from auclid.additive._knots import quantile_knots, second_differences
 from auclid.metrics import roc_auc
 from auclid.stats.moments import class_moments
@@ -170,6 +171,22 @@ def test_curves_and_products_that_no_line_can_follow_are_learnt():
     model = Scorecard().fit(Z, product)
     assert model.interactions_[0] == ("x1", "x3") and model.score(Z, product) > 0.9
     assert Scorecard(interactions=0).fit(Z, product).score(Z, product) < 0.7
+
+
+def test_what_one_column_adds_is_in_its_shape_and_not_in_a_grid():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(800, 3))
+    X[:, 2] = rng.choice([0.0, 0.0, 1.0, 2.0], size=800)  # most rows at one knot, which has no weight then
+    features, basis = learnt(X, [(0, 1), (1, 2)], n_knots=12)
+    Z = _basis.basis_rows(basis, X).toarray()
+    w, mean = rng.normal(size=basis.size), Z.mean(axis=0)
+    pure = _purify.purified(features, basis, w, mean)
+    change = Z @ pure - Z @ w
+    np.testing.assert_allclose(change, change[0], atol=1e-10)
+    for first, last in pairwise([*basis.pair_first, basis.size]):
+        shape = (len(_basis.coarse_places(features[0 if first == basis.pair_first[0] else 1])), -1)
+        grid, share = pure[first:last].reshape(shape), mean[first:last].reshape(shape)
+        assert np.abs((grid * share).sum(axis=0)).max() < 1e-6 and np.abs((grid * share).sum(axis=1)).max() < 1e-6
 
 
 def test_the_gain_of_a_pair_is_exact():

@@ -16,6 +16,7 @@ from auclid.additive._interactions import with_pairs
 from auclid.additive._monotone import rising_columns, solve_monotone
 from auclid.additive._odds import Odds, calibrated, from_moments
 from auclid.additive._plan import KNOTS, Plan, Settings, make_plan, unit
+from auclid.additive._purify import purified
 from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
 from auclid.additive._solve import Penalty, minimiser, penalised
 from auclid.additive._table import Kept, block
@@ -67,6 +68,7 @@ def fitted(
     else:
         w = _weights(plan, plan.moments.within, plan.moments.gap, monotone, model.ranker)
         others = [_weights(plan, fold.S, fold.gap, monotone, model.ranker) for fold in plan.folds]
+    w = purified(plan.features, plan.basis, w, seen.mean)
     card = make_card(plan.features, plan.basis, w, seen)
     cards = [_fold_card(plan, fold, v) for fold, v in zip(plan.folds, others, strict=True)]
     shapes = make_shapes(plan.features, card, seen, w, cards)
@@ -92,6 +94,7 @@ def resumed(
     seen = moments.all
     complete = moments.complete and basis.size > 0
     w = _weights(plan, moments.within, moments.gap, monotone, model.ranker) if complete else np.zeros(basis.size)
+    w = purified(features, basis, w, seen.mean)
     card = make_card(features, basis, w, seen)
     odds = from_moments(moments, w) if complete else Odds()
     odds = odds._replace(offset=odds.offset + odds.slope * float(seen.mean @ w))
@@ -154,6 +157,7 @@ def _learnt_from_rows(
 
 
 def _fold_card(plan: Plan, fold: Fold, w: np.ndarray) -> Card:
+    w = purified(plan.features, plan.basis, w, fold.mean)
     return make_card(plan.features, plan.basis, w, Moments(1.0, fold.mean, np.zeros(())))
 
 

@@ -1,0 +1,64 @@
+"""What one column adds belongs to that column: pairs are left with what only both together add.
+
+A grid of a pair may hold effects of its rows and of its columns, which the shapes of the two columns can hold as well;
+scores do not tell which. Taking them out of the grid (a two-way analysis of variance, weighed by the training rows) and
+putting them into the shapes changes no score by more than a constant, and makes both readable.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from auclid.additive._basis import Basis, Feature, coarse_places
+
+ROUNDS = 1000
+"""Turns of taking out row means and column means, at the most; a grid of rows that hardly vary together takes a few."""
+
+
+def purified(features: Sequence[Feature], basis: Basis, w: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """Weights of the same scores, less a constant, in which each grid has means of zero along both ways.
+
+    ``mean`` is that of the basis over the training rows. Pairs of a column with missing cells stay as they are: where
+    one is missing the grid adds nothing, and its other column would go on adding.
+    """
+    w = w.copy()
+    ends = np.append(basis.pair_first, basis.size)
+    for m, pair in enumerate(zip(basis.pair_a, basis.pair_b, strict=True)):
+        two = [features[j] for j in pair]
+        if any(f.gaps for f in two):
+            continue
+        at, shape = slice(ends[m], ends[m + 1]), tuple(len(coarse_places(f)) for f in two)
+        grid, effects = _apart(w[at].reshape(shape), mean[at].reshape(shape))
+        w[at] = grid.ravel()
+        for j, f, effect in zip(pair, two, effects, strict=True):
+            _add(f, basis, int(j), effect, w)
+    return w
+
+
+def _apart(grid: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The grid without effects of its rows and columns, and these effects."""
+    grid, effects = grid.copy(), [np.zeros(size) for size in grid.shape]
+    share = np.maximum(share, 0.0) + 1e-9 * max(float(share.max()), 1e-300)  # cells without rows follow the others
+    for _ in range(ROUNDS):
+        moved = 0.0
+        for side in (0, 1):
+            means = (share * grid).sum(axis=1 - side) / share.sum(axis=1 - side)
+            grid -= np.expand_dims(means, 1 - side)
+            effects[side] += means
+            moved = max(moved, float(np.abs(means).max()))
+        if moved <= 1e-14 * (1.0 + float(np.abs(grid).max())):
+            break
+    return grid, effects
+
+
+def _add(feature: Feature, basis: Basis, j: int, effect: np.ndarray, w: np.ndarray) -> None:
+    """Add an effect of coarse slots to the shape of a column; its zero slot stays zero."""
+    at = slice(basis.first[j], basis.first[j + 1])
+    if feature.knots is None:
+        slots = effect[basis.coarse_slot[at]]
+    else:
+        slots = np.interp(feature.knots, feature.knots[coarse_places(feature)], effect)
+    if feature.reference >= 0:
+        slots = slots - slots[feature.reference]
+    used = basis.place[at] >= 0
+    w[basis.place[at][used]] += slots[used]
