@@ -513,7 +513,7 @@ def test_what_the_budget_leaves_out_is_said():
     [
         (["logistik"], r"'methods' parameter of AUCClassifier .*got 'logistik'\. Did you mean logistic\?"),
         ("Boostin", r"got 'Boostin'\. Did you mean boosting\?"),
-        (["RankSVN"], r"Did you mean RankSVM or "),
+        (["RankSVN"], r"Did you mean RankSVM\?"),
         (["zzzz"], r"got 'zzzz'\. Known are: LeastSquaresAUC, logistic, RankSVM, forest"),
         ([3], r"got 3\. Known are"),
         ([], r"got an empty list\."),
