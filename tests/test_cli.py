@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -113,9 +114,11 @@ def job_data(n=300, d=3, missing=False):
 @pytest.mark.parametrize("shape", [(100, 5), (10**6, 5), (10**4, 5000)], ids=str)
 def test_sensible_methods_are_in_the_registry_and_suit(shape):
     for X in (np.broadcast_to(0.0, shape), sparse.csr_matrix(shape)):
-        names = [models.ours(name, X[:9], 0)[0] for name in models.sensible(X)]
+        names = [models.ours(name, X[:9], 0)[0] for name in models.sensible(X)[0]]
         assert len(set(names)) == len(names) >= 3
-    assert len(models.sensible(np.broadcast_to(0.0, shape))) >= len(models.sensible(sparse.csr_matrix(shape)))
+    few, told = models.sensible(sparse.csr_matrix(shape))
+    assert len(models.sensible(np.broadcast_to(0.0, shape))[0]) >= len(few)
+    assert all("is left out: a kernel method" in note for note in told)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -201,11 +204,12 @@ def test_fit_predict_evaluate(table):
     assert table("predict", "m.auclid", "plain.csv", "--output", "s.csv").exit_code == 0
     X = np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=(0, 1))
     lines = Path("s.csv").read_text().splitlines()
-    assert lines[0] == "score,label" and len(lines) == 201
+    assert lines[0] == "score,probability,label" and len(lines) == 201
     np.testing.assert_array_equal(
         [float(line.split(",")[0]) for line in lines[1:]], model.decision_function(X)
     )
-    assert {line.split(",")[1] for line in lines[1:]} == {"ill", "well"}
+    assert {line.split(",")[2] for line in lines[1:]} == {"ill", "well"}
+    np.testing.assert_allclose([float(line.split(",")[1]) for line in lines[1:]], model.predict_proba(X)[:, 1])
     y = np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=2, dtype=str)
     result = table("evaluate", "m.auclid", "plain.csv")
     assert (
@@ -317,7 +321,6 @@ BAD = {
     "no file": (["compare", "none.csv", "--target", "y"], "there is none at 'none.csv'"),
     "no target": (["compare", "plain.csv"], "must have labels"),
     "wrong target": (["compare", "plain.csv", "--target", "yy"], "Did you mean 'y'?"),
-    "text": (["compare", "towns.csv", "--target", "y"], "'town' holds text"),
     "one class": (["compare", "one.csv", "--target", "y"], "all its values are '1'"),
     "many classes": (["fit", "many.csv", "--target", "y", "--model", "m"], "--positive LABEL"),
     "few": (["compare", "few.csv", "--target", "y"], "at least 8 rows of each class"),
@@ -331,7 +334,7 @@ BAD = {
     "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
     "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file"),
     "wrong columns": (["predict", "good", "other.csv"], "it lacks 'b'"),
-    "text at predict": (["predict", "good", "words.csv"], "'a' must hold numbers"),
+    "text at predict": (["predict", "good", "words.csv"], "Column 'a' of Columns must hold numbers"),
     "wrong labels": (
         ["evaluate", "good", "relabelled.csv"],
         "must hold the model's classes",
@@ -542,3 +545,39 @@ def test_evaluate_draws(judged):
 def test_evaluate_refuses(judged, options, words):
     result = judged[0]("evaluate", "m", "judge.csv", *options)
     assert result.exit_code == 2 and words in said(result)
+
+
+def test_a_table_with_texts_dates_and_gaps_needs_no_flag(run, tmp_path):
+    rng = np.random.default_rng(0)
+    n = 240
+    town = rng.choice(["Rome", "Oslo", "Bonn"], n)
+    amount = rng.standard_normal(n)
+    y = np.where((town == "Oslo") + amount + 0.5 * rng.standard_normal(n) > 0.6, "yes", "no")
+    day = np.datetime64("2024-01-01") + rng.integers(0, 500, n).astype("timedelta64[D]")
+    cells = {"town": town, "amount": [f"{x:.3f}" if x < 1.5 else "" for x in amount], "day": day.astype(str)}
+    write_csv("mixed.csv", {"key": [f"c{k}" for k in range(n)], **cells, "y": y})
+    result = run("compare", "mixed.csv", "--target", "y", "--methods", "RankSVM,auto,Scorecard", "--drop", "key")
+    assert result.exit_code == 0, result.output
+    assert "Next: auclid fit mixed.csv --target y --drop key --method" in result.stdout
+    page = Path("report.html").read_text()
+    assert "AUC lost when shuffled" in page and page.index(">amount<") < page.index(">day<")
+    result = run("fit", "mixed.csv", "--target", "y", "--model", "m")
+    assert result.exit_code == 0 and "It will take about" in result.stdout
+    assert "'key' has a different value in every row" in result.stderr and "values are missing" in result.stderr
+    assert auclid.load("m").feature_names_in_.tolist() == ["key", "town", "amount", "day"]
+    for name in ("s.csv", "s.parquet"):
+        assert run("predict", "m", "mixed.csv", "--id", "key", "--id", "day", "--output", name).exit_code == 0
+    lines = Path("s.csv").read_text().splitlines()
+    assert lines[0] == "key,day,score,probability,label" and lines[1].startswith("c0,2") and len(lines) == n + 1
+    parquet = pytest.importorskip("pyarrow.parquet").read_table("s.parquet")
+    assert parquet.column_names == lines[0].split(",")
+    assert parquet["score"].to_pylist()[:5] == [float(line.split(",")[2]) for line in lines[1:6]]
+    assert roc_auc(y, np.array(parquet["probability"]), pos_label="yes") > 0.8
+    assert "--id must be a column of DATA; got 'nix'" in said(run("predict", "m", "mixed.csv", "--id", "nix"))
+
+
+def test_no_figure_is_cut_in_a_narrow_terminal(run, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    result = run("compare", "--methods", "SPAM-L2", *LIGHT)
+    assert result.exit_code == 0 and "…" not in result.stdout
+    assert len(re.findall(r"\d\.\d{4}–\d\.\d{4}", result.stdout)) == 3  # SPAM-L2 and two baselines

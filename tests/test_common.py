@@ -57,6 +57,7 @@ PARAMETERS = {
     "CBR": dict(C=ANY, confidence=0.7, buffer_size=50, buffer=ANY, covariance=ANY, shuffle=True, **SEEDED),
     "UniExp": dict(alpha=ANY, step=ANY, shuffle=True, **SEEDED),
     "RandomFourier": {"n_components": ANY, "gamma": None, "kernel": "rbf", "random_state": None},
+    "Calibrated": {"ranker": ANY, "cv": 5},
     "Columns": {"categories": "auto", "scale": "auto", "rare": 0.01, "max_levels": 100},
     "KMeansNystroem": {"n_components": ANY, "gamma": None, "kernel": "rbf", "random_state": None},
     "Kernelized": {"feature_map": ANY, "ranker": ANY},
@@ -87,7 +88,10 @@ PARAMETERS = {
     | {"max_fpr": 1.0, "threads": 1},
 }
 # What an estimator that tries many models is given, so that a check stays quick.
-CHEAP = {"AUCClassifier": {"methods": ["RankSVM", "logistic"], "cv": 2}}
+CHEAP = {
+    "AUCClassifier": {"methods": ["RankSVM", "logistic"], "cv": 2},
+    "Calibrated": {"ranker": auclid.LeastSquaresAUC(), "cv": 2},
+}
 EPOCHS_BY_DEFAULT = {"OAM": 1, "CBR": 1, "UniExp": 1}
 
 

@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, is_classifier
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, RandomForestClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.impute import SimpleImputer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
@@ -82,9 +83,10 @@ def test_every_estimator_comes_back(cls, tmp_path):
 
 
 @pytest.mark.parametrize("cls", ESTIMATORS, ids=lambda cls: cls.__name__)
-def test_an_estimator_that_was_not_fitted_comes_back(cls, tmp_path):
-    model = build(cls)
-    assert repr(round_trip(model, tmp_path)) == repr(model)
+def test_an_estimator_that_was_not_fitted_is_refused(cls, tmp_path):
+    with pytest.raises(NotFittedError, match=f"must be given a fitted model; this {cls.__name__} has learnt nothing"):
+        save(tmp_path / "model.auclid", build(cls))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -153,13 +155,13 @@ def test_compositions_with_scikit_learn_come_back(model, tmp_path):
 def test_without_skops_the_sentence_says_what_to_install(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "skops.io", None)
     with pytest.raises(ImportError, match=r"pip install 'auclid\[io\]'"):
-        save(tmp_path / "a", make_pipeline(StandardScaler(), LeastSquaresAUC()))
-    save(tmp_path / "a", LeastSquaresAUC())
+        save(tmp_path / "a", make_pipeline(StandardScaler(), LeastSquaresAUC()).fit(*sample()))
+    save(tmp_path / "a", LeastSquaresAUC().fit(*sample()))
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
 def test_what_is_told_about_a_model_comes_back(tmp_path):
-    save(tmp_path / "a", LeastSquaresAUC(), about={"columns": ["a", "ü"]})
+    save(tmp_path / "a", LeastSquaresAUC().fit(*sample()), about={"columns": ["a", "ü"]})
     assert about(tmp_path / "a") == {"columns": ["a", "ü"]}
 
 
@@ -421,3 +423,29 @@ def test_kept_files_of_format_1_stay_readable():
     pytest.importorskip("skops")
     pipeline = load(DATA / "pipeline-1.auclid")
     np.testing.assert_allclose(pipeline.decision_function(KEPT["X"]), KEPT["pipeline"], rtol=1e-12)
+
+
+def test_the_path_may_come_first_or_second(tmp_path):
+    X, y = np.random.default_rng(0).standard_normal((30, 2)), np.arange(30) % 3 == 0
+    model = auclid.LeastSquaresAUC().fit(X, y)
+    auclid.save(tmp_path / "a", model)
+    auclid.save(model, tmp_path / "b")
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+def test_what_has_learnt_nothing_is_refused(tmp_path):
+    for model in (auclid.RankSVM(), auclid.Columns(), make_pipeline(StandardScaler(), auclid.SPAM())):
+        with pytest.raises(NotFittedError, match=r"save must be given a fitted model; this .* Fit it first\."):
+            auclid.save(tmp_path / "m", model)
+    assert not (tmp_path / "m").exists()
+
+
+def test_a_selector_of_columns_is_named_in_the_refusal(tmp_path):
+    pd = pytest.importorskip("pandas")
+    from sklearn.compose import make_column_selector, make_column_transformer
+
+    X, y = pd.DataFrame(np.random.default_rng(0).standard_normal((30, 2)), columns=["a", "b"]), np.arange(30) % 3 == 0
+    parts = make_column_transformer((StandardScaler(), make_column_selector(dtype_include=float)))
+    model = make_pipeline(parts, auclid.LeastSquaresAUC()).fit(X, y)
+    with pytest.raises(TypeError, match=r"got .*make_column_selector in"):
+        auclid.save(tmp_path / "m", model)

@@ -57,7 +57,7 @@ boost.rank_boost
 registry baselines
 trees.structs trees.extra trees.lightgbm
 auto._columns_0_1 auto._rows auto._files auto._learners auto._candidates auto._trial auto._choose auto._leaderboard
-auto._odds auto._cost auto._search auto._classes auto.classifier
+auto._odds auto._cost auto._search auto._classes auto.classifier calibrated
 datasets io experiments cli
 """.split()
 

@@ -49,7 +49,7 @@ def test_a_method_fits_and_takes_parameters(method):
     assert model.fit(X, y).score(X, y) > 0.6
 
 
-APART = {"AUCClassifier", "Kernelized", "MulticlassAUC", "MinimaxAUC"}
+APART = {"AUCClassifier", "Calibrated", "Kernelized", "MulticlassAUC", "MinimaxAUC"}
 """Made of other methods, or asking for more than rows of two classes: several classes, groups of rows."""
 
 

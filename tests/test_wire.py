@@ -97,7 +97,8 @@ def test_a_parameter_that_came_later_is_what_the_table_says(tmp_path, monkeypatc
             super().__init__(alpha, loss=loss, tol=tol, max_iter=max_iter)
             self.late = late
 
-    save(tmp_path / "a", RankSVM(alpha=0.5))
+    rows = np.random.default_rng(0).standard_normal((20, 2))
+    save(tmp_path / "a", RankSVM(alpha=0.5).fit(rows, np.arange(20) % 2))
     monkeypatch.setitem(_names.ESTIMATORS, "RankSVM", Estimator(Later))
     with pytest.raises(ModelFileError, match="lacks some: \\['late'\\]"):
         load(tmp_path / "a")

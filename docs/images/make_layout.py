@@ -43,6 +43,7 @@ WORDS = {
     "registry": (4, "make(name)"),
     "baselines": (4, "honest peers"),
     "auto": (4, "AUCClassifier"),
+    "calibrated": (4, "probabilities"),
     "metrics": (5, "areas, intervals, tests"),
     "plot": (5, "curves and bands"),
     "io": (5, "model files"),

@@ -5,6 +5,7 @@ from auclid._version import __version__ as __version__
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.boost import RankBoost
+from auclid.calibrated import Calibrated
 from auclid.columns import Columns
 from auclid.io import load, save
 from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
@@ -39,6 +40,7 @@ __all__ = [
     "SOLAM",
     "SPAM",
     "AdaOAM",
+    "Calibrated",
     "Columns",
     "KMeansNystroem",
     "KernelRankSVM",

@@ -19,7 +19,8 @@ BAR = 22
 def scorecard_page(title: str, facts: Sequence[str], shapes: Sequence[Shape | PairShape], bins: Sequence[Bin]) -> str:
     """The page, as text."""
     chosen = [shape for shape in by_importance(shapes) if shape.importance > 0.0]
-    figures = "".join(f"<section><h2>{escape(_title(s))}</h2><figure>{_figure(s)}</figure></section>" for s in chosen)
+    drawn = ((escape(_title(shape)), shape_figure(shape)) for shape in chosen)
+    figures = "".join(f"<section><h2>{name}</h2><figure>{figure}</figure></section>" for name, figure in drawn)
     idle = [_title(shape) for shape in shapes if shape.importance <= 0.0]
     rest = f"<p class='caption'>Add nothing: {escape(', '.join(idle))}.</p>" if idle else ""
     lines = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
@@ -39,7 +40,8 @@ def _title(shape: Shape | PairShape) -> str:
     return " × ".join(shape.name) if isinstance(shape.name, tuple) else shape.name
 
 
-def _figure(shape: Shape | PairShape) -> str:
+def shape_figure(shape: Shape | PairShape) -> str:
+    """The picture of a shape, as SVG."""
     if isinstance(shape, PairShape):
         return _heat_map(shape)
     return _bars(shape) if shape.knots is None else _line(shape)

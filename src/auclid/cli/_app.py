@@ -1,7 +1,9 @@
 """The verbs of the `auclid` command."""
 
 import os
+import shlex
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from time import perf_counter
 from typing import Annotated, Any
@@ -12,10 +14,13 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from typer.core import TyperGroup
 
+from auclid._kinds import is_frame
 from auclid._version import __version__
 from auclid.additive import Scorecard
+from auclid.auto import AUCClassifier
 from auclid.baselines import scores as scored
-from auclid.cli import _show, evaluation, experiments, large, models
+from auclid.calibrated import Calibrated
+from auclid.cli import _show, evaluation, experiments, large, models, predictions
 from auclid.cli._show import escape
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
@@ -113,6 +118,23 @@ def compare_(
     with beside(output, "w") as file:
         file.write(report(result))
     _show.say(escape(f"Report: {output}"))
+    _show.say(escape(f"Next: {_next_line(data, target, positive, drop or (), result)}"))
+
+
+def _next_line(data: Path | None, target: str | None, positive: str | None, drop: Sequence[str], result: Any) -> str:
+    """The line that keeps the best of ours."""
+    if data is None:
+        return "auclid compare DATA --target NAME, with a table of your own."
+    best = result.best(ours=True)
+    method = "auto" if best is None or best.name == "AUCClassifier" else best.name
+    chosen = [
+        ("--target", target),
+        ("--positive", positive),
+        *(("--drop", name) for name in drop),
+        ("--method", method),
+    ]
+    words = [str(data), *(word for name, value in chosen if value is not None for word in (name, value))]
+    return f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid"
 
 
 def _apart(output: Path, *inputs: Path | None) -> None:
@@ -154,12 +176,17 @@ def fit(
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
     name, estimator = models.ours(method, rows.X, seed)
+    if isinstance(estimator, AUCClassifier):
+        told = estimator.expect(rows.X, rows.is_pos)
+        _show.say(escape(f"It will take about {max(told.seconds, 1.0):.0f} s and {told.bytes / 1e6:,.0f} MB."))
+    elif not hasattr(estimator, "predict_proba"):
+        estimator = Calibrated(estimator)
     with _show.progress() as tell, warnings.catch_warnings(record=True) as caught:
         tell(name)
         start = perf_counter()
         estimator.fit(rows.X, rows.is_pos.astype(int))
     known: dict[str, Any] = {"method": name, "columns": rows.feature_names, "target": target, "classes": rows.classes}
-    known["dense"] = not sparse.issparse(rows.X)
+    known["dense"], known["frame"] = not sparse.issparse(rows.X), is_frame(rows.X)
     save(model, estimator, about=known)
     _show.remarks([*rows.notes, *dict.fromkeys(str(warning.message) for warning in caught)])
     if hasattr(estimator, "leaderboard_"):
@@ -193,31 +220,34 @@ def _fit_large(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[
-        Path, typer.Option(metavar="FILE", help="The csv file to write; of rows read by blocks, also a parquet file.")
-    ] = Path("scores.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv or parquet file.")] = Path("scores.csv"),
+    identifier: Annotated[
+        list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
+    ] = None,
     memory: Memory = None,
 ) -> None:
-    """Write a score for every row: the higher, the more likely positive."""
+    """Write score, probability and label of every row: the higher, the more likely positive."""
     _apart(output, model, data)
     estimator, known = _opened(model)
-    if large.by_blocks(data, memory) or output.suffix in large.PARQUET:
+    if large.by_blocks(data, memory):
+        if identifier:
+            raise DataError("--id must be left out where rows are read by blocks: the order of rows is that of DATA.")
         rows = large.scanned(data, None, [], memory, columns=_names(estimator, known))
         with _show.passes(rows):
             count = large.predict_rows(estimator, rows, output, lambda predicted: _labels(predicted, known))
         _show.say(escape(f"{count} scores: {output}"))
         return
-    X, _, notes = _rows(estimator, known, data)
+    columns: dict[str, Any] = predictions.copied(data, identifier or [])
+    X, _, notes = _rows(estimator, known, data, but=identifier or ())
     with _show.progress() as tell:
         tell("predict")
-        scores = scored(estimator, X)
-        labels = _labels(estimator.predict(X), known)
-    with beside(output, "w") as file:
-        file.write("score,label\n")
-        lines = zip(scores.tolist(), map(large.quoted, labels), strict=True)
-        file.writelines(f"{score!r},{label}\n" for score, label in lines)
+        columns["score"] = np.asarray(scored(estimator, X))
+        if hasattr(estimator, "predict_proba"):
+            columns["probability"] = estimator.predict_proba(X)[:, 1]
+        columns["label"] = _labels(estimator.predict(X), known)
+    predictions.write(output, columns)
     _show.remarks(notes)
-    _show.say(escape(f"{len(scores)} scores: {output}"))
+    _show.say(escape(f"{len(columns['label'])} scores: {output}"))
 
 
 @app.command()
@@ -231,9 +261,7 @@ def evaluate(
     ] = None,
     max_fpr: Annotated[float, typer.Option(help="Also the partial AUC up to this false-positive rate.")] = 1.0,
     alerts: Annotated[int | None, typer.Option(min=1, help="What happens if so many rows are looked at.")] = None,
-    plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")
-    ] = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")] = None,
     memory: Memory = None,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
@@ -300,10 +328,17 @@ def _known(model: Path) -> dict[str, Any]:
 
 
 def _rows(
-    estimator: Any, known: dict[str, Any], data: Path, target: str | None = None
+    estimator: Any, known: dict[str, Any], data: Path, target: str | None = None, but: Sequence[str] = ()
 ) -> tuple[Any, np.ndarray | None, list[str]]:
-    """Rows as the model knows them: columns by the names that were recorded, dense or sparse."""
-    X, y, _, notes = read(data, target, columns=_names(estimator, known))
+    """Rows as the model knows them: columns by the names that were recorded, dense or sparse.
+
+    Those of ``but`` are left out without a word, unless the model knows them.
+    """
+    names = _names(estimator, known)
+    how: dict[str, Any] = {}
+    if known.get("frame") or (not known and names is not None):
+        how = {"as_frame": True, "drop": [name for name in but if name not in (names or ())]}
+    X, y, _, notes = read(data, target, columns=names, **how)
     return X.toarray() if known.get("dense") and sparse.issparse(X) else X, y, notes
 
 

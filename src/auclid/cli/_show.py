@@ -105,13 +105,14 @@ def comparison(result: Comparison) -> None:
     """The leaderboard, the notes and the verdict."""
     n, held = len(result.train), len(result.test)
     table = _table("model", "AUC", "95 % interval", "gap", "p", "fit, s")
+    table.columns[0].no_wrap = False  # in a narrow terminal names fold; figures never do
     table.title = f"{n:,} rows to learn from, {held:,} to rank"
     for row in result.rows:
         name = f"[{OURS if row.ours else THEIRS}]{escape(row.name)}[/]"
         table.add_row(name, *(["failed"] if row.trouble else _figures(row)))
     Console().print(table)
     say(f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. The gap is to the best baseline; p is DeLong's paired.")
-    say("A fit is timed after one on a few rows, so that compiling is not counted.")
+    say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
     remarks([*result.notes, *(f"{row.name} failed: {row.trouble}" for row in result.rows if row.trouble)])
     say(f"\n[bold]Does optimising AUC pay on this table?[/] {escape(result.verdict)}\n")
 

@@ -2,18 +2,24 @@
 
 import warnings
 from collections.abc import Callable, Sequence
-from time import perf_counter
+from time import process_time
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import train_test_split
+from sklearn.pipeline import Pipeline
+from threadpoolctl import threadpool_limits
 
+from auclid._kinds import is_frame
 from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
 from auclid.cli.data import Rows
+from auclid.cli.explain import Reason, reasons
 from auclid.cli.verdict import likely, verdict
+from auclid.columns import Columns
+from auclid.columns._table import taken
 from auclid.datasets import DataError
 from auclid.metrics import auc_interval, compare_auc, compare_many
 
@@ -33,6 +39,7 @@ class Row(NamedTuple):
     seconds: float = np.nan
     scores: Any = None
     trouble: str = ""
+    score: Any = None  # a function from rows of the table to scores
 
 
 class Comparison(NamedTuple):
@@ -45,6 +52,8 @@ class Comparison(NamedTuple):
     rows: list[Row]
     verdict: str
     notes: list[str]
+    reasons: list[Reason] = []  # what the best of ours looks at
+    shapes: list[Any] = []  # of the best of ours, where it is a scorecard
 
     @property
     def ranked(self) -> list[Row]:
@@ -60,8 +69,8 @@ def candidates(
     X: Any, methods: Sequence[str], against: Sequence[str], seed: int
 ) -> tuple[list[tuple[bool, str, Any]], list[str]]:
     """[(ours or not, name, model)] and notes. A name nobody knows is an error before any training."""
-    chosen = [(True, *models.ours(name, X, seed)) for name in methods or models.sensible(X)]
-    notes: list[str] = []
+    suited, notes = (methods, []) if methods else models.sensible(X)
+    chosen = [(True, *models.ours(name, X, seed)) for name in suited]
     for name in against:
         try:
             built = models.baseline(name, X, seed)
@@ -99,15 +108,21 @@ def compare(
     """Train every candidate on the same rows and rank the others; ``tell`` hears of each before it starts."""
     chosen, notes = candidates(data.X, methods, against, seed)
     train, test = split(data.is_pos, test_size, seed)
-    rows = []
-    for is_ours, name, model in chosen:
-        tell(name)
-        rows.append(measure(name, is_ours, model, data, train, test, notes))
+    rows, shared = [], Shared(data, train, test)
+    with threadpool_limits(1):
+        for is_ours, name, model in chosen:
+            tell(name)
+            rows.append(measure(name, is_ours, model, shared, notes))
     rows = _against_best(sorted(rows, key=_order), data.is_pos[test])
     notes += _all_alike(rows, data.is_pos[test])
-    if has_missing(data.X):
+    if not is_frame(data.X) and has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for boosted trees.")
-    return Comparison(data, train, test, seed, rows, verdict(rows), [*data.notes, *notes])
+    result = Comparison(data, train, test, seed, rows, verdict(rows), [*data.notes, *notes])
+    best = result.best(ours=True)
+    if best is None:
+        return result
+    told = reasons(best.score, shared.plain[1], data.is_pos[test], data.feature_names, seed)
+    return result._replace(reasons=told, shapes=list(getattr(shared.last(best.name), "shapes_", [])))
 
 
 def _all_alike(rows: list[Row], is_pos: np.ndarray) -> list[str]:
@@ -123,27 +138,64 @@ def _order(row: Row) -> tuple[int, float]:
     return (1, 0.0) if row.trouble else (0, -row.interval.auc)
 
 
-def measure(
-    name: str, is_ours: bool, model: Any, data: Rows, train: np.ndarray, test: np.ndarray, notes: list[str]
-) -> Row:
-    """Fit, time and score one model. A failure is a row of the table, too."""
-    X, y = data.X[train], data.is_pos[train].astype(int)
+class Shared:
+    """Rows to learn from and to rank, the numbers that `Columns` makes of them made once for all contestants."""
+
+    def __init__(self, data: Rows, train: np.ndarray, test: np.ndarray) -> None:
+        self.is_pos, self.test = data.is_pos, test
+        self.y = data.is_pos[train].astype(int)
+        self.plain = taken(data.X, train), taken(data.X, test)
+        self.made: dict[str | None, tuple[Any, Any]] = {}
+        self.columns: dict[str | None, Columns] = {}
+        self.fitted: dict[str, Any] = {}
+
+    def last(self, name: str) -> Any:
+        """The model of that name, fitted, without what stands before it."""
+        return self.fitted.get(name)
+
+    def score(self, model: Any, last: Any) -> Callable[[Any], np.ndarray]:
+        """A function from rows of the table to scores."""
+        if last is model:
+            return lambda X: np.asarray(scored(last, X))
+        columns = self.columns[model[0].scale]
+        return lambda X: np.asarray(scored(last, columns.transform(X)))
+
+    def rows(self, model: Any) -> tuple[Any, Any, Any]:
+        """(what is left of the model, its rows to learn from, and those to rank)."""
+        if not isinstance(model, Pipeline) or not isinstance(model[0], Columns):
+            return model, *self.plain
+        scale = model[0].scale
+        if scale not in self.made:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                columns = model[0].fit(self.plain[0])
+            self.columns[scale] = columns
+            self.made[scale] = columns.transform(self.plain[0]), columns.transform(self.plain[1])
+        return model[-1], *self.made[scale]
+
+
+def measure(name: str, is_ours: bool, model: Any, shared: Shared, notes: list[str]) -> Row:
+    """Fit, time (seconds of one processor) and score one model. A failure is a row of the table, too."""
+    y = shared.y
     try:
         with warnings.catch_warnings(record=True) as heard:
             warnings.simplefilter("always")
+            last, X, X_test = shared.rows(model)
             few = _few(y)
-            model.fit(X[few], y[few])  # compiles what is to be compiled
+            last.fit(taken(X, few), y[few])  # compiles what is to be compiled
             heard.clear()
-            start = perf_counter()
-            model.fit(X, y)
-            seconds = perf_counter() - start
-            scores = scored(model, data.X[test])
-        interval = auc_interval(data.is_pos[test], scores)
+            start = process_time()
+            last.fit(X, y)
+            seconds = process_time() - start
+            scores = scored(last, X_test)
+        shared.fitted[name] = last
+        interval = auc_interval(shared.is_pos[shared.test], scores)
     except (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError) as error:
         return Row(name, is_ours, trouble=" ".join(str(error).split()) or type(error).__name__)
     if any(issubclass(warning.category, ConvergenceWarning) for warning in heard):
         notes.append(f"{name} stopped before it had converged.")
-    return Row(name, is_ours, interval, None, seconds, np.asarray(scores, dtype=np.float64))
+    scores = np.asarray(scores, dtype=np.float64)
+    return Row(name, is_ours, interval, None, seconds, scores, score=shared.score(model, last))
 
 
 def _few(y: np.ndarray, negatives: int = 300, positives: int = 60) -> np.ndarray:

@@ -1,5 +1,6 @@
 """The rows a command works on: read from a file or embedded, with labels as positive or not."""
 
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -7,9 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
+from auclid._kinds import is_frame
 from auclid.cli._words import as_options, in_options
+from auclid.columns import Columns
 from auclid.datasets import DataError, load_mammography, read_table
-from auclid.datasets.readers import TableFile, has_columns
+from auclid.datasets.readers import TableFile, has_columns, read_frame
 
 FULL = 0.5
 """A sparse table with a larger share of entries than this is better off as a plain array."""
@@ -48,19 +51,30 @@ def read_rows(
     with in_options():
         if target is None and has_columns(path):
             raise DataError(NO_LABELS)
-    X, y, names, notes = read(path, target, one_hot=one_hot, drop=drop)
+    how: dict[str, Any] = {"one_hot": True} if one_hot else {"as_frame": True}
+    X, y, names, notes = read(path, target, drop=drop, **how)
     if y is None:
         raise DataError(NO_LABELS)
     is_pos, classes = positives(y, positive)
+    if is_frame(X):
+        notes = [*notes, *odd_columns(X)]
     if sparse.issparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1]:
         X = X.toarray()
     return Rows(str(path), X, is_pos, classes, names, notes)
 
 
-def read(path: Path, target: str | None, **how: Any) -> TableFile:
-    """`read_table`, with what it has to say in the words of the command."""
+def odd_columns(X: Any) -> list[str]:
+    """What `auclid.Columns` finds odd about a table, in the words of the command."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        notes = Columns().fit(X).notes_
+    return [note.replace("leave it out unless", "leave it out (--drop NAME) unless") for note in notes]
+
+
+def read(path: Path, target: str | None, *, as_frame: bool = False, **how: Any) -> TableFile:
+    """`read_table`, with what it has to say in the words of the command; texts as they came, on demand."""
     with in_options():
-        table = read_table(path, target, **how)
+        table = (read_frame if as_frame else read_table)(path, target, **how)
     return table._replace(notes=[as_options(note) for note in table.notes])
 
 

@@ -1,17 +1,19 @@
-"""Which models a command trains: ours by the registry, the baselines by name, all behind the same scaler."""
+"""Which models a command trains: ours by the registry, the baselines by name, all behind the same `Columns`."""
 
 from collections.abc import Callable
 from typing import Any
 
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.pipeline import make_pipeline
 
 from auclid import baselines
 from auclid._hints import did_you_mean
+from auclid._kinds import is_frame
 from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
-from auclid.baselines import behind_scaler
+from auclid.columns import Columns
 from auclid.registry import find
 
 WIDE = 2_000
@@ -30,10 +32,18 @@ SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
 Named = tuple[str, BaseEstimator]
 
 
-def sensible(X: Any) -> list[str]:
-    """The names of the methods that suit a table."""
+WHY_NOT = {
+    "NPSAM": "a kernel method, for up to 100,000 dense rows of 1,000 columns",
+    "RBF-RankSVM": "a kernel method, for up to 2,000 dense rows",
+}
+"""What is said of a method that is left out."""
+
+
+def sensible(X: Any) -> tuple[list[str], list[str]]:
+    """The names of the methods that suit a table, and a sentence about each kernel method that does not."""
     n, d = X.shape
-    return [name for name, suits in SENSIBLE.items() if suits(n, d, sparse.issparse(X))]
+    suited = [name for name, suits in SENSIBLE.items() if suits(n, d, sparse.issparse(X))]
+    return suited, [f"{name} is left out: {why}." for name, why in WHY_NOT.items() if name not in suited]
 
 
 def ours(name: str, X: Any, seed: int) -> Named:
@@ -43,9 +53,10 @@ def ours(name: str, X: Any, seed: int) -> Named:
     method = find(name)
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
-    if method.build is Scorecard:  # it is read in the units of its columns, and knows what a missing cell is
-        return method.name, seeded(method.build(), seed)
-    return method.name, behind_scaler(seeded(method.build(), seed), X)
+    model = seeded(method.build(), seed)
+    if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
+        return method.name, model
+    return method.name, make_pipeline(Columns(), model)
 
 
 def front_door(seed: int) -> Named:
@@ -54,16 +65,16 @@ def front_door(seed: int) -> Named:
 
 
 def _logistic(X: Any, seed: int) -> Named:
-    return "LogisticRegression", behind_scaler(baselines.logistic(), X)
+    return "LogisticRegression", make_pipeline(Columns(), baselines.logistic())
 
 
 def _ridge(X: Any, seed: int) -> Named:
-    return "RidgeClassifier (balanced)", behind_scaler(baselines.ridge(), X)
+    return "RidgeClassifier (balanced)", make_pipeline(Columns(), baselines.ridge())
 
 
 def _lightgbm(X: Any, seed: int) -> Named:
     try:
-        return f"LightGBM ({baselines.N_TREES} trees)", baselines.lightgbm(random_state=seed)
+        return f"LightGBM ({baselines.N_TREES} trees)", _trees(baselines.lightgbm(random_state=seed, n_jobs=1), X)
     except (ImportError, OSError):  # without its OpenMP library it is installed, yet cannot be loaded
         return _boosting(X, seed)
 
@@ -71,7 +82,12 @@ def _lightgbm(X: Any, seed: int) -> Named:
 def _boosting(X: Any, seed: int) -> Named:
     if sparse.issparse(X):
         raise ValueError("HistGradientBoostingClassifier cannot learn from sparse rows.")
-    return "HistGradientBoosting", baselines.boosting(random_state=seed)
+    return "HistGradientBoosting", _trees(baselines.boosting(random_state=seed), X)
+
+
+def _trees(model: BaseEstimator, X: Any) -> BaseEstimator:
+    """Trees want no scale, and know what is missing; only texts must become numbers for them."""
+    return make_pipeline(Columns(scale=None), model) if is_frame(X) else model
 
 
 BASELINES = {"logistic": _logistic, "ridge": _ridge, "lightgbm": _lightgbm, "boosting": _boosting}

@@ -43,7 +43,8 @@ def forest_plot(rows: list[Row], rival: Row | None) -> str:
         css = "ours" if row.ours else "rival"
         body.append(f'<line class="line {css}" x1="{a:.1f}" x2="{b:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>')
         body.append(f'<circle class="dot {css}" cx="{c:.1f}" cy="{y:.1f}" r="4.5"/>')
-        body.append(text(a, y - 8, f"{k + 1}  {row.name}", "start", "name"))
+        late = a > WIDTH / 2.0  # a name that begins on the right would leave the picture
+        body.append(text(b if late else a, y - 8, f"{k + 1}  {row.name}", "end" if late else "start", "name"))
     return frame.svg("AUC intervals", "".join(body))
 
 

@@ -11,6 +11,8 @@ import numpy as np
 
 from auclid._page import style
 from auclid._version import __version__
+from auclid.additive._html import shape_figure
+from auclid.additive._plot import by_importance
 from auclid.cli import curves, plots
 from auclid.cli.compare import Comparison, Row
 from auclid.cli.verdict import likely, signed
@@ -34,6 +36,7 @@ def report(result: Comparison) -> str:
         roc=plots.roc_plot(is_pos, rows, best, rival) if rows else "",
         forest=plots.forest_plot(rows, rival) if rows else "",
         time=plots.time_plot(rows) if rows else "",
+        explained=_explained(result),
         options="".join(f'<option value="{k}">{k + 1} {escape(row.name)}</option>' for k, row in enumerate(rows)),
         histograms="".join(model["histogram"] for model in models),
         alternatives="".join(model["alternatives"] for model in models),
@@ -45,6 +48,29 @@ def report(result: Comparison) -> str:
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
         version=escape(__version__),
     )
+
+
+def _explained(result: Comparison) -> str:
+    """The columns that the best of ours looks at, and its shapes where it is a scorecard."""
+    best = result.best(ours=True)
+    if best is None or not result.reasons:
+        return ""
+    lines = "".join(
+        f'<tr><th scope="row" class="name">{escape(reason.name)}</th><td>{signed(reason.loss)}</td>'
+        f"<td>{reason.spread:.4f}</td></tr>"
+        for reason in result.reasons
+    )
+    shapes = "".join(f"<figure>{shape_figure(shape)}</figure>" for shape in by_importance(result.shapes)[:SHAPES])
+    return (
+        f'<section class="wide"><h2>What {escape(best.name)} looks at</h2><div class="scroll"><table class="numbers">'
+        '<thead><tr><th class="name">column</th><th>AUC lost when shuffled</th><th>spread</th></tr></thead>'
+        f'<tbody>{lines}</tbody></table></div><p class="caption">On rows that it has not learnt from, each column '
+        f"shuffled three times. Columns that say the same share what they are worth.</p>{shapes}</section>"
+    )
+
+
+SHAPES = 6
+"""Shapes of a scorecard that are shown."""
 
 
 def _facts(result: Comparison, is_pos: np.ndarray) -> str:
@@ -66,7 +92,7 @@ def _ranked(number: int, row: Row) -> str:
     gap = "–" if row.gap is None else signed(row.gap.difference)
     pvalue = "" if row.gap is None else escape(likely(row.gap.pvalue))
     cells = f"{auc:.4f}", f"{low:.4f} – {high:.4f}", gap, pvalue, f"{row.seconds:.3f}"
-    return f"<tr>{_name(number, row)}{_cells(cells, spare=(1, 4))}</tr>"
+    return f"<tr>{_name(number, row)}{_cells(cells, spare=(2, 4))}</tr>"
 
 
 def _cells(texts: Iterable[str], spare: Container[int]) -> str:

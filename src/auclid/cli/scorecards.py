@@ -9,6 +9,7 @@ import numpy as np
 from auclid.additive import Scorecard
 from auclid.additive._points import Bin
 from auclid.cli.data import Rows
+from auclid.columns._table import taken
 from auclid.io import beside
 
 EXAMPLES = 3
@@ -37,7 +38,7 @@ def _examples(model: Scorecard, rows: Rows) -> list[str]:
     """Why the highest scores are so high, a line a row."""
     scores = model.decision_function(rows.X)
     highest = np.argsort(-scores, kind="stable")[:EXAMPLES]
-    reasons = model.reasons(rows.X[highest], toward=model.classes_[1])
+    reasons = model.reasons(taken(rows.X, highest), toward=model.classes_[1])
     names = dict(zip([shape.name for shape in model.shapes_], rows.feature_names, strict=False))
     return [
         f"Row {i + 1} scores {scores[i]:.3f}: " + ", ".join(str(_named(reason, names)) for reason in row) + "."

@@ -76,10 +76,45 @@ def _line(error: BaseException) -> str:
     return " ".join(str(error).split()).rstrip(".")
 
 
+def to_frame(
+    table: Any, target: str | None, drop: Sequence[str], columns: list[str] | None
+) -> tuple[Any, np.ndarray | None, list[str], list[str]]:
+    """(X, y, names, notes) of an Arrow table, where X is one too: the columns as they came."""
+    notes: list[str] = []
+    table, y = _parted(table, target, drop, notes)
+    if columns is not None:
+        none_missing(columns, set(table.column_names))
+        extra = sorted(set(table.column_names) - set(columns))
+        if extra:
+            notes.append(f"The model does not know {listed(extra)}: left out.")
+        table = table.select(columns)
+    if not table.num_columns:
+        raise DataError("The table must have a column besides the target; it has none left.")
+    holed = [name for name in table.column_names if table[name].null_count]
+    if holed:
+        count = sum(table[name].null_count for name in holed)
+        notes.append(f"{count:,} values are missing, in {listed(holed)}.")
+    return table, y, list(table.column_names), notes
+
+
 def to_numbers(
     table: Any, target: str | None, one_hot: bool, drop: Sequence[str], columns: list[str] | None
 ) -> tuple[np.ndarray, np.ndarray | None, list[str], list[str]]:
     """(X, y, names, notes) of an Arrow table."""
+    notes: list[str] = []
+    rows, y = _parted(table, target, drop, notes)
+    if columns is None:
+        parts = _own_columns(rows, one_hot, notes)
+    else:
+        parts = _model_columns(rows, columns, notes)
+    if not parts:
+        raise DataError("The table must have a column besides the target; it has none left.")
+    X = np.column_stack(list(parts.values()))
+    return X, y, list(parts), notes + remarks(X, list(parts))
+
+
+def _parted(table: Any, target: str | None, drop: Sequence[str], notes: list[str]) -> tuple[Any, np.ndarray | None]:
+    """The columns besides the target and those to drop, and the labels; rows without a label are left out."""
     names = table.column_names
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
@@ -87,21 +122,12 @@ def to_numbers(
     if not table.num_rows:
         raise DataError("The table must hold rows; it has column names only.")
     all_known(drop, names, "drop")
-    notes: list[str] = []
     y = None
     if target is not None:
         all_known([target], names, "target")
         table, y = _labels(table, target, notes)
     left = {target, *drop}
-    kept = [name for name in names if name not in left]
-    if columns is None:
-        parts = _own_columns(table.select(kept), one_hot, notes)
-    else:
-        parts = _model_columns(table.select(kept), columns, notes)
-    if not parts:
-        raise DataError("The table must have a column besides the target; it has none left.")
-    X = np.column_stack(list(parts.values()))
-    return X, y, list(parts), notes + remarks(X, list(parts))
+    return table.select([name for name in names if name not in left]), y
 
 
 def _labels(table: Any, target: str, notes: list[str]) -> tuple[Any, np.ndarray]:

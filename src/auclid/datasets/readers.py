@@ -86,6 +86,15 @@ def read_table(
     return TableFile(X, y, names, _columns.remarks(X, names))
 
 
+def read_frame(
+    path: Path, target: str | None = None, *, drop: Sequence[str] = (), columns: list[str] | None = None
+) -> TableFile:
+    """`read_table`, but X of a file of named columns is an Arrow table, its texts and dates as they came."""
+    if not has_columns(path):
+        return read_table(path, target, drop=drop, columns=columns)
+    return TableFile(*_columns.to_frame(NAMED[_kind(path)](path), target, drop, columns))
+
+
 def _check_file(path: Path) -> None:
     """Raise where there is no file: nothing, or something else."""
     try:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import get_tags
 
 from auclid.io import _archive
 from auclid.io._archive import ModelFileError
@@ -19,7 +21,7 @@ LONGEST = 400
 """Characters of a reason: some name what a hostile file holds."""
 
 
-def save(path: Path, model: Any, *, about: Any = None, trusted: Sequence[str] = ()) -> None:
+def save(path: Any, model: Any, *, about: Any = None, trusted: Sequence[str] = ()) -> None:
     """Write a model to a file that anybody may load: arrays and JSON, no pickle.
 
     Estimators of auclid are kept as they are, with their state, so that a loaded online model goes on
@@ -30,7 +32,8 @@ def save(path: Path, model: Any, *, about: Any = None, trusted: Sequence[str] = 
     Parameters
     ----------
     path : str or path-like
-    model : estimator
+        It may also come second, as in joblib: ``save(model, path)``.
+    model : estimator, fitted
         One that auclid exports, or a scikit-learn one. Functions, such as a callable kernel, are refused.
     about : dict, optional
         Anything JSON can hold, to go along with the model; `auclid.io.about` reads it back.
@@ -49,11 +52,28 @@ def save(path: Path, model: Any, *, about: Any = None, trusted: Sequence[str] = 
     >>> bool((auclid.load(path).decision_function(X) == model.decision_function(X)).all())
     True
     """
+    if isinstance(path, BaseEstimator) and not isinstance(model, BaseEstimator):
+        path, model = model, path
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save must be given an estimator; got {type(model).__name__}.")
     writer = Writer(tuple(trusted))
     structure = json.dumps(writer.item(model)).encode()
+    if not is_fitted(model):
+        raise NotFittedError(
+            f"save must be given a fitted model; this {type(model).__name__} has learnt nothing yet. Fit it first."
+        )
     _archive.write(path, {MODEL: structure, **writer.members}, {"about": about})
+
+
+def is_fitted(model: BaseEstimator) -> bool:
+    """Whether a model has learnt anything: scikit-learn's own question, or attributes that no parameter is."""
+    last = model.steps[-1][1] if hasattr(model, "steps") and model.steps else model
+    if not isinstance(last, BaseEstimator):
+        return True
+    if not get_tags(last).requires_fit:
+        return True
+    own = {name for name in vars(last) if name.endswith("_") and not name.startswith("__")}
+    return bool(own) or bool(set(vars(last)) - set(last.get_params(deep=False)) - {"_skl_callbacks"})
 
 
 def load(path: Path, *, trusted: Sequence[str] = ()) -> Any:

@@ -9,6 +9,7 @@ from auclid.additive import Scorecard, _basis, _shapes, _table
 from auclid.additive import _odds as _scorecard_odds
 from auclid.auto import AUCClassifier, _columns_0_1, _leaderboard, _odds, _search
 from auclid.boost import RankBoost
+from auclid.calibrated import Calibrated
 from auclid.columns import Columns, _levels, _numbers
 from auclid.io import _older
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
@@ -46,6 +47,7 @@ ESTIMATORS = estimators(
     Estimator(AdaOAM, upgrade=_older.stream),
     Estimator(ASAM, upgrade=_older.stream),
     Estimator(AUCClassifier, added={"max_fpr": 1.0, "threads": 1}),
+    Estimator(Calibrated),
     Estimator(CBR, upgrade=_older.stream),
     Estimator(Columns),
     Estimator(FSAUC),

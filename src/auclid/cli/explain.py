@@ -1,0 +1,52 @@
+"""What a model looks at: how much AUC is lost on rows it has not seen when a column is shuffled."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from auclid._kinds import is_frame
+from auclid.columns._table import taken
+from auclid.metrics._auc import auc_from_parts
+
+MOST_ROWS, MOST_COLUMNS, SHOWN, TIMES = 2_000, 200, 10, 3
+"""Rows and columns that are looked at, columns that are told, and shuffles of each."""
+
+
+class Reason(NamedTuple):
+    """A column, the AUC that is lost when it is shuffled, and the spread of that over shuffles."""
+
+    name: str
+    loss: float
+    spread: float
+
+
+def reasons(
+    score: Callable[[Any], np.ndarray], X: Any, is_pos: np.ndarray, names: list[str], seed: int
+) -> list[Reason]:
+    """The columns that matter most, by permutation; nothing for tables of very many columns, or sparse ones."""
+    if sparse.issparse(X) or X.shape[1] > MOST_COLUMNS:
+        return []
+    rng = np.random.default_rng(seed)
+    if len(is_pos) > MOST_ROWS:
+        some = np.sort(rng.choice(len(is_pos), MOST_ROWS, replace=False))
+        X, is_pos = taken(X, some), is_pos[some]
+    if is_pos.all() or not is_pos.any():
+        return []
+    whole = auc_from_parts(is_pos, score(X))
+    found = []
+    for k, name in enumerate(names):
+        lost = [whole - auc_from_parts(is_pos, score(shuffled(X, k, rng))) for _ in range(TIMES)]
+        found.append(Reason(name, float(np.mean(lost)), float(np.std(lost, ddof=1))))
+    return sorted(found, key=lambda reason: -reason.loss)[:SHOWN]
+
+
+def shuffled(X: Any, k: int, rng: np.random.Generator) -> Any:
+    """The table with the values of a column in another order."""
+    order = rng.permutation(X.shape[0])
+    if is_frame(X):
+        return X.set_column(k, X.column_names[k], X.column(k).take(order))
+    out = X.copy()
+    out[:, k] = X[order, k]
+    return out
