@@ -9,10 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.rows import pair_axpy_two, row_axpy_two
+from auclid.rows import pair_axpy_two, row_axpy_two, row_fetch
 
 TINY = 1e-6
 """The factor of w = now v below which v is made anew: past v + rest loses as many digits."""
+
+
+AHEAD = 6
+"""How many steps before its own a row is asked for from memory."""
 
 
 class Factors(NamedTuple):
@@ -65,6 +69,13 @@ def average(iterate: Iterate) -> np.ndarray:
 def trail_average(trail: Trail) -> np.ndarray:
     """The weighted mean of the iterates that were averaged; w itself while there are none."""
     return trail.w - trail.behind / max(trail.weight, 1.0)
+
+
+@kernel
+def fetch_ahead(rows, at, k):
+    """Ask for the row of a step soon to come: in random order, rows are waited for longer than computed with."""
+    if k + AHEAD < at.shape[0]:
+        row_fetch(rows, at[k + AHEAD])
 
 
 @kernel

@@ -10,7 +10,18 @@ from auclid._generic import kernel
 from auclid.penalties import L2, ElasticNet, prox
 from auclid.rows import CSR, Table, row_axpy, row_dot
 from auclid.schedules import rate
-from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, current, renewed, scaled, step_row
+from auclid.solvers.iterate import (
+    TINY,
+    Iterate,
+    average,
+    averaged,
+    begin,
+    current,
+    fetch_ahead,
+    renewed,
+    scaled,
+    step_row,
+)
 from auclid.solvers.row_steps import Clock, State, Steps, settle, unit_step
 from auclid.solvers.stream import StreamSolver, copied
 from auclid.solvers.thresholded import sweep_thresholded
@@ -80,6 +91,7 @@ def sweep_l2(rows, at, label, means, steps, state):
     schedule, relative, guarded, l2 = steps.schedule, steps.relative, steps.guarded, steps.penalty.l2
     n, mean_square = means.n, means.mean_square
     for k in range(at.shape[0]):
+        fetch_ahead(rows, at, k)
         i, c = at[k], label[k]
         f = add_scored_row(means, rows, i, c, factors.now * row_dot(rows, i, v), a)
         if n[0] == 0.0 or n[1] == 0.0:
@@ -111,6 +123,7 @@ def sweep_any(rows, at, label, means, steps, state):
     clock = settle(v, rest, state.clock)
     factors = renewed(v, rest, state.iterate.factors)
     for k in range(at.shape[0]):
+        fetch_ahead(rows, at, k)
         i, c = at[k], label[k]
         f = add_scored_row(means, rows, i, c, row_dot(rows, i, v), a)
         if n[0] == 0.0 or n[1] == 0.0:

@@ -9,8 +9,8 @@ import numpy as np
 from auclid import _random
 from auclid._generic import generic, kernel
 from auclid.losses import Loss, prox_step, slope
-from auclid.rows import Table, pair_dot, pair_square, row_add, row_fetch
-from auclid.solvers.iterate import Iterate, average, averaged, begin, current, renewed, scaled, step_pair
+from auclid.rows import Table, pair_dot, pair_square, row_add
+from auclid.solvers.iterate import Iterate, average, averaged, begin, current, fetch_ahead, renewed, scaled, step_pair
 from auclid.solvers.stream import StreamSolver
 from auclid.stats.buffers import Buffers, admit, advance, empty, reservoir
 from auclid.stats.class_means import FirstPass, midpoint
@@ -20,9 +20,6 @@ DRAW = 1 << 16
 
 RESERVOIR = 1000
 """Rows of each class that a stream remembers."""
-
-AHEAD = 6
-"""How many steps before its own a row is asked for from memory."""
 
 TINY = 1e-9
 """The factor of w = now v below which v is made anew."""
@@ -223,9 +220,8 @@ def sweep(rows, pos, neg, steps, walk):
     t, size, n_pairs = walk.t, walk.pair_square, walk.n_pairs
     to_shrink, to_average = rskip - t % rskip, askip - t % askip
     for k in range(pos.shape[0]):
-        if k + AHEAD < pos.shape[0]:
-            row_fetch(rows, pos[k + AHEAD])
-            row_fetch(rows, neg[k + AHEAD])
+        fetch_ahead(rows, pos, k)
+        fetch_ahead(rows, neg, k)
         i, j = pos[k], neg[k]
         t += 1
         if n_pairs < np.inf:

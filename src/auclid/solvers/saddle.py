@@ -11,7 +11,7 @@ import numpy as np
 
 from auclid._generic import kernel
 from auclid.rows import Table, row_dot
-from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, renewed, scaled, step_row
+from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, fetch_ahead, renewed, scaled, step_row
 from auclid.solvers.row_steps import unit_step
 from auclid.solvers.stream import StreamSolver
 from auclid.stats.class_means import (
@@ -116,6 +116,7 @@ def sweep(rows, at, label, means, steps, state):
     zeta, untuned, alpha = steps.zeta, steps.untuned, steps.alpha
     n, mean_square = means.n, means.mean_square
     for k in range(at.shape[0]):
+        fetch_ahead(rows, at, k)
         i, c = at[k], label[k]
         before = factors.now * row_dot(rows, i, v)
         f = add_scored_row(means, rows, i, c, before, m)

@@ -8,7 +8,7 @@ import numpy as np
 
 from auclid._generic import kernel
 from auclid.rows import Table, row_axpy_two, row_dot
-from auclid.solvers.iterate import Trail, begin_trail, trail_average
+from auclid.solvers.iterate import Trail, begin_trail, fetch_ahead, trail_average
 from auclid.solvers.saddle import ACTIVE, clip, saddle_step, unit
 from auclid.stats.class_means import FirstPass
 
@@ -117,6 +117,7 @@ def sweep(rows, at, label, squares, stage, progress):
     w_square, path, met_ball = progress.w_square, progress.path, progress.met_ball
     start, first = stage.start, stage.point
     for k in range(at.shape[0]):
+        fetch_ahead(rows, at, k)
         i, q = at[k], squares[k]
         f = row_dot(rows, i, w)
         point_sum += point

@@ -14,7 +14,7 @@ import numpy as np
 from auclid._generic import generic, kernel
 from auclid.rows import row_entry, row_span
 from auclid.schedules import rate
-from auclid.solvers.iterate import TINY, Factors, Iterate, renewed
+from auclid.solvers.iterate import TINY, Factors, Iterate, fetch_ahead, renewed
 from auclid.solvers.row_steps import Clock, State, settle, sign, unit_step
 from auclid.stats.class_means import Known, Running, add_row, square_length
 
@@ -221,6 +221,7 @@ def sweep_thresholded(rows, at, label, means, steps, state):
         add_columns(columns, means)
     weight, size = factors.weight, build_heap(columns)
     for k in range(at.shape[0]):
+        fetch_ahead(rows, at, k)
         i, c = at[k], label[k]
         if clock.P < TINY or t % STRETCH == STRETCH - 1.0:
             clock = settle(u, rest, clock)

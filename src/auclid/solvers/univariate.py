@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid._generic import kernel
 from auclid.rows import Table, row_dot, row_square
-from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, renewed, scaled, step_row
+from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, fetch_ahead, renewed, scaled, step_row
 from auclid.solvers.stream import StreamSolver
 from auclid.stats.class_means import FirstPass, Running, add_row, midpoint, running
 
@@ -84,6 +84,7 @@ def sweep(rows, at, label, steps, state):
     v, rest, factors, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.t
     means, n, mean_square = state.seen, state.seen.n, state.seen.mean_square
     for k in range(at.shape[0]):
+        fetch_ahead(rows, at, k)
         i, c = at[k], label[k]
         f = factors.now * row_dot(rows, i, v)
         f -= f * add_row(means, rows, i, c)
