@@ -79,7 +79,9 @@ def test_a_good_matrix_of_every_format_is_learnt_from():
 
 
 @pytest.mark.parametrize("weight", [1e155, 1e308, 1e-155, 1e-308])
-@pytest.mark.parametrize("cls", [LeastSquaresAUC, RankSVM, auclid.LeastSquaresAUCCV, auclid.KernelRankSVM])
+@pytest.mark.parametrize(
+    "cls", [LeastSquaresAUC, RankSVM, auclid.LeastSquaresAUCCV, auclid.KernelRankSVM, auclid.RankBoost]
+)
 def test_only_ratios_of_weights_count(cls, weight):
     X, y = sample()
     ones = cls().fit(X, y, sample_weight=np.ones(len(y)))

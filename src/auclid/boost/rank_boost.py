@@ -12,6 +12,7 @@ from sklearn.utils import Tags
 
 from auclid import _check
 from auclid._progress import CallbackSupportMixin, steps
+from auclid._weights import tamed
 from auclid.metrics._operating_point import best_threshold
 from auclid.rows import Table, as_array
 from auclid.semi._labels import PartlyLabelled, begin_fit
@@ -120,7 +121,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         weight = np.ones(len(sets))
         given = _check.weights(sample_weight, np.empty((len(np.asarray(y)), 0)))
         if given is not None:
-            weight[: len(given)] = given
+            weight[: len(given)] = tamed(given)
             known = sets != UNLABELED
             _check.both_weighed(self, sets[known] == POSITIVE, weight[known])
         neg, pos, free = members(np.where(weight > 0.0, sets, -1))
@@ -167,7 +168,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         scores = np.empty(table.shape[0])
         for where, block in table.blocks():
             scores[where] = stump_scores(self.stumps_, as_array(block))
-        return (scores + self.intercept_).astype(table.dtype, copy=False)
+        return _check.finite_scores(self, scores + self.intercept_, table.dtype)
 
     def _sound(self) -> bool:
         """Whether a loaded model has stumps of columns that there are: compiled code follows them."""
