@@ -297,6 +297,8 @@ def test_missing_cells_that_were_never_seen_add_nothing():
         ({"monotone": {"city": 1}}, None, r"'monotone' parameter of Scorecard .* 'city' is a text"),
         ({"monotone": {"aeg": 1}}, None, r"'monotone' parameter of Scorecard .* got 'aeg'. Did you mean 'age'"),
         ({"monotone": {"age": 2}}, None, r"'monotone' parameter of Scorecard must be 1 \(rising\) or -1"),
+        ({"monotone": {"age": 1}, "ranker": RankSVM()}, None, r"'monotone' parameter .* must go with the square loss"),
+        ({"monotone": {"age": 1}, "ranker": LeastSquaresAUC(l1=0.1)}, None, r"must go with the square loss"),
         ({"categories": ["town"]}, None, r"'categories' parameter of Scorecard .* got 'town'"),
         ({"n_knots": {"age": [3, 2]}}, None, r"'n_knots' parameter of Scorecard must give rising"),
         ({"n_knots": {"city": [3, 4]}}, None, r"'n_knots' parameter of Scorecard must give the names of levels"),
@@ -349,6 +351,23 @@ def test_l1_makes_columns_exactly_zero():
     model = Scorecard(LeastSquaresAUC(l1=0.1), n_knots=8, interactions=0).fit(X, y)
     assert (model.shapes_[2].values == 0.0).all() and model.shapes_[0].importance > 0.0
     assert model.score(X, y) > 0.85
+
+
+def test_a_stream_needs_a_ranker_of_moments():
+    X, y = problem()
+    with pytest.raises(ValueError, match=r"Scorecard.partial_fit must have a ranker that learns from moments"):
+        Scorecard(RankSVM()).partial_fit(X, y)
+
+
+def test_a_column_of_nothing_and_a_level_that_no_row_has_are_ordinary():
+    pd = pytest.importorskip("pandas")
+    X, y = people()
+    X["nothing"] = None
+    X["grade"] = pd.Categorical(X["grade"], categories=["a", "b", "c", "never"])
+    model = Scorecard(interactions=0).fit(X, y)
+    grade, nothing = model.shapes_[4], model.shapes_[6]
+    assert "never" not in grade.levels and nothing.values.tolist() == [0.0]
+    assert np.isfinite(model.decision_function(X)).all() and not model.contributions(X)[:, 6].any()
 
 
 def test_any_linear_ranker_learns_on_the_basis():

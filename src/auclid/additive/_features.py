@@ -33,16 +33,17 @@ def learn_features(
 
 
 def _feature(column: Kept, cells: np.ndarray, w: np.ndarray, n_knots: int, given: Any) -> Feature:
-    missing = np.isnan(cells) & (w > 0.0)
+    missing = np.isnan(cells[w > 0.0])
+    gaps = bool(missing.any() and not missing.all())  # a column of nothing has nothing to tell apart
     if column.levels is not None:
         known = ~np.isnan(cells)
         share = np.bincount(cells[known].astype(np.intp), weights=w[known], minlength=len(column.levels) + 1)
-        return _finished(column, None, share, w.sum(), bool(missing.any()))
+        return _finished(column, None, share, w.sum(), gaps)
     knots = quantile_knots(cells, w, n_knots) if given is None else np.asarray(given, dtype=np.float64)
     if not len(knots):
         knots = np.zeros(1)
     share = _hat_shares(cells, w, knots)
-    return _finished(column, knots, share, w.sum(), bool(missing.any()))
+    return _finished(column, knots, share, w.sum(), gaps)
 
 
 def _finished(column: Kept, knots: np.ndarray | None, share: np.ndarray, total: float, gaps: bool) -> Feature:

@@ -19,6 +19,7 @@ from auclid.additive._shapes import card_scores, sound_card, sound_moments
 from auclid.additive._sums import class_sums
 from auclid.base import LinearRanker, Ranker
 from auclid.metrics._operating_point import best_threshold
+from auclid.square import LeastSquaresAUC
 from auclid.stats.moments import ClassMoments
 
 
@@ -182,6 +183,11 @@ class Scorecard(Readable, Ranker):
         -------
         self
         """
+        if _fit.by_rows(self.ranker):
+            raise ValueError(
+                "Scorecard.partial_fit must have a ranker that learns from moments: None, LeastSquaresAUC or "
+                f"LeastSquaresAUCCV. Got ranker={self.ranker!r} instead. Use fit on all rows."
+            )
         X, first = _table.as_known(X), not hasattr(self, "classes_")
         table, y = _table.checked_rows_and_labels(self, X, y, reset=first)
         weight = _check.weights(sample_weight, _Shaped(_table.length(table)))
@@ -249,6 +255,12 @@ class Scorecard(Readable, Ranker):
         """Which columns may only rise (1) or fall (-1)."""
         if self.monotone is None:
             return {}
+        sparse = isinstance(self.ranker, LeastSquaresAUC) and bool(self.ranker.l1 > 0.0 or self.ranker.positive)
+        if _fit.by_rows(self.ranker) or sparse:
+            raise ValueError(
+                "The 'monotone' parameter of Scorecard must go with the square loss: ranker=None, LeastSquaresAUCCV or "
+                f"LeastSquaresAUC without l1 and positive. Got ranker={self.ranker!r} instead."
+            )
         places = column_numbers(self, "monotone", self.monotone, names)
         out = {}
         for place, sign in zip(places, self.monotone.values(), strict=True):

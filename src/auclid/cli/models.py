@@ -23,6 +23,7 @@ SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
     "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= WIDE,
     "LeastSquaresAUC": lambda n, d, is_sparse: d > WIDE,
     "RankSVM": lambda n, d, is_sparse: True,
+    "Scorecard": lambda n, d, is_sparse: not is_sparse and d <= 100,
     "SPAM-L2": lambda n, d, is_sparse: True,
     "NPSAM": lambda n, d, is_sparse: not is_sparse and d <= 1_000 and n <= 100_000,
     "RBF-RankSVM": lambda n, d, is_sparse: not is_sparse and n <= 2_000,
