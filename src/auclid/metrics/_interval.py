@@ -89,7 +89,8 @@ def auc_interval(
     -----
     The interval is about new rows for the same scores; it knows nothing of training anew. A two-way region that
     holds fewer than a dozen positives gets too short an interval from "delong" (85 to 90 % instead of 95), which
-    a warning says; the bootstrap covers better there.
+    a warning says; the bootstrap covers better there. Near a perfect ranking the plain quantiles of the bootstrap are
+    a little too short (92 % at an AUC of 0.95 with 50 positives), where "delong" has 94.
 
     Examples
     --------
