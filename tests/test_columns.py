@@ -147,6 +147,7 @@ def test_many_levels_come_out_sparse():
     table = pd.DataFrame({name: rng.choice([f"{k:02d}-" for k in range(60)], 3000) for name in "abcde"})
     out = quiet(table).transform(table)
     assert sparse.issparse(out) and out.shape == (3000, 300) and (out.sum(axis=1) == 5.0).all()
+    LogisticRegression().fit(out, np.arange(3000) % 2)  # its solver takes indices of 32 bits only
 
 
 # --- levels ---------------------------------------------------------------------------------------

@@ -64,5 +64,6 @@ def names(known: Levels, name: str) -> list[str]:
 def one_hot(known: Levels, code: np.ndarray, dtype: np.dtype) -> sparse.csr_array:
     """Zeros, and a one in the column of each row's code."""
     rows = np.flatnonzero(code >= 0)
-    ends = np.concatenate([[0], np.cumsum(code >= 0)])
-    return sparse.csr_array((np.ones(len(rows), dtype=dtype), code[rows], ends), shape=(len(code), known.width))
+    ends = np.concatenate([[0], np.cumsum(code >= 0)]).astype(np.int32)  # scikit-learn's solvers want such indices
+    parts = np.ones(len(rows), dtype=dtype), code[rows].astype(np.int32), ends
+    return sparse.csr_array(parts, shape=(len(code), known.width))
