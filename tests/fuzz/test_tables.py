@@ -79,14 +79,20 @@ def test_a_good_matrix_of_every_format_is_learnt_from():
 
 
 @pytest.mark.parametrize("weight", [1e155, 1e308, 1e-155, 1e-308])
-@pytest.mark.parametrize(
-    "cls", [LeastSquaresAUC, RankSVM, auclid.LeastSquaresAUCCV, auclid.KernelRankSVM, auclid.RankBoost]
-)
+@pytest.mark.parametrize("cls", [LeastSquaresAUC, RankSVM, auclid.LeastSquaresAUCCV, auclid.KernelRankSVM])
 def test_only_ratios_of_weights_count(cls, weight):
     X, y = sample()
     ones = cls().fit(X, y, sample_weight=np.ones(len(y)))
     same = cls().fit(X, y, sample_weight=np.full(len(y), weight))
     np.testing.assert_allclose(same.decision_function(X), ones.decision_function(X), rtol=1e-6, atol=2e-3)
+
+
+@pytest.mark.parametrize("power", [600, -600])
+def test_a_power_of_two_times_the_weights_changes_no_stump(power):
+    """Which of two equal stumps is taken is up to rounding, and such a factor rounds nothing."""
+    X, y = sample()
+    half, far = (auclid.RankBoost(n_rounds=10).fit(X, y, sample_weight=np.full(len(y), w)) for w in (0.5, 2.0**power))
+    np.testing.assert_array_equal(far.decision_function(X), half.decision_function(X))
 
 
 @pytest.mark.filterwarnings("ignore")
