@@ -17,8 +17,8 @@ from auclid.stats.pair_sums import Pairs
 FOLDS = 5
 """Folds that are held out in turn."""
 
-MOST_ROWS = 10_000
-"""Rows of each class at the most that the search looks at."""
+FEWEST_ROWS, MOST_ROWS, MOST_VALUES = 1000, 10_000, 2e6
+"""Rows of each class that the search looks at, at the least and at the most; values of a class in between."""
 
 ALPHAS = np.logspace(0, -5, 6)
 """Penalties that are tried, in units of twice the mean variance of a column within a class, from the strongest on."""
@@ -69,10 +69,10 @@ def smoothest(areas: np.ndarray) -> int:
     return int(np.argmax(behind.mean(axis=0) <= DOUBT * error))
 
 
-def searched(rows: Labelled) -> Labelled:
-    """The rows that the search looks at."""
+def searched(rows: Labelled, most: int | None = None) -> Labelled:
+    """The rows that the search looks at, ``most`` of each class at the most: those of some weight."""
     pairs = Pairs(rows.is_pos, rows.weight)
-    chosen = pairs.sample(MOST_ROWS)
+    chosen = pairs.sample(most or int(np.clip(MOST_VALUES / rows.table.shape[1], FEWEST_ROWS, MOST_ROWS)))
     return rows if len(chosen) == pairs.n else _only(rows, chosen)
 
 
