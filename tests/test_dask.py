@@ -193,6 +193,19 @@ def test_who_cannot_says_so_and_names_who_can(model):
         model.fit(cut(X, [100]), cut(y, [100]))
 
 
+def test_a_worker_that_dies_for_ever_gets_a_sentence():
+    class KilledWorker(Exception):
+        """By this name the scheduler gives up on a task."""
+
+    def deadly(block):
+        raise KilledWorker
+
+    X, y, _ = table()
+    lethal = da.from_array(X, chunks=(100, 4)).map_blocks(deadly, dtype=X.dtype, meta=X[:0])
+    with pytest.raises(RuntimeError, match="workers of the dask cluster must live through a task"):
+        LeastSquaresAUC().fit(lethal, da.from_array(y, chunks=100))
+
+
 def test_dask_is_not_imported_for_arrays():
     code = (
         "import sys, numpy as np, auclid\n"

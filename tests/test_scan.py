@@ -190,7 +190,7 @@ def test_small_numbers_are_float32_large_ones_float64():
 
 
 @pytest.mark.parametrize(
-    ("given_memory", "expected"), [(5, 5), ("2GB", 2 * 10**9), ("1.5 kib", 1536), (None, 1 << 28), ("7", 7)]
+    ("given_memory", "expected"), [(5, 5), ("2GB", 2 * 10**9), ("1.5 kib", 1536), (None, 1 << 26), ("7", 7)]
 )
 def test_memory_in_any_unit(given_memory, expected):
     assert as_bytes(given_memory) == expected
@@ -322,13 +322,20 @@ def test_a_file_that_shrinks_or_vanishes_between_passes(tmp_path, ending):
         list(rows.blocks())
 
 
-def test_rows_that_are_fewer_the_second_time():
-    sizes = iter([5, 4])
-    rows = auclid.scan(lambda: [(np.zeros((next(sizes), 1)), None)])
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ([5, 5], [5], "must give the same rows each time it is read; it gave 5 rows, and 10 were expected"),
+        ([5, 5], [5, 4], "must give the same blocks each time it is read; block 1 differs"),
+    ],
+)
+def test_rows_that_are_fewer_the_second_time(first, second, said):
+    sizes = iter([first, second])
+    rows = auclid.scan(lambda: [(np.zeros((size, 1)), None) for size in next(sizes)])
     rows._reader.slow = False
     rows._reader.resident = True
     list(rows.blocks())
-    with pytest.raises(ValueError, match="must give the same rows each time it is read; it gave 4 rows, and 5"):
+    with pytest.raises(ValueError, match=said):
         list(rows.blocks())
 
 

@@ -95,10 +95,10 @@ def block_counts(rows: Rows) -> list[dict]:
     """The `LabelCount` of each label in each block, from the labels alone."""
     labels, weight, counts, start = rows.labels(), rows.sample_weight(), [], 0
     levels = [None if level is None or level != level else level for level in labels.table().tolist()]
-    for size in rows.block_sizes():
-        part = slice(start, start + size)
-        counts.append(count_codes(labels.codes[part], levels, None if weight is None else weight[part]))
-        start += size
+    for codes in labels.code_blocks(rows.block_sizes()):
+        part = slice(start, start + len(codes))
+        counts.append(count_codes(codes, levels, None if weight is None else weight[part]))
+        start += len(codes)
     return counts
 
 

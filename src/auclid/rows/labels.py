@@ -1,5 +1,6 @@
 """Labels as they pass: a small number a row for the class it names, and where each class was first met."""
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -61,7 +62,7 @@ class Labels:
             codes[_equal(y, level)] = len(self.levels)
             self.levels.append(level)
             self.first.append((self.blocks, self.rows + row))
-        self._codes.append(codes)
+        self._codes.append(codes.astype(np.int8) if len(self.levels) < 128 else codes)
         self.blocks, self.rows = self.blocks + 1, self.rows + len(y)
 
     def _same_kind(self, y: np.ndarray, where: str) -> np.ndarray:
@@ -75,6 +76,13 @@ class Labels:
         if len(y):
             self._kind = kind
         return y if kind == "number" else y.astype(object)
+
+    def code_blocks(self, sizes: list[int]) -> Iterator[np.ndarray]:
+        """`codes` in blocks of these sizes: without bringing them together, where they were added so."""
+        if [len(codes) for codes in self._codes] == sizes:
+            yield from self._codes
+            return
+        yield from np.split(self.codes, np.cumsum(sizes)[:-1])
 
     @property
     def codes(self) -> np.ndarray:

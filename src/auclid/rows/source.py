@@ -13,7 +13,7 @@ from auclid.rows.labels import Labels
 from auclid.rows.readers import Block, Reader, Wanted, open_source
 from auclid.rows.store import Store
 
-KEPT = 1 << 28
+KEPT = 1 << 26
 """Bytes of decoded rows that are kept between passes where the user names no number."""
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
@@ -50,7 +50,7 @@ def scan(
         The columns to learn from, in this order; others are not even read. None: all but target and weight.
     memory : int, or str such as "2GB", optional
         Bytes of decoded rows that may be kept between passes; more is spooled once to a temporary file, in the
-        floating type of the source. None: 256 MiB. It does not change a result.
+        floating type of the source. None: 64 MiB. It does not change a result.
 
     Returns
     -------

@@ -13,6 +13,9 @@ from auclid.rows.readers.reader import Block, Reader, Wanted, ahead, block_rows,
 
 MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
 
+BUFFER = 1 << 16
+"""Bytes of a column of a Parquet file that are read at a time: without a number, a row group is in memory whole."""
+
 NARROW = {"bool", "int8", "uint8", "int16", "uint16", "halffloat", "float"}
 """Types whose values are exact in float32."""
 
@@ -174,7 +177,7 @@ class Parquet(Files):
         return self._opened(path).schema_arrow
 
     def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        with arrow().parquet.ParquetFile(path, pre_buffer=False) as file:
+        with arrow().parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
             yield from file.iter_batches(batch_size=rows, columns=list(columns))
 
 
