@@ -27,7 +27,8 @@ def after(penalty, w, step):
 
 
 def test_every_penalty_is_tried():
-    assert set(EXAMPLES) == set(prox.registry) - {object} == set(penalty_value.registry) - {object}
+    ours = [{cls for cls in f.registry if cls.__module__ == "auclid.penalties"} for f in (prox, penalty_value)]
+    assert set(EXAMPLES) == ours[0] == ours[1]
 
 
 @every

@@ -16,7 +16,7 @@ def quantile_knots(values: np.ndarray, weight: np.ndarray, count: int) -> np.nda
     >>> from auclid.additive._knots import quantile_knots
     >>> x = np.r_[np.zeros(90), np.arange(1.0, 11.0)]
     >>> quantile_knots(x, np.ones(100), 4)
-    array([ 0.,  1.,  6., 10.])
+    array([ 0.,  1.,  5., 10.])
     """
     known = ~np.isnan(values) & (weight > 0.0)
     distinct, inverse = np.unique(values[known], return_inverse=True)

@@ -74,7 +74,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
     >>> round(RankBoost(n_rounds=50).fit(X, y).score(X, y), 2)
-    0.94
+    0.97
     """
 
     _parameter_constraints: dict = {

