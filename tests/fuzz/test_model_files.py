@@ -29,6 +29,11 @@ def sample(n=40, d=4):
     return rng.normal(size=(n, d)) + y[:, None], y
 
 
+def learnt(model):
+    """The model, fitted: no other is saved."""
+    return model.fit(*sample())
+
+
 def forged(folder, model, change):
     """A file of a model, with what ``change`` makes of its JSON and its arrays, signed anew."""
     save(folder / "good", model)
@@ -79,7 +84,7 @@ def test_a_generator_in_an_impossible_state_is_refused(bits, name, value, tmp_pa
 
 def test_a_legacy_generator_in_an_impossible_state_is_refused(tmp_path):
     path = forged(
-        tmp_path, SPAM(random_state=np.random.RandomState(0)), lambda tree, parts: with_entry(tree, "pos", 10**8)
+        tmp_path, learnt(SPAM(random_state=np.random.RandomState(0))), lambda tree, parts: with_entry(tree, "pos", 10**8)
     )
     assert "none can be in" in refused(path)
 
@@ -90,7 +95,7 @@ def test_a_generator_with_another_key_is_refused(key, tmp_path):
         name = next(name for name in parts if name.endswith(".npy") and b"(624,)" in parts[name])
         parts[name] = npy(key)
 
-    assert "none can be in" in refused(forged(tmp_path, SPAM(random_state=np.random.RandomState(0)), change))
+    assert "none can be in" in refused(forged(tmp_path, learnt(SPAM(random_state=np.random.RandomState(0))), change))
 
 
 def boosted():
@@ -146,7 +151,7 @@ def test_a_sparse_matrix_whose_rows_do_not_end_is_refused(ends, tmp_path):
         arrays = [{"array": f"{name}.npy"} for name in "die"]
         return {"estimator": ["SPAM", {**tree["estimator"][1], "stray": {"sparse": ["csr_matrix", [2, 3], *arrays]}}]}
 
-    refused(forged(tmp_path, SPAM(), change))
+    refused(forged(tmp_path, learnt(SPAM()), change))
 
 
 @pytest.mark.parametrize(
@@ -208,14 +213,14 @@ def test_a_member_is_read_once(tmp_path):
         parts["large.npy"] = npy(np.zeros(1000))
         tree["estimator"][1]["stray"] = [{"array": "large.npy"}] * 1000
 
-    assert "second time" in refused(forged(tmp_path, SPAM(), change))
+    assert "second time" in refused(forged(tmp_path, learnt(SPAM()), change))
 
 
 def test_more_values_than_any_model_has_are_refused_before_they_are_made(tmp_path):
     def change(tree, parts):
         tree["estimator"][1]["stray"] = [[]] * (1 << 22)
 
-    path = forged(tmp_path, SPAM(), change)
+    path = forged(tmp_path, learnt(SPAM()), change)
     start = reset_peak()
     assert "values" in refused(path)
     assert start is None or peak() - start < 100 << 20
@@ -223,7 +228,7 @@ def test_more_values_than_any_model_has_are_refused_before_they_are_made(tmp_pat
 
 @pytest.mark.parametrize("tree", [5, None, "x", [], {"tuple": []}, {"dict": []}, {"struct": ["L2", {"l2": 1.0}]}])
 def test_only_an_estimator_comes_out(tree, tmp_path):
-    assert "no estimator" in refused(forged(tmp_path, SPAM(), lambda old, parts: tree or {"tuple": []}))
+    assert "no estimator" in refused(forged(tmp_path, learnt(SPAM()), lambda old, parts: tree or {"tuple": []}))
     with pytest.raises(TypeError, match="must be given an estimator"):
         save(tmp_path / "a", tree)
 

@@ -13,6 +13,11 @@ from auclid.io import beside, may_write
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and devices by name")
 
 
+def learnt(**params):
+    """A fitted model: no other is saved."""
+    return SPAM(**params).fit([[0.0], [1.0], [2.0], [3.0]], [0, 0, 1, 1])
+
+
 def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
@@ -22,7 +27,7 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "real" / "model").write_text("old")
     (tmp_path / "link").symlink_to(tmp_path / "real" / "model")
-    save(tmp_path / "link", SPAM(alpha=0.5))
+    save(tmp_path / "link", learnt(alpha=0.5))
     assert (tmp_path / "link").is_symlink() and load(tmp_path / "real" / "model").alpha == 0.5
     assert names(tmp_path) == ["link", "real"] and names(tmp_path / "real") == ["model"]
 
@@ -30,7 +35,7 @@ def test_a_link_stays_and_its_file_is_replaced(tmp_path):
 @posix
 def test_a_link_to_nothing_yet_is_followed(tmp_path):
     (tmp_path / "link").symlink_to(tmp_path / "later")
-    save(tmp_path / "link", SPAM())
+    save(tmp_path / "link", learnt())
     assert (tmp_path / "link").is_symlink() and (tmp_path / "later").is_file()
 
 
@@ -43,7 +48,7 @@ def test_what_is_no_file_is_refused_and_stays(kind, tmp_path):
     elif kind == "loop":
         path.symlink_to(path)
     before = os.lstat(path).st_mode, names(tmp_path)
-    for write in (lambda: save(path, SPAM()), lambda: may_write(path), lambda: beside(path, "w").__enter__()):
+    for write in (lambda: save(path, learnt()), lambda: may_write(path), lambda: beside(path, "w").__enter__()):
         with pytest.raises(OSError, match="Cannot write"):
             write()
     assert (os.lstat(path).st_mode, names(tmp_path)) == before
@@ -54,7 +59,7 @@ def test_rights_stay(tmp_path):
     path = tmp_path / "model"
     path.write_text("old")
     path.chmod(0o640)
-    save(path, SPAM())
+    save(path, learnt())
     assert path.stat().st_mode & 0o777 == 0o640
 
 
@@ -105,5 +110,5 @@ def test_another_files_leftovers_are_none_of_ours(tmp_path):
     killed = half_written(tmp_path / "other")
     killed.kill()
     killed.wait()
-    save(tmp_path / "model", SPAM())
+    save(tmp_path / "model", learnt())
     assert len(names(tmp_path)) == 2
