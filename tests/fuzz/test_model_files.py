@@ -83,9 +83,8 @@ def test_a_generator_in_an_impossible_state_is_refused(bits, name, value, tmp_pa
 
 
 def test_a_legacy_generator_in_an_impossible_state_is_refused(tmp_path):
-    path = forged(
-        tmp_path, learnt(SPAM(random_state=np.random.RandomState(0))), lambda tree, parts: with_entry(tree, "pos", 10**8)
-    )
+    model = learnt(SPAM(random_state=np.random.RandomState(0)))
+    path = forged(tmp_path, model, lambda tree, parts: with_entry(tree, "pos", 10**8))
     assert "none can be in" in refused(path)
 
 
