@@ -18,8 +18,9 @@ from auclid.cli import compare as job
 from auclid.cli import curves, main, models
 from auclid.cli._app import app
 from auclid.cli.data import positives, text
+from auclid.cli.report import report
 from auclid.cli.verdict import verdict
-from auclid.metrics import AUCComparison, AUCInterval, auc_interval, gini, rates_at, roc_auc
+from auclid.metrics import AUCComparison, AUCInterval, auc_interval, compare_auc, gini, rates_at, roc_auc
 
 LIGHT = ["--against", "logistic,ridge"]
 
@@ -135,7 +136,7 @@ def test_a_method_that_fails_keeps_its_row(monkeypatch, run):
         def fit(self, X, y):
             raise ValueError("no <luck>")
 
-    monkeypatch.setattr(models, "ours", lambda name, X, seed: ("Broken", Broken()))
+    monkeypatch.setattr(models, "ours", lambda name, X, seed, max_fpr: ("Broken", Broken()))
     result = run("compare", "--methods", "any", *LIGHT)
     assert "Broken" in result.stdout and "Broken failed: no <luck>" in result.stderr
     assert "none of our methods" in result.stdout
@@ -188,6 +189,46 @@ def row(name, ours, auc, difference=None, pvalue=1.0, trouble=""):
 )
 def test_the_verdict_says_which_way_it_came_out(measured, answer):
     assert answer in verdict(measured)
+
+
+def test_compare_for_the_top_ranks_tests_and_draws_the_region():
+    data = job_data(1200)
+    result = job.compare(data, ["RankSVM", "LeastSquaresAUC"], ["logistic"], max_fpr=0.1)
+    is_pos = data.is_pos[result.test]
+    for row in result.rows:
+        assert row.interval == auc_interval(is_pos, row.scores, max_fpr=0.1)
+    best = result.best(ours=False)
+    for row in result.rows:
+        if row is not best:
+            assert row.gap == compare_auc(is_pos, row.scores, best.scores, max_fpr=0.1)
+    assert "partial AUC up to a false-positive rate of 0.1" in result.verdict
+    assert any("B-LS-SVM learn the whole list" in note for note in result.notes)
+    page = report(result)
+    assert 'class="region"' in page and "left of a false positive rate of 0.1" in page
+    assert "Does optimising partial AUC up to a false-positive rate of 0.1 pay on this table?" in page
+    assert "<th>partial AUC</th>" in page and "partial AUC (FPR ≤ 0.1)" in page
+    whole = report(job.compare(data, ["LeastSquaresAUC"], ["logistic"]))
+    assert 'class="region"' not in whole and "partial AUC" not in whole
+
+
+def test_models_learn_for_the_top_where_they_can():
+    X = np.zeros((9, 2))
+    assert models.ours("RankSVM", X, 0, 0.1)[1][-1].max_fpr == 0.1
+    assert models.ours("SVMpAUC", X, 0, 0.05)[1][-1].max_fpr == 0.05
+    assert models.ours("TopPush", X, 0, 0.05)[1][-1].max_fpr == "top"
+    assert models.ours("NBAM", X, 0, 0.1)[1][-1].ranker.max_fpr == 0.1
+    assert models.ours("auto", X, 0, 0.1)[1].max_fpr == 0.1
+    assert not models.for_the_top(models.ours("SPAM", X, 0, 0.1)[1])
+
+
+def test_fit_for_the_top(table):
+    told = table("fit", "plain.csv", "--target", "y", "--method", "RankSVM", "--max-fpr", "0.2", "--model", "m")
+    assert told.exit_code == 0, told.output
+    told = table("fit", "plain.csv", "--target", "y", "--method", "SPAM", "--max-fpr", "0.2", "--model", "m")
+    assert "--max-fpr is for methods that learn for the top" in said(told)
+    for command in (["compare", "plain.csv"], ["fit", "plain.csv", "--model", "m"]):
+        told = table(*command, "--target", "y", "--max-fpr", "1.5")
+        assert "must be a float in (0.0, 1.0]" in said(told)
 
 
 def test_fit_predict_evaluate(table):
@@ -392,9 +433,6 @@ def test_the_command_runs_as_a_process(tmp_path):
 
 def hostile_report():
     data = job_data()._replace(source="</script><script>alert(1)</script>", classes=["<b>", "a&b"])
-    data.notes.append("<i>note</i>")
-    from auclid.cli.report import report
-
     return report(job.compare(data, ["LeastSquaresAUC"], ["logistic"]))
 
 

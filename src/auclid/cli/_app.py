@@ -26,6 +26,7 @@ from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
 from auclid.cli.report import report
 from auclid.cli.scorecards import leave_scorecard
+from auclid.cli.verdict import measured_by
 from auclid.datasets import DataError, catalogue
 from auclid.io import about, beside, load, may_write, save
 from auclid.registry import algorithms
@@ -72,6 +73,7 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column t
 Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Read by blocks, and keep no more rows in memory than this: 2GB.")
 ]
+MaxFPR = Annotated[float, typer.Option(help="Only the top counts, up to this false-positive rate: partial AUC.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -102,6 +104,7 @@ def compare_(
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write.")] = Path("report.html"),
+    max_fpr: MaxFPR = 1.0,
     memory: Memory = None,
 ) -> None:
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
@@ -113,7 +116,8 @@ def compare_(
         rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
     with _show.progress() as tell:
-        result = compare(rows, _words(methods), _words(against), seed=seed, test_size=test_size, tell=tell)
+        how: dict[str, Any] = {"seed": seed, "test_size": test_size, "max_fpr": max_fpr}
+        result = compare(rows, _words(methods), _words(against), tell=tell, **how)
     _show.comparison(result)
     with beside(output, "w") as file:
         file.write(report(result))
@@ -166,16 +170,19 @@ def fit(
     ] = None,
     every: Annotated[int, typer.Option(min=1, help="Rows from one checkpoint to the next.")] = 1_000_000,
     scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster.")] = None,
+    max_fpr: MaxFPR = 1.0,
 ) -> None:
     """Train a model on all rows and save it."""
     _apart(model, data)
     if checkpoint is not None or scheduler is not None or large.by_blocks(data, memory):
         kept = None if checkpoint is None else (checkpoint, every)
-        _fit_large(data, model, large.Options(target, positive, drop or [], method, seed, memory), kept, scheduler)
+        how = large.Options(target, positive, drop or [], method, seed, memory, max_fpr)
+        _fit_large(data, model, how, kept, scheduler)
         return
     rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
     _show.introduce(rows)
-    name, estimator = models.ours(method, rows.X, seed)
+    name, estimator = models.ours(method, rows.X, seed, max_fpr)
+    models.refuse_whole_list(name, estimator, max_fpr)
     if isinstance(estimator, AUCClassifier):
         told = estimator.expect(rows.X, rows.is_pos)
         _show.say(escape(f"It will take about {max(told.seconds, 1.0):.0f} s and {told.bytes / 1e6:,.0f} MB."))
@@ -191,7 +198,8 @@ def fit(
     _show.remarks([*rows.notes, *dict.fromkeys(str(warning.message) for warning in caught)])
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
-        _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, held-out AUC {best.auc:.4f}."))
+        judged = f"held-out {measured_by(max_fpr)} {best.auc:.4f}"
+        _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, {judged}."))
     _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
         for path in leave_scorecard(estimator, rows, model):

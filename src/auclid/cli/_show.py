@@ -15,7 +15,7 @@ from rich.table import Table
 from auclid.cli.compare import Comparison, Row
 from auclid.cli.data import Rows
 from auclid.cli.evaluation import Evaluation
-from auclid.cli.verdict import likely, signed
+from auclid.cli.verdict import likely, question, signed
 from auclid.datasets.catalogue import Dataset
 from auclid.metrics import GroupAUC, LiftTable
 from auclid.registry import Method
@@ -104,7 +104,8 @@ def introduce(rows: Rows) -> None:
 def comparison(result: Comparison) -> None:
     """The leaderboard, the notes and the verdict."""
     n, held = len(result.train), len(result.test)
-    table = _table("model", "AUC", "95 % interval", "gap", "p", "fit, s")
+    measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
+    table = _table("model", measure, "95 % interval", "gap", "p", "fit, s")
     table.columns[0].no_wrap = False  # in a narrow terminal names fold; figures never do
     table.title = f"{n:,} rows to learn from, {held:,} to rank"
     for row in result.rows:
@@ -114,7 +115,7 @@ def comparison(result: Comparison) -> None:
     say(f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. The gap is to the best baseline; p is DeLong's paired.")
     say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
     remarks([*result.notes, *(f"{row.name} failed: {row.trouble}" for row in result.rows if row.trouble)])
-    say(f"\n[bold]Does optimising AUC pay on this table?[/] {escape(result.verdict)}\n")
+    say(f"\n[bold]{escape(question(result.max_fpr))}[/] {escape(result.verdict)}\n")
 
 
 def _figures(row: Row) -> tuple[str, ...]:

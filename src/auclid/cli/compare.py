@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from time import process_time
 from typing import Any, NamedTuple
 
@@ -17,11 +18,12 @@ from auclid.baselines import scores as scored
 from auclid.cli import models
 from auclid.cli.data import Rows
 from auclid.cli.explain import Reason, reasons
-from auclid.cli.verdict import likely, verdict
+from auclid.cli.verdict import likely, measured_by, verdict
 from auclid.columns import Columns
 from auclid.columns._table import taken
 from auclid.datasets import DataError
 from auclid.metrics import auc_interval, compare_auc, compare_many
+from auclid.metrics._sample import checked_region
 
 FEWEST = 8
 """Rows of each class without which a split leaves nothing to measure."""
@@ -54,6 +56,7 @@ class Comparison(NamedTuple):
     notes: list[str]
     reasons: list[Reason] = []  # what the best of ours looks at
     shapes: list[Any] = []  # of the best of ours, where it is a scorecard
+    max_fpr: float = 1.0  # right end of the region that counts
 
     @property
     def ranked(self) -> list[Row]:
@@ -66,11 +69,12 @@ class Comparison(NamedTuple):
 
 
 def candidates(
-    X: Any, methods: Sequence[str], against: Sequence[str], seed: int
+    X: Any, methods: Sequence[str], against: Sequence[str], seed: int, max_fpr: float = 1.0
 ) -> tuple[list[tuple[bool, str, Any]], list[str]]:
     """[(ours or not, name, model)] and notes. A name nobody knows is an error before any training."""
     suited, notes = (methods, []) if methods else models.sensible(X)
-    chosen = [(True, *models.ours(name, X, seed)) for name in suited]
+    chosen = [(True, *models.ours(name, X, seed, max_fpr)) for name in suited]
+    notes += _whole_list(chosen, max_fpr)
     for name in against:
         try:
             built = models.baseline(name, X, seed)
@@ -104,33 +108,47 @@ def compare(
     seed: int = 0,
     test_size: float = 0.3,
     tell: Callable[[str], None] = lambda name: None,
+    max_fpr: float = 1.0,
 ) -> Comparison:
-    """Train every candidate on the same rows and rank the others; ``tell`` hears of each before it starts."""
-    chosen, notes = candidates(data.X, methods, against, seed)
+    """Train every candidate on the same rows and rank the others; ``tell`` hears of each before it starts.
+
+    With ``max_fpr`` below 1 models learn for that part of the curve where they can, and all are judged by it.
+    """
+    max_fpr = checked_region("compare", max_fpr, 0.0).max_fpr
+    chosen, notes = candidates(data.X, methods, against, seed, max_fpr)
     train, test = split(data.is_pos, test_size, seed)
     rows, shared = [], Shared(data, train, test)
     with threadpool_limits(1):
         for is_ours, name, model in chosen:
             tell(name)
-            rows.append(measure(name, is_ours, model, shared, notes))
-    rows = _against_best(sorted(rows, key=_order), data.is_pos[test])
-    notes += _all_alike(rows, data.is_pos[test])
+            rows.append(measure(name, is_ours, model, shared, notes, max_fpr))
+    rows = _against_best(sorted(rows, key=_order), data.is_pos[test], max_fpr)
+    notes += _all_alike(rows, data.is_pos[test], max_fpr)
     if not is_frame(data.X) and has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for boosted trees.")
-    result = Comparison(data, train, test, seed, rows, verdict(rows), [*data.notes, *notes])
+    told = verdict(rows, max_fpr)
+    result = Comparison(data, train, test, seed, rows, told, [*data.notes, *notes], max_fpr=max_fpr)
     best = result.best(ours=True)
     if best is None:
         return result
-    told = reasons(best.score, shared.plain[1], data.is_pos[test], data.feature_names, seed)
-    return result._replace(reasons=told, shapes=list(getattr(shared.last(best.name), "shapes_", [])))
+    why = reasons(best.score, shared.plain[1], data.is_pos[test], data.feature_names, seed, max_fpr)
+    return result._replace(reasons=why, shapes=list(getattr(shared.last(best.name), "shapes_", [])))
 
 
-def _all_alike(rows: list[Row], is_pos: np.ndarray) -> list[str]:
+def _whole_list(chosen: list[tuple[bool, str, Any]], max_fpr: float) -> list[str]:
+    """Which of ours know nothing of the region."""
+    names = [name for _, name, model in chosen if not models.for_the_top(model)]
+    if max_fpr == 1.0 or not names:
+        return []
+    return [f"{', '.join(names)} learn the whole list; all are judged by {measured_by(max_fpr)}."]
+
+
+def _all_alike(rows: list[Row], is_pos: np.ndarray, max_fpr: float) -> list[str]:
     """One test of all models at once, which no choice among them has made too hopeful."""
     scores = {f"{k} {row.name}": row.scores for k, row in enumerate(rows) if not row.trouble}
     if len(scores) < 2:
         return []
-    found = compare_many(is_pos, scores)
+    found = compare_many(is_pos, scores, max_fpr=max_fpr)
     return [f"That all {len(scores)} models rank alike has p {likely(found.pvalue, equals='= ')}, by one test of all."]
 
 
@@ -174,7 +192,9 @@ class Shared:
         return model[-1], *self.made[scale]
 
 
-def measure(name: str, is_ours: bool, model: Any, shared: Shared, notes: list[str]) -> Row:
+def measure(
+    name: str, is_ours: bool, model: Any, shared: Shared, notes: list[str], max_fpr: float = 1.0
+) -> Row:
     """Fit, time (seconds of one processor) and score one model. A failure is a row of the table, too."""
     y = shared.y
     try:
@@ -189,7 +209,7 @@ def measure(name: str, is_ours: bool, model: Any, shared: Shared, notes: list[st
             seconds = process_time() - start
             scores = scored(last, X_test)
         shared.fitted[name] = last
-        interval = auc_interval(shared.is_pos[shared.test], scores)
+        interval = auc_interval(shared.is_pos[shared.test], scores, max_fpr=max_fpr)
     except (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError) as error:
         return Row(name, is_ours, trouble=" ".join(str(error).split()) or type(error).__name__)
     if any(issubclass(warning.category, ConvergenceWarning) for warning in heard):
@@ -202,12 +222,12 @@ def _few(y: np.ndarray, negatives: int = 300, positives: int = 60) -> np.ndarray
     return np.sort(np.concatenate([np.flatnonzero(y == 0)[:negatives], np.flatnonzero(y == 1)[:positives]]))
 
 
-def _against_best(rows: list[Row], is_pos: np.ndarray) -> list[Row]:
+def _against_best(rows: list[Row], is_pos: np.ndarray, max_fpr: float) -> list[Row]:
     """The rows with their paired test against the best baseline."""
     best = next((row for row in rows if not row.ours and not row.trouble), None)
     if best is None:
         return rows
+    test = partial(compare_auc, is_pos, score_b=best.scores, max_fpr=max_fpr)
     return [
-        row if row is best or row.trouble else row._replace(gap=compare_auc(is_pos, row.scores, best.scores))
-        for row in rows
+        row if row is best or row.trouble else row._replace(gap=test(score_a=row.scores)) for row in rows
     ]

@@ -8,7 +8,8 @@ from scipy import sparse
 
 from auclid._kinds import is_frame
 from auclid.columns._table import taken
-from auclid.metrics._auc import auc_from_parts
+from auclid.metrics._roc import area, rates
+from auclid.metrics._sample import Region
 
 MOST_ROWS, MOST_COLUMNS, SHOWN, TIMES = 2_000, 200, 10, 3
 """Rows and columns that are looked at, columns that are told, and shuffles of each."""
@@ -23,7 +24,7 @@ class Reason(NamedTuple):
 
 
 def reasons(
-    score: Callable[[Any], np.ndarray], X: Any, is_pos: np.ndarray, names: list[str], seed: int
+    score: Callable[[Any], np.ndarray], X: Any, is_pos: np.ndarray, names: list[str], seed: int, max_fpr: float = 1.0
 ) -> list[Reason]:
     """The columns that matter most, by permutation; nothing for tables of very many columns, or sparse ones."""
     if sparse.issparse(X) or X.shape[1] > MOST_COLUMNS:
@@ -34,12 +35,17 @@ def reasons(
         X, is_pos = taken(X, some), is_pos[some]
     if is_pos.all() or not is_pos.any():
         return []
-    whole = auc_from_parts(is_pos, score(X))
+    whole = _size(is_pos, score(X), max_fpr)
     found = []
     for k, name in enumerate(names):
-        lost = [whole - auc_from_parts(is_pos, score(shuffled(X, k, rng))) for _ in range(TIMES)]
+        lost = [whole - _size(is_pos, score(shuffled(X, k, rng)), max_fpr) for _ in range(TIMES)]
         found.append(Reason(name, float(np.mean(lost)), float(np.std(lost, ddof=1))))
     return sorted(found, key=lambda reason: -reason.loss)[:SHOWN]
+
+
+def _size(is_pos: np.ndarray, score: np.ndarray, max_fpr: float) -> float:
+    """The AUC, or the standardised partial one."""
+    return Region(max_fpr).value(area(*rates(is_pos, score), max_fpr, 0.0))
 
 
 def shuffled(X: Any, k: int, rng: np.random.Generator) -> Any:

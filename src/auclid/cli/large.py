@@ -14,6 +14,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from auclid._random import seeded
 from auclid.baselines import scores as scored
+from auclid.cli import models
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
 from auclid.datasets import DataError
@@ -47,6 +48,7 @@ class Options(NamedTuple):
     method: str
     seed: int
     memory: str | None
+    max_fpr: float = 1.0
 
 
 class Task(NamedTuple):
@@ -121,7 +123,7 @@ def scaler_of(rows: Rows) -> Any:
 
 def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) -> tuple[str, Pipeline]:
     """(name, pipeline) of a method fitted on all rows, behind a scaler."""
-    name, ranker = _ranker(how.method, how.seed)
+    name, ranker = _ranker(how)
     if checkpoint is not None:
         return name, stream_rows(found, name, ranker, checkpoint)
     scaler = scaler_of(found.rows)
@@ -129,11 +131,14 @@ def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) 
     return name, _pipeline(scaler, ranker)
 
 
-def _ranker(method: str, seed: int) -> tuple[str, Any]:
-    chosen = find(AUTO if method.casefold() in ("auto", "aucclassifier") else method)
+def _ranker(how: Options) -> tuple[str, Any]:
+    auto = AUTO if how.max_fpr == 1.0 else "RankSVM"
+    chosen = find(auto if how.method.casefold() in ("auto", "aucclassifier") else how.method)
     if chosen.semi_supervised:
         raise ValueError(f"{chosen.name} learns from rows without labels as well; the command has none. Use Python.")
-    return chosen.name, seeded(chosen.build(), seed)
+    ranker = models.aimed(seeded(chosen.build(), how.seed), how.max_fpr)
+    models.refuse_whole_list(chosen.name, ranker, how.max_fpr)
+    return chosen.name, ranker
 
 
 def _pipeline(scaler: Any, ranker: Any) -> Pipeline:
@@ -271,7 +276,7 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Pipelin
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, ranker = _ranker(how.method, how.seed)
+    name, ranker = _ranker(how)
     if how.target is None:
         raise DataError("DATA must have labels: name their column with --target.")
     with Client(address):

@@ -14,6 +14,8 @@ from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.columns import Columns
+from auclid.metrics._sample import checked_region
+from auclid.pairwise import RankSVM
 from auclid.registry import find
 
 WIDE = 2_000
@@ -47,22 +49,46 @@ def sensible(X: Any) -> tuple[list[str], list[str]]:
     return suited, [f"{name} is left out: {why}." for name, why in WHY_NOT.items() if name not in suited]
 
 
-def ours(name: str, X: Any, seed: int) -> Named:
-    """(name, pipeline) of a method by the name of its paper, or of "auto"."""
+def ours(name: str, X: Any, seed: int, max_fpr: float = 1.0) -> Named:
+    """(name, pipeline) of a method by the name of its paper, or of "auto"; for the top, if it can learn that."""
     if name.casefold() in ("auto", "aucclassifier"):
-        return front_door(seed)
+        return front_door(seed, max_fpr)
     method = find(name)
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
-    model = seeded(method.build(), seed)
+    model = aimed(seeded(method.build(), seed), max_fpr)
     if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
         return method.name, model
     return method.name, make_pipeline(Columns(), model)
 
 
-def front_door(seed: int) -> Named:
+def front_door(seed: int, max_fpr: float = 1.0) -> Named:
     """The model "auto", for someone who did not choose one: it scales, compares and chooses by itself."""
-    return "AUCClassifier", AUCClassifier(random_state=seed)
+    return "AUCClassifier", AUCClassifier(max_fpr=max_fpr, random_state=seed)
+
+
+def aimed(model: BaseEstimator, max_fpr: float) -> BaseEstimator:
+    """The model, told that only the top counts, where it or a ranker in it has a word for that and chose no other."""
+    if max_fpr == 1.0:
+        return model
+    params = model.get_params()
+    places = [name for name in params if name.split("__")[-1] == "max_fpr" and params[name] != "top"]
+    model.set_params(**dict.fromkeys(places, max_fpr))
+    if isinstance(model, RankSVM) and places:
+        model.set_params(alpha="auto", softness="auto")
+    return model
+
+
+def for_the_top(model: BaseEstimator) -> bool:
+    """Whether a model learns for the top of the list rather than for all of it."""
+    return any(value != 1.0 for name, value in model.get_params().items() if name.split("__")[-1] == "max_fpr")
+
+
+def refuse_whole_list(name: str, model: BaseEstimator, max_fpr: float) -> None:
+    """A sentence where someone asks for the top of the list of a method that only knows all of it."""
+    checked_region("fit", max_fpr, 0.0)
+    if max_fpr < 1.0 and not for_the_top(model):
+        raise ValueError(f"--max-fpr is for methods that learn for the top: auto, RankSVM, SVMpAUC; {name} does not.")
 
 
 def _logistic(X: Any, seed: int) -> Named:

@@ -7,10 +7,11 @@ import numpy as np
 from auclid._page.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Frame, nice, span, text
 from auclid.cli import curves
 from auclid.cli.compare import Row
+from auclid.cli.verdict import measured_by
 
 
-def roc_plot(is_pos: np.ndarray, rows: list[Row], best: Row | None, rival: Row | None) -> str:
-    """ROC curves of all models; bands around the best of ours and the best baseline."""
+def roc_plot(is_pos: np.ndarray, rows: list[Row], best: Row | None, rival: Row | None, max_fpr: float = 1.0) -> str:
+    """ROC curves of all models; bands around the best of ours and the best baseline; the region that counts."""
     frame, bands, lines = Frame((0.0, 1.0), (0.0, 1.0)), [], []
     ticks = np.linspace(0.0, 1.0, 6)
     for row in reversed(rows):
@@ -24,16 +25,23 @@ def roc_plot(is_pos: np.ndarray, rows: list[Row], best: Row | None, rival: Row |
         line = frame.path(curve.fpr[keep], curve.tpr[keep])
         lines.append(f'<path class="line {css}" d="{line}"><title>{escape(row.name)}</title></path>')
     chance = f'<path class="chance" d="{frame.path([0, 1], [0, 1])}"/>'
+    if max_fpr < 1.0:
+        box = frame.path([0, max_fpr, max_fpr, 0], [0, 0, 1, 1])
+        chance += f'<path class="region" d="{box}Z"><title>{measured_by(max_fpr)}</title></path>'
     axes = frame.axes("false positive rate", "true positive rate", ticks, ticks)
     return frame.svg("ROC curves", axes + chance + "".join(bands + lines))
 
 
-def forest_plot(rows: list[Row], rival: Row | None) -> str:
+def _short(max_fpr: float) -> str:
+    return "AUC" if max_fpr == 1.0 else f"partial AUC (FPR ≤ {max_fpr:g})"
+
+
+def forest_plot(rows: list[Row], rival: Row | None, max_fpr: float = 1.0) -> str:
     """The AUC of every model with its interval; the dashed line is the best baseline."""
     low, high = span([row.interval.low for row in rows] + [row.interval.high for row in rows])
     height = TOP + BOTTOM + 30 * len(rows)
     frame = Frame((low, high), (0.0, len(rows)), left=14, height=height)
-    body = [frame.axes("AUC with 95 % interval", "", nice(low, high), ())]
+    body = [frame.axes(f"{_short(max_fpr)} with 95 % interval", "", nice(low, high), ())]
     if rival is not None:
         at = float(frame.across(rival.interval.auc))
         body.append(f'<line class="chance" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{height - BOTTOM}"/>')
@@ -48,18 +56,18 @@ def forest_plot(rows: list[Row], rival: Row | None) -> str:
     return frame.svg("AUC intervals", "".join(body))
 
 
-def time_plot(rows: list[Row]) -> str:
+def time_plot(rows: list[Row], max_fpr: float = 1.0) -> str:
     """AUC against fit time; the numbers are those of the leaderboard."""
     low, high = span([row.interval.auc for row in rows])
     times = [max(row.seconds, 1e-4) for row in rows]
     first, last = np.floor(np.log10(min(times)) - 0.1), np.ceil(np.log10(max(times)) + 0.1)
     frame = Frame((10.0**first, 10.0**last), (low, high), log=True)
     ticks = 10.0 ** np.arange(first, last + 1)
-    body = [frame.axes("fit time, seconds (log scale)", "AUC", ticks, nice(low, high))]
+    body = [frame.axes("fit time, seconds (log scale)", _short(max_fpr), ticks, nice(low, high))]
     for k, row in reversed(list(enumerate(rows))):
         x, y = float(frame.across(times[k])), float(frame.up(row.interval.auc))
         css = "ours" if row.ours else "rival"
-        label = f"<title>{escape(row.name)}: AUC {row.interval.auc:.4f}, {row.seconds:.3f} s</title>"
+        label = f"<title>{escape(row.name)}: {_short(max_fpr)} {row.interval.auc:.4f}, {row.seconds:.3f} s</title>"
         body.append(f'<circle class="dot {css}" cx="{x:.1f}" cy="{y:.1f}" r="9">{label}</circle>')
         body.append(text(x, y + 4, str(k + 1), "middle", "inside"))
     return frame.svg("AUC against fit time", "".join(body))

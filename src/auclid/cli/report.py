@@ -15,7 +15,7 @@ from auclid.additive._html import shape_figure
 from auclid.additive._plot import by_importance
 from auclid.cli import curves, plots
 from auclid.cli.compare import Comparison, Row
-from auclid.cli.verdict import likely, signed
+from auclid.cli.verdict import likely, measured_by, question, signed
 from auclid.metrics import lift_table
 
 
@@ -30,12 +30,15 @@ def report(result: Comparison) -> str:
         style=style(),
         script=parts["report.js"],
         source=escape(result.data.source),
+        question=escape(question(result.max_fpr)),
         verdict=escape(result.verdict),
+        measure=_measure(result),
+        region=_region(result.max_fpr),
         facts=escape(_facts(result, is_pos)),
         leaderboard=_leaderboard(result.rows),
-        roc=plots.roc_plot(is_pos, rows, best, rival) if rows else "",
-        forest=plots.forest_plot(rows, rival) if rows else "",
-        time=plots.time_plot(rows) if rows else "",
+        roc=plots.roc_plot(is_pos, rows, best, rival, result.max_fpr) if rows else "",
+        forest=plots.forest_plot(rows, rival, result.max_fpr) if rows else "",
+        time=plots.time_plot(rows, result.max_fpr) if rows else "",
         explained=_explained(result),
         options="".join(f'<option value="{k}">{k + 1} {escape(row.name)}</option>' for k, row in enumerate(rows)),
         histograms="".join(model["histogram"] for model in models),
@@ -47,6 +50,20 @@ def report(result: Comparison) -> str:
         negative=escape(result.data.classes[0]),
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
         version=escape(__version__),
+    )
+
+
+def _measure(result: Comparison) -> str:
+    return "AUC" if result.max_fpr == 1.0 else "partial AUC"
+
+
+def _region(max_fpr: float) -> str:
+    """What the shaded part of the curves is."""
+    if max_fpr == 1.0:
+        return ""
+    return (
+        f" Shaded: the region that counts, left of a false positive rate of {max_fpr:g}. Models are ranked and "
+        f"compared by {escape(measured_by(max_fpr))}, standardised so that guessing is 0.5 and a perfect ranking 1."
     )
 
 
@@ -63,7 +80,8 @@ def _explained(result: Comparison) -> str:
     shapes = "".join(f"<figure>{shape_figure(shape)}</figure>" for shape in by_importance(result.shapes)[:SHAPES])
     return (
         f'<section class="wide"><h2>What {escape(best.name)} looks at</h2><div class="scroll"><table class="numbers">'
-        '<thead><tr><th class="name">column</th><th>AUC lost when shuffled</th><th>spread</th></tr></thead>'
+        f'<thead><tr><th class="name">column</th><th>{_measure(result)} lost when shuffled</th>'
+        "<th>spread</th></tr></thead>"
         f'<tbody>{lines}</tbody></table></div><p class="caption">On rows that it has not learnt from, each column '
         f"shuffled three times. Columns that say the same share what they are worth.</p>{shapes}</section>"
     )

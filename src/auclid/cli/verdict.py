@@ -8,8 +8,18 @@ from auclid._page import signed
 LEVEL = 0.05
 
 
-def verdict(rows: Sequence[Any]) -> str:
-    """The sentence for rows in the order of their AUC, each with its paired test against the best baseline.
+def measured_by(max_fpr: float = 1.0) -> str:
+    """What models are ranked by: the AUC, or its part on the left."""
+    return "AUC" if max_fpr == 1.0 else f"partial AUC up to a false-positive rate of {max_fpr:g}"
+
+
+def question(max_fpr: float = 1.0) -> str:
+    """What the verdict answers."""
+    return f"Does optimising {measured_by(max_fpr)} pay on this table?"
+
+
+def verdict(rows: Sequence[Any], max_fpr: float = 1.0) -> str:
+    """The sentence for rows, best first, each with its paired test against the best baseline.
 
     The best of several methods on the same test rows looks better than it is, so a p-value counts only after
     multiplication by the number of methods the best was chosen from (Bonferroni).
@@ -23,7 +33,7 @@ def verdict(rows: Sequence[Any]) -> str:
     best, rival, gap = mine[0], rivals[0], mine[0].gap
     times = len(mine) if gap.difference > 0.0 else len(rivals)
     pvalue = min(1.0, times * gap.pvalue)
-    figures = f"({signed(gap.difference)} AUC, 95 % interval {signed(gap.low)} to {signed(gap.high)}"
+    figures = f"({signed(gap.difference)} {measured_by(max_fpr)}, 95 % interval {signed(gap.low)} to {signed(gap.high)}"
     allowed = f", p {likely(gap.pvalue, equals='= ')}"
     if times > 1 and gap.pvalue < LEVEL:
         allowed += f", or {likely(pvalue)} allowing for the {times} it was chosen from"
