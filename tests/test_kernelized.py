@@ -136,7 +136,7 @@ def test_every_verb_of_a_table(feature_map, dtype, monkeypatch):
         np.testing.assert_allclose(rows.centre(), explicit.centre(), **close)
         ours, theirs = class_moments(rows, y), class_moments(Z, y)
         np.testing.assert_allclose(ours.within, theirs.within, **close)
-        np.testing.assert_allclose(ours.gap, theirs.gap, **close)
+        np.testing.assert_allclose(ours.delta, theirs.delta, **close)
         assert rows.take(some).dtype == ours.within.dtype == np.float64
 
 

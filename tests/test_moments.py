@@ -130,7 +130,7 @@ def test_enormous_offsets_leave_the_solution_alone():
     is_pos = np.arange(len(small)) % 3 == 0
     a, b = class_moments(small, is_pos), class_moments(large, is_pos)
     np.testing.assert_allclose(a.within, b.within, rtol=1e-9, atol=1e-9)
-    np.testing.assert_allclose(a.gap, b.gap, atol=1e-6)
+    np.testing.assert_allclose(a.delta, b.delta, atol=1e-6)
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array])
@@ -184,11 +184,11 @@ def test_class_moments_name_what_the_formulas_name():
     )
     m = class_moments(X, is_pos)
     assert m.complete and not ClassMoments.empty(2).complete
-    np.testing.assert_array_equal(m.gap, [5.0, 1.0])
+    np.testing.assert_array_equal(m.delta, [5.0, 1.0])
     np.testing.assert_array_equal(m.within, np.cov(X[:2].T, bias=True) + np.cov(X[2:].T, bias=True))
     np.testing.assert_array_equal(m.midpoint, [3.5, 1.5])
     agree(m.all, of(X))
-    # E(1 - m)^2 = (1 - w.gap)^2 + w.S.w, the identity on which the family stands.
+    # E(1 - m)^2 = (1 - w.delta)^2 + w.S.w, the identity on which the family stands.
     w = np.array([0.3, -0.2])
     z, share = reference.all_pairs(X, is_pos)
-    assert (1 - w @ m.gap) ** 2 + w @ m.within @ w == pytest.approx(share @ (1 - z @ w) ** 2)
+    assert (1 - w @ m.delta) ** 2 + w @ m.within @ w == pytest.approx(share @ (1 - z @ w) ** 2)

@@ -81,7 +81,7 @@ def test_moments_of_the_basis_are_those_of_its_rows_and_blocks_add_up():
             for part in (slice(0, 250), slice(250, None))
         ]
         for found in (whole, halves[0] + halves[1]):
-            np.testing.assert_allclose(found.gap, expected.gap, atol=1e-13)
+            np.testing.assert_allclose(found.delta, expected.delta, atol=1e-13)
             np.testing.assert_allclose(found.within, expected.within, atol=1e-13)
 
 

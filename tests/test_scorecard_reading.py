@@ -52,13 +52,13 @@ def test_monotone_shapes_are_so_to_the_bit_and_the_constrained_optimum(column, s
 
     # KKT of the quadratic over all weights: stationary but for pushing constraints, in the direction they push.
     moments, basis = ClassMoments(*model._seen), model._card.basis
-    P, gap = roughness(model._features, basis), moments.gap
-    H = 2.0 * (moments.within + np.multiply.outer(gap, gap)) + model.smooth_ * P + model.alpha_ * np.eye(basis.size)
+    P, delta = roughness(model._features, basis), moments.delta
+    H = 2.0 * (moments.within + np.multiply.outer(delta, delta)) + model.smooth_ * P + model.alpha_ * np.eye(basis.size)
     plan = _fit.Plan(
         model._features, [], basis, P, _fit.Penalty(model.alpha_, model.smooth_), moments, [], None, None, np.nan
     )
-    w = _fit._weights(plan, moments.within, gap, {column: sign}, None)
-    slope = H @ w - 2.0 * gap
+    w = _fit._weights(plan, moments.within, delta, {column: sign}, None)
+    slope = H @ w - 2.0 * delta
     place = basis.place[basis.first[column] : basis.first[column + 1]]
     others = np.setdiff1d(np.arange(basis.size), place)
     assert np.abs(slope[others]).max() < 1e-9

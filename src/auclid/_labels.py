@@ -133,17 +133,23 @@ def positives(owner: str, y: np.ndarray, pos_label: Any = None, name: str = "y_t
 
     Where all rows share one label it counts as positive unless `pos_label` is another.
     """
-    labels: Any
-    if y.dtype.kind in NUMERIC:
-        # Two passes instead of np.unique, which would sort a million labels.
-        low, high = y.min(), y.max()
-        is_high = y == high
-        two = np.count_nonzero(is_high) + np.count_nonzero(y == low) == len(y)
-        labels = [low] if low == high else [low, high] if two else np.unique(y)
-    else:
-        labels, is_high = label_set(owner, y, name), None
+    labels = one_or_two(y)
+    if labels is None:
+        labels = np.unique(y) if y.dtype.kind in NUMERIC else label_set(owner, y, name)
     _at_most_two(owner, labels, name)
-    return _mark(owner, y, labels, is_high, pos_label)
+    return _mark(owner, y, labels, pos_label)
+
+
+def one_or_two(y: np.ndarray) -> np.ndarray | None:
+    """The labels of a column of one or two numbers, ascending; None where they are others or more.
+
+    A few passes: np.unique would sort or hash a million labels.
+    """
+    if y.dtype.kind not in NUMERIC or not len(y):
+        return None
+    low, high = y.min(), y.max()
+    count = np.count_nonzero(y == low) + (np.count_nonzero(y == high) if low != high else 0)
+    return None if count != len(y) else np.array([low] if low == high else [low, high], dtype=y.dtype)
 
 
 def both_classes(owner: str, y: np.ndarray, is_pos: np.ndarray, pos_label: Any = None) -> None:
@@ -180,7 +186,7 @@ def _at_most_two(owner: str, labels: Any, name: str) -> None:
         )
 
 
-def _mark(owner: str, y: np.ndarray, labels: Any, is_high: np.ndarray | None, pos_label: Any) -> np.ndarray:
+def _mark(owner: str, y: np.ndarray, labels: Any, pos_label: Any) -> np.ndarray:
     if pos_label is None:
         pos_label = labels[-1]
     known = any(label == pos_label for label in labels)
@@ -189,8 +195,6 @@ def _mark(owner: str, y: np.ndarray, labels: Any, is_high: np.ndarray | None, po
             f"The 'pos_label' parameter of {owner} must be one of the labels "
             f"{labels[0]} and {labels[1]}. Got {pos_label!r} instead."
         )
-    if is_high is not None and labels[-1] == pos_label:
-        return is_high
     return np.asarray(y == pos_label, dtype=bool) if known else np.zeros(len(y), bool)
 
 
@@ -236,7 +240,9 @@ def labels(y: Any) -> np.ndarray:
     """y as a one-dimensional array of class labels."""
     y = column_or_1d(y, warn=True)
     one_kind(y)
-    check_classification_targets(y)
+    few = one_or_two(y)
+    if few is None or np.any(few % 1 != 0):
+        check_classification_targets(y)
     return y
 
 
@@ -248,7 +254,9 @@ def one_kind(labels: np.ndarray) -> None:
 
 def two_classes(estimator: Any, classes: ArrayLike) -> np.ndarray:
     """The two sorted classes, or a sentence saying how many there are."""
-    classes = np.unique(np.asarray(classes))
+    given = np.asarray(classes)
+    few = one_or_two(given)
+    classes = np.unique(given) if few is None else few
     if len(classes) > 2:
         kind = type_of_target(classes)
         raise ValueError(
@@ -266,7 +274,8 @@ def two_classes(estimator: Any, classes: ArrayLike) -> np.ndarray:
 
 def known_labels(estimator: Any, y: np.ndarray, classes: np.ndarray) -> None:
     """Raise when y holds a label that is not among the classes the estimator knows."""
-    strange = np.setdiff1d(y, classes)
+    few = one_or_two(y)
+    strange = np.setdiff1d(y if few is None else few, classes)
     if len(strange):
         raise ValueError(
             f"y must hold only the classes {classes.tolist()} that {owner_name(estimator)} knows; "

@@ -4,6 +4,7 @@ Kernels draw nothing: they are handed arrays of indices and uniforms. Draws are 
 the order of the rows, so cutting a stream into other batches does not change the numbers a row gets.
 """
 
+from copy import deepcopy
 from numbers import Integral
 from typing import Any
 
@@ -28,6 +29,11 @@ def generator(random_state: RandomState) -> np.random.Generator:
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
     return np.random.default_rng(random_state)
+
+
+def copied(rng: np.random.Generator) -> np.random.Generator:
+    """A generator that draws the same numbers without moving this one."""
+    return deepcopy(rng)
 
 
 def seeded(model: Any, seed: int | None) -> Any:

@@ -28,6 +28,8 @@ class Ranker(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}
 
+    _fits_apart = False  # whether `fit` takes rows that lie in files or on a cluster as they lie
+
     @by_parts
     def predict(self, X: Any) -> Any:
         """The class of each row: ``classes_[1]`` where `decision_function` is positive.
@@ -63,7 +65,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
 
     def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> Any:
         """Labelled rows in parts, of files or a cluster."""
-        if not hasattr(self, "_fit_apart"):
+        if not self._fits_apart:
             _sources.not_dask(self, X)
         return begin_apart(self, X, y, sample_weight)
 

@@ -17,7 +17,7 @@ from auclid._generic import floats
 from auclid.losses import Hinge, Loss, Square, as_loss, hinges
 from auclid.solvers.top import hard_top
 from auclid.stats.loss_sums import LossSums
-from auclid.stats.pair_sums import ActivePairs, Pairs
+from auclid.stats.pair_sums import ActivePairs, Pairs, count_below
 from auclid.stats.region import checked_region
 
 FARTHEST = 1e140
@@ -224,14 +224,15 @@ def _sums(ask: _Ask, y_true: ArrayLike, y_score: ArrayLike, need: Any, *others: 
         _not_rising(ask.owner, loss, float(score[is_pos].max() - score[~is_pos].min()))
         weight = _top_weights(ask, is_pos, score, weight)
     pairs = Pairs(is_pos, weight)
+    if not isinstance(loss, Hinge | Square) and type(loss) not in hinges.registry:
+        return LossSums(_check.implements(ask.owner, "loss", loss, [need]), pairs, score)
+    ranking = pairs.rank(score)
+    few, many = ranking.few.score, ranking.many
     if isinstance(loss, Hinge):
-        return _HingeSums(pairs.rank(score).active(1.0))
+        return _HingeSums(ranking.active(1.0, count_below(few - 1.0, many)))
     if isinstance(loss, Square):
-        return _SquareSums([(1.0, pairs.rank(score).active(1.0, everywhere=True))])
-    if type(loss) in hinges.registry:
-        ranking = pairs.rank(score)
-        return _SquareSums([(c, ranking.active(margin)) for c, margin in hinges(floats(loss))])
-    return LossSums(_check.implements(ask.owner, "loss", loss, [need]), pairs, score)
+        return _SquareSums([(1.0, ranking.active(1.0, np.full(len(many), len(few))))])
+    return _SquareSums([(c, ranking.active(r, count_below(few - r, many))) for c, r in hinges(floats(loss))])
 
 
 def _not_rising(owner: str, loss: Loss, margin: float) -> None:

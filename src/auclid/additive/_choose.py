@@ -24,16 +24,16 @@ class Fold(NamedTuple):
     """One fold: S, δ and the mean of the rows outside it."""
 
     S: np.ndarray
-    gap: np.ndarray
+    delta: np.ndarray
     mean: np.ndarray
 
     def mixed(self, M: np.ndarray) -> "Fold":
         """The same of the rows M'z."""
-        return Fold(M.T @ self.S @ M, self.gap @ M, self.mean @ M)
+        return Fold(M.T @ self.S @ M, self.delta @ M, self.mean @ M)
 
     def leading(self, size: int) -> "Fold":
         """The same of the first coefficients only."""
-        return Fold(np.ascontiguousarray(self.S[:size, :size]), self.gap[:size], self.mean[:size])
+        return Fold(np.ascontiguousarray(self.S[:size, :size]), self.delta[:size], self.mean[:size])
 
 
 class HeldOut(NamedTuple):
@@ -64,7 +64,7 @@ def training_folds(parts: Sequence[ClassMoments]) -> list[Fold]:
     folds = []
     for k in range(len(parts)):
         rest = reduce(add, (part for other, part in enumerate(parts) if other != k))
-        folds.append(Fold(rest.within, rest.gap, rest.all.mean))
+        folds.append(Fold(rest.within, rest.delta, rest.all.mean))
     return folds
 
 
@@ -86,7 +86,7 @@ def grid_auc(
         label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
         if not label.any() or label.all():
             continue
-        W = np.stack([direction(fold.S, fold.gap, P, penalty) for penalty in penalties], axis=1)
+        W = np.stack([direction(fold.S, fold.delta, P, penalty) for penalty in penalties], axis=1)
         out = np.ascontiguousarray(scores(basis, held.cells[rows], W if M is None else M @ W).T)
         aucs[k] = [auc_from_parts(label, column, weight) for column in out]
     return aucs

@@ -66,8 +66,8 @@ def fitted(
     if by_rows(model.ranker):
         w, others = _learnt_from_rows(model.ranker, plan, cells, is_pos, weight)
     else:
-        w = _weights(plan, plan.moments.within, plan.moments.gap, monotone, model.ranker)
-        others = [_weights(plan, fold.S, fold.gap, monotone, model.ranker) for fold in plan.folds]
+        w = _weights(plan, plan.moments.within, plan.moments.delta, monotone, model.ranker)
+        others = [_weights(plan, fold.S, fold.delta, monotone, model.ranker) for fold in plan.folds]
     w = purified(plan.features, plan.basis, w, seen.mean)
     card = make_card(plan.features, plan.basis, w, seen)
     cards = [_fold_card(plan, fold, v) for fold, v in zip(plan.folds, others, strict=True)]
@@ -93,7 +93,7 @@ def resumed(
     plan = Plan(features, [], basis, roughness(features, basis), penalty, moments, [], None, None, np.nan)
     seen = moments.all
     complete = moments.complete and basis.size > 0
-    w = _weights(plan, moments.within, moments.gap, monotone, model.ranker) if complete else np.zeros(basis.size)
+    w = _weights(plan, moments.within, moments.delta, monotone, model.ranker) if complete else np.zeros(basis.size)
     w = purified(features, basis, w, seen.mean)
     card = make_card(features, basis, w, seen)
     odds = from_moments(moments, w) if complete else Odds()
@@ -161,15 +161,15 @@ def _fold_card(plan: Plan, fold: Fold, w: np.ndarray) -> Card:
     return make_card(plan.features, plan.basis, w, Moments(1.0, fold.mean, np.zeros(())))
 
 
-def _weights(plan: Plan, S: np.ndarray, gap: np.ndarray, monotone: Mapping[int, int], ranker: Any) -> np.ndarray:
+def _weights(plan: Plan, S: np.ndarray, delta: np.ndarray, monotone: Mapping[int, int], ranker: Any) -> np.ndarray:
     """The minimiser of the square loss: in closed form, with l1, or monotone."""
     plain = not isinstance(ranker, LeastSquaresAUC) or (ranker.l1 == 0.0 and not ranker.positive)
     if not monotone and plain:
-        return minimiser(S, gap, plan.P, plan.penalty)
-    H = 2.0 * (penalised(S, plan.P, plan.penalty) + np.multiply.outer(gap, gap))
+        return minimiser(S, delta, plan.P, plan.penalty)
+    H = 2.0 * (penalised(S, plan.P, plan.penalty) + np.multiply.outer(delta, delta))
     if not monotone:
-        return _sparse_weights(H, 2.0 * gap, ranker)
-    return solve_monotone(H, 2.0 * gap, rising_columns(plan.features, plan.basis, monotone))
+        return _sparse_weights(H, 2.0 * delta, ranker)
+    return solve_monotone(H, 2.0 * delta, rising_columns(plan.features, plan.basis, monotone))
 
 
 def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: LeastSquaresAUC) -> np.ndarray:

@@ -86,7 +86,7 @@ def _taken(rows: np.ndarray | None, *parts: np.ndarray | None) -> list:
 
 def _additive_scores(plan: Plan) -> np.ndarray:
     assert plan.held is not None
-    weights = [minimiser(fold.S, fold.gap, plan.P, plan.penalty) for fold in plan.folds]
+    weights = [minimiser(fold.S, fold.delta, plan.P, plan.penalty) for fold in plan.folds]
     return held_out_scores(plan.folds, plan.basis, weights, plan.held)
 
 
@@ -128,7 +128,7 @@ def _of_fold(
     rest = residual(score[rows], label, weight)
     pairs = best_pairs(features, held.cells[rows], rest, columns, most)
     moments = class_sums(make_basis(features, pairs), held.cells[rows], label.astype(np.int64), 2, weight).classes()
-    return _Found(pairs, Fold(moments.within, moments.gap, moments.all.mean))
+    return _Found(pairs, Fold(moments.within, moments.delta, moments.all.mean))
 
 
 def _gains(
@@ -186,7 +186,7 @@ def _some(held: HeldOut | None, rng: np.random.Generator) -> HeldOut:
 
 
 def _rescored(plan: Plan, held: HeldOut) -> np.ndarray:
-    weights = [minimiser(fold.S, fold.gap, plan.P, plan.penalty) for fold in plan.folds]
+    weights = [minimiser(fold.S, fold.delta, plan.P, plan.penalty) for fold in plan.folds]
     return held_out_scores(plan.folds, plan.basis, weights, held)
 
 
@@ -195,7 +195,7 @@ def _important(plan: Plan, columns: list[int]) -> list[int]:
     if len(columns) <= COLUMNS_AT_MOST:
         return columns
     m, basis = plan.moments, plan.basis
-    w, covariance = minimiser(m.within, m.gap, plan.P, plan.penalty), m.all.covariance
+    w, covariance = minimiser(m.within, m.delta, plan.P, plan.penalty), m.all.covariance
     spread = np.zeros(len(plan.features))
     for j in columns:
         at = basis.place[basis.first[j] : basis.first[j + 1]]

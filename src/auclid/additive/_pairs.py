@@ -43,9 +43,9 @@ def residual(score: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -
     share = np.where(is_pos, w / w[is_pos].sum(), w / w[~is_pos].sum())
     means = [float(share[of] @ score[of]) for of in (is_pos, ~is_pos)]
     within = sum(float(share[of] @ (score[of] - m) ** 2) for of, m in zip((is_pos, ~is_pos), means, strict=True))
-    gap = means[0] - means[1]
-    size = within + gap * gap
-    return Residual(is_pos, score * (gap / size if size > 0.0 else 0.0), share)
+    delta = means[0] - means[1]
+    size = within + delta * delta
+    return Residual(is_pos, score * (delta / size if size > 0.0 else 0.0), share)
 
 
 def coarse_codes(feature: Feature, cells: np.ndarray) -> np.ndarray:

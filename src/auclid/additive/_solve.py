@@ -22,19 +22,19 @@ def penalised(S: np.ndarray, P: np.ndarray, penalty: Penalty) -> np.ndarray:
     return A
 
 
-def direction(S: np.ndarray, gap: np.ndarray, P: np.ndarray, penalty: Penalty) -> np.ndarray:
+def direction(S: np.ndarray, delta: np.ndarray, P: np.ndarray, penalty: Penalty) -> np.ndarray:
     """u = (S + (smooth/2) P + (alpha/2) I)^-1 δ, to which the minimiser is parallel."""
     A = penalised(S, P, penalty)
     try:
         factor = linalg.cho_factor(A, lower=True, overwrite_a=True, check_finite=False)
     except linalg.LinAlgError:
-        return solve_spectral(penalised(S, P, penalty), gap)
-    return linalg.cho_solve(factor, gap, check_finite=False)
+        return solve_spectral(penalised(S, P, penalty), delta)
+    return linalg.cho_solve(factor, delta, check_finite=False)
 
 
-def minimiser(S: np.ndarray, gap: np.ndarray, P: np.ndarray, penalty: Penalty) -> np.ndarray:
+def minimiser(S: np.ndarray, delta: np.ndarray, P: np.ndarray, penalty: Penalty) -> np.ndarray:
     """The weights themselves: u / (1 + u·δ), by Sherman and Morrison's formula."""
-    if not len(gap):
+    if not len(delta):
         return np.zeros(0)
-    u = direction(S, gap, P, penalty)
-    return u / (1.0 + u @ gap)
+    u = direction(S, delta, P, penalty)
+    return u / (1.0 + u @ delta)

@@ -1,9 +1,8 @@
-"""The rows of a table as candidates want them: comparable numbers for some, plain ones with gaps for others."""
+"""The rows of a table as candidates want them: scaled for some, plain, some missing, for others."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 
 from auclid.auto._columns_0_1 import OldColumns, old_scaled
 from auclid.columns import Columns
@@ -14,9 +13,9 @@ class Rows(NamedTuple):
     """The same rows twice."""
 
     scaled: Any
-    """Numbers that can be compared, without gaps: an array, or a CSR matrix."""
+    """Numbers that can be compared, none missing: an array, or a CSR matrix."""
     plain: Any
-    """Numbers as they came, with their gaps, then the number of each category's level; not yet dense where sparse."""
+    """Numbers as they came, missing ones too, then the number of each category's level; not yet dense where sparse."""
     categories: tuple[int, ...] = ()
     """Which columns of ``plain`` hold levels."""
 
@@ -41,8 +40,3 @@ def rows_of(columns: Columns | OldColumns, X: Any) -> Rows:
 def dense(X: Any) -> np.ndarray:
     """Plain rows as an array, since trees want them so."""
     return np.ascontiguousarray(as_array(X))
-
-
-def has_missing(X: Any) -> bool:
-    """Whether a number is missing."""
-    return bool(np.isnan(X.data if sparse.issparse(X) else X).any())

@@ -14,8 +14,9 @@ from auclid.auto._cost import Clock
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
 from auclid.auto._learners import Boosting, kept, learn, takes_weight
 from auclid.auto._odds import calibrated, log_odds
-from auclid.auto._rows import Rows, dense, has_missing, rows_of
+from auclid.auto._rows import Rows, dense, rows_of
 from auclid.auto._trial import Task, Trial, block_scores, folds, tried
+from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
 

@@ -20,10 +20,11 @@ from auclid.auto._files import in_memory
 from auclid.auto._leaderboard import FILLED, noted, untried
 from auclid.auto._learners import learn
 from auclid.auto._odds import log_odds, probability
-from auclid.auto._rows import has_missing, rows_of
+from auclid.auto._rows import rows_of
 from auclid.auto._search import SEARCHED, Member, Plan, Search, placed, shape_of, total
 from auclid.auto._trial import REPEATS
 from auclid.base import Ranker
+from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.columns._table import checked_table, floating
 from auclid.metrics._auc import auc_from_parts

@@ -85,6 +85,8 @@ class Kernelized(Ranker):
     0.96
     """
 
+    _fits_apart = True
+
     _parameter_constraints: dict = {"feature_map": [HasMethods(["fit", "transform"]), None], "ranker": [Ranker, None]}
 
     def __init__(self, feature_map: Any = None, ranker: Any = None) -> None:
@@ -113,7 +115,7 @@ class Kernelized(Ranker):
         -------
         self
         """
-        if lies_apart(X) and (is_dask(X) or hasattr(self.ranker or LeastSquaresAUCCV, "_fit_apart")):
+        if lies_apart(X) and (is_dask(X) or (self.ranker or LeastSquaresAUCCV)._fits_apart):
             return self._fit_apart(X, y, X_unlabeled, **params)
         if isinstance(X, Rows):
             y = _sources.own_labels(self, X) if y is None else y

@@ -24,9 +24,6 @@ from auclid.stats.region import checked_region
 ALPHA, SOFTNESS = 1e-3, 0.1
 """The default strength of the penalty, and the softness of the top."""
 
-VANISHING = 1e-3
-"""Spread of the scores below which weights of the top's optimum are scaled up."""
-
 FOLDS = 5
 """Folds that choose alpha="auto"."""
 
@@ -130,6 +127,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     True
     """
 
+    _fits_apart = True
+
     _parameter_constraints: dict = {
         "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
         "loss": [StrOptions(set(NAMES)), tuple],
@@ -174,30 +173,25 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        if lies_apart(X):
-            return self._fit_apart(begin_apart(self, X, y, sample_weight))
-        rows = Labelled(*self._begin_fit(X, y, sample_weight))
-        settings = self._settings(rows)
-        point = self._minimise(objective(rows, self.alpha_, settings), fitted_attributes, X, y)
-        w = point.w if settings.region.whole else visible(point)
-        return self._publish_fit(rows.table, rows.is_pos, w, rows.weight)
-
-    def _minimise(self, minimised: Any, look: Any, X: Any = None, y: Any = None) -> Any:
-        """The point that Newton's method ends at; what it took is published."""
+        apart = lies_apart(X)
+        rows: Any = begin_apart(self, X, y, sample_weight) if apart else Labelled(*self._begin_fit(X, y, sample_weight))
+        minimised = self._objective_apart(rows) if apart else self._objective(rows)
         _check.finite(self, np.array(minimised.start.norm))
-        state = newton.init(minimised)
-        for _ in steps(self, self.max_iter, lambda: look(state), X, y):
+        state, look = newton.init(minimised), weights_alone if apart else fitted_attributes
+        for _ in steps(self, self.max_iter, lambda: look(state), None if apart else X, None if apart else y):
             if state.finished:
                 break
             state = newton.update(state)
         warn_unless_converged(self, state)
-        self.n_iter_ = max(1, state.n_iter)
-        ended: Any = state.objective
-        self.objective_, self.gap_ = ended.published_value(state.point), ended.relative_gap(state.point)
-        return state.point
+        last: Any = state.objective
+        self.n_iter_, w = max(1, state.n_iter), last.published_weights(state.point)
+        self.objective_, self.gap_ = last.published_value(state.point), last.relative_gap(state.point)
+        if apart:  # the best threshold would take another pass: halfway between the class means
+            return self._publish(w, 0.5 * w @ (minimised.means[0].mean + minimised.means[1].mean))
+        return self._publish_fit(rows.table, rows.is_pos, w, rows.weight)
 
-    def _fit_apart(self, rows: LabelledParts) -> Self:
-        """A few passes over rows in files or on a cluster; the threshold lies halfway between the class means."""
+    def _objective_apart(self, rows: LabelledParts) -> Any:
+        """The objective of rows in files or on a cluster; keeps the alpha and the softness in use."""
         if self.max_fpr != 1.0 or self.min_tpr != 0.0:
             raise ValueError(
                 f"{type(self).__name__} must be asked for all pairs, max_fpr=1 and min_tpr=0, where rows lie in files "
@@ -206,12 +200,10 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         loss = apart_objective(type(self).__name__, self.loss)
         self.alpha_ = float(self.alpha) if self.alpha != "auto" else best_alpha_apart(rows)
         self.softness_ = SOFTNESS if self.softness == "auto" else float(self.softness)
-        minimised = pairs_apart(loss, rows, self.alpha_, float(self.tol))
-        w = self._minimise(minimised, weights_alone).w
-        return self._publish(w, 0.5 * w @ (minimised.means[0].mean + minimised.means[1].mean))
+        return pairs_apart(loss, rows, self.alpha_, float(self.tol))
 
-    def _settings(self, rows: Labelled) -> Settings:
-        """The objective's settings; keeps the alpha and the softness in use."""
+    def _objective(self, rows: Labelled) -> Any:
+        """The objective of rows in memory; keeps the alpha and the softness in use."""
         region = checked_region(type(self).__name__, self.max_fpr, self.min_tpr, rows.is_pos, rows.weight)
         loss = checked_loss(type(self).__name__, self.loss, region)
         settings = Settings(loss, float(self.tol), region, SOFTNESS)
@@ -223,7 +215,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         if given is None:
             given = best_alpha(rows) if region.whole else _top_search.best_alpha(rows, settings) or ALPHA
         self.alpha_, self.softness_ = given, settings.softness
-        return settings
+        return objective(rows, given, settings)
 
 
 def best_alpha(rows: Labelled) -> float:
@@ -238,12 +230,6 @@ def best_alpha(rows: Labelled) -> float:
     tried, _ = cross_validate(some, folds_of(FOLDS, np.array([False, True]), some.is_pos, some.weight))
     # What is shrunk is noise, and that of a sample is larger by its share of the rows.
     return ALPHA if tried.alpha is None else SHARE * tried.alpha * len(counted) / all_rows
-
-
-def visible(point: Any) -> np.ndarray:
-    """The weights at a point; scaled up, which changes no ranking, where the scores they give almost vanish."""
-    spread = float(point.scores.std())
-    return point.w / spread if 0.0 < spread < VANISHING else point.w
 
 
 def best_alpha_apart(rows: LabelledParts) -> float:

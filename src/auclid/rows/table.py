@@ -108,10 +108,6 @@ class Table(ABC):
         """How many rows make one block of bounded memory."""
         return max(1, sizes.BLOCK_BYTES // (8 * max(1, self.shape[1])))
 
-    def slices(self) -> list[slice]:
-        """Consecutive ranges of all rows, each one block."""
-        return slices(self.shape[0], self.block_rows())
-
 
 def _wide(block: Block) -> Block:
     return block.astype(np.float64, copy=False)

@@ -33,6 +33,8 @@ class ClosedForm(PartlyLabelled, LinearRanker):
     alpha: float | str
     unlabeled_weight: Any
 
+    _fits_apart = True
+
     @_check.checked
     def fit(self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None) -> Self:
         """Learn from labelled and unlabelled rows.

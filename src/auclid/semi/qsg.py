@@ -1,7 +1,6 @@
 """QSG-S2AUC: functional gradient descent on mini-batches of rows and blocks of random waves."""
 
 from collections.abc import Sequence
-from copy import deepcopy
 from functools import reduce
 from math import ceil
 from typing import Any, Self
@@ -210,7 +209,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         if first:
             self._begin()
             self._samples = Samples()
-        self._rng = deepcopy(self._rng)  # a batch that fails has drawn nothing
+        self._rng = _random.copied(self._rng)  # a batch that fails has drawn nothing
         self._samples = self._samples.after(table, members(sets), self._rng)
         held = [sample.held for sample in self._samples]
         if not (held[NEGATIVE] and held[POSITIVE]):

@@ -15,7 +15,7 @@ from scipy import linalg
 
 from auclid.rows import Table, as_table, sizes
 from auclid.solvers.newton import Move, Preconditioner
-from auclid.stats.pair_sums import ActivePairs, Pairs
+from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking, count_below
 
 WIDE = 1000
 """Columns up to which a Hessian is formed."""
@@ -114,13 +114,17 @@ class KernelSpace:
         return lambda v: v
 
 
+ActiveHinges = list[tuple[float, ActivePairs]]
+"""The factor of each of a loss's squared hinges, and the pairs that are active in it."""
+
+
 class PairPoint:
     """Value, slopes and curvature of an objective of pairs at one w."""
 
-    def __init__(self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray) -> None:
-        self.objective, self.w, self.scores = objective, w, scores
-        self.ranking = objective.pairs.rank(scores)
-        self.active = [(c, self.ranking.active(margin)) for c, margin in objective.hinges]
+    def __init__(
+        self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray, ranking: Ranking, active: ActiveHinges
+    ) -> None:
+        self.objective, self.w, self.scores, self.ranking, self.active = objective, w, scores, ranking, active
 
     @cached_property
     def square(self) -> float:
@@ -164,10 +168,6 @@ class PairPoint:
         """The derivative of the objective along a direction."""
         return self.slope @ move.scores + self.objective.alpha * self.inner(move, self.w)
 
-    def moved(self, step: float, move: Move) -> Self:
-        """The objective at w + step times the direction."""
-        return type(self)(self.objective, self.w + step * move.w, self.scores + step * move.scores)
-
     def preconditioner(self) -> Preconditioner:
         """v -> nearly H^-1 v."""
         return self.objective.space.preconditioner(self)
@@ -200,7 +200,11 @@ class SquaredHinges:
 
     def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> PairPoint:
         """The objective seen from w."""
-        return self.point_class(self, w, self.space.scores(w) if scores is None else scores)
+        scores = self.space.scores(w) if scores is None else scores
+        ranking = self.pairs.rank(scores)
+        few, many = ranking.few.score, ranking.many
+        active = [(c, ranking.active(r, count_below(few - r, many))) for c, r in self.hinges]
+        return self.point_class(self, w, scores, ranking, active)
 
     @cached_property
     def start(self) -> PairPoint:
@@ -239,6 +243,10 @@ class SquaredHinges:
     def published_value(self, point: PairPoint) -> float:
         """The objective that the user asked for."""
         return float(point.value)
+
+    def published_weights(self, point: PairPoint) -> np.ndarray:
+        """The weights for the user."""
+        return point.w
 
     def relative_gap(self, point: PairPoint) -> float:
         """How far, at most, the objective is above the optimum, as a share of the objective; 1 where nothing is known.

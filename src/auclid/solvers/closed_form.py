@@ -11,12 +11,12 @@ from auclid.stats.moments import ClassMoments
 
 def quadratic(moments: ClassMoments, alpha: float) -> tuple[np.ndarray, np.ndarray]:
     """A and b of the objective, from class moments."""
-    gap = moments.gap
+    delta = moments.delta
     A = moments.within
-    A += np.multiply.outer(gap, gap)
+    A += np.multiply.outer(delta, delta)
     A *= 2.0
     A[np.diag_indices_from(A)] += alpha
-    return A, 2.0 * gap
+    return A, 2.0 * delta
 
 
 def minimiser(moments: ClassMoments, alpha: float) -> np.ndarray:
@@ -31,7 +31,7 @@ def path(moments: ClassMoments, alphas: np.ndarray) -> np.ndarray:
     """
     values, vectors = linalg.eigh(moments.within, driver="evd", check_finite=False)
     values = np.maximum(values, 0.0)
-    inner = vectors.T @ moments.gap
+    inner = vectors.T @ moments.delta
     columns = np.empty((len(inner), len(alphas)))
     for k, alpha in enumerate(alphas):
         if alpha > 0.0:

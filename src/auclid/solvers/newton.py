@@ -39,9 +39,11 @@ class Move:
 
 
 class Point(Protocol):
-    """An objective seen from one w."""
+    """An objective seen from one w, which gives the rows its scores."""
 
+    objective: Any
     w: np.ndarray
+    scores: Any
 
     @property
     def value(self) -> float:
@@ -67,9 +69,6 @@ class Point(Protocol):
     def slope_along(self, move: Move) -> float:
         """The derivative of the objective along a direction."""
 
-    def moved(self, step: float, move: Move) -> "Point":
-        """The objective at w + step times the direction."""
-
     def preconditioner(self) -> Preconditioner:
         """v -> nearly H^-1 v."""
 
@@ -89,8 +88,8 @@ class Objective(Protocol):
     def start(self) -> Point:
         """The point w = 0."""
 
-    def at(self, w: np.ndarray) -> Point:
-        """The point w."""
+    def at(self, w: np.ndarray, scores: Any = None) -> Point:
+        """The point w, whose scores may be known already."""
 
     def target(self, point: Point) -> float:
         """How short the gradient must become."""
@@ -192,14 +191,14 @@ def bracketed_search(point: Any, move: Move) -> Any | None:
     along = point.inner(move, point.gradient)
     if not along < 0.0:
         return None
-    trial = point.moved(1.0, move)
+    trial = point.objective.at(point.w + move.w, point.scores + move.scores)
     slope = trial.slope_along(move)
     if trial.value <= point.value + 1e-4 * along + 1e-14 * abs(point.value):
         return trial
     low, high, low_slope, high_slope = 0.0, 1.0, along, max(slope, -along)
     for _ in range(30):
         step = low + (high - low) * float(np.clip(low_slope / (low_slope - high_slope), 0.1, 0.9))
-        trial = point.moved(step, move)
+        trial = point.objective.at(point.w + step * move.w, point.scores + step * move.scores)
         slope = trial.slope_along(move)
         if 0.0 <= slope <= -0.5 * along and trial.value <= point.value + 1e-4 * step * along:
             return trial
@@ -216,7 +215,7 @@ def line_search(point: Any, move: Move) -> Any | None:
     rounding = 1e-14 * abs(point.value)
     step = 1.0
     while along < 0.0 and step > 1e-10:
-        trial = point.moved(step, move)
+        trial = point.objective.at(point.w + step * move.w, point.scores + step * move.scores)
         if trial.value <= point.value + 1e-4 * step * along + rounding:
             return trial
         bent = trial.slope_along(move)

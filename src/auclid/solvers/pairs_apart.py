@@ -7,7 +7,7 @@ parts each; a sample of the rows, solved in memory, says where to start and serv
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +18,15 @@ from auclid.solvers.hinge import Gap, SmoothHinge
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.apart import LabelledParts, drawn_places, joined, keep_only, part_rows
 from auclid.stats.moments import Moments, grouped_moments
-from auclid.stats.pair_sums import ActiveBlock, Pairs, SortedClass, partner_sums, running_sums, sorted_class
+from auclid.stats.pair_sums import (
+    ActiveBlock,
+    Pairs,
+    SortedClass,
+    count_below,
+    partner_sums,
+    running_sums,
+    sorted_class,
+)
 
 SAMPLE_BYTES = 1 << 23
 """Rows of each class, in float64, that are solved in memory beforehand."""
@@ -74,7 +82,8 @@ def _placed(part: Part, task: Task, scores: np.ndarray, ranked: Ranked) -> tuple
     at = np.flatnonzero(here if part.weight is None else here & (part.weight > 0.0))
     own = np.ones(len(at)) if part.weight is None else part.weight[at] / task.largest
     score = task.sign * (scores[at] - ranked.centre)
-    return at, [(c, ActiveBlock(ranked.few, score, own, margin)) for c, margin in task.hinges]
+    few = ranked.few
+    return at, [(c, ActiveBlock(few, score, own, r, count_below(few.score - r, score))) for c, r in task.hinges]
 
 
 def many_sums(part: Part, w: np.ndarray, task: Task, ranked: Ranked) -> Totals:
@@ -158,7 +167,7 @@ class ApartPoint:
     """Value, gradient and curvature at one w."""
 
     def __init__(self, objective: Any, w: np.ndarray) -> None:
-        self.objective, self.w = objective, w
+        self.objective, self.w, self.scores = objective, w, 0.0
 
     @cached_property
     def _ranked(self) -> Any:
@@ -210,10 +219,6 @@ class ApartPoint:
     def slope_along(self, move: Move) -> float:
         """The derivative of the objective along a direction."""
         return self.gradient @ move.w
-
-    def moved(self, step: float, move: Move) -> Self:
-        """The objective at w + step times the direction."""
-        return type(self)(self.objective, self.w + step * move.w)
 
     def product(self, move: Move) -> np.ndarray:
         """The Hessian times a direction."""
@@ -267,7 +272,6 @@ class SquaredHingesApart(SquaredHinges):
     few: Any = None
     small: Any = None
     means: tuple[Moments, ...] = ()
-    point_class: ClassVar[Any] = ApartPoint
 
     @property
     def size(self) -> int:
@@ -296,9 +300,9 @@ class SquaredHingesApart(SquaredHinges):
 
     @cached_property
     def start(self) -> Any:
-        gap = self.means[1].mean - self.means[0].mean
+        delta = self.means[1].mean - self.means[0].mean
         slope = 2.0 * sum(c * max(r, 0.0) for c, r in self.hinges)
-        return Start(np.zeros(self.size), slope * float(np.linalg.norm(gap)))
+        return Start(np.zeros(self.size), slope * float(np.linalg.norm(delta)))
 
     def at(self, w: np.ndarray, scores: Any = None) -> Any:
         return ApartPoint(self, w)

@@ -26,7 +26,7 @@ class PairQuadratic(NamedTuple):
 def pair_quadratic(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, alpha: float) -> PairQuadratic:
     """The mean square loss of all pairs of a table's rows; rows are centred implicitly, so sparse ones stay sparse."""
     moments = class_moments(table, is_pos, weight, full=False)
-    gap, means = moments.gap, np.stack([moments.neg.mean, moments.pos.mean], axis=1)
+    delta, means = moments.delta, np.stack([moments.neg.mean, moments.pos.mean], axis=1)
     label = is_pos.astype(np.intp)
     share = 1.0 / np.array([moments.neg.n, moments.pos.n])[label]
     if weight is not None:
@@ -35,10 +35,10 @@ def pair_quadratic(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, 
     def product(v: np.ndarray) -> np.ndarray:
         scores = (table.matmul(v) - (v @ means)[label]) * share
         within = table.rmatmul(scores) - means @ np.bincount(label, scores, minlength=2)
-        return 2.0 * (within + gap * (gap @ v)) + alpha * v
+        return 2.0 * (within + delta * (delta @ v)) + alpha * v
 
-    diagonal = 2.0 * (np.maximum(table.rmatmul_squares(share) - (means**2).sum(axis=1), 0.0) + gap**2) + alpha
-    return PairQuadratic(product, diagonal, 2.0 * gap, alpha)
+    diagonal = 2.0 * (np.maximum(table.rmatmul_squares(share) - (means**2).sum(axis=1), 0.0) + delta**2) + alpha
+    return PairQuadratic(product, diagonal, 2.0 * delta, alpha)
 
 
 def linear_iterates(problem: PairQuadratic) -> Iterator[Iterate]:

@@ -173,8 +173,8 @@ class RandomPairs(StreamSolver[State]):
     def _stream(self, table: Table, is_pos: np.ndarray, state: State, rng: np.random.Generator) -> State:
         """A step for each row of a batch: on that row, and one of the other class out of its reservoir."""
         label = is_pos.astype(np.int8)
-        for part in table.slices():
-            block, draws = table.take(part), rng.random((part.stop - part.start, 2))
+        for part, rows in table.blocks():
+            block, draws = rows.astype(np.float64, copy=False), rng.random((part.stop - part.start, 2))
             window, buffers = advance(state.buffers, block, label[part], RESERVOIR, reservoir, draws[:, 0])
             pairs = np.empty((2, len(draws)), dtype=np.int64)
             neg, pos = pairs[:, : find_partners(window, draws, pairs, state.total, state.n)]

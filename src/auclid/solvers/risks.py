@@ -48,8 +48,8 @@ def combine(*terms: tuple[float, Quadratic], constant: float = 0.0) -> Quadratic
 
 def across(a: Moments, b: Moments) -> Quadratic:
     """The mean of (1 − f(x) + f(x'))² over x of one set and x' of another, from their moments."""
-    gap = a.mean - b.mean
-    return Quadratic(1.0, gap, a.covariance + b.covariance + np.multiply.outer(gap, gap))
+    delta = a.mean - b.mean
+    return Quadratic(1.0, delta, a.covariance + b.covariance + np.multiply.outer(delta, delta))
 
 
 def inside(a: Moments) -> Quadratic:

@@ -11,7 +11,7 @@ from auclid.stats.moments import Moments
 
 
 def one_against_each(classes: list[Moments], a: int, alpha: float) -> np.ndarray:
-    """argmin_w mean over b != a of [(1 - w.d_ab)^2 + w.(S_a + S_b)w] + (alpha/2) |w|^2, d_ab the gap of the means.
+    """argmin_w mean over b != a of [(1 - w.d_ab)^2 + w.(S_a + S_b)w] + (alpha/2) |w|^2, d_ab = mu_a - mu_b.
 
     Classes of which no row was seen count for nothing; without a and another there is nothing to learn.
     """

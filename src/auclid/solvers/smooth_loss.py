@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
 
 import numpy as np
 
@@ -55,7 +54,10 @@ class SmoothLoss(SquaredHinges):
     """mean over pairs of a loss, plus alpha/2 |w|^2, until the gradient is ``tol`` times as long as at w = 0."""
 
     loss: Loss = None
-    point_class: ClassVar[type[Any]] = SmoothLossPoint
+
+    def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> SmoothLossPoint:
+        """The objective seen from w."""
+        return SmoothLossPoint(self, w, self.space.scores(w) if scores is None else scores)
 
 
 def stair_of(loss: Loss, pos: np.ndarray, neg: np.ndarray) -> tuple[tuple[float, float], ...]:

@@ -19,9 +19,11 @@ SOFTEST = 0.1
 FALL = 0.3
 """By which softness falls from one objective of the continuation to the next."""
 
-
 ENOUGH = 20
 """Rows a column that the top of a sample must have, so that its optimum is near that of all rows."""
+
+VANISHING = 1e-3
+"""Spread of the scores below which weights of the optimum are scaled up."""
 
 LENGTHS = (1.0, 0.5, 0.25, 0.12, 0.06, 0.03, 0.01, 0.0)
 """Tried of the optimum of all pairs: where the top is hard, weights are short."""
@@ -90,7 +92,6 @@ class SoftTopPoint(PairPoint):
             H[np.diag_indices_from(H)] += np.maximum(diagonal(self) - diagonal(some), 0.0)
         return inverse_of(H)
 
-
     def _near_rows(self) -> Any:
         """The same point for some of the rows that are inside, enough of them for a Hessian."""
         objective, d = self.objective, self.objective.size
@@ -122,8 +123,12 @@ class SoftTop(SquaredHinges):
     other_share: float = 1.0
     least_softness: float = 0.1
     softness: float = SOFTEST
-    point_class: ClassVar[type[PairPoint]] = SoftTopPoint
+    point_class: ClassVar[Any] = SoftTopPoint
     kinked: ClassVar[bool] = True
+
+    def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> Any:
+        """The objective seen from w."""
+        return self.point_class(self, w, self.space.scores(w) if scores is None else scores)
 
     def sides(self, scores: np.ndarray) -> tuple[Side, ...]:
         """The classes that are cut."""
@@ -187,6 +192,11 @@ class SoftTop(SquaredHinges):
         """The objective that the user asked for."""
         return point.published
 
+    def published_weights(self, point: Any) -> np.ndarray:
+        """The weights at a point; scaled up, which changes no ranking, where the scores they give almost vanish."""
+        spread = float(point.scores.std())
+        return point.w / spread if 0.0 < spread < VANISHING else point.w
+
     def relative_gap(self, point: Any) -> float:
         """How far, at most, the objective is above the optimum, as a share of it; 1 where nothing is known."""
         return min(1.0, point.gap.gap / point.published) if point.unique else 1.0
@@ -226,7 +236,7 @@ class SoftTopHinge(SoftTop):
 
     hinges: tuple[tuple[float, float], ...] = smooth_hinge(1.0)
     width: float = 1.0
-    point_class: ClassVar[type[PairPoint]] = SoftTopHingePoint
+    point_class: ClassVar[Any] = SoftTopHingePoint
 
     def target(self, point: Any) -> float:
         """The gradient's part of the gap, |g|^2 / (2 alpha), shall be small against the whole."""

@@ -1,12 +1,12 @@
 """What every method that learns from a stream of rows is: settings, and a state that they lead from batch to batch."""
 
 from abc import ABC, abstractmethod
-from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
 
+from auclid import _random
 from auclid.rows import Table
 from auclid.stats.class_means import FirstPass
 
@@ -63,5 +63,5 @@ def copied(value: T) -> T:
     if isinstance(value, tuple):
         return type(value)._make(map(copied, value))  # type: ignore[attr-defined]
     if isinstance(value, np.random.Generator):
-        return deepcopy(value)
+        return _random.copied(value)  # type: ignore[return-value]
     return value.copy() if isinstance(value, np.ndarray) else value

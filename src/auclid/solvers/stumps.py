@@ -120,14 +120,14 @@ def pair_weights(low, parts):
 
 @kernel
 def best_stump(columns, kind, weight, parts):
-    """(gain, column, place, missing) of the stump that lowers the bound most: (√W₊ − √W₋)² is its gain."""
+    """(gain, column, place, side of the missing) of the stump that lowers the bound most: (√W₊ − √W₋)² is its gain."""
     gain, where, at, side, n = 0.0, -1, -1, False, kind.shape[0]
-    low, gap = np.zeros(KINDS), np.zeros(KINDS)
+    low, missing = np.zeros(KINDS), np.zeros(KINDS)
     for k in range(columns.order.shape[0]):
         order, ends, known = columns.order[k], columns.ends[k], columns.known[k]
-        gap[:] = 0.0
+        missing[:] = 0.0
         for p in range(known, n):
-            gap[kind[order[p]]] += weight[order[p]]
+            missing[kind[order[p]]] += weight[order[p]]
         low[:] = 0.0
         for p in range(known):
             e = order[p]
@@ -137,7 +137,7 @@ def best_stump(columns, kind, weight, parts):
                 if new > TIE * gain:
                     gain, where, at, side = new, k, p, True
                 if known < n and p < known - 1:
-                    new = stump_gain(low + gap, parts)
+                    new = stump_gain(low + missing, parts)
                     if new > TIE * gain:
                         gain, where, at, side = new, k, p, False
     return gain, where, at, side

@@ -79,6 +79,8 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     True
     """
 
+    _fits_apart = True
+
     _parameter_constraints: dict = {
         "alpha": [_check.real()],
         "l1": [_check.real()],

@@ -55,6 +55,8 @@ class LeastSquaresAUCCV(LinearRanker):
     (5, 50)
     """
 
+    _fits_apart = True
+
     _parameter_constraints: dict = {"alphas": ["array-like", None], "cv": ["cv_object"]}
 
     def __init__(self, alphas: ArrayLike | None = None, *, cv: Any = 5) -> None:

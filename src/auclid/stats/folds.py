@@ -64,7 +64,7 @@ def training_moments(
 
 def leave_one_out(parts: list[ClassMoments]) -> tuple[Iterator[ClassMoments], ClassMoments]:
     """The sum of all parts but the k-th, for each k, as they are asked for; and the sum of all."""
-    after = [ClassMoments.empty(len(parts[0].gap))]
+    after = [ClassMoments.empty(len(parts[0].delta))]
     for part in reversed(parts):
         after.append(part + after[-1])
     total = after.pop()
@@ -73,7 +73,7 @@ def leave_one_out(parts: list[ClassMoments]) -> tuple[Iterator[ClassMoments], Cl
 
 def _without_each(parts: list[ClassMoments], after: list[ClassMoments]) -> Iterator[ClassMoments]:
     """The sum of all parts but the k-th, for each k: those before it, plus those after it."""
-    before = ClassMoments.empty(len(parts[0].gap))
+    before = ClassMoments.empty(len(parts[0].delta))
     for part in parts:
         yield before + after.pop()
         before = before + part

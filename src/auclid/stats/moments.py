@@ -49,12 +49,12 @@ class Moments:
             return self
         if self.n == 0.0:
             return other
-        gap = other.mean - self.mean
-        between = np.multiply.outer(gap, gap) if self.scatter.ndim else gap @ gap
+        delta = other.mean - self.mean
+        between = np.multiply.outer(delta, delta) if self.scatter.ndim else delta @ delta
         between *= self.n * (other.n / n)
         between += self.scatter
         between += other.scatter
-        return Moments(n, self.mean + gap * (other.n / n), np.asarray(between))
+        return Moments(n, self.mean + delta * (other.n / n), np.asarray(between))
 
     def projected(self, P: np.ndarray) -> "Moments":
         """The moments of the rows P'x."""
@@ -87,7 +87,7 @@ class ClassMoments:
         return self.pos.n > 0.0 and self.neg.n > 0.0
 
     @property
-    def gap(self) -> np.ndarray:
+    def delta(self) -> np.ndarray:
         """delta = mu+ - mu-"""
         return self.pos.mean - self.neg.mean
 
@@ -117,7 +117,7 @@ def class_moments(
     >>> import numpy as np
     >>> from auclid.stats.moments import class_moments
     >>> m = class_moments(np.array([[0.0], [2.0], [5.0]]), np.array([False, False, True]))
-    >>> m.gap, m.within
+    >>> m.delta, m.within
     (array([4.]), array([[1.]]))
     """
     neg, pos = grouped_moments(X, is_pos.astype(np.int8), 2, weight, full)
@@ -187,14 +187,14 @@ class Growing:
             return
         rest, shift = self._centred(block, weight, n)
         offset = _mean(rest, weight, n)  # zero but for rounding, and for sparse columns, which stay where they are
-        gap = shift + offset - self.mean
+        jump = shift + offset - self.mean
         before = self._scatter.diagonal().copy()
         self._add_squares(rest if weight is None else rest * np.sqrt(weight)[:, None])
         if (n * offset * offset > EPS * (self._scatter.diagonal() - before)).any():
             self._add_outer(-n, offset)
-        self._add_outer(self.n * (n / (self.n + n)), gap)
+        self._add_outer(self.n * (n / (self.n + n)), jump)
         self.n += n
-        self.mean = self.mean + gap * (n / self.n)
+        self.mean = self.mean + jump * (n / self.n)
 
     def _centred(self, block: Block, weight: np.ndarray | None, n: float) -> tuple[Block, np.ndarray]:
         """The rows about their mean in float64, and that mean."""

@@ -39,33 +39,32 @@ class ActiveBlock:
     """The pairs with margin m < c of a sorted class and a block of rows of the other, and sums of (c − m), (c − m)².
 
     One array t_i = fl(s_i − c) decides for both rows of a pair: ``below[j]`` sorted rows have t_i < s_j, and they
-    are the first ones. ``everywhere``: all pairs, whatever their margin.
+    are the first ones. `count_below(t, score)` finds them; all sorted rows, in its place, make all pairs active.
     """
 
     def __init__(
-        self, ranked: SortedClass, score: np.ndarray, own: np.ndarray, margin: float, everywhere: bool = False
+        self, ranked: SortedClass, score: np.ndarray, own: np.ndarray, margin: float, below: np.ndarray
     ) -> None:
-        self.ranked, self.score, self.own, self.margin = ranked, score, own, margin
+        self.ranked, self.score, self.own, self.margin, self.below = ranked, score, own, margin, below
         self.t = ranked.score - margin
-        self.below = np.full(len(score), len(self.t)) if everywhere else count_below(self.t, score)
-        self.mass = ranked.mass[self.below]
-        self.gap = score - (ranked.mean[self.below] - margin)
+        self.mass = ranked.mass[below]
+        self.shortfall = score - (ranked.mean[below] - margin)
 
     def facing(self, ranked: SortedClass) -> "ActiveBlock":
         """The same pairs where the sorted rows, at the same scores, have other weights."""
         other = copy(self)
         other.ranked = ranked
         other.mass = ranked.mass[self.below]
-        other.gap = self.score - (ranked.mean[self.below] - self.margin)
+        other.shortfall = self.score - (ranked.mean[self.below] - self.margin)
         return other
 
     def linear(self) -> np.ndarray:
         """For each row of the block: the sum of (c − m) over its active pairs."""
-        return self.mass * self.gap
+        return self.mass * self.shortfall
 
     def squares(self) -> np.ndarray:
         """For each row of the block: the sum of (c − m)² over its active pairs."""
-        return self.mass * self.gap * self.gap + self.ranked.spread[self.below]
+        return self.mass * self.shortfall * self.shortfall + self.ranked.spread[self.below]
 
     def differences(self, u: np.ndarray, sorted_sums: np.ndarray) -> np.ndarray:
         """For each row j of the block: the sum of u_j − u_i over its active pairs, given `running_sums` of own u_i."""
@@ -79,8 +78,8 @@ class ActiveBlock:
         """The same pairs where rows of the block weigh ``own``: of those at ``index`` only."""
         other = copy(self)
         other.own = own
-        other.score, other.below, other.mass, other.gap = (
-            x[index] for x in (self.score, self.below, self.mass, self.gap)
+        other.score, other.below, other.mass, other.shortfall = (
+            x[index] for x in (self.score, self.below, self.mass, self.shortfall)
         )
         return other
 
@@ -163,9 +162,9 @@ class Ranking:
         other.few = sorted_class(self.few.score, self.few.own * inside[self.order])
         return other
 
-    def active(self, margin: float, everywhere: bool = False) -> "ActivePairs":
-        """The pairs with margin below ``margin``, or all of them."""
-        block = ActiveBlock(self.few, self.many, self.pairs.many_mass, margin, everywhere)
+    def active(self, margin: float, below: np.ndarray) -> "ActivePairs":
+        """The pairs with margin below ``margin``: of each placed row, those with the first ``below`` sorted rows."""
+        block = ActiveBlock(self.few, self.many, self.pairs.many_mass, margin, below)
         return ActivePairs(self, block, self.pairs.many, self.pairs.total)
 
 

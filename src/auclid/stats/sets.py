@@ -1,10 +1,10 @@
 """What is known of negative, positive and unlabelled rows: moments and samples of each, which add up."""
 
-from copy import deepcopy
 from dataclasses import dataclass
 
 import numpy as np
 
+from auclid import _random
 from auclid.rows import Table
 from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.samples import Samples
@@ -56,10 +56,10 @@ class Seen:
 
     def after(self, table: Table, sets: np.ndarray) -> "Seen":
         """With the rows of a table, each of its set."""
-        rng = deepcopy(self.rng)
+        rng = _random.copied(self.rng)
         samples = self.samples.after(table, members(sets), rng)
         return Seen(self.sets + Sets(*grouped_moments(table, sets, 3)), samples, rng)
 
     def __add__(self, other: "Seen") -> "Seen":
-        rng = deepcopy(self.rng)
+        rng = _random.copied(self.rng)
         return Seen(self.sets + other.sets, self.samples.union(other.samples, rng), rng)
