@@ -62,7 +62,7 @@ def confident_step(mean, cov, z, phi, C):
     return alpha, u, v
 
 
-def cbr(X, is_pos, draws, *, C, size, policy, confidence=0.7, diagonal=False):
+def cbr(X, is_pos, draws, *, C, size, policy, confidence=0.7, covariance="full"):
     """mean and covariance after all rows; no pair is passed over."""
     d, phi = X.shape[1], norm.ppf(confidence)
     mean, cov = np.zeros(d), np.eye(d)
@@ -71,18 +71,22 @@ def cbr(X, is_pos, draws, *, C, size, policy, confidence=0.7, diagonal=False):
             z = y * (x - b)
             if z @ cov @ z <= 0.0:
                 continue
-            alpha, u, v = confident_step(mean, cov, z, phi, limit(C, mean_square, size))
+            C_t = limit(C, mean_square, size)
+            offset = np.diag(1.0 / (1.0 / np.diag(cov) + C_t)) if covariance == "printed" else cov
+            alpha, u, v = confident_step(mean, offset, z, phi, C_t)
             mean = mean + alpha * cov @ z
-            if diagonal:
+            beta = alpha * phi / (np.sqrt(u) + v * alpha * phi)
+            if covariance == "diagonal":
                 cov = np.diag(1.0 / (1.0 / np.diag(cov) + alpha * phi / np.sqrt(u) * z**2))
+            elif covariance == "printed":
+                cov = np.diag(1.0 / (1.0 / np.diag(cov) + beta * z**2))
             else:
-                beta = alpha * phi / (np.sqrt(u) + v * alpha * phi)
                 cov = cov - beta * np.outer(cov @ z, cov @ z)
     return mean, cov
 
 
-def uni_exp(X, is_pos, *, step, alpha, push):
-    """The average iterate, the t-th with weight t; rows are measured from the mean of the rows so far."""
+def uni_exp(X, is_pos, *, step, alpha, push, weigh=lambda t: t):
+    """The average iterate, the t-th weighed so; rows are measured from the mean of the rows so far."""
     w, total, t = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0
     square = 0.0
     for k in range(len(X)):
@@ -96,5 +100,5 @@ def uni_exp(X, is_pos, *, step, alpha, push):
         x, y = X[k] - centre, 1.0 if is_pos[k] else -1.0
         eta = (step or (k + 1) / square) / np.sqrt(t)
         w = (w + y * push(y * (w @ x), x @ x, eta / (2.0 * share)) * x) / (1.0 + eta * alpha)
-        total = total + t * w
-    return total / (t * (t + 1) / 2)
+        total = total + weigh(t) * w
+    return total / sum(weigh(k) for k in range(1, t + 1))

@@ -83,23 +83,35 @@ def solam(X, is_pos, order, *, centred, zeta=None, radius=None, alpha=None, stre
     return total / weight, w, met
 
 
-def fsauc(X, is_pos, orders, *, centred, radius=None):
+def into_l1_ball(w, radius):
+    """The nearest point with |w|_1 <= radius, by bisection in what every entry loses."""
+    low, high = 0.0, np.abs(w).max()
+    if np.abs(w).sum() <= radius:
+        return w
+    for _ in range(200):
+        middle = (low + high) / 2
+        low, high = (middle, high) if np.maximum(np.abs(w) - middle, 0.0).sum() > radius else (low, middle)
+    return np.sign(w) * np.maximum(np.abs(w) - high, 0.0)
+
+
+def fsauc(X, is_pos, orders, *, centred, radius=None, step=None, norm="l2"):
     """FSAUC, one order of rows a stage: the last stage's average of w, and how often each ball was met."""
     X = dense(X)
     X = X - X.mean(axis=0) if centred else X
     p, square = is_pos.mean(), np.mean(np.sum(X**2, axis=1))
-    unit = np.sqrt(square)  # the algorithm on rows x / unit, where w is unit times as long
-    X, R = X / unit, (30.0 if radius is None else radius * unit)
+    untuned, into = step is None, {"l2": into_ball, "l1": into_l1_ball}[norm]
+    unit = np.sqrt(square) if untuned else 1.0  # the algorithm on rows x / unit, where w is unit times as long
+    X, R = X / unit, (30.0 / np.sqrt(square) if radius is None else radius) * unit
     longest = np.linalg.norm(X, axis=1).max()
     w, a, b, dual = np.zeros(X.shape[1]), 0.0, 0.0, 0.0
-    ball, step, met, pulled = 2 * np.sqrt(1 + 2 * longest**2) * R, 0.1 / (4 * p * (1 - p)), 0, 0
+    ball, step, met, pulled = 2 * np.sqrt(1 + 2 * longest**2) * R, step or 0.1 / (4 * p * (1 - p)), 0, 0
     for order in orders:
         start, begun, iterates = np.concatenate([w, [a, b]]), dual, []
         for i in order:
             iterates.append(np.concatenate([w, [a, b]]))
-            w, a, b, dual = saddle_step(w, a, b, dual, X[i], is_pos[i], p, step, guard=True)
-            met += np.linalg.norm(w) > R
-            w, most = into_ball(w, R), R * longest
+            w, a, b, dual = saddle_step(w, a, b, dual, X[i], is_pos[i], p, step, guard=untuned)
+            met += np.linalg.norm(w, 2 if norm == "l2" else 1) > R
+            w, most = into(w, R), R * longest
             a, b, dual = np.clip(a, -most, most), np.clip(b, -most, most), np.clip(dual, -2 * most, 2 * most)
             way = np.concatenate([w, [a, b]]) - start
             pulled += np.linalg.norm(way) > ball
@@ -119,11 +131,15 @@ def covariance(rows):
     return sum(np.multiply.outer(x - mean, x - mean) for x in rows) / len(rows)
 
 
-def sketched(rows, draws):
-    """OPAUCr's covariance: ZZ'/n with Z = sum of (x - mean) r', shrunk towards the variances."""
+def sketched(rows, draws, sketch="shrunk"):
+    """OPAUCr's covariance: ZZ'/n with Z = sum of (x - mean) r', shrunk towards the variances; or plain, of x r'."""
     d, rank = rows.shape[1], draws.shape[1]
-    Z = sum(np.multiply.outer(x - rows.mean(axis=0), r) for x, r in zip(rows, draws, strict=True))
-    noise = d / (d + rank)
+    mean = rows.mean(axis=0)
+    if sketch == "plain":
+        Z = sum(np.multiply.outer(x, r) for x, r in zip(rows, draws, strict=True))
+        return Z @ Z.T / len(rows) - np.multiply.outer(mean, mean)
+    Z = sum(np.multiply.outer(x - mean, r) for x, r in zip(rows, draws, strict=True))
+    noise = d / (d + rank) if sketch == "shrunk" else 0.0
     return (1 - noise) * Z @ Z.T / len(rows) + noise * np.diag(np.diag(covariance(rows)))
 
 
@@ -135,7 +151,7 @@ def opauc_gradient(w, x, positive, mean, sigma, penalty, damping=1.0):
     return penalty * w + (z + z * (z @ w)) / damping + sigma @ w
 
 
-def opauc(X, is_pos, order, *, alpha, step=None, draws=None, delta=None):
+def opauc(X, is_pos, order, *, alpha, step=None, draws=None, delta=None, sketch="shrunk"):
     """OPAUC (with draws OPAUCr, with delta AdaOAM), a row of ``order`` a step: the last w."""
     X, order = dense(X), np.asarray(order)
     w, squares, t, penalty = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0, alpha / 2
@@ -145,7 +161,8 @@ def opauc(X, is_pos, order, *, alpha, step=None, draws=None, delta=None):
             continue
         t += 1
         others = neg if is_pos[i] else pos
-        sigma = covariance(X[order[others]]) if draws is None else sketched(X[order[others]], draws[others])
+        some = X[order[others]]
+        sigma = covariance(some) if draws is None else sketched(some, draws[others], sketch)
         z = X[order[pos]][:, None, :] - X[order[neg]][None, :, :]
         curvature = np.mean(np.sum(z**2, axis=2)) + penalty
         mean = X[order[others]].mean(axis=0)

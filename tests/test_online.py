@@ -88,11 +88,11 @@ def test_oam_is_the_reference(update, policy, kind, C):
 
 @every_kind
 @every_policy
-@pytest.mark.parametrize("covariance", ["full", "diagonal"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "printed"])
 @pytest.mark.parametrize("C", [None, 0.3])
 def test_cbr_is_the_reference(covariance, policy, kind, C):
     X, y = problem()
-    mean, cov = cbr(X, y == 1, draws(80), C=C, size=5, policy=policy, diagonal=covariance == "diagonal")
+    mean, cov = cbr(X, y == 1, draws(80), C=C, size=5, policy=policy, covariance=covariance)
     model = CBR(C, buffer_size=5, buffer=policy, covariance=covariance, random_state=0)
     model.partial_fit(KINDS[kind](X), y)
     np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-9, atol=1e-12)
@@ -123,6 +123,14 @@ def test_uni_exp_is_the_reference(step, alpha):
 def capped_gradient(m, q, eta):
     """The plain step: eta exp(-m), the exponent at most 30."""
     return eta * np.exp(min(-m, 30.0))
+
+
+@pytest.mark.parametrize("step", [None, 0.1, 1.0])
+def test_uni_exp_as_published_is_the_reference(step):
+    X, y = problem()
+    expected = uni_exp(X, y == 1, step=step, alpha=0.1, push=capped_gradient, weigh=lambda t: 1.0)
+    model = UniExp(0.1, step=step, update="gradient").partial_fit(X, y)
+    np.testing.assert_allclose(model.coef_[0], expected, rtol=1e-8, atol=1e-12)
 
 
 def test_uni_exp_takes_the_plain_gradient_to_first_order():
@@ -456,7 +464,7 @@ def test_an_offset_changes_little(method):
 def test_a_sparse_column_far_from_zero_keeps_its_digits(covariance, policy):
     X, y = problem()
     X[:, 1] += 1e8  # the energy of a row is 1e16, that of a pair about 1
-    mean, cov = cbr(X, y == 1, draws(80), C=0.3, size=5, policy=policy, diagonal=covariance == "diagonal")
+    mean, cov = cbr(X, y == 1, draws(80), C=0.3, size=5, policy=policy, covariance=covariance)
     model = CBR(0.3, buffer_size=5, buffer=policy, covariance=covariance, random_state=0)
     model.partial_fit(sparse.csr_array(X), y)
     np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-5)

@@ -48,6 +48,16 @@ def test_a_stream_is_the_slow_loop(layout, name, settings):
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-8, atol=1e-12)
 
 
+@every_layout
+@pytest.mark.parametrize("sketch", ["centred", "plain"])
+@pytest.mark.parametrize("step", [None, 0.01])
+def test_opaucr_as_published_is_the_slow_loop(layout, sketch, step):
+    X, y = problem()
+    model = OPAUC(0.5, step=step, rank=5, sketch=sketch, random_state=3).partial_fit(layout(X), y, classes=[0, 1])
+    w = slow.opauc(X, y == 1, np.arange(40), alpha=0.5, step=step, draws=draws(3, 40), sketch=sketch)
+    np.testing.assert_allclose(model.coef_[0], w, rtol=1e-7, atol=1e-12)
+
+
 @every_method
 def test_fit_is_the_stream_of_its_shuffled_rows(name):
     X, y = problem()
@@ -98,7 +108,7 @@ def test_packed_triangles_are_the_covariance_even_far_from_zero(shift):
         absorb(spread, 1, k + 1.0, x - mean, none, none)
         mean = mean + (x - mean) / (k + 1.0)
     out = np.array([10.0, 0.0, 0.0])
-    times(spread, 1, 50.0, np.array([1.0, 2.0, 3.0]), out, none)
+    times(spread, 1, 50.0, np.array([1.0, 2.0, 3.0]), out, none, True)
     np.testing.assert_allclose(out - [10.0, 0.0, 0.0], slow.covariance(X) @ [1.0, 2.0, 3.0], rtol=1e-6)
     assert not spread.scatter[0].any()
 
@@ -110,7 +120,7 @@ def test_a_long_sketch_is_nearly_the_covariance():
         absorb(spread, 0, k + 1.0, x - mean, r, work)
         mean = mean + (x - mean) / (k + 1.0)
     out = np.zeros(3)
-    times(spread, 0, 50.0, np.array([1.0, 2.0, 3.0]), out, work)
+    times(spread, 0, 50.0, np.array([1.0, 2.0, 3.0]), out, work, True)
     np.testing.assert_allclose(out, slow.covariance(X) @ [1.0, 2.0, 3.0], rtol=0.05)
 
 

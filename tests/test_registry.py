@@ -1,6 +1,7 @@
 """The registry: every method by its paper's name, forgiving about spelling, helpful about the rest."""
 
 import inspect
+import re
 
 import numpy as np
 import pytest
@@ -47,6 +48,47 @@ def test_a_method_fits_and_takes_parameters(method):
         model = make(method.name, random_state=3)
         assert model.random_state == 3
     assert model.fit(X, y).score(X, y) > 0.6
+
+
+OWN = """
+AdaOAM CBR-FIFO CBR-RS CBR-diag FCBR-FIFO FCBR-RS FSAUC NSOLAM OAM OPAUC OPAUCr QSG-S2AUC SOLAM SOLAM-L2 SPAM-L2
+SPAM-NET SVMpAUC TopPush Uni-Exp
+""".split()
+
+
+@every
+def test_a_name_that_is_not_the_papers_algorithm_says_so_and_how_to_have_that(method):
+    assert bool(method.differs) == (method.name in OWN)
+    model = make(method.name)
+    params = model.get_params() if not hasattr(model, "ranker") else model.ranker.get_params()
+    for name in re.findall(r"(\w+)=", method.differs):
+        assert name in params, f"{method.name} has no parameter {name}"
+    if method.differs and not hasattr(model, "ranker"):
+        assert re.search("publish|print|paper", inspect.getdoc(type(model)))
+
+
+PAPERS = {
+    "SPAM-L2": {"schedule": "thm3", "average": False},
+    "SPAM-NET": {"schedule": "thm2", "average": False},
+    "SOLAM": {"zeta": 1.0},
+    "SOLAM-L2": {"zeta": 1.0},
+    "FSAUC": {"step": 0.1, "norm": "l1"},
+    "OPAUC": {"step": 0.1},
+    "OPAUCr": {"step": 0.1, "sketch": "plain"},
+    "AdaOAM": {"step": 0.1},
+    "CBR-diag": {"covariance": "printed"},
+    "Uni-Exp": {"update": "gradient"},
+    "QSG-S2AUC": {"offset": 0, "alpha": 1.0},
+}
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", PAPERS)
+def test_the_papers_own_form_is_reached_by_parameters(name):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 3)), np.arange(200) % 2
+    X[:, 0] += 2 * y
+    assert make(name, **{"random_state": 0, **PAPERS[name]}).fit(X, y).score(X, y) > 0.6
 
 
 APART = {"AUCClassifier", "Calibrated", "Kernelized", "MulticlassAUC", "MinimaxAUC"}

@@ -52,6 +52,22 @@ def test_fsauc_is_the_slow_loop(layout, radius):
     assert (met > 0) == (radius is not None) and model.n_iter_ == len(orders) == 2
 
 
+@binding
+@every_layout
+@pytest.mark.parametrize("norm", ["l1", "l2"])
+@pytest.mark.parametrize("radius", [None, 0.1])
+@pytest.mark.parametrize("step", [None, 0.02])
+def test_fsauc_as_published_is_the_slow_loop(layout, norm, radius, step):
+    X, y = problem()
+    X, model = layout(X), FSAUC(radius, step=step, norm=norm, n_epochs=9, random_state=3).fit(layout(X), y)
+    orders = list(stage_orders(np.random.default_rng(3), as_table(X), 9, n_stages(360)))
+    how = {"centred": not sparse.issparse(X), "radius": radius, "step": step, "norm": norm}
+    w, met, _ = slow.fsauc(X, y == 1, orders, **how)
+    np.testing.assert_allclose(model.coef_[0], w, rtol=1e-7, atol=1e-12)
+    assert (met > 0) == (radius is not None)
+    assert np.linalg.norm(model.coef_[0], 1 if norm == "l1" else 2) <= model.radius_ * (1.0 + 1e-12)
+
+
 def test_a_stage_keeps_to_its_ball():
     """R_k is far above the way of a stage in practice: here there are so many stages that some are pulled back."""
     X, y = problem()

@@ -94,6 +94,14 @@ def test_every_schedule(name, schedule, how, stream):
     np.testing.assert_allclose(w, expected, rtol=1e-8, atol=1e-12)
 
 
+@pytest.mark.parametrize("schedule", [Power(0.3, 0.75), Constant(0.05)])
+def test_any_schedule_without_the_guard_is_the_published_step(schedule):
+    X, y = problem()
+    model = SPAM(0.1, schedule=schedule, guard=False, average=False, n_epochs=1, shuffle=False).fit(X, y)
+    expected = by_the_book(X, y, L2(0.1), np.arange(40), schedule, relative=False, guard=False)[0]
+    np.testing.assert_allclose(model.coef_[0], expected, rtol=1e-8, atol=1e-12)
+
+
 @pytest.mark.parametrize("name", ["thm2", "thm3"])
 def test_the_schedules_of_the_theorems_are_faithful(name):
     X, y = problem()

@@ -26,6 +26,7 @@ class Method(NamedTuple):
     sparse: bool = True
     kernel: bool = False
     semi_supervised: bool = False
+    differs: str = ""  # where the name's defaults are not the paper's algorithm, and what gives that
 
 
 CHAPELLE = "Chapelle & Keerthi 2010, Efficient algorithms for ranking with SVMs"
@@ -46,17 +47,44 @@ XIE = "Xie & Li 2018, Semi-supervised AUC optimization without guessing labels o
 YING = "Ying, Wen & Lyu 2016, Stochastic online AUC maximization"
 ZHAO = "Zhao, Hoi, Jin & Yang 2011, Online AUC maximization"
 
+OWN_SPAM = (
+    "Our own steps, bounded for long rows, five passes and a weighted average. As published: schedule='thm3' or "
+    "'thm2', average=False."
+)
+OWN_SOLAM = "Our own steps, bounded for long rows, five passes and a weighted average. As published: zeta=a number."
+OWN_FSAUC = "Our own steps, bounded for long rows, and a bound of |w|₂. As published: step=a number, norm='l1'."
+OWN_OPAUC = "Our own falling steps, bounded for long rows. As published, a constant one: step=a number."
+OWN_OPAUCR = (
+    "Our own falling steps, and a sketch centred and shrunk towards the variances. As published: step=a number, "
+    "sketch='plain'."
+)
+OWN_ADAOAM = "Our own first step, from the rows' lengths. As published: step=a number."
+OWN_OAM = "Late rows in the buffers, one C and a weighted average. As published: OAMseq and OAMgra."
+OWN_CBR = (
+    "The covariance's step as it is derived (Wang, Zhao & Hoi 2012); the dissertation's print makes it indefinite."
+)
+OWN_DIAGONAL = "The diagonal of the derived step. As the dissertation prints it: covariance='printed'."
+OWN_UNI_EXP = "Implicit steps and a weighted average. As published: update='gradient'."
+OWN_TOP = "The top's edge is softened, and the optimum found to a gap. As published: a softness near 0."
+OWN_QSG = "Steps theta/(i + offset), which do not blow up. As published: offset=0."
+
 SQUARE = [
     Method("B-LS-SVM", LeastSquaresAUC, GAO, "the exact square-loss answer in one mergeable pass"),
     Method("LeastSquaresAUCCV", LeastSquaresAUCCV, GAO, "the same with alpha cross-validated", online=False),
-    Method("SPAM-L2", SPAM, NATOLE, "wide sparse rows, streams"),
-    Method("SPAM-NET", partial(SPAM, l1=1e-3), NATOLE, "few features out of many"),
-    Method("SOLAM", SOLAM, YING, "wide sparse rows, streams; weights in a ball"),
-    Method("SOLAM-L2", partial(SOLAM, alpha=1e-4), NATOLE, "the same with a penalty in place of the ball"),
-    Method("FSAUC", FSAUC, LIU, "wide sparse rows, in few passes", online=False),
-    Method("OPAUC", OPAUC, GAO, "a single pass over up to a thousand columns"),
-    Method("OPAUCr", partial(OPAUC, rank=50), GAO, "a single pass over more columns, roughly"),
-    Method("AdaOAM", AdaOAM, DING, "a single pass over columns of unlike frequency"),
+    Method("SPAM-L2", SPAM, NATOLE, "wide sparse rows, streams", differs=OWN_SPAM),
+    Method("SPAM-NET", partial(SPAM, l1=1e-3), NATOLE, "few features out of many", differs=OWN_SPAM),
+    Method("SOLAM", SOLAM, YING, "wide sparse rows, streams; weights in a ball", differs=OWN_SOLAM),
+    Method(
+        "SOLAM-L2",
+        partial(SOLAM, alpha=1e-4),
+        NATOLE,
+        "the same with a penalty in place of the ball",
+        differs=OWN_SOLAM,
+    ),
+    Method("FSAUC", FSAUC, LIU, "wide sparse rows, in few passes", online=False, differs=OWN_FSAUC),
+    Method("OPAUC", OPAUC, GAO, "a single pass over up to a thousand columns", differs=OWN_OPAUC),
+    Method("OPAUCr", partial(OPAUC, rank=50), GAO, "a single pass over more columns, roughly", differs=OWN_OPAUCR),
+    Method("AdaOAM", AdaOAM, DING, "a single pass over columns of unlike frequency", differs=OWN_ADAOAM),
 ]
 
 PAIRWISE = [
@@ -67,8 +95,22 @@ PAIRWISE = [
     Method("BAM", RankSVM, KHALID, "the same, by the name of its batch baseline", online=False),
     Method("PRSVM+", RankSVM, CHAPELLE, "the same, by the name of its solver", online=False),
     Method("B-SVM-OR", partial(RankSVM, loss="hinge"), JOACHIMS, "all pairs with the hinge", online=False),
-    Method("SVMpAUC", partial(RankSVM, loss="hinge", max_fpr=0.1), NARASIMHAN, "the top of the list", online=False),
-    Method("TopPush", partial(RankSVM, max_fpr="top"), LI, "the very first rows of the list", online=False),
+    Method(
+        "SVMpAUC",
+        partial(RankSVM, loss="hinge", max_fpr=0.1),
+        NARASIMHAN,
+        "the top of the list",
+        online=False,
+        differs=OWN_TOP,
+    ),
+    Method(
+        "TopPush",
+        partial(RankSVM, max_fpr="top"),
+        LI,
+        "the very first rows of the list",
+        online=False,
+        differs=OWN_TOP,
+    ),
     Method("RBF-RankSVM", KernelRankSVM, KUO, "curves in some thousand rows", online=False, kernel=True),
     Method(
         "RBF-RankSVM-subsample",
@@ -85,13 +127,19 @@ GRADIENT_OAM = partial(PUBLISHED_OAM, update="gradient")
 RESERVOIR_CBR = partial(CBR, buffer="reservoir")
 
 ONLINE = [
-    Method("OAM", OAM, ZHAO, "streams, where a buffer of rows pays"),
+    Method("OAM", OAM, ZHAO, "streams, where a buffer of rows pays", differs=OWN_OAM),
     Method("OAMseq", PUBLISHED_OAM, ZHAO, "comparison; OAM's own defaults rank better"),
     Method("OAMgra", GRADIENT_OAM, ZHAO, "the same, one update a row"),
-    Method("CBR-RS", RESERVOIR_CBR, KHALID, "streams of up to some hundred columns"),
-    Method("CBR-FIFO", CBR, KHALID, "the same, late rows first"),
-    Method("CBR-diag", partial(CBR, covariance="diagonal"), KHALID, "streams of wide or sparse rows"),
-    Method("Uni-Exp", UniExp, KOTLOWSKI, "streams, at the least cost a row; with implicit steps"),
+    Method("CBR-RS", RESERVOIR_CBR, KHALID, "streams of up to some hundred columns", differs=OWN_CBR),
+    Method("CBR-FIFO", CBR, KHALID, "the same, late rows first", differs=OWN_CBR),
+    Method(
+        "CBR-diag",
+        partial(CBR, covariance="diagonal"),
+        KHALID,
+        "streams of wide or sparse rows",
+        differs=OWN_DIAGONAL,
+    ),
+    Method("Uni-Exp", UniExp, KOTLOWSKI, "streams, at the least cost a row", differs=OWN_UNI_EXP),
 ]
 
 
@@ -128,8 +176,18 @@ EMBEDDED: list[tuple[str, Callable[..., Any], Callable[..., Any], str, str, bool
     ("FCBR-FIFO", FOURIER_300, CBR, KHALID, "curved rankings of streams, late rows first", True),
 ]
 
+OWN_EMBEDDED = {"NSOLAM": OWN_SOLAM, "FCBR-RS": OWN_CBR, "FCBR-FIFO": OWN_CBR}
+
 KERNEL = [
-    Method(name, mapped(feature_map, ranker), reference, good_for, online=online, kernel=True)
+    Method(
+        name,
+        mapped(feature_map, ranker),
+        reference,
+        good_for,
+        online=online,
+        kernel=True,
+        differs=OWN_EMBEDDED.get(name, ""),
+    )
     for name, feature_map, ranker, reference, good_for, online in EMBEDDED
 ]
 
@@ -140,7 +198,15 @@ SEMI = [
     Method("PNU-AUC", PNUAUC, SAKAI, "the same by way of the class prior", semi_supervised=True),
     Method("PU-AUC", PU_AUC, SAKAI, "positive and unlabelled rows only", semi_supervised=True),
     Method("NU-AUC", NU_AUC, SAKAI, "negative and unlabelled rows only", semi_supervised=True),
-    Method("QSG-S2AUC", QSGS2AUC, SHI, "curved rankings from any number of rows", kernel=True, semi_supervised=True),
+    Method(
+        "QSG-S2AUC",
+        QSGS2AUC,
+        SHI,
+        "curved rankings from any number of rows",
+        kernel=True,
+        semi_supervised=True,
+        differs=OWN_QSG,
+    ),
 ]
 
 HASTIE = "Hastie & Tibshirani 1990, Generalized additive models"
@@ -166,7 +232,8 @@ ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO", 
 def algorithms() -> list[Method]:
     """All methods that `make` knows, as a list of records.
 
-    Each record has ``name``, ``reference``, ``good_for``, ``online``, ``sparse``, ``kernel``, ``semi_supervised``.
+    Each record has ``name``, ``reference``, ``good_for``, ``online``, ``sparse``, ``kernel``, ``semi_supervised``, and
+    ``differs``: where the name's defaults are not the paper's algorithm, and which parameters give that.
 
     Examples
     --------

@@ -38,9 +38,10 @@ class CBR(BufferedRanker):
         Rows kept of each class.
     buffer : {"fifo", "reservoir"}, default="fifo"
         "fifo" keeps the latest rows, "reservoir" a uniform sample of all rows so far.
-    covariance : {"full", "diagonal"}, default="full"
+    covariance : {"full", "diagonal", "printed"}, default="full"
         "full" keeps Σ: d² numbers, and O(d²) for each pair with a loss. "diagonal" keeps the diagonal of Σ⁻¹:
-        O(nnz) a pair, for wide or sparse rows.
+        O(nnz) a pair, for wide or sparse rows. "printed" is the diagonal form as the dissertation prints it: v is the
+        sum of z²/(G + C) with G = diag Σ⁻¹, and G grows by αφ/(√u + vαφ) z².
     n_epochs : int, default=1
     shuffle : bool, default=True
         Whether `fit` meets the rows in random order. With False it does exactly what `partial_fit` does.
@@ -60,6 +61,9 @@ class CBR(BufferedRanker):
 
     Notes
     -----
+    This is the step as it is derived, not as the dissertation prints it (see the references); its diagonal form as
+    published is ``covariance="printed"``.
+
     Σ starts at I, and the default C is a share of E|z|²: a column that carries nearly all of E|z|² takes all the
     learning, and the others hardly move. So bring columns to a like scale first: standardise dense ones, divide
     sparse ones by their largest value.
@@ -85,7 +89,7 @@ class CBR(BufferedRanker):
     _parameter_constraints: dict = {
         **BufferedRanker._parameter_constraints,
         "confidence": [_check.real(0.5, 1.0)],
-        "covariance": [StrOptions({"full", "diagonal"})],
+        "covariance": [StrOptions({"full", "diagonal", "printed"})],
     }
 
     def __init__(
@@ -114,4 +118,5 @@ class CBR(BufferedRanker):
         if full:
             instead = "Use covariance='diagonal', which keeps 2d numbers."
             require_room("covariance='full' of CBR", self.n_features_in_, instead)
-        return Confident(C, self.buffer_size, self.buffer, float(ndtri(self.confidence)), full)
+        phi, printed = float(ndtri(self.confidence)), self.covariance == "printed"
+        return Confident(C, self.buffer_size, self.buffer, phi, full, printed)

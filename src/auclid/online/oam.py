@@ -53,6 +53,9 @@ class OAM(BufferedRanker):
 
     Notes
     -----
+    By default this is not the published algorithm: the buffers keep late rows, C is one number and the iterates are
+    averaged. As published are ``make("OAMseq")`` and ``make("OAMgra")``.
+
     The default C is a share of E|z|²: a column that carries nearly all of it takes all the learning, and the others
     hardly move. So bring columns to a like scale first: standardise dense ones, divide sparse ones by their largest
     value. Sparse rows are not centred: a column 10⁷ times as far from zero as it varies leaves E|z|² few digits.

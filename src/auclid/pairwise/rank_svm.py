@@ -100,6 +100,9 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
+    ``make("SVMpAUC")`` and ``make("TopPush")`` are the papers' objectives with a softened top; they are as published as
+    ``softness`` goes to 0.
+
     References
     ----------
     Chapelle & Keerthi, "Efficient algorithms for ranking with SVMs", Information Retrieval 13, 2010.

@@ -12,10 +12,12 @@ from auclid.solvers.gaussian import (
     SLACK,
     Full,
     cheap_bound,
+    judged_variance,
     load_row,
     move_along_pair,
     pair_bound,
     pair_variance,
+    tightened,
     unit_covariance,
     unload_row,
     work_on,
@@ -51,13 +53,14 @@ class Confident(Buffered[State]):
 
     phi: float
     full: bool
+    printed: bool = False  # whether a diagonal covariance's steps are as the dissertation prints them
 
     def init(self, d: int, known: FirstPass | None = None) -> State:
         cov = unit_covariance(d, self.full)
         return State(empty(d), no_sums(d), np.zeros(d), cov, np.zeros((2, self.capacity)))
 
     def meet(self, window: Window, limit: np.ndarray, state: State) -> State:
-        work = work_on(state.cov, window.rows, window.held.sum() + len(window.at))
+        work = work_on(state.cov, window.rows, window.held.sum() + len(window.at), self.printed)
         sweep(window, limit, self.phi, work, state.mean, state.bound)
         return state
 
@@ -65,7 +68,7 @@ class Confident(Buffered[State]):
         return state.mean.copy()
 
     def built_for(self, state: State) -> dict[str, Any]:
-        kind = "full" if isinstance(state.cov, Full) else "diagonal"
+        kind = "full" if isinstance(state.cov, Full) else "printed" if self.printed else "diagonal"
         return {"buffer_size": state.bound.shape[1], "covariance": kind}
 
     def writable(self, state: State, table: Table) -> State:
@@ -121,8 +124,12 @@ def sweep(window, limit, phi, work, mean, bound):
             bound[1 - c, s] = min(other, other + v - top + slack)  # its variance now, and no less
             if v <= DUPLICATE or m >= phi * np.sqrt(v):
                 continue
-            alpha, root = confident_step(m, np.sqrt(v), phi, limit[t])
-            own, f = move_along_pair(work, rows, i, j, alpha * y, alpha * phi / root, v, mean)
+            judged = judged_variance(work, rows, i, j, v, limit[t])
+            if judged <= DUPLICATE or m >= phi * np.sqrt(judged):
+                continue
+            alpha, root = confident_step(m, np.sqrt(judged), phi, limit[t])
+            kappa = tightened(work, alpha * phi, root, judged)
+            own, f = move_along_pair(work, rows, i, j, alpha * y, kappa, v, mean)
             losses += 1
         unload_row(work, rows, i)
     return losses

@@ -42,6 +42,7 @@ class DiagonalWork(NamedTuple):
     cov: np.ndarray
     x: np.ndarray  # x_i spread out over all columns
     opposed: float  # 0 where no entry of any row is negative, else 1
+    printed: bool  # whether steps are as the dissertation prints them
 
 
 def unit_covariance(d: int, full: bool) -> Full | Diagonal:
@@ -49,12 +50,12 @@ def unit_covariance(d: int, full: bool) -> Full | Diagonal:
     return Full(np.eye(d)) if full else Diagonal(np.ones(d))
 
 
-def work_on(cov: Full | Diagonal, rows: Any, count: int) -> FullWork | DiagonalWork:
+def work_on(cov: Full | Diagonal, rows: Any, count: int, printed: bool) -> FullWork | DiagonalWork:
     """A covariance as kernels work on it, in place, for so many rows."""
     if isinstance(cov, Full):
         return FullWork(cov.matrix, *np.zeros((4, len(cov.matrix))))
     opposed = 1.0 if any_negative(rows, count) else 0.0
-    return DiagonalWork(cov.variances, np.zeros(len(cov.variances)), opposed)
+    return DiagonalWork(cov.variances, np.zeros(len(cov.variances)), opposed, printed)
 
 
 @generic
@@ -86,6 +87,16 @@ def pair_variance(work, rows, i, j, own, top):
 
     ``own`` is row i's variance, ``top`` what `pair_bound` said.
     """
+
+
+@generic
+def judged_variance(work, rows, i, j, v, C):
+    """The variance that a step is computed with, for v = z . cov z: v itself, or as the dissertation prints it."""
+
+
+@generic
+def tightened(work, strength, root, v):
+    """What enters cov^-1 along z z', from strength = alpha phi, the variance v before a step and its root after."""
 
 
 @generic
@@ -132,6 +143,26 @@ def _(work, rows, i, j, own, top):
     pair_axpy(rows, i, j, 1.0, work.z)
     multiply(work.cov, work.z, work.cov_z)
     return inner(work.z, work.cov_z)
+
+
+@judged_variance.implement(FullWork)
+def _(work, rows, i, j, v, C):
+    return v
+
+
+@tightened.implement(FullWork)
+def _(work, strength, root, v):
+    return strength / root
+
+
+@judged_variance.implement(DiagonalWork)
+def _(work, rows, i, j, v, C):
+    return offset_variance(rows, i, j, work.x, work.cov, C) if work.printed else v
+
+
+@tightened.implement(DiagonalWork)
+def _(work, strength, root, v):
+    return strength / (root + v * strength) if work.printed else strength / root
 
 
 @move_along_pair.implement(FullWork)
@@ -241,6 +272,24 @@ def pair_variance_by_columns(rows, i, j, x, cov):
     for e in range(first, last):
         k, a = row_entry(rows, i, e)
         total += x[k] * x[k] * cov[k]
+        x[k] = a
+    return total
+
+
+@kernel
+def offset_variance(rows, i, j, x, cov, C):
+    """The sum of z^2 / (1/cov + C), column by column; x holds row i and is left so."""
+    total = 0.0
+    first, last = row_span(rows, j)
+    for e in range(first, last):
+        k, b = row_entry(rows, j, e)
+        z = x[k] - b
+        total += z * z * cov[k] / (1.0 + C * cov[k])
+        x[k] = 0.0
+    first, last = row_span(rows, i)
+    for e in range(first, last):
+        k, a = row_entry(rows, i, e)
+        total += x[k] * x[k] * cov[k] / (1.0 + C * cov[k])
         x[k] = a
     return total
 

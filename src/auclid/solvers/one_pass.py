@@ -42,8 +42,19 @@ def absorb(spread, c, n, gap, r, work):
 
 
 @generic
-def times(spread, c, n, w, out, work):
-    """out += Sigma_c w, where n rows of class c were seen."""
+def times(spread, c, n, w, out, work, shrunk):
+    """out += Sigma_c w, where n rows of class c were seen; a sketch leaves Z'w in ``work``.
+
+    ``shrunk``: whether a sketch is drawn towards the exact variances of the columns.
+    """
+
+
+@generic
+def uncentre(spread, c, n, mean, w, out, work):
+    """out += (the sketch of rows as they are, less mean mean', minus the sketch of rows less their mean) w.
+
+    ``work`` is what `times` left.
+    """
 
 
 @absorb.implement(Full)
@@ -58,7 +69,7 @@ def _(spread, c, n, gap, r, work):
 
 
 @times.implement(Full, fastmath=REORDER)
-def _(spread, c, n, w, out, work):
+def _(spread, c, n, w, out, work, shrunk):
     scatter, first = spread.scatter[c], 0
     for i in range(w.shape[0]):
         row = scatter[first : first + i + 1]
@@ -83,15 +94,31 @@ def _(spread, c, n, gap, r, work):
             Z[i, j] += gap[i] * work[j]
 
 
+@uncentre.implement(Full)
+def _(spread, c, n, mean, w, out, work):
+    pass
+
+
+@uncentre.implement(Sketch, fastmath=REORDER)
+def _(spread, c, n, mean, w, out, work):  # of (Z + mean R')(Z + mean R')' / n - mean mean', all but Z Z' / n
+    Z, R = spread.Z[c], spread.R[c]
+    along = inner(mean, w)
+    ahead = (inner(R, work) + along * inner(R, R)) / n - along
+    for i in range(w.shape[0]):
+        out[i] += ahead * mean[i]
+        for j in range(R.shape[0]):
+            out[i] += along / n * Z[i, j] * R[j]
+
+
 @times.implement(Sketch, fastmath=REORDER)
-def _(spread, c, n, w, out, work):
+def _(spread, c, n, w, out, work, shrunk):
     Z, diagonal = spread.Z[c], spread.diagonal[c]
     d, rank = Z.shape
     work[:] = 0.0
     for i in range(d):
         for j in range(rank):
             work[j] += w[i] * Z[i, j]
-    noise = d / (d + rank)
+    noise = d / (d + rank) if shrunk else 0.0
     for i in range(d):
         total = 0.0
         for j in range(rank):
@@ -196,6 +223,8 @@ class Steps(NamedTuple):
 
     rule: Any  # Gradient or AdaGrad
     penalty: float  # lambda = alpha / 2
+    shrunk: bool = True  # whether a sketch is drawn towards the exact variances
+    centred: bool = True  # whether it is one of rows less their mean
 
 
 @dataclass(frozen=True)
@@ -314,7 +343,9 @@ def gradient(rows, i, c, steps, state, eta, work):
     q = gap_from(rows, i, state.seen.mean[other], gap)
     for j in range(w.shape[0]):
         g[j] = penalty * w[j]
-    times(state.spread, other, state.seen.n[other], w, g, work.sketched)
+    times(state.spread, other, state.seen.n[other], w, g, work.sketched, steps.shrunk)
+    if not steps.centred:
+        uncentre(state.spread, other, state.seen.n[other], state.seen.mean[other], w, g, work.sketched)
     rest = ((1.0 if c else -1.0) - inner(gap, w)) / damping(steps.rule, eta, q)
     for j in range(w.shape[0]):
         g[j] -= rest * gap[j]

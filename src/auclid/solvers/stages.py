@@ -25,6 +25,8 @@ class Stage(NamedTuple):
     dual: float  # how far alpha may
     start: np.ndarray  # w, where the stage began
     point: np.ndarray  # (b, a, alpha) there
+    guarded: bool  # whether steps along long rows are bounded
+    absolute: bool  # whether the radius bounds |w|_1, not |w|_2
 
 
 class Progress(NamedTuple):
@@ -50,13 +52,17 @@ class Stages:
     step: float
     radius: float
     relative_radius: bool  # whether the radius is for rows of mean square length 1
+    untuned: bool = True  # whether the step is for rows of mean square length 1, and bounded for longer ones
+    absolute: bool = False  # whether the radius bounds |w|_1
 
     def first(self, known: FirstPass) -> Stage:
         """The first stage, at the origin."""
         p, size, longest = known.n[1] / known.n.sum(), unit(known.mean_square), known.squares.max()
         radius = self.radius / np.sqrt(size) if self.relative_radius else self.radius
+        if not self.untuned:
+            size = 1.0
         ball = 2.0 * np.sqrt(size + 2.0 * longest) * radius
-        step = self.step / (4.0 * p * (1.0 - p))
+        step = self.step / (4.0 * p * (1.0 - p)) if self.untuned else self.step
         return Stage(
             p=float(p),
             step=float(step),
@@ -67,6 +73,8 @@ class Stages:
             dual=_dual(ball, longest, size),
             start=np.zeros_like(known.centre),
             point=np.zeros(3),
+            guarded=self.untuned,
+            absolute=self.absolute,
         )
 
     def run(self, table: Table, is_pos: np.ndarray, order: np.ndarray, stage: Stage, known: FirstPass) -> Progress:
@@ -122,11 +130,14 @@ def sweep(rows, at, label, squares, stage, progress):
         f = row_dot(rows, i, w)
         point_sum += point
         t += 1.0
-        move = saddle_step(f, q, label[k], stage.p, stage.step, stage.size, True, point)
+        move = saddle_step(f, q, label[k], stage.p, stage.step, stage.size, stage.guarded, point)
         row_axpy_two(rows, i, move, w, t * move, behind)
         w_square = max(0.0, w_square + move * (2.0 * f + move * q))
         path += abs(move) * np.sqrt(q)
-        if w_square > stage.radius**2:
+        if stage.absolute:
+            if shorten(w, behind, t, stage.radius):
+                path, w_square, met_ball = distance(w, start), np.sum(w * w), t
+        elif w_square > stage.radius**2:
             path += np.sqrt(w_square) - stage.radius
             pull(w, behind, t, start, 0.0, stage.radius / np.sqrt(w_square))
             w_square = stage.radius**2
@@ -159,6 +170,25 @@ def pull(w, behind, t, goal, a, b):
         new = a * goal[j] + b * w[j]
         behind[j] += t * (new - w[j])
         w[j] = new
+
+
+@kernel
+def shorten(w, behind, t, radius):
+    """w <- the nearest point with |w|_1 <= radius (Duchi et al. 2008); returns whether that moved it."""
+    if np.sum(np.abs(w)) <= radius:
+        return False
+    sizes = np.sort(np.abs(w))[::-1]
+    total, cut = 0.0, 0.0
+    for k in range(sizes.shape[0]):
+        total += sizes[k]
+        if sizes[k] * (k + 1.0) <= total - radius:
+            break
+        cut = (total - radius) / (k + 1.0)
+    for j in range(w.shape[0]):
+        new = np.sign(w[j]) * max(0.0, abs(w[j]) - cut)
+        behind[j] += t * (new - w[j])
+        w[j] = new
+    return True
 
 
 @kernel

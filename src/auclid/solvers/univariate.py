@@ -1,4 +1,4 @@
-"""Implicit steps on a class-weighted exponential loss of single rows (Uni-Exp)."""
+"""Steps on a class-weighted exponential loss of single rows, implicit or by its gradient (Uni-Exp)."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -10,6 +10,9 @@ from auclid.rows import Table, row_dot, row_square
 from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, fetch_ahead, renewed, scaled, step_row
 from auclid.solvers.stream import StreamSolver
 from auclid.stats.class_means import FirstPass, Running, add_row, midpoint, running
+
+CAP = 30.0
+"""The largest exponent that a gradient's step is taken with, so that it cannot overflow."""
 
 
 class State(NamedTuple):
@@ -25,11 +28,15 @@ class Steps(NamedTuple):
 
     step: float
     alpha: float
+    implicit: bool = True
 
 
 @dataclass(frozen=True)
 class Univariate(StreamSolver[State]):
-    """w <- argmin_v 1/2 |v - w|^2 + eta exp(-y v.x) / (2 P(y)), then shrunk; the t-th iterate has the weight t."""
+    """w <- argmin_v 1/2 |v - w|^2 + eta exp(-y v.x) / (2 P(y)), then shrunk; the t-th iterate has the weight t.
+
+    Not ``implicit``: w <- w + eta y exp(-y w.x) x / (2 P(y)), then shrunk; all iterates weigh alike.
+    """
 
     steps: Steps
 
@@ -94,10 +101,14 @@ def sweep(rows, at, label, steps, state):
         y, q = 1.0 if c else -1.0, row_square(rows, i)
         eta = step_size(steps.step, mean_square) / np.sqrt(t)
         weighed = eta * (n[0] + n[1]) / (2.0 * n[c])
-        if q > 0.0 and weighed > 0.0:  # the move along x that is weighed * exp(-margin) at the margin it leads to
-            move = y * product_log(np.log(weighed * q) - y * f) / q
+        if q > 0.0 and weighed > 0.0:
+            if steps.implicit:  # the move along x that is weighed * exp(-margin) at the margin it leads to
+                move = y * product_log(np.log(weighed * q) - y * f) / q
+            else:
+                move = y * weighed * np.exp(min(-y * f, CAP))
             step_row(v, rest, factors, rows, i, move)
-        factors = averaged(scaled(factors, factors.now / (1.0 + eta * steps.alpha)), t)
+        weight = t if steps.implicit else 1.0
+        factors = averaged(scaled(factors, factors.now / (1.0 + eta * steps.alpha)), weight)
         if factors.now < TINY:
             factors = renewed(v, rest, factors)
     return State(iterate=Iterate(v=v, rest=rest, factors=factors), t=t, seen=means)

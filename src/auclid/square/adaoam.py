@@ -48,6 +48,11 @@ class AdaOAM(StreamRanker):
     step_ : float
         η in use.
 
+    Notes
+    -----
+    By default this is not quite the published algorithm: η follows the lengths of the rows. A ``step`` gives the
+    published one.
+
     References
     ----------
     Ding, Zhao, Hoi & Ong, "An adaptive gradient method for online AUC maximization", AAAI 2015.

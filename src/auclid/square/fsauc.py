@@ -3,6 +3,7 @@
 from typing import Any, Self
 
 import numpy as np
+from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
@@ -30,6 +31,11 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
     radius : float in (0, inf) or None, default=None
         Bound of |w|. One below the length of the best w spoils the answer, and a warning says so. None is
         generous: 30/√E|x|².
+    step : float in (0, inf) or None, default=None
+        The published algorithm's step of the first stage, for rows as they are. None needs no tuning: rows are measured
+        in units of √E|x|², the first step is 0.1/(4p(1−p)), and a step is bounded for rows that are too long for it.
+    norm : {"l2", "l1"}, default="l2"
+        Which length of w the radius bounds; the paper's is "l1", which costs O(d) a step.
     n_epochs : int, default=5
     random_state : int, RandomState, Generator or None, default=None
 
@@ -46,9 +52,11 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
 
     Notes
     -----
-    There is no `partial_fit`: the length of a stage depends on the number of rows. Steps need no tuning: rows
-    are measured in units of √E|x|² (dense ones less their mean), the first step is 0.1/(4p(1−p)), and a step
-    is bounded for rows that are too long for it. The paper bounds |w|₁; here it is |w|₂.
+    There is no `partial_fit`: the length of a stage depends on the number of rows.
+
+    By default this is not the published algorithm, which is reached with a ``step`` and ``norm="l1"``. Its share of
+    positives and class means are those of all rows, where the paper's are of the rows so far; dense rows are measured
+    from their mean, which no pair sees but single steps do.
 
     References
     ----------
@@ -65,12 +73,24 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
 
     _parameter_constraints: dict = {
         "radius": [_check.real(closed="neither"), None],
+        "step": [_check.real(closed="neither"), None],
+        "norm": [StrOptions({"l2", "l1"})],
         "n_epochs": [_check.at_least(1)],
         "random_state": _random.RANDOM_STATE,
     }
 
-    def __init__(self, radius: float | None = None, *, n_epochs: int = 5, random_state: RandomState = None) -> None:
+    def __init__(
+        self,
+        radius: float | None = None,
+        *,
+        step: float | None = None,
+        norm: str = "l2",
+        n_epochs: int = 5,
+        random_state: RandomState = None,
+    ) -> None:
         self.radius = radius
+        self.step = step
+        self.norm = norm
         self.n_epochs = n_epochs
         self.random_state = random_state
 
@@ -92,7 +112,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         count = n_stages(table.shape[0] * self.n_epochs)
         orders = stage_orders(rng, table, self.n_epochs, count)
         radius = GENEROUS if self.radius is None else float(self.radius)
-        solver = Stages(STEP, radius, self.radius is None)
+        solver = Stages(float(self.step or STEP), radius, self.radius is None, self.step is None, self.norm == "l1")
         stage, middle = solver.first(known), midpoint(known.total, known.n)
         for number in steps(self, count, lambda: _attributes(stage.start, middle), X, y):
             progress = solver.run(table, is_pos, next(orders), stage, known)

@@ -1,5 +1,7 @@
 """OPAUC: one pass over the rows, with means and covariances of both classes; or sketches of them."""
 
+from sklearn.utils._param_validation import StrOptions
+
 from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
@@ -33,6 +35,10 @@ class OPAUC(StreamRanker):
         L = E|x⁺ − x⁻|² + λ over the rows so far, bounded for rows that are too long for them.
     rank : int ≥ 1 or None, default=None
         Columns of a random sketch that stands for each covariance; None keeps the d × d covariances.
+    sketch : {"shrunk", "centred", "plain"}, default="shrunk"
+        With a ``rank``: "plain" is the paper's sketch, ZZᵀ/n − μμᵀ with Z = Σ x rᵀ and r random, which can be
+        indefinite; "centred" takes x − μ in Z, which cannot; "shrunk" draws that towards the exact variances of the
+        columns, which weigh d/(d + rank).
     n_epochs : int, default=1
     shuffle : bool, default=True
         Whether `fit` meets the rows in random order.
@@ -53,10 +59,11 @@ class OPAUC(StreamRanker):
 
     Notes
     -----
+    By default this is not the published algorithm: steps fall as 1/√t and are bounded, and a sketch is centred and
+    shrunk. With a ``step`` it is OPAUC as published, with ``sketch="plain"`` too OPAUCr.
+
     The sketch's noise does not vanish with the number of rows: OPAUCr may stay up to 0.015 of AUC behind
-    OPAUC, however many rows it sees. To keep it that close, the sketched covariance is shrunk towards the
-    exact variances of the columns, which weigh d/(d + rank); with the paper's plain sketch it fell 0.02
-    behind.
+    OPAUC, however many rows it sees. Shrinking keeps it that close; a centred sketch alone fell 0.02 behind.
 
     References
     ----------
@@ -76,6 +83,7 @@ class OPAUC(StreamRanker):
         "alpha": [_check.real()],
         "step": [_check.real(closed="neither"), None],
         "rank": [_check.at_least(1), None],
+        "sketch": [StrOptions({"shrunk", "centred", "plain"})],
     }
 
     def __init__(
@@ -84,6 +92,7 @@ class OPAUC(StreamRanker):
         *,
         step: float | None = None,
         rank: int | None = None,
+        sketch: str = "shrunk",
         n_epochs: int = 1,
         shuffle: bool = True,
         random_state: RandomState = None,
@@ -91,6 +100,7 @@ class OPAUC(StreamRanker):
         self.alpha = alpha
         self.step = step
         self.rank = rank
+        self.sketch = sketch
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.random_state = random_state
@@ -99,7 +109,7 @@ class OPAUC(StreamRanker):
         if self.rank is None:
             require_room("The covariances of OPAUC", self.n_features_in_, ROOM)
         rule = Gradient(float(self.step or STEP), self.step is None)
-        return OnePass(Steps(rule, 0.5 * self.alpha), self.rank)
+        return OnePass(Steps(rule, 0.5 * self.alpha, self.sketch == "shrunk", self.sketch != "plain"), self.rank)
 
     def _publish_settings(self, solver: OnePass, state: State) -> None:
         self.step_ = solver.first_step(state)

@@ -60,6 +60,10 @@ class SOLAM(StreamRanker):
 
     Notes
     -----
+    By default, without a ``zeta``, this is not the published algorithm: steps, their bound, α's step, the five passes
+    and the weights of the average are ours. A ``zeta`` gives the published one, in as many passes as asked for; dense
+    rows are measured from their mean, which no pair sees but single steps do.
+
     p, E|x|², μ± and the centre of dense rows come from a first look at all rows in `fit`, and from the rows so
     far in `partial_fit`.
 

@@ -42,8 +42,10 @@ class SPAM(StreamRanker):
     schedule : {"auto", "sqrt", "constant", "thm2", "thm3"} or struct with a `rate`, default="auto"
         Step sizes. "auto" and "sqrt": 1/(4p(1−p)·E|x|²·√t), "constant": a tenth of that without the √t; "thm2" and
         "thm3": the constants of the paper's theorems, faithful and far too small or too large in practice. A struct of
-        `auclid.schedules` is taken as it is. All but the theorems' steps are bounded for rows that are too long for
-        them (the implicit step e/(1 + e|x|²)).
+        `auclid.schedules` is taken as it is.
+    guard : bool, default=True
+        Whether a step e is bounded for rows that are too long for it: e/(1 + e|x|²), the implicit step. The theorems'
+        steps never are.
     n_epochs : int, default=5
     shuffle : bool, default=True
         Whether `fit` meets the rows in random order.
@@ -62,6 +64,13 @@ class SPAM(StreamRanker):
         Epochs made.
     schedule_ : struct
         The step sizes in use; those of "auto", "sqrt" and "constant" at the share of positives and E|x|² seen last.
+
+    Notes
+    -----
+    By default this is not the published algorithm: the steps, their bound, the five passes and the weighted average are
+    ours. ``SPAM(schedule="thm3", average=False)`` is (the last iterate, by the steps of theorem 3; "thm2" of theorem
+    2), and with ``guard=False`` any other schedule is too. The paper's β and β₁ are p(1−p)·alpha and p(1−p)·l1. Dense
+    rows are measured from their mean, which no pair sees but single steps do.
 
     References
     ----------
@@ -82,6 +91,7 @@ class SPAM(StreamRanker):
         "l1": [_check.real()],
         "penalty": [tuple, None],
         "schedule": [StrOptions({"auto", "sqrt", "constant", "thm2", "thm3"}), tuple],
+        "guard": ["boolean"],
         "average": ["boolean"],
     }
 
@@ -92,6 +102,7 @@ class SPAM(StreamRanker):
         l1: float = 0.0,
         penalty: Any = None,
         schedule: Any = "auto",
+        guard: bool = True,
         n_epochs: int = 5,
         shuffle: bool = True,
         average: bool = True,
@@ -101,6 +112,7 @@ class SPAM(StreamRanker):
         self.l1 = l1
         self.penalty = penalty
         self.schedule = schedule
+        self.guard = guard
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average
@@ -123,12 +135,12 @@ class SPAM(StreamRanker):
     def _schedule(self, known: FirstPass | None) -> tuple[Any, bool, bool]:
         """The schedule, whether it is relative to what the rows can bear, and whether long rows are guarded."""
         if self.schedule in ("auto", "sqrt"):
-            return Power(1.0, 0.5), True, True
+            return Power(1.0, 0.5), True, self.guard
         if self.schedule == "constant":
-            return Constant(0.1), True, True
+            return Constant(0.1), True, self.guard
         if self.schedule in ("thm2", "thm3"):
             return self._theorem(known), False, False
-        return _check.implements(self, "schedule", self.schedule, (rate,)), False, True
+        return _check.implements(self, "schedule", self.schedule, (rate,)), False, self.guard
 
     def _theorem(self, known: FirstPass | None) -> Power | Harmonic:
         """The constants of the paper's theorems 2 and 3."""
