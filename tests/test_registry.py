@@ -60,10 +60,10 @@ SPAM-NET SVMpAUC TopPush Uni-Exp
 def test_a_name_that_is_not_the_papers_algorithm_says_so_and_how_to_have_that(method):
     assert bool(method.differs) == (method.name in OWN)
     model = make(method.name)
-    params = model.get_params() if not hasattr(model, "ranker") else model.ranker.get_params()
+    params = model.ranker.get_params() if hasattr(model, "feature_map") else model.get_params()
     for name in re.findall(r"(\w+)=", method.differs):
         assert name in params, f"{method.name} has no parameter {name}"
-    if method.differs and not hasattr(model, "ranker"):
+    if method.differs and not hasattr(model, "feature_map"):
         assert re.search("publish|print|paper", inspect.getdoc(type(model)))
 
 
