@@ -68,8 +68,8 @@ def test_a_name_that_is_not_the_papers_algorithm_says_so_and_how_to_have_that(me
 
 
 PAPERS = {
-    "SPAM-L2": {"schedule": "thm3", "average": False},
-    "SPAM-NET": {"schedule": "thm2", "average": False},
+    "SPAM-L2": {"schedule": "thm3", "average": False, "alpha": 10.0},
+    "SPAM-NET": {"schedule": "thm2", "average": False, "alpha": 10.0},
     "SOLAM": {"zeta": 1.0},
     "SOLAM-L2": {"zeta": 1.0},
     "FSAUC": {"step": 0.1, "norm": "l1"},
