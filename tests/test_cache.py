@@ -100,6 +100,12 @@ def test_the_next_process_finds_the_code_again_and_damaged_files_count_as_absent
     assert first["warned"] == second["warned"] == third["warned"] == []
 
 
+def test_what_is_warm_need_not_be_compiled(run):
+    run("from auclid.warm import warm\nsaid = [name for name, _ in warm(['SPAM'])]")
+    found = run(FIT_ALL.replace("LeastSquaresAUC(l1=0.01).fit(X, y)", "SPAM(random_state=1).fit(X, y)"))
+    assert found["misses"] <= 1 and found["hits"] > 1  # unit_step is called from Python here and nowhere else
+
+
 def test_without_a_writable_folder_all_works_with_one_warning(run, tmp_path):
     (tmp_path / "file").touch()  # a folder below a file cannot be made, not even by root
     said = run(FIT, tmp_path / "file" / "cache")

@@ -54,7 +54,7 @@ additive._plan additive._interactions additive._monotone additive._purify additi
 additive._features additive._fit additive._points additive._reasons additive._plot additive._html additive._reading
 additive.scorecard
 boost.rank_boost
-registry baselines
+registry warm baselines
 trees.structs trees.extra trees.lightgbm
 auto._columns_0_1 auto._rows auto._files auto._learners auto._candidates auto._trial auto._choose auto._leaderboard
 auto._odds auto._cost auto._search auto._classes auto.classifier calibrated

@@ -41,6 +41,7 @@ WORDS = {
     "multiclass": (3, "several classes"),
     "columns": (3, "any table to numbers"),
     "registry": (4, "make(name)"),
+    "warm": (4, "compiled beforehand"),
     "baselines": (4, "honest peers"),
     "auto": (4, "AUCClassifier"),
     "calibrated": (4, "probabilities"),

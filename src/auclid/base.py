@@ -190,8 +190,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         solver = self._solver(known)
         state = solver.init(table.shape[1], known)
         for number in steps(self, self.n_epochs, lambda: _attributes(*solver.weights(state)), X, y):
-            order = table.order(rng, self.shuffle)
-            state = solver.update(table, is_pos, order, state, known, rng)
+            state = solver.update(table, is_pos, table.order(rng, self.shuffle), state, known, rng)
             self.n_iter_ = number + 1
         known = None  # it may hold several numbers a row, and finding the threshold wants some too
         w, threshold = self._finite_weights(solver, state)

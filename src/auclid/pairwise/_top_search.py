@@ -101,7 +101,7 @@ def _fold_areas(rows: Labelled, fold: Fold, tried: list[tuple[float, Settings]])
 
 def _solved(rows: Labelled, alpha: float, settings: Settings, start: np.ndarray | None) -> np.ndarray:
     problem: Any = objective(rows, alpha, settings._replace(tol=max(settings.tol, COARSE)))
-    state = newton.State(problem, problem.start if start is None else problem.at(start))
+    state = newton.State(problem, problem.at(np.zeros(problem.size) if start is None else start))
     for _ in range(STEPS):
         if state.finished:
             break

@@ -179,7 +179,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         apart = lies_apart(X)
         rows: Any = begin_apart(self, X, y, sample_weight) if apart else Labelled(*self._begin_fit(X, y, sample_weight))
         minimised = self._objective_apart(rows) if apart else self._objective(rows)
-        _check.finite(self, np.array(minimised.start.norm))
+        _check.finite(self, np.array(minimised.start_norm))
         state, look = newton.init(minimised), weights_alone if apart else fitted_attributes
         for _ in steps(self, self.max_iter, lambda: look(state), None if apart else X, None if apart else y):
             if state.finished:

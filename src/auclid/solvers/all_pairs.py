@@ -207,13 +207,13 @@ class SquaredHinges:
         return self.point_class(self, w, scores, ranking, active)
 
     @cached_property
-    def start(self) -> PairPoint:
-        """w = 0, where all pairs are active: the first step from there is the square loss's."""
-        return self.at(np.zeros(self.size), np.zeros(self.pairs.n))
+    def start_norm(self) -> float:
+        """The length of the gradient at w = 0, where all pairs are active."""
+        return self.at(np.zeros(self.size), np.zeros(self.pairs.n)).norm
 
     def target(self, point: PairPoint) -> float:
         """How short the gradient must become."""
-        return self.tol * self.start.norm
+        return self.tol * self.start_norm
 
     def reached(self, point: PairPoint) -> bool:
         """Whether the gradient is short enough."""

@@ -85,8 +85,8 @@ class Objective(Protocol):
         """Whether the gradient has kinks, beyond which a step soon goes uphill."""
 
     @property
-    def start(self) -> Point:
-        """The point w = 0."""
+    def start_norm(self) -> float:
+        """The length of the gradient at w = 0."""
 
     def at(self, w: np.ndarray, scores: Any = None) -> Point:
         """The point w, whose scores may be known already."""
@@ -139,7 +139,7 @@ def init(objective: Objective) -> State:
     """
     sample = objective.sample()
     if sample is None:
-        return State(objective, objective.at(objective.start.w))
+        return State(objective, objective.at(np.zeros(objective.size)))
     state = init(sample)
     for _ in range(SAMPLE_STEPS):
         if state.finished:

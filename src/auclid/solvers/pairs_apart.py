@@ -254,13 +254,6 @@ class ApartPoint:
         return near and (self.square > 0.0 or self.norm == 0.0)
 
 
-class Start(NamedTuple):
-    """w = 0, where all pairs are active and the class means tell the gradient."""
-
-    w: np.ndarray
-    norm: float
-
-
 @dataclass(frozen=True, eq=False)
 class SquaredHingesApart(SquaredHinges):
     """mean over pairs of sum_k c_k (r_k - m)_+^2, plus alpha/2 |w|^2, of rows that lie apart.
@@ -299,10 +292,11 @@ class SquaredHingesApart(SquaredHinges):
         return float(np.prod([m.n / largest for m, largest in zip(self.means, self.rows.largest, strict=True)]))
 
     @cached_property
-    def start(self) -> Any:
+    def start_norm(self) -> float:
+        """The length of the gradient at w = 0, where all pairs are active: the class means tell it."""
         delta = self.means[1].mean - self.means[0].mean
         slope = 2.0 * sum(c * max(r, 0.0) for c, r in self.hinges)
-        return Start(np.zeros(self.size), slope * float(np.linalg.norm(delta)))
+        return slope * float(np.linalg.norm(delta))
 
     def at(self, w: np.ndarray, scores: Any = None) -> Any:
         return ApartPoint(self, w)
