@@ -24,7 +24,7 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import auclid
 from auclid import SPAM, LeastSquaresAUC, LeastSquaresAUCCV
-from auclid.io import ModelFileError, about, beside, load, save
+from auclid.io import ModelFileError, about, load, replacing, save
 from auclid.io._archive import checksum
 from auclid.penalties import ElasticNet
 from auclid.schedules import Power
@@ -210,13 +210,13 @@ def test_a_callable_kernel_is_refused(tmp_path):
 def test_a_failing_write_leaves_the_old_file(tmp_path):
     path = tmp_path / "a"
     path.write_text("old")
-    with pytest.raises(ZeroDivisionError), beside(path, "w") as file:
+    with pytest.raises(ZeroDivisionError), replacing(path, "w") as file:
         file.write("new")
         raise ZeroDivisionError
     assert path.read_text() == "old" and [p.name for p in tmp_path.iterdir()] == ["a"]
-    with pytest.raises(OSError, match="Cannot write"), beside(tmp_path / "none" / "a"):
+    with pytest.raises(OSError, match="Cannot write"), replacing(tmp_path / "none" / "a"):
         pass
-    with pytest.raises(IsADirectoryError, match="Cannot write"), beside(tmp_path):
+    with pytest.raises(IsADirectoryError, match="Cannot write"), replacing(tmp_path):
         pass
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from auclid import SPAM, load, save
-from auclid.io import beside, may_write
+from auclid.io import may_write, replacing
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links, pipes and devices by name")
 
@@ -48,7 +48,7 @@ def test_what_is_no_file_is_refused_and_stays(kind, tmp_path):
     elif kind == "loop":
         path.symlink_to(path)
     before = os.lstat(path).st_mode, names(tmp_path)
-    for write in (lambda: save(path, learnt()), lambda: may_write(path), lambda: beside(path, "w").__enter__()):
+    for write in (lambda: save(path, learnt()), lambda: may_write(path), lambda: replacing(path, "w").__enter__()):
         with pytest.raises(OSError, match="Cannot write"):
             write()
     assert (os.lstat(path).st_mode, names(tmp_path)) == before
@@ -66,7 +66,7 @@ def test_rights_stay(tmp_path):
 def test_a_full_disk_is_told_with_the_path(tmp_path):
     path = tmp_path / "model"
     path.write_text("old")
-    with pytest.raises(OSError, match=r"Cannot write .*model.*No space left"), beside(path) as file:
+    with pytest.raises(OSError, match=r"Cannot write .*model.*No space left"), replacing(path) as file:
         file.write(b"new")
         raise OSError(errno.ENOSPC, "No space left on device")
     assert path.read_text() == "old" and names(tmp_path) == ["model"]
@@ -74,8 +74,8 @@ def test_a_full_disk_is_told_with_the_path(tmp_path):
 
 HALF = """
 import os, sys, time
-from auclid.io import beside
-with beside(sys.argv[1], "w") as file:
+from auclid.io import replacing
+with replacing(sys.argv[1], "w") as file:
     file.write("half")
     file.flush()
     print("written", flush=True)
@@ -96,12 +96,12 @@ def test_what_a_killed_process_left_goes_with_the_next_save(tmp_path):
     killed.kill()
     killed.wait()
     assert len(names(tmp_path)) == 3 and path.read_text() == "old"
-    with beside(path, "w") as file:
+    with replacing(path, "w") as file:
         file.write("new")
     assert path.read_text() == "new" and len(names(tmp_path)) == 2  # that of the living one stays
     living.kill()
     living.wait()
-    with beside(path, "w") as file:
+    with replacing(path, "w") as file:
         file.write("newer")
     assert names(tmp_path) == ["model"] and path.read_text() == "newer"
 

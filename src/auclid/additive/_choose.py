@@ -53,7 +53,7 @@ class HeldOut(NamedTuple):
         weight = None if self.weight is None else self.weight[rows]
         return HeldOut(self.cells[rows], self.is_pos[rows], weight, self.fold[rows])
 
-    def only(self, k: int) -> "HeldOut":
+    def as_only_fold(self, k: int) -> "HeldOut":
         """The rows of fold k, as the only fold."""
         held = self.part(self.rows(k))
         return held._replace(fold=np.zeros_like(held.fold))

@@ -146,7 +146,7 @@ def _gains(
         fold, P = each.fold.leading(basis.size), roughness(features, basis)
         size = 2.0 * float(np.diag(fold.S).mean()) if settings.alphas is None else 1.0
         penalties = [Penalty(trial.ridge * size, trial.smooth) for trial in grid]
-        out.append(grid_auc([fold], basis, P, penalties, held.only(k))[0])
+        out.append(grid_auc([fold], basis, P, penalties, held.as_only_fold(k))[0])
     return np.array(out)
 
 

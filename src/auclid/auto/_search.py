@@ -112,7 +112,7 @@ class Search:
             "members_": self.members(choice.weights),
             "best_": next(iter(choice.weights)) if len(choice.weights) == 1 else "blend",
             "leaderboard_": leaderboard(self.trials, choice, self.task, notes) + rest,
-            **placed(choice.scores[rows], self.task.is_pos[rows], self.task.mass(rows)),
+            **odds_and_threshold(choice.scores[rows], self.task.is_pos[rows], self.task.mass(rows)),
         }
 
     def members(self, weights: dict[str, float]) -> list[Member]:
@@ -163,7 +163,7 @@ def sample(is_pos: np.ndarray, seed: int) -> Any:
     return train_test_split(np.arange(n), train_size=size, random_state=seed, stratify=is_pos)[0]
 
 
-def placed(held_out: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> dict[str, Any]:
+def odds_and_threshold(held_out: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> dict[str, Any]:
     """The sigmoid that makes log-odds of scores, and where Youden would cut them."""
     odds = calibrated(held_out, is_pos, weight)
     return {"_odds": odds, "threshold_": float(best_threshold(is_pos, log_odds(odds, held_out), weight))}

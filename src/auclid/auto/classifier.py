@@ -21,7 +21,7 @@ from auclid.auto._leaderboard import FILLED, noted, untried
 from auclid.auto._learners import learn
 from auclid.auto._odds import log_odds, probability
 from auclid.auto._rows import rows_of
-from auclid.auto._search import SEARCHED, Member, Plan, Search, placed, shape_of, total
+from auclid.auto._search import SEARCHED, Member, Plan, Search, odds_and_threshold, shape_of, total
 from auclid.auto._trial import REPEATS
 from auclid.base import Ranker
 from auclid.baselines import has_missing
@@ -208,7 +208,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         columns = _quietly_fitted(X, weight)
         rarest = int(min(is_pos.sum(), (~is_pos).sum()))
         if rarest < FEW:
-            self.__dict__.update(only(columns, X, is_pos, weight, rarest))
+            self.__dict__.update(lone_model(columns, X, is_pos, weight, rarest))
             return
         seed = int(_random.generator(self.random_state).integers(2**31 - 10))
         plan = Plan(names, self.cv, seed, self.max_fpr, self.budget)
@@ -344,7 +344,7 @@ def _quietly_fitted(X: Any, weight: np.ndarray | None) -> Columns:
     return columns
 
 
-def only(columns: Columns, X: Any, is_pos: np.ndarray, weight: np.ndarray | None, rarest: int) -> dict[str, Any]:
+def lone_model(columns: Columns, X: Any, is_pos: np.ndarray, weight: np.ndarray | None, rarest: int) -> dict[str, Any]:
     """The fitted attributes where there is nothing to compare by: one linear ranker, strongly regularised."""
     warnings.warn(
         f"AUCClassifier must see at least {FEW} rows of each class to compare models; got {rarest}. "
@@ -360,5 +360,5 @@ def only(columns: Columns, X: Any, is_pos: np.ndarray, weight: np.ndarray | None
         "members_": members,
         "best_": name,
         "leaderboard_": [untried(name, note, weight=1.0)],
-        **placed(total(members, columns, X), is_pos, weight),
+        **odds_and_threshold(total(members, columns, X), is_pos, weight),
     }

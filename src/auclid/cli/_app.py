@@ -28,7 +28,7 @@ from auclid.cli.report import report
 from auclid.cli.scorecards import leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.datasets import DataError, catalogue
-from auclid.io import about, beside, load, may_write, save
+from auclid.io import about, load, may_write, replacing, save
 from auclid.registry import algorithms
 from auclid.warm import warm as compiled
 
@@ -120,7 +120,7 @@ def compare_(
         how: dict[str, Any] = {"seed": seed, "test_size": test_size, "max_fpr": max_fpr}
         result = compare(rows, _words(methods), _words(against), tell=tell, **how)
     _show.comparison(result)
-    with beside(output, "w") as file:
+    with replacing(output, "w") as file:
         file.write(report(result))
     _show.say(escape(f"Report: {output}"))
     _show.say(escape(f"Next: {_next_line(data, target, positive, drop or (), result)}"))

@@ -18,7 +18,7 @@ from auclid.cli import models
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
 from auclid.datasets import DataError
-from auclid.io import about, beside, load, save
+from auclid.io import about, load, replacing, save
 from auclid.registry import find
 from auclid.rows.mapped import mapped
 from auclid.rows.readers.open import column_names, has_own_labels
@@ -212,7 +212,7 @@ def _pieces(rows: Rows, done: int, every: int) -> Iterator[tuple[Any, np.ndarray
 def predict_rows(estimator: Any, rows: Rows, output: Path, names: Callable[[np.ndarray], list[str]]) -> int:
     """Write score and label of each row, by blocks, as csv or Parquet; says how many."""
     count = 0
-    with beside(output, "wb") as file:
+    with replacing(output, "wb") as file:
         write = _parquet(file) if output.suffix in PARQUET else _csv(file)
         for X, _ in rows.blocks():
             write(np.asarray(scored(estimator, X)), names(estimator.predict(X)))

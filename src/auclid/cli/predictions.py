@@ -8,7 +8,7 @@ import numpy as np
 from auclid.cli.data import read
 from auclid.datasets import DataError
 from auclid.datasets.readers import has_columns
-from auclid.io import beside
+from auclid.io import replacing
 
 PARQUET = (".parquet", ".pq")
 
@@ -37,11 +37,11 @@ def write(path: Path, columns: dict[str, Any]) -> None:
         import pyarrow as pa
         import pyarrow.parquet
 
-        with beside(path) as file:
+        with replacing(path) as file:
             pyarrow.parquet.write_table(pa.table(columns), file)
         return
     lists = [values.to_pylist() if hasattr(values, "to_pylist") else _plain(values) for values in columns.values()]
-    with beside(path, "w") as file:
+    with replacing(path, "w") as file:
         file.write(",".join(map(_cell, columns)) + "\n")
         file.writelines(",".join(map(_cell, row)) + "\n" for row in zip(*lists, strict=True))
 

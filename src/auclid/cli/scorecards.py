@@ -10,7 +10,7 @@ from auclid.additive import Scorecard
 from auclid.additive._points import Bin
 from auclid.cli.data import Rows
 from auclid.columns._table import taken
-from auclid.io import beside
+from auclid.io import replacing
 
 EXAMPLES = 3
 """Rows of the highest scores whose reasons are told."""
@@ -25,9 +25,9 @@ def leave_scorecard(model: Scorecard, rows: Rows, path: Path) -> list[Path]:
         f"Rounding points to whole numbers costs {model.auc_lost(rows.X, y):.5f} of the AUC on these rows.",
         *_examples(model, rows),
     ]
-    with beside(page, "w") as file:
+    with replacing(page, "w") as file:
         file.write(model.to_html(title="Scorecard", names=rows.feature_names, facts=facts))
-    with beside(points, "w") as file:
+    with replacing(points, "w") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(Bin._fields)
         table.writerows(model.point_bins(names=rows.feature_names))

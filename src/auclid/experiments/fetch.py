@@ -21,7 +21,7 @@ import numpy as np
 from auclid._hints import did_you_mean
 from auclid.datasets import read_table
 from auclid.datasets.catalogue import LIBSVM, UCI
-from auclid.io import beside
+from auclid.io import replacing
 
 HOMES = {"libsvm": LIBSVM, "uci": f"{UCI}ml/machine-learning-databases/"}
 CHUNK = 1 << 20
@@ -115,7 +115,7 @@ def _get(source: Source, path: Path, tell: Callable[[str], None]) -> Path:
         return path
     tell(f"{path}: from {source.address}.")
     digests = _digests(source)
-    with beside(path) as file:
+    with replacing(path) as file:
         for chunk in _chunks(source):
             file.write(chunk)
             for digest in digests.values():

@@ -21,7 +21,7 @@ from auclid.experiments.definitions import Experiment, experiments
 from auclid.experiments.methods import BASELINES, build
 from auclid.experiments.record import Record
 from auclid.experiments.render import Cell, Page, Paragraph, Points, Section, Table, counted
-from auclid.io import beside
+from auclid.io import replacing
 from auclid.registry import algorithms
 
 NAME, TITLE = "what-we-learned", "What we learned"
@@ -135,7 +135,7 @@ def facts(record: str | Path) -> dict[Task, Facts]:
     fresh = {key: found for key in unknown if (found := _count(*key))}
     if fresh:
         known |= fresh
-        with beside(path, "w") as file:
+        with replacing(path, "w") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerow(("experiment", "dataset", *Facts._fields))
             lines.writerows([*key, *(f"{number:.12g}" for number in known[key])] for key in sorted(known))

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from auclid.io import beside
+from auclid.io import replacing
 
 try:
     import fcntl
@@ -83,12 +83,12 @@ class Record:
 
     def _write(self, rows: Iterable[Row]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        with beside(self.path, "w") as file:
+        with replacing(self.path, "w") as file:
             lines = csv.writer(file, lineterminator="\n")
             lines.writerows([self.columns, *([_text(row.get(column)) for column in self.columns] for row in rows)])
 
 
-def alike(folder: str | Path) -> dict[tuple[str, int], Row]:
+def protocols_on_record(folder: str | Path) -> dict[tuple[str, int], Row]:
     """What the tables in a folder have on record, by protocol and run: the same cell may stand in several tables."""
     known: dict[tuple[str, int], Row] = {}
     for path in sorted(Path(folder).glob("*.csv")):

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from auclid._page import style
 from auclid._version import __version__
 from auclid.experiments.figures import alone
-from auclid.io import beside
+from auclid.io import replacing
 
 
 class Cell(NamedTuple):
@@ -104,7 +104,7 @@ def save(page: Page, folder: str | Path) -> list[Path]:
 
 
 def _write(path: Path, text: str) -> None:
-    with beside(path, "w") as file:
+    with replacing(path, "w") as file:
         file.write(text)
 
 

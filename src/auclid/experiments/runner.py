@@ -16,7 +16,7 @@ from threadpoolctl import threadpool_limits
 
 from auclid.experiments import curves, data, fetch, methods
 from auclid.experiments.definitions import Dataset, Experiment, Method, experiment
-from auclid.experiments.record import Record, Row, alike
+from auclid.experiments.record import Record, Row, protocols_on_record
 
 Cell = tuple[str, str, int]
 """Dataset, method and run, by their published names."""
@@ -169,7 +169,7 @@ def _cells(one: Experiment, quick: bool) -> set[tuple]:
 
 def _taken(plan: Plan, folder: Path) -> list[Row]:
     """Rows of cells that another table of the record has run alike: same data, protocol, method and seed."""
-    known, found = alike(folder), []
+    known, found = protocols_on_record(folder), []
     for dataset, run, some in plan.groups:
         for method in some:
             row = known.get((plan.experiment.protocol_of(dataset, method, plan.quick), run))

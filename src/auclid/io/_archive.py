@@ -14,7 +14,7 @@ import numpy as np
 import sklearn
 
 from auclid._version import __version__
-from auclid.io._files import beside
+from auclid.io._files import replacing
 
 FORMAT, VERSION = "auclid model", 2
 """Format 2 has names of its own for structs; format 1, of auclid 0.1, had the modules they were in."""
@@ -35,7 +35,7 @@ def write(path: str | os.PathLike[str], members: dict[str, bytes], head: dict[st
     libraries = {"auclid": __version__, "numpy": np.__version__, "scikit-learn": sklearn.__version__}
     head = {"format": FORMAT, "version": VERSION, **libraries, **head}
     head["sha256"] = checksum(head, members)
-    with beside(path) as file, ZipFile(file, "w", ZIP_STORED) as archive:
+    with replacing(path) as file, ZipFile(file, "w", ZIP_STORED) as archive:
         for name, content in {HEAD: json.dumps(head, indent=1).encode(), **members}.items():
             archive.writestr(ZipInfo(name, YEAR), content)
 

@@ -21,7 +21,7 @@ FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
 
 
 @contextmanager
-def beside(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
+def replacing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
     """Open a file beside ``path`` that takes its place once all is written; an error leaves ``path`` alone.
 
     Where ``path`` is a symbolic link, the file it points to is replaced and the link stays. What is neither a file nor
@@ -39,9 +39,9 @@ def beside(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any]]:
     --------
     >>> import tempfile
     >>> from pathlib import Path
-    >>> from auclid.io import beside
+    >>> from auclid.io import replacing
     >>> path = Path(tempfile.mkdtemp()) / "scores.csv"
-    >>> with beside(path, "w") as file:
+    >>> with replacing(path, "w") as file:
     ...     _ = file.write("score")
     >>> path.read_text()
     'score'

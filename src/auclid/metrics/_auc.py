@@ -9,7 +9,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from auclid._labels import column, numbers_column, positives, same_length, weight_column
 from auclid.metrics._cells import masses
-from auclid.metrics._parts import lie_apart, placed
+from auclid.metrics._parts import lie_apart, placed_classes
 from auclid.metrics._places import BLOCK, cell_table
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import checked_region
@@ -76,7 +76,7 @@ def _rows(
     Of dask collections, fewer rows with the same curve.
     """
     if lie_apart(y_true, y_score):
-        found = placed(owner, y_true, [y_score], sample_weight, pos_label)
+        found = placed_classes(owner, y_true, [y_score], sample_weight, pos_label)
         return (np.ones(1, bool), np.zeros(1), None) if found is None else found.compressed()
     y = column(owner, "y_true", y_true)
     score = numbers_column(owner, "y_score", y_score)

@@ -141,13 +141,13 @@ def whole_and_plain(owner: str, method: str, groups: Any, whole: bool) -> None:
 
 def placed_both(owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any) -> PlacedClasses:
     """`placed`, with at least two rows of each class."""
-    found = placed(owner, y, scores, weight, pos_label)
+    found = placed_classes(owner, y, scores, weight, pos_label)
     if found is None or found.trials < 2:
         raise ValueError(f"{owner} expects at least two rows of each class. Got fewer.")
     return found
 
 
-def placed(owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any) -> PlacedClasses | None:
+def placed_classes(owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any) -> PlacedClasses | None:
     """The larger class placed into the rarer; None where there is one class only."""
     parts: Partitions = vector_parts(owner, y, scores, weight)
     counts = parts.label_counts()

@@ -101,7 +101,7 @@ def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarr
     return X, part.y[at], None if part.weight is None else part.weight[at]
 
 
-def only(number: int, part: Part) -> Part:
+def rows_of_set(number: int, part: Part) -> Part:
     """The rows of one set, of positive weight."""
     assert part.y is not None
     at = np.flatnonzero((part.y == number) if part.weight is None else (part.y == number) & (part.weight > 0.0))
@@ -111,4 +111,4 @@ def only(number: int, part: Part) -> Part:
 
 def keep_only(rows: LabelledParts, number: int) -> Apart:
     """The rows of one set, kept where they are."""
-    return rows.parts.kept(partial(only, number))
+    return rows.parts.kept(partial(rows_of_set, number))
