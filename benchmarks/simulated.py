@@ -311,6 +311,67 @@ def powered(null=0.65, **how: Any) -> float:
     return float(np.mean(seen))
 
 
+def exponential(rng, auc, n_pos, n_neg):
+    """Scores whose ratio of means gives the AUC."""
+    return np.concatenate([auc / (1.0 - auc) * rng.exponential(size=n_pos), rng.exponential(size=n_neg)])
+
+
+def wide_positives(rng, auc, n_pos, n_neg):
+    """Normal scores; those of the positives spread twice as wide."""
+    return np.concatenate([2.0 * rng.normal(size=n_pos) + np.sqrt(5.0) * norm.ppf(auc), rng.normal(size=n_neg)])
+
+
+def other_rows(law, auc, n_pos, n_neg, **how: Any) -> Case:
+    """The interval of scores of another law, or of other numbers of rows."""
+    is_pos = np.arange(n_pos + n_neg) < n_pos
+
+    def draw(rng):
+        got = auc_interval(is_pos, law(rng, auc, n_pos, n_neg), random_state=rng, **how)
+        return got.low <= auc <= got.high, None
+
+    return Case(draw, 1000 if "method" in how else 4000)
+
+
+def other_pairs(n_pos=30, n_neg=150, auc=0.9, correlation=0.8, **how: Any) -> Case:
+    """Two scores of one quality, more alike and of fewer rows."""
+    is_pos, apart = np.arange(n_pos + n_neg) < n_pos, np.sqrt(2.0) * norm.ppf(auc)
+
+    def draw(rng):
+        common, own = rng.normal(size=len(is_pos)), rng.normal(size=(2, len(is_pos)))
+        a, b = np.sqrt(correlation) * common + np.sqrt(1.0 - correlation) * own + apart * is_pos
+        got = compare_auc(is_pos, a, b, random_state=rng, **how)
+        return got.low <= 0.0 <= got.high, got.pvalue < 0.05
+
+    return Case(draw, 1000 if "method" in how else 4000)
+
+
+def other_folds(n=300, share=0.3, shift=0.4, cv=10) -> Case:
+    """Ten folds of other rows."""
+
+    def draw(rng):
+        y = np.arange(n) < share * n
+        X = rng.normal(size=(n, 4)) + shift * y[:, None]
+        folds_of = StratifiedKFold(cv, shuffle=True, random_state=0)
+        got = cross_val_auc(LeastSquaresAUC(), X, y, cv=folds_of)
+        weights = [LeastSquaresAUC().fit(X[at], y[at]).coef_[0] for at, _ in folds_of.split(X, y)]
+        truth = np.mean([norm.cdf(shift * w.sum() / np.sqrt(2.0 * w @ w)) for w in weights])
+        return got.low <= truth <= got.high, None
+
+    return Case(draw, 600)
+
+
+def other_groups(what="gap", count=3, n_pos=60, n_neg=180) -> Case:
+    """Three groups of one quality and other sizes."""
+    is_pos = np.arange(n_pos + n_neg) < n_pos
+    group = np.arange(n_pos + n_neg) % count
+
+    def draw(rng):
+        got = getattr(auc_by_group(is_pos, exponential(rng, 0.75, n_pos, n_neg), group), what).comparison
+        return None, got.pvalue < 0.05
+
+    return Case(draw, 2000)
+
+
 DRAWS = {"method": "bootstrap", "n_bootstrap": 500}
 BCA = {"method": "bca", "n_bootstrap": 1000}
 
@@ -364,3 +425,22 @@ CASES = {
     "StreamingAUC.interval, 256 bins": stream(),
 }
 """What is simulated; the tests that take minutes run some of them."""
+
+APART = {
+    f"{name}{', ' + how['method'] if how else ''}": other_rows(*setting, **how)
+    for name, setting in {
+        "exponential, 30 + 300, AUC 0.9": (exponential, 0.9, 30, 300),
+        "wide positives, 80 + 200, AUC 0.95": (wide_positives, 0.95, 80, 200),
+        "wide positives, 50 + 500, AUC 0.95": (wide_positives, 0.95, 50, 500),
+        "exponential, 200 + 40, AUC 0.75": (exponential, 0.75, 200, 40),
+    }.items()
+    for how in ({}, DRAWS, BCA)
+} | {
+    "compare_auc, 30 + 150, AUC 0.9": other_pairs(),
+    "compare_auc, 30 + 150, AUC 0.9, bootstrap": other_pairs(**DRAWS),
+    "compare_auc, 30 + 150, AUC 0.9, BCa": other_pairs(**BCA),
+    "cross_val_auc, 90 + 210, ten folds": other_folds(),
+    "auc_by_group, most different of three": other_groups(),
+    "auc_by_group, worst of nine pairs": other_groups("worst"),
+}
+"""Other laws and numbers of rows, on which no rule was chosen."""

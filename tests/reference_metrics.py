@@ -171,3 +171,14 @@ def expected_hits(is_pos, score, k):
         above, equal = (score > score[i]).sum(), (score == score[i]).sum()
         total += is_pos[i] * np.clip((k - above) / equal, 0.0, 1.0)
     return total
+
+
+def satterthwaite(terms, strata, most):
+    """Degrees of freedom of the sum of squared terms: 2 v^2 over the spread of the squares within strata."""
+    noise = 0.0
+    for stratum in set(strata):
+        squares = [t**2 for t, s in zip(terms, strata, strict=True) if s == stratum]
+        mean = sum(squares) / len(squares)
+        noise += sum((square - mean) ** 2 for square in squares)
+    total = sum(t**2 for t in terms)
+    return most if noise == 0.0 else max(2.0, min(most, 2.0 * total**2 / noise)) if most > 2.0 else most

@@ -94,12 +94,17 @@ def test_any_partitions_give_the_same(ends, share, seed):
 def test_areas_of_partitions_are_those_of_the_whole(ends, digits, seed):
     rng = np.random.default_rng(seed)
     y, (a, b) = rng.random(60) < rng.uniform(0.1, 0.9), rng.normal(size=(2, 60)).round(digits)
-    y[:4], a[5], b[6] = [0, 1, 0, 1], np.inf, -np.inf
+    y[:4], ranked = [0, 1, 0, 1], a.copy()
+    ranked[5], ranked[6] = np.inf, -np.inf
     weight = rng.integers(0, 3, 60) + 0.5 if seed % 2 else None
     apart = [cut(part, ends) for part in (y, a, b)]
     own, theirs = {"sample_weight": weight}, {"sample_weight": None if weight is None else cut(weight, ends)}
     with dask.config.set(scheduler="synchronous"):
         assert roc_auc(apart[0], apart[1], **theirs) == pytest.approx(roc_auc(y, a, **own), abs=1e-12)
+        ends_of_list = roc_auc(apart[0], cut(ranked, ends), **theirs)
+        assert ends_of_list == pytest.approx(roc_auc(y, ranked, **own), abs=1e-12)
+        with pytest.raises(ValueError, match=r"auc_interval must be finite numbers; partition . has an infinity"):
+            auc_interval(apart[0], cut(ranked, ends), **theirs)
         region = {"max_fpr": 0.3, "min_tpr": 0.1}
         np.testing.assert_allclose(partial_auc(*apart[:2], **region, **theirs), partial_auc(y, a, **region, **own))
         np.testing.assert_allclose(auc_interval(*apart[:2], **theirs), auc_interval(y, a, **own), atol=1e-9)

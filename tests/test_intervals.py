@@ -10,10 +10,11 @@ from scipy.stats import norm, t
 
 import reference_metrics as reference
 from auclid.metrics import auc_interval, compare_auc, compare_auc_unpaired, partial_auc, roc_auc
-from auclid.metrics._bootstrap import Plan, area_of, replicates, runs
+from auclid.metrics._bootstrap import Errors, Plan, area_of, ends, replicates, runs
 from auclid.metrics._interval import delong
 from auclid.metrics._placements import parts
 from auclid.metrics._sample import Region, checked_sample
+from auclid.metrics._variance import degrees
 
 REGIONS = [(1.0, 0.0), (0.3, 0.0), (0.25, 0.5), (1.0, 0.4), (0.5, 0.25), (0.07, 0.0), (0.01, 0.9)]
 
@@ -247,8 +248,38 @@ def test_the_bootstrap_is_the_slow_one_draw_by_draw():
     got = auc_interval(is_pos, score, method="bootstrap", n_bootstrap=300, random_state=5)
     assert got.se == pytest.approx(drawn.std(ddof=1), abs=1e-12)
     n = min(is_pos.sum(), (~is_pos).sum())
-    tail = norm.cdf(-t.ppf(0.975, n - 1) * np.sqrt(n / (n - 1)))
+    tail = norm.cdf(-t.ppf(0.975, reference_freedom(is_pos, score)) * np.sqrt(n / (n - 1)))
     assert [got.low, got.high] == pytest.approx(np.quantile(drawn, [tail, 1 - tail]), abs=1e-12)
+
+
+def reference_freedom(is_pos, score):
+    """Degrees of freedom of DeLong's variance of an AUC."""
+    of_pos, of_neg = reference.placements(is_pos, score)
+    terms = np.concatenate([(np.asarray(of) - np.mean(of)) / len(of) for of in (of_pos, of_neg)])
+    strata = [1] * len(of_pos) + [0] * len(of_neg)
+    return reference.satterthwaite(terms, strata, min(len(of_pos), len(of_neg)) - 1.0)
+
+
+def test_degrees_of_freedom_are_those_of_the_definition():
+    rng = np.random.default_rng(0)
+    for size, most in ((6, 2.0), (40, 19.0), (40, 1e9), (300, 99.0)):
+        terms, strata = rng.standard_t(3, size), rng.integers(0, 3, size)
+        assert degrees(terms, strata, most) == pytest.approx(reference.satterthwaite(terms, strata, most), rel=1e-9)
+    assert degrees(np.array([1.0, -1.0, 2.0, -2.0]), np.array([0, 0, 2, 2]), 7.0) == 7.0  # nothing is uncertain
+    assert degrees(rng.normal(size=10**5), np.zeros(10**5, int), 1e9) == pytest.approx(10**5, rel=0.05)
+
+
+def test_a_few_badly_ranked_positives_make_the_bootstrap_wider():
+    rng = np.random.default_rng(1)
+    is_pos = np.arange(550) < 50
+    score = rng.normal(size=550) + 4.0 * is_pos
+    score[:3] = -3.0
+    sample = checked_sample("x", is_pos, {"s": score})
+    errors = Errors.of(sample, parts(sample, sample.scores[0]))
+    assert errors.freedom < 10.0
+    drawn = np.linspace(0.8, 1.0, 2001)
+    low, high = ends(drawn, 0.95, 0.9, errors, "bootstrap")
+    assert (high - low) > 1.02 * np.diff(np.quantile(drawn, [0.025, 0.975]))[0]
 
 
 @given(tied_tables(weights=True), st.sampled_from(REGIONS))

@@ -206,6 +206,33 @@ def test_the_interval_of_a_point_holds_it(criterion):
         assert 0.0 <= got.tpr_low < got.tpr_high <= 1.0 and 0.0 <= got.fpr_low < got.fpr_high <= 1.0
 
 
+RANKED = (roc_auc, partial_auc, gini, ks, operating_point)
+HOW_SURE = {
+    "auc_interval": auc_interval,
+    "compare_auc": lambda y, s: compare_auc(y, np.zeros(len(s)), s),
+    "compare_auc_unpaired": lambda y, s: compare_auc_unpaired(y, np.zeros(len(s)), y, s),
+    "compare_many": lambda y, s: compare_many(y, {"a": s, "b": np.zeros(len(s))}),
+    "auc_by_group": lambda y, s: auc_by_group(y, s, np.arange(len(s)) // 4),
+    "multiclass_auc": lambda y, s: multiclass_auc(y, np.stack([s, s], axis=1)),
+    "rates_at": lambda y, s: rates_at(y, s, fpr=0.5),
+    "operating_point_interval": operating_point_interval,
+    "lift_table": lambda y, s: lift_table(y, s, n_bins=2),
+    "precision_at_k": lambda y, s: precision_at_k(y, s, 2),
+}
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_what_ranks_takes_infinities_and_what_tells_how_sure_refuses_them(sign):
+    y, s = np.array([0, 1, 0, 1, 1, 0, 0, 1]), np.array([1.0, sign * np.inf, 3.0, 2.0, 5.0, 4.0, 0.0, 6.0])
+    for measure in RANKED:
+        assert np.isfinite(measure(y, s)).all()
+    for name, call in HOW_SURE.items():
+        with pytest.raises(ValueError, match=rf"{name} must hold finite numbers. Got an infinity in 1 of 8 rows"):
+            call(y, s)
+        with pytest.raises(ValueError, match=rf"{name} must hold numbers that can be ordered. Got NaN in 1 of 8"):
+            call(y, np.where(np.isinf(s), np.nan, s))
+
+
 def test_infinite_scores_have_finite_thresholds():
     y, s = [0, 1, 0, 1], [-np.inf, np.inf, 0.0, 1.0]
     for criterion in ("fscore", "corner"):
@@ -370,7 +397,9 @@ def test_groups_have_their_own_aucs_and_the_worst_pair_is_the_lowest():
     first, second = (group == name for name in (got.gap.first, got.gap.second))
     want = compare_auc_unpaired(is_pos[first], score[first], is_pos[second], score[second])
     assert got.gap.comparison[:3] == want[:3] and got.gap.comparison.difference <= 0.0
-    assert want.pvalue <= got.gap.comparison.pvalue <= min(1.0, 3 * want.pvalue)
+    se = (want.high - want.low) / 2.0 / norm.ppf(0.975)
+    students = 2.0 * t.sf(abs(want.difference) / se, 10)  # groups are small, but not as small as that
+    assert want.pvalue <= got.gap.comparison.pvalue <= min(1.0, 3 * students)
 
 
 def test_the_test_of_the_worst_pair_agrees_with_a_bootstrap():
@@ -408,6 +437,69 @@ def test_groups_that_cannot_be_measured_are_named():
         auc_by_group(y, s, ["a"] * 6)
 
 
+@pytest.mark.parametrize("method", ["bootstrap", "bca"])
+@pytest.mark.parametrize("region", [{}, {"max_fpr": 0.4}])
+def test_many_models_by_the_bootstrap_are_pairs_drawn_together(method, region):
+    is_pos, a = rows(150)
+    rng = np.random.default_rng(3)
+    models = {"a": a, "b": a + rng.normal(size=150), "c": rng.normal(size=150)}
+    how = {"method": method, "n_bootstrap": 300, "random_state": 4, **region}
+    got = compare_many(is_pos, models, **how)
+    assert got.intervals["a"] == pytest.approx(auc_interval(is_pos, a, **how))
+    first = got.pairs[0]
+    assert first[2:6] == pytest.approx(compare_auc(is_pos, a, models["b"], **how), abs=1e-12)
+    assert got.statistic == pytest.approx(compare_many(is_pos, models, **region).statistic, rel=0.4)
+    assert 0.0 < got.pvalue < 1.0
+    grouped = compare_many(is_pos, models, groups=np.arange(150) // 3, **how)
+    assert grouped == compare_many(is_pos, models, groups=np.arange(150) // 3, **how) and grouped != got
+
+
+def test_several_classes_in_groups():
+    rng = np.random.default_rng(0)
+    label, group = rng.integers(0, 3, 90), np.arange(90) // 3
+    scores = rng.normal(size=(90, 3)) + (label[:, None] == np.arange(3)) + rng.normal(size=(30, 3))[group]
+    for how in ({"multi_class": "ovo"}, {"multi_class": "ovr", "average": "weighted"}):
+        plain = multiclass_auc(label, scores, **how)
+        assert multiclass_auc(label, scores, groups=np.arange(90), **how) == pytest.approx(plain, rel=1e-12)
+        assert multiclass_auc(label, scores, groups=group, **how).se != pytest.approx(plain.se, rel=1e-3)
+    two = label < 2
+    both = np.stack([-scores[two, 1], scores[two, 1]], axis=1)
+    want = auc_interval(label[two], scores[two, 1], groups=group[two])
+    assert multiclass_auc(label[two], both, groups=group[two]) == pytest.approx(want, rel=1e-12)
+    weight = rng.integers(0, 3, 90)
+    kept = weight > 0
+    some = {"groups": group[kept], "sample_weight": weight[kept]}
+    assert multiclass_auc(label, scores, groups=group, sample_weight=weight) == multiclass_auc(
+        label[kept], scores[kept], **some
+    )
+    with pytest.raises(ValueError, match=r"at least 2 groups of each class. Got 1 of one"):
+        multiclass_auc([0, 0, 1, 1, 1], np.zeros((5, 2)), groups=[1, 1, 2, 3, 1])
+
+
+def test_folds_of_weighted_rows():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 4 == 0
+    X = rng.normal(size=(200, 3)) + y[:, None]
+    weight = rng.integers(0, 3, 200)
+    kept = weight > 0
+    got = cross_val_auc(LeastSquaresAUC(), X, y, sample_weight=weight)
+    assert got[:4] == pytest.approx(cross_val_auc(LeastSquaresAUC(), X[kept], y[kept], sample_weight=weight[kept])[:4])
+    cv = StratifiedKFold(5)
+    areas = []
+    for train, test in cv.split(X[kept], y[kept]):
+        w = weight[kept]
+        model = LeastSquaresAUC().fit(X[kept][train], y[kept][train], sample_weight=w[train])
+        areas.append(auc_interval(y[kept][test], model.decision_function(X[kept][test]), sample_weight=w[test]))
+    np.testing.assert_allclose(got.folds, [area.auc for area in areas])
+    assert got.se == pytest.approx(np.sqrt(np.sum([area.se**2 for area in areas])) / 5, rel=1e-12)
+    ones = cross_val_auc(LeastSquaresAUC(), X, y, sample_weight=np.full(200, 2.0))
+    assert ones[:4] == pytest.approx(cross_val_auc(LeastSquaresAUC(), X, y)[:4])
+    pair = compare_cross_val_auc(LeastSquaresAUC(), GaussianNB(), X, y, sample_weight=weight)
+    assert pair.low < pair.difference < pair.high
+    with pytest.raises(ValueError, match="200 in y, 3 in sample_weight"):
+        cross_val_auc(LeastSquaresAUC(), X, y, sample_weight=[1, 2, 3])
+
+
 # Folds
 
 
@@ -441,13 +533,17 @@ def test_the_comparison_on_folds_is_paired(table):
     np.testing.assert_allclose(
         got.folds, [a - b for a, b in zip(*(cross_val_auc(m, X, y, cv=cv).folds for m in models), strict=True)]
     )
-    gaps = []
+    gaps, terms, strata = [], [], []
     for train, test in cv.split(X, y):
         a = models[0].fit(X[train], y[train]).decision_function(X[test])
         b = models[1].fit(X[train], y[train]).predict_proba(X[test])[:, 1]
         gap = compare_auc(y[test], a, b)
         gaps.append((gap.high - gap.low) / 2)
-    widened = t.ppf(0.975, y.sum() - 4) / norm.ppf(0.975)
+        for k, (of_a, of_b) in enumerate(zip(*(reference.placements(y[test] == 1, s) for s in (a, b)), strict=True)):
+            apart = np.asarray(of_a) - np.asarray(of_b)
+            terms.extend((apart - apart.mean()) / np.sqrt(len(apart) * (len(apart) - 1)))
+            strata.extend([k] * len(apart))
+    widened = t.ppf(0.975, reference.satterthwaite(terms, strata, y.sum() - 4.0)) / norm.ppf(0.975)
     assert (got.high - got.low) / 2 == pytest.approx(widened * np.sqrt(np.sum(np.square(gaps))) / 4)
     mirrored = compare_cross_val_auc(*models[::-1], X, y, cv=cv)
     assert mirrored[:4] == pytest.approx((-got.difference, -got.high, -got.low, got.pvalue))

@@ -37,29 +37,41 @@ def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
 
 def numbers_column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
     """float32 or float64 column without NaN; infinities are allowed, they still rank."""
+    array = _real(owner, name, values)
+    _refuse_nan(owner, name, array)
+    return array
+
+
+def finite_column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
+    """float32 or float64 column of finite numbers, for who uses scores as more than a ranking."""
+    array = _real(owner, name, values)
+    if not np.isfinite(array).all():
+        _refuse_nan(owner, name, array)
+        raise ValueError(
+            f"The '{name}' parameter of {owner} must hold finite numbers. Got an infinity "
+            f"in {np.count_nonzero(np.isinf(array))} of {array.size} rows instead. "
+            "Pass ranks, such as those of scipy.stats.rankdata, where only the order counts."
+        )
+    return array
+
+
+def _real(owner: str, name: str, values: ArrayLike) -> np.ndarray:
+    """float32 or float64 column, whatever it holds."""
     array = column(owner, name, values)
     if array.dtype not in (np.float32, np.float64):
         array = _as_float64(owner, name, array)
     elif isinstance(values, list | tuple) and np.any(np.abs(array) > EXACT):
         # NumPy rounds a list of mixed integers by itself, before there is an array of them.
         _refuse_rounding(owner, name, np.array([*values, None], dtype=object)[:-1].ravel(), array)
+    return array
+
+
+def _refuse_nan(owner: str, name: str, array: np.ndarray) -> None:
     if np.isnan(array).any():
         raise ValueError(
             f"The '{name}' parameter of {owner} must hold numbers that can be ordered. Got NaN "
             f"in {np.count_nonzero(np.isnan(array))} of {array.size} rows instead."
         )
-    return array
-
-
-def finite_column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
-    """float32 or float64 column of finite numbers, for who uses scores as more than a ranking."""
-    array = numbers_column(owner, name, values)
-    if not np.isfinite(array).all():
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must hold finite numbers. Got an infinity "
-            f"in {np.count_nonzero(np.isinf(array))} of {array.size} rows instead."
-        )
-    return array
 
 
 def _as_float64(owner: str, name: str, array: np.ndarray) -> np.ndarray:

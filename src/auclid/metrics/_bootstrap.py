@@ -9,8 +9,10 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from auclid import _random
 from auclid._labels import one_of, whole_number
+from auclid.metrics._placements import Parts
 from auclid.metrics._roc import area
 from auclid.metrics._sample import Region, Sample
+from auclid.metrics._variance import degrees, unit_strata, unit_sums
 
 METHODS = ("delong", "bootstrap", "bca")
 
@@ -156,19 +158,41 @@ def _bar(numbers: range) -> Iterator[int]:
     yield from track(numbers, "bootstrap", console=Console(stderr=True), transient=True)
 
 
-def ends(
-    drawn: np.ndarray, level: float, units: int, estimate: float, terms: np.ndarray | None = None
-) -> tuple[float, float]:
-    """Ends of a bootstrap interval: quantiles of the draws, or with `terms` of the error, BCa's.
+class Errors(NamedTuple):
+    """What each independent unit adds to the error of an estimate, and its stratum; units of the smaller class."""
+
+    terms: np.ndarray
+    stratum: np.ndarray
+    units: int
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the estimate's variance."""
+        return degrees(self.terms, self.stratum, self.units - 1.0)
+
+    @classmethod
+    def of(cls, sample: Sample, area: Parts) -> "Errors":
+        """The errors of an area."""
+        return cls(unit_sums(sample, area), unit_strata(sample), sample.trials)
+
+    def minus(self, other: "Errors") -> "Errors":
+        """The errors of the difference of two estimates from other rows."""
+        stratum = np.concatenate((self.stratum, other.stratum + self.stratum.max() + 1))
+        return Errors(np.concatenate((self.terms, -other.terms)), stratum, min(self.units, other.units))
+
+
+def ends(drawn: np.ndarray, level: float, estimate: float, errors: Errors, method: str) -> tuple[float, float]:
+    """Ends of a bootstrap interval: quantiles of the draws, or BCa's.
 
     Draws from n units vary by (n - 1) / n too little, and their variance is estimated: so the quantiles are those of
-    Student's t with n - 1 degrees times sqrt(n / (n - 1)) (Hesterberg 2015), n the units of the smaller class. BCa
-    (Efron 1987) moves them by the bias z0 = Phi^-1(share of draws below the estimate) and the acceleration
-    sum t^3 / (6 (sum t^2)^(3/2)) of the terms t.
+    Student's t times sqrt(n / (n - 1)) (Hesterberg 2015), n the units of the smaller class, with as many degrees of
+    freedom as the variance has. BCa (Efron 1987) moves them by the bias z0 = Phi^-1(share of draws below the estimate)
+    and the acceleration sum t^3 / (6 (sum t^2)^(3/2)) of the terms t.
     """
-    deviate = stdtrit(units - 1.0, (1.0 + level) / 2.0) * np.sqrt(units / (units - 1.0))
+    terms, units = errors.terms, errors.units
+    deviate = stdtrit(errors.freedom, (1.0 + level) / 2.0) * np.sqrt(units / (units - 1.0))
     tails = ndtr(np.array([-deviate, deviate]))
-    if terms is not None and np.any(terms):
+    if method == "bca" and np.any(terms):
         below = (np.count_nonzero(drawn < estimate) + 0.5 * np.count_nonzero(drawn == estimate)) / len(drawn)
         bias = ndtri(np.clip(below, 0.5 / len(drawn), 1.0 - 0.5 / len(drawn)))
         speed = np.sum(terms**3) / (6.0 * np.sum(terms**2) ** 1.5)

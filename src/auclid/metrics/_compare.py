@@ -7,11 +7,11 @@ from numpy.typing import ArrayLike
 
 from auclid import _random
 from auclid._labels import number_in, one_of
-from auclid.metrics._bootstrap import Masses, Plan, Progress, area_of, checked_plan, ends, replicates, runs
+from auclid.metrics._bootstrap import Errors, Masses, Plan, Progress, area_of, checked_plan, ends, replicates, runs
 from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._placements import parts
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
-from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error, unit_sums
+from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error
 
 
 class AUCComparison(NamedTuple):
@@ -111,7 +111,7 @@ def compare_auc(
         return answer(gap.area, standard_error(sample, gap), sample.trials, question)
     steps = [runs(sample.is_pos, score) for score in sample.scores]
     drawn = region.slope * replicates(sample, steps, lambda pair: _difference(pair, region), plan)
-    return _from_draws(gap.area, drawn, unit_sums(sample, gap), sample.trials, plan, question)
+    return from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
 
 
 def compare_auc_unpaired(
@@ -187,8 +187,8 @@ def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Questio
         se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
         return answer(difference, se, trials, question)
     drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in _apart(a, b, plan)]
-    terms = np.concatenate((unit_sums(a, of_a), -unit_sums(b, of_b)))
-    return _from_draws(difference, region.slope * (drawn[0] - drawn[1]), terms, trials, plan, question)
+    errors = Errors.of(a, of_a).minus(Errors.of(b, of_b))
+    return from_draws(difference, region.slope * (drawn[0] - drawn[1]), errors, plan.method, question)
 
 
 def _apart(a: Sample, b: Sample, plan: Plan) -> list[tuple[Sample, np.random.Generator]]:
@@ -235,12 +235,13 @@ def answer(
     return AUCComparison(difference, difference - reach, difference + reach, pvalue)
 
 
-def _from_draws(
-    difference: float, drawn: np.ndarray, terms: np.ndarray, trials: int, plan: Plan, question: Question
+def from_draws(
+    difference: float, drawn: np.ndarray, errors: Errors, method: str, question: Question
 ) -> AUCComparison:
+    """Interval and p-value from bootstrap draws of a difference."""
     se = float(drawn.std(ddof=1)) if np.ptp(drawn) > 1e-14 else 0.0
-    told = answer(difference, se, trials, question)
+    told = answer(difference, se, errors.units, question)
     if se == 0.0:
         return told
-    low, high = ends(drawn, question.level, trials, difference, terms if plan.method == "bca" else None)
+    low, high = ends(drawn, question.level, difference, errors, method)
     return told._replace(low=low, high=high)

@@ -9,12 +9,12 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 
-from auclid._labels import both_classes, codes, column, number_in, positives, same_length
+from auclid._labels import both_classes, codes, column, number_in, positives, same_length, weight_column
 from auclid.metrics._compare import Question, answer, checked_question
 from auclid.metrics._placements import Parts, parts
 from auclid.metrics._sample import Sample
 from auclid.metrics._scorer import scores_of
-from auclid.metrics._variance import share_interval
+from auclid.metrics._variance import degrees, share_interval, unit_strata, unit_sums
 
 
 class CrossValAUC(NamedTuple):
@@ -46,13 +46,14 @@ def cross_val_auc(
     cv: Any = 5,
     level: float = 0.95,
     n_jobs: int | None = None,
+    sample_weight: ArrayLike | None = None,
 ) -> CrossValAUC:
     """Cross-validated AUC with an interval that allows for the choice of test rows.
 
     auc = mean of the folds' AUCs A_v. A row of fold v adds (V - A_v) / (K n_v) to its error, V its placement among the
     fold's rows, n_v the rows of its class there and K the folds; se^2 is the sum of squares over rows (or groups), each
-    class of a fold times n_v / (n_v - 1). The interval is symmetric on the logit scale, by Student's t with as many
-    degrees of freedom as the smaller class has rows (or groups) beyond the number of folds.
+    class of a fold times n_v / (n_v - 1). The interval is symmetric on the logit scale, by Student's t with the degrees
+    of freedom of that sum (Satterthwaite), at most the rows (or groups) of the smaller class less the number of folds.
 
     Parameters
     ----------
@@ -69,6 +70,8 @@ def cross_val_auc(
         Coverage of the interval.
     n_jobs : int, optional
         Folds that are fitted at a time, as joblib counts.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf), given to `fit` and used in measuring; rows of weight zero are left out.
 
     Returns
     -------
@@ -96,13 +99,13 @@ def cross_val_auc(
     """
     owner = "cross_val_auc"
     level = number_in(owner, "level", level, 0.0, 1.0)
-    rows = _checked_rows(owner, X, y, groups, cv)
+    rows = _checked_rows(owner, X, y, groups, cv, sample_weight)
     found = _folds(owner, [estimator], rows, n_jobs)
     areas = np.array([fold.parts[0].area for fold in found])
-    se = _error(rows, found, [fold.parts[0] for fold in found])
+    se, freedom = _error(rows, found, [fold.parts[0] for fold in found])
     auc = float(areas.mean())
     trials = _trials(found)
-    return CrossValAUC(auc, *share_interval(auc, se, trials, level, _df(trials, found)), se, areas)
+    return CrossValAUC(auc, *share_interval(auc, se, trials, level, freedom), se, areas)
 
 
 def compare_cross_val_auc(
@@ -117,6 +120,7 @@ def compare_cross_val_auc(
     n_jobs: int | None = None,
     alternative: str = "two-sided",
     margin: float = 0.0,
+    sample_weight: ArrayLike | None = None,
 ) -> CrossValComparison:
     """Difference of the cross-validated AUCs of two estimators on the same folds, with a paired test.
 
@@ -127,7 +131,7 @@ def compare_cross_val_auc(
     ----------
     estimator_a, estimator_b : classifiers
         A copy of each is fitted to each fold.
-    X, y, groups, cv, level, n_jobs
+    X, y, groups, cv, level, n_jobs, sample_weight
         As in `cross_val_auc`.
     alternative, margin
         As in `compare_auc`.
@@ -154,13 +158,12 @@ def compare_cross_val_auc(
     """
     owner = "compare_cross_val_auc"
     question: Question = checked_question(owner, level, alternative, margin)
-    rows = _checked_rows(owner, X, y, groups, cv)
+    rows = _checked_rows(owner, X, y, groups, cv, sample_weight)
     found = _folds(owner, [estimator_a, estimator_b], rows, n_jobs)
     gaps = [fold.parts[0] - fold.parts[1] for fold in found]
     folds = np.array([gap.area for gap in gaps])
-    se = _error(rows, found, gaps)
-    trials = _trials(found)
-    return CrossValComparison(*answer(float(folds.mean()), se, trials, question, _df(trials, found)), folds)
+    se, freedom = _error(rows, found, gaps)
+    return CrossValComparison(*answer(float(folds.mean()), se, _trials(found), question, freedom), folds)
 
 
 class _Rows(NamedTuple):
@@ -170,6 +173,7 @@ class _Rows(NamedTuple):
     y: np.ndarray
     is_pos: np.ndarray
     cluster: np.ndarray | None
+    weight: np.ndarray | None
     splits: list[tuple[np.ndarray, np.ndarray]]
 
 
@@ -181,8 +185,16 @@ class _Fold(NamedTuple):
     parts: list[Parts]
 
 
-def _checked_rows(owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any) -> _Rows:
-    label = column(owner, "y", y)
+def _checked_rows(
+    owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, sample_weight: ArrayLike | None
+) -> _Rows:
+    label, weight = column(owner, "y", y), None
+    if sample_weight is not None:
+        weight = weight_column(owner, sample_weight)
+        same_length(owner, y=label, sample_weight=weight)
+        used = np.flatnonzero(weight > 0.0)
+        X, label, weight = _safe_indexing(X, used), label[used], weight[used]
+        groups = None if groups is None else column(owner, "groups", groups)[used]
     X, label = indexable(X, label)
     same_length(owner, y=label)
     is_pos = positives(owner, label, name="y")
@@ -196,7 +208,7 @@ def _checked_rows(owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv
     else:
         splitter = check_cv(cv, label, classifier=True)
     splits = [(_numbers(train), _numbers(test)) for train, test in splitter.split(X, label, cluster)]
-    return _Rows(X, label, is_pos, cluster, splits)
+    return _Rows(X, label, is_pos, cluster, weight, splits)
 
 
 def _numbers(chosen: ArrayLike) -> np.ndarray:
@@ -208,7 +220,7 @@ def _numbers(chosen: ArrayLike) -> np.ndarray:
 def _folds(owner: str, estimators: list[Any], rows: _Rows, n_jobs: int | None) -> list[_Fold]:
     samples = [_test_rows(owner, rows, test) for _, test in rows.splits]
     jobs = [(model, train, test) for train, test in rows.splits for model in estimators]
-    scores = Parallel(n_jobs=n_jobs)(delayed(_scored)(owner, model, rows.X, rows.y, *at) for model, *at in jobs)
+    scores = Parallel(n_jobs=n_jobs)(delayed(_scored)(owner, model, rows, *at) for model, *at in jobs)
     count, found = len(estimators), []
     for k, ((_, test), sample) in enumerate(zip(rows.splits, samples, strict=True)):
         own = scores[k * count : (k + 1) * count]
@@ -216,9 +228,10 @@ def _folds(owner: str, estimators: list[Any], rows: _Rows, n_jobs: int | None) -
     return found
 
 
-def _scored(owner: str, estimator: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    model = clone(estimator).fit(_safe_indexing(X, train), _safe_indexing(y, train))
-    score = scores_of(owner, model, _safe_indexing(X, test)).astype(np.float64)
+def _scored(owner: str, estimator: Any, rows: _Rows, train: np.ndarray, test: np.ndarray) -> np.ndarray:
+    own = {} if rows.weight is None else {"sample_weight": rows.weight[train]}
+    model = clone(estimator).fit(_safe_indexing(rows.X, train), _safe_indexing(rows.y, train), **own)
+    score = scores_of(owner, model, _safe_indexing(rows.X, test)).astype(np.float64)
     if not np.isfinite(score).all():
         raise ValueError(f"{owner} expects finite scores. Got others from {type(estimator).__name__}.")
     return score
@@ -226,7 +239,7 @@ def _scored(owner: str, estimator: Any, X: Any, y: np.ndarray, train: np.ndarray
 
 def _test_rows(owner: str, rows: _Rows, test: np.ndarray) -> Sample:
     cluster = None if rows.cluster is None else np.unique(rows.cluster[test], return_inverse=True)[1]
-    sample = Sample(rows.is_pos[test], (), None, cluster)
+    sample = Sample(rows.is_pos[test], (), None if rows.weight is None else rows.weight[test], cluster)
     n_pos, n_neg = sample.units
     if min(n_pos, n_neg) < 2:
         what = "rows" if cluster is None else "groups"
@@ -237,24 +250,20 @@ def _test_rows(owner: str, rows: _Rows, test: np.ndarray) -> Sample:
     return sample
 
 
-def _error(rows: _Rows, found: list[_Fold], areas: list[Parts]) -> float:
-    """Standard error of the mean of the folds' areas; a row tested several times adds its terms up first."""
+def _error(rows: _Rows, found: list[_Fold], areas: list[Parts]) -> tuple[float, float]:
+    """(standard error of the mean of the folds' areas, its degrees of freedom); a row's terms are added up first."""
     terms: np.ndarray = np.zeros(len(rows.y))
     for fold, area in zip(found, areas, strict=True):
         n_pos, n_neg = fold.sample.units
         of = fold.sample.is_pos
         np.add.at(terms, fold.test[of], area.pos * np.sqrt(n_pos / (n_pos - 1.0)) / len(found))
         np.add.at(terms, fold.test[~of], area.neg * np.sqrt(n_neg / (n_neg - 1.0)) / len(found))
-    if rows.cluster is not None:
-        terms = np.bincount(rows.cluster, terms)
-    return float(np.sqrt(np.sum(terms**2)))
+    whole = Sample(rows.is_pos, (), None, rows.cluster)
+    sums = unit_sums(whole, Parts(0.0, terms[rows.is_pos], terms[~rows.is_pos]))
+    most = float(max(1, _trials(found) - len(found)))  # a mean was taken in each fold
+    return float(np.sqrt(np.sum(sums**2))), degrees(sums, unit_strata(whole), most)
 
 
 def _trials(found: list[_Fold]) -> int:
     """Rows, or groups, of the smaller class in all folds."""
     return sum(fold.sample.trials for fold in found)
-
-
-def _df(trials: int, found: list[_Fold]) -> float:
-    """Degrees of freedom of Student's t: a mean was taken in each fold."""
-    return float(max(1, trials - len(found)))

@@ -55,7 +55,7 @@ def gini(
     ----------
     Somers (1962), A new asymmetric measure of association for ordinal variables, American Sociological Review 27.
     """
-    sample = _checked("gini", y_true, y_score, sample_weight, pos_label)
+    sample = _checked("gini", y_true, y_score, sample_weight, pos_label, only_ranked=True)
     return 2.0 * auc_from_parts(sample.is_pos, sample.scores[0], sample.weight) - 1.0
 
 
@@ -90,7 +90,7 @@ def ks(
     ----------
     Smirnov (1948), Table for estimating the goodness of fit of empirical distributions, Annals of Math. Statistics 19.
     """
-    sample = _checked("ks", y_true, y_score, sample_weight, pos_label)
+    sample = _checked("ks", y_true, y_score, sample_weight, pos_label, only_ranked=True)
     fpr, tpr = rates(sample.is_pos, sample.scores[0], sample.weight)
     return float(np.abs(tpr - fpr).max())
 
@@ -199,8 +199,12 @@ def _cumulated(sample: Sample, count: np.ndarray) -> tuple[np.ndarray, np.ndarra
 
 
 def _checked(
-    owner: str, y_true: ArrayLike, y_score: ArrayLike, sample_weight: ArrayLike | None, pos_label: Any
+    owner: str,
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    sample_weight: ArrayLike | None,
+    pos_label: Any,
+    only_ranked: bool = False,
 ) -> Sample:
-    return checked_sample(
-        owner, y_true, {"y_score": y_score}, sample_weight=sample_weight, pos_label=pos_label, fewest=1
-    )
+    rows = {"sample_weight": sample_weight, "pos_label": pos_label}
+    return checked_sample(owner, y_true, {"y_score": y_score}, **rows, fewest=1, only_ranked=only_ranked)

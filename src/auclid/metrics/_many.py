@@ -9,10 +9,11 @@ from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from auclid._labels import number_in, one_of
-from auclid.metrics._compare import Question, answer
-from auclid.metrics._interval import AUCInterval, of_parts
-from auclid.metrics._placements import parts
-from auclid.metrics._sample import Sample, checked_region, checked_sample
+from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, replicates, runs
+from auclid.metrics._compare import AUCComparison, Question, answer, from_draws
+from auclid.metrics._interval import AUCInterval, of_draws, of_parts
+from auclid.metrics._placements import Parts, parts
+from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import covariance
 
 CORRECTIONS = ("holm", "bonferroni", "none")
@@ -50,13 +51,17 @@ def compare_many(
     pos_label: Any = None,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
+    method: str = "delong",
+    n_bootstrap: int = 2000,
+    random_state: Any = None,
+    progress: Progress = False,
 ) -> ManyComparison:
     """Every pair of several models on the same rows, corrected for their number, and one test of them all.
 
-    With areas A and their covariance S after DeLong, the global test is that of T = (L A)' (L S L')^-1 (L A), L the
-    differences to the first model, by Hotelling's F with q = rank and m - 1 degrees, m the rows (or groups) of the
-    smaller class: F = T (m - q) / (q (m - 1)). Holm's correction multiplies the k-th smallest of K p-values by
-    K - k + 1, and lets none be smaller than those before it.
+    With areas A and their covariance S, DeLong's or that of bootstrap draws, the global test is that of T = (L A)'
+    (L S L')^-1 (L A), L the differences to the first model, by Hotelling's F with q = rank and m - 1 degrees, m the
+    rows (or groups) of the smaller class: F = T (m - q) / (q (m - 1)). Holm's correction multiplies the k-th smallest
+    of K p-values by K - k + 1, and lets none be smaller than those before it.
 
     Parameters
     ----------
@@ -68,8 +73,8 @@ def compare_many(
         How p-values allow for the number of pairs. Intervals do not.
     level : float in (0, 1)
         Coverage of each interval.
-    groups, sample_weight, pos_label, max_fpr, min_tpr
-        As in `auc_interval`.
+    groups, sample_weight, pos_label, max_fpr, min_tpr, method, n_bootstrap, random_state, progress
+        As in `auc_interval` and, for pairs, `compare_auc`; all models are drawn together.
 
     Returns
     -------
@@ -101,26 +106,56 @@ def compare_many(
     region = checked_region(owner, max_fpr, min_tpr)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {f"scores[{name!r}]": s for name, s in scores.items()}, **rows)
+    plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
     areas = [parts(sample, score, region) for score in sample.scores]
-    intervals = {str(name): of_parts(sample, size, region, level) for name, size in zip(scores, areas, strict=True)}
-    cov = region.slope**2 * covariance(sample, areas)
+    names = [str(name) for name in scores]
+    if method == "delong":
+        intervals = {name: of_parts(sample, size, region, level) for name, size in zip(names, areas, strict=True)}
+        cov = region.slope**2 * covariance(sample, areas)
+        found = _by_variance(np.array([one.auc for one in intervals.values()]), cov, sample, Question(level))
+    else:
+        drawn = _drawn(sample, region, plan)
+        intervals = {
+            name: of_draws(sample, size, drawn[:, k], region, method, level)
+            for k, (name, size) in enumerate(zip(names, areas, strict=True))
+        }
+        cov = region.slope**2 * np.atleast_2d(np.cov(drawn.T))
+        scaled = [size.scaled(region.slope) for size in areas]
+        found = _by_draws(scaled, region.slope * drawn, sample, method, Question(level))
+    adjusted = corrected(np.array([one.pvalue for one in found]), correction)
+    told = zip(combinations(names, 2), found, adjusted, strict=True)
+    pairs = [PairComparison(*both, *one, float(p)) for both, one, p in told]
     value = np.array([interval.auc for interval in intervals.values()])
-    pairs = _pairs(list(intervals), value, cov, sample, Question(level), correction)
     return ManyComparison(intervals, pairs, *_all_alike(value, cov, sample.trials))
 
 
-def _pairs(
-    names: list[str], value: np.ndarray, cov: np.ndarray, sample: Sample, question: Question, correction: str
-) -> list[PairComparison]:
+def _drawn(sample: Sample, region: Region, plan: Plan) -> np.ndarray:
+    """(draws, models): the areas of all models in each draw of rows."""
+    steps = [runs(sample.is_pos, score) for score in sample.scores]
+    return replicates(sample, steps, lambda masses: [area_of(one, region) for one in masses], plan)
+
+
+def _by_draws(
+    areas: list[Parts], drawn: np.ndarray, sample: Sample, method: str, question: Question
+) -> list[AUCComparison]:
+    """Every pair, as `compare_auc` by the bootstrap."""
     found = []
-    for a, b in combinations(range(len(names)), 2):
+    for a, b in combinations(range(len(areas)), 2):
+        gap = areas[a] - areas[b]
+        found.append(from_draws(gap.area, drawn[:, a] - drawn[:, b], Errors.of(sample, gap), method, question))
+    return found
+
+
+def _by_variance(value: np.ndarray, cov: np.ndarray, sample: Sample, question: Question) -> list[AUCComparison]:
+    """Every pair, as `compare_auc` by DeLong's variance."""
+    found = []
+    for a, b in combinations(range(len(value)), 2):
         variance = cov[a, a] + cov[b, b] - 2.0 * cov[a, b]
         # Two rankings that agree leave only the rounding of three equal terms.
         se = float(np.sqrt(variance)) if variance > 1e-12 * (cov[a, a] + cov[b, b]) else 0.0
         difference = float(value[a] - value[b]) if se else float(np.round(value[a] - value[b], 12))
-        found.append((names[a], names[b], *answer(difference, se, sample.trials, question)))
-    adjusted = corrected(np.array([row[-1] for row in found]), correction)
-    return [PairComparison(*row, float(p)) for row, p in zip(found, adjusted, strict=True)]
+        found.append(answer(difference, se, sample.trials, question))
+    return found
 
 
 def corrected(pvalue: np.ndarray, correction: str) -> np.ndarray:

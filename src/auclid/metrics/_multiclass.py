@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import column, finite_column, label_set, number_in, one_of, same_length, weight_column
+from auclid._labels import codes, column, finite_column, label_set, number_in, one_of, same_length, weight_column
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._interval import AUCInterval
 from auclid.metrics._placements import parts
@@ -25,6 +25,7 @@ def multiclass_auc(
     average: str = "macro",
     labels: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
 ) -> AUCInterval:
     """AUC of several classes with a confidence interval.
 
@@ -50,6 +51,8 @@ def multiclass_auc(
         The classes in the order of the columns, where that is not the sorted one.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf), as in `auc_interval`.
+    groups : array-like of shape (n,), optional
+        Which rows belong together, at least two groups of each class; the variance is then between groups.
 
     Returns
     -------
@@ -85,8 +88,37 @@ def multiclass_auc(
             f"Got {int(count[which])} of the label {name} instead."
         )
     auc, terms = _mean(label, table, weight, _contests(label, count, multi_class, average))
-    se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
-    return AUCInterval(auc, *share_interval(auc, se, int(count.min()), level), se)
+    if groups is None:
+        se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
+        return AUCInterval(auc, *share_interval(auc, se, int(count.min()), level), se)
+    cluster = _clusters(owner, y_true, groups, sample_weight)
+    se, fewest = _between(owner, terms, label, cluster, len(count))
+    return AUCInterval(auc, *share_interval(auc, se, fewest, level), se)
+
+
+def _clusters(
+    owner: str, y_true: ArrayLike, groups: ArrayLike, sample_weight: ArrayLike | None
+) -> np.ndarray:
+    """The number of the group of each row of positive weight."""
+    cluster = codes(owner, "groups", groups)[1]
+    same_length(owner, y_true=column(owner, "y_true", y_true), groups=cluster)
+    if sample_weight is None:
+        return cluster
+    return np.unique(cluster[weight_column(owner, sample_weight) > 0.0], return_inverse=True)[1]
+
+
+def _between(
+    owner: str, terms: np.ndarray, label: np.ndarray, cluster: np.ndarray, size: int
+) -> tuple[float, int]:
+    """(standard error from sums over groups, fewest groups of a class), after Obuchowski for any number of classes."""
+    count = int(cluster.max()) + 1
+    sums = np.stack([np.bincount(cluster, np.where(label == a, terms, 0.0), count) for a in range(size)])
+    held = [len(np.unique(cluster[label == a])) for a in range(size)]
+    if min(held) < 2:
+        raise ValueError(f"{owner} expects rows of at least 2 groups of each class. Got {min(held)} of one instead.")
+    factor = np.full((size, size), count / (count - 1.0))
+    np.fill_diagonal(factor, [n / (n - 1.0) for n in held])
+    return float(np.sqrt(max(np.sum(factor * (sums @ sums.T)), 0.0))), min(held)
 
 
 def mean_auc(

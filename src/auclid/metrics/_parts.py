@@ -141,15 +141,17 @@ def whole_and_plain(owner: str, method: str, groups: Any, whole: bool) -> None:
 
 def placed_both(owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any) -> PlacedClasses:
     """`placed`, with at least two rows of each class."""
-    found = placed_classes(owner, y, scores, weight, pos_label)
+    found = placed_classes(owner, y, scores, weight, pos_label, only_ranked=False)
     if found is None or found.trials < 2:
         raise ValueError(f"{owner} expects at least two rows of each class. Got fewer.")
     return found
 
 
-def placed_classes(owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any) -> PlacedClasses | None:
+def placed_classes(
+    owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any, only_ranked: bool = True
+) -> PlacedClasses | None:
     """The larger class placed into the rarer; None where there is one class only."""
-    parts: Partitions = vector_parts(owner, y, scores, weight)
+    parts: Partitions = vector_parts(owner, y, scores, weight, only_ranked)
     counts = parts.label_counts()
     labels = sorted({label for part in counts for label in part if label is not None})
     if any(None in part for part in counts):

@@ -107,6 +107,7 @@ def operating_point(
     owner = "operating_point"
     aim = _checked_aim(owner, criterion, cost_ratio, prevalence, beta)
     rows = {"sample_weight": sample_weight, "pos_label": pos_label, "fewest": 1}
+    rows["only_ranked"] = True
     return _point(checked_sample(owner, y_true, {"y_score": y_score}, **rows), aim)
 
 

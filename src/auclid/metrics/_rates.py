@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
-from auclid._labels import finite_column, number_in, one_of, whole_number
+from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._bootstrap import Masses, Plan, checked_seed, distinct, replicates
 from auclid.metrics._roc import Curve, roc_curve, thresholds
 from auclid.metrics._sample import Sample, checked_sample
@@ -106,8 +106,7 @@ def rates_at(
     one_of(owner, "method", method, ("wilson", "bootstrap"))
     wish = _wish(owner, {"fpr": fpr, "tpr": tpr, "threshold": threshold, "alerts": alerts})
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
-    score = finite_column(owner, "y_score", y_score)  # an infinite one is on one side of every threshold
-    sample = checked_sample(owner, y_true, {"y_score": score}, fewest=1 if groups is None else 2, **rows)
+    sample = checked_sample(owner, y_true, {"y_score": y_score}, fewest=1 if groups is None else 2, **rows)
     if wish.name == "alerts":
         whole_number(owner, "alerts", alerts, 1, len(sample.is_pos))
     if method == "wilson":

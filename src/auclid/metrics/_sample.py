@@ -1,4 +1,10 @@
-"""Rows as every interval and test sees them: which are positive, their scores, weights and groups."""
+"""Rows as every interval and test sees them: which are positive, their scores, weights and groups.
+
+Scores are finite numbers wherever an interval, a test, a threshold's rates or a table is told: an infinity there is
+mostly a division by zero or a logarithm of it, and it belongs to no sampling distribution. What only ranks rows to a
+point (`roc_auc`, `partial_auc`, `gini`, `ks`, `operating_point`, `StreamingAUC.update`) takes infinities as the largest
+and the smallest of scores. NaN, which has no place in a ranking, is refused everywhere.
+"""
 
 from typing import Any, NamedTuple
 
@@ -9,6 +15,7 @@ from auclid._labels import (
     both_classes,
     codes,
     column,
+    finite_column,
     number_in,
     numbers_column,
     positives,
@@ -98,10 +105,12 @@ def checked_sample(
     groups: ArrayLike | None = None,
     pos_label: Any = None,
     fewest: int = 2,
+    only_ranked: bool = False,
 ) -> Sample:
-    """The rows of positive weight, at least `fewest` independent ones of each class."""
+    """The rows of positive weight, at least `fewest` independent ones of each class; infinities where only ranked."""
+    numbers = numbers_column if only_ranked else finite_column
     y = column(owner, "y_true", y_true)
-    columns = {name: numbers_column(owner, name, values) for name, values in scores.items()}
+    columns = {name: numbers(owner, name, values) for name, values in scores.items()}
     same_length(owner, y_true=y, **columns)
     kept = list(columns.values())
     weight, cluster = None, None

@@ -55,6 +55,34 @@ def unit_sums(sample: Sample, area: Parts) -> np.ndarray:
     return np.bincount(sample.cluster, terms)
 
 
+def unit_strata(sample: Sample) -> np.ndarray:
+    """The stratum of each independent unit of `unit_sums`: its class, or for a group the classes it holds."""
+    if sample.cluster is None:
+        n_pos, n_neg = sample.units
+        return np.repeat([0, 1], [n_pos, n_neg])
+    count = int(sample.cluster.max()) + 1
+    of_pos, of_neg = (np.bincount(sample.cluster[of], minlength=count) > 0 for of in (sample.is_pos, ~sample.is_pos))
+    return of_pos + 2 * of_neg
+
+
+def degrees(terms: np.ndarray, stratum: np.ndarray, most: float) -> float:
+    """Degrees of freedom of Student's t for a variance v = sum of squares of independent terms.
+
+    2 v^2 / var(v) (Satterthwaite 1946), where var(v) is the spread of the squares within strata. A few large terms
+    among many small ones, as the badly ranked positives of a nearly perfect ranking are, make v uncertain; the spread
+    of squares is itself seen too small in few rows, hence no more than `most`.
+    """
+    square = terms**2
+    count = np.bincount(stratum)
+    noise = float(np.sum(square**2) - np.sum(np.bincount(stratum, square) ** 2 / np.maximum(count, 1)))
+    twice = 2.0 * float(square.sum()) ** 2
+    return most if noise * most <= twice else max(FEWEST, twice / noise)
+
+
+FEWEST = 2.0
+"""Degrees of freedom that are always granted; with fewer, no end of an interval would mean anything."""
+
+
 def share_interval(
     share: float, se: float, trials: int, level: float, df: float = np.inf
 ) -> tuple[float, float]:

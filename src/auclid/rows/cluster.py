@@ -255,8 +255,10 @@ def rows_of_part(function: Callable, part: Part) -> Any:
     return function(part.X)
 
 
-def vector_parts(owner: str, y: Any, columns: list[Any], weight: Any = None) -> Partitions:
-    """Labels, scores (a column each) and weights of the same partitions."""
+def vector_parts(
+    owner: str, y: Any, columns: list[Any], weight: Any = None, only_ranked: bool = True
+) -> Partitions:
+    """Labels, scores (a column each) and weights of the same partitions; scores may be infinite where only ranked."""
     import dask
 
     first = next(column for column in [*columns, y] if is_dask(column))
@@ -270,14 +272,14 @@ def vector_parts(owner: str, y: Any, columns: list[Any], weight: Any = None) -> 
     parts._owner = owner
     parts._dask, parts.columns, parts.width, parts.dtype, parts._steps = dask, None, len(columns), np.dtype(float), ()
     parts._parts = [
-        make(owner, k, [column[k] for column in scores], labels[k], weights[k])
+        make(owner, k, [column[k] for column in scores], labels[k], weights[k], only_ranked)
         for k in range(count)
     ]
     parts._labels = list(zip(labels, weights, strict=True))
     return parts
 
 
-def made_vectors(owner: str, number: int, columns: list, y: Any, weight: Any) -> Part:
+def made_vectors(owner: str, number: int, columns: list, y: Any, weight: Any, only_ranked: bool = True) -> Part:
     """A partition of labels, scores and weights, checked."""
     vectors = [np.ravel(np.asarray(column, np.float64)) for column in columns]
     labels, weight = np.ravel(np.asarray(y)), checked_weight(owner, number, weight)
@@ -286,4 +288,6 @@ def made_vectors(owner: str, number: int, columns: list, y: Any, weight: Any) ->
         raise ValueError(f"The columns given to {owner} must be cut in the same places; partition {number} differs.")
     if any(np.isnan(each).any() for each in vectors):
         raise ValueError(f"The scores given to {owner} must not be NaN; partition {number} has some.")
+    if not only_ranked and not all(np.isfinite(each).all() for each in vectors):
+        raise ValueError(f"The scores given to {owner} must be finite numbers; partition {number} has an infinity.")
     return Part(number, np.column_stack(vectors), labels, weight)
