@@ -12,7 +12,7 @@ import time
 import warnings
 
 import numpy as np
-from simulated import APART, CASES, powered, simulate
+from simulated import CASES, ELSEWHERE, powered, simulate
 
 COVERAGE, TYPE_I = (0.93, 0.97), (0.04, 0.06)
 
@@ -34,7 +34,7 @@ def said(share, times, bars):
 def main(share, word=""):
     """The whole table, or the lines with a word."""
     print(f"{'':44s} {'coverage (93-97)':22s} {'type-I error (4-6)':22s} simulations")
-    for name, case in ((name, case) for name, case in [*CASES.items(), *APART.items()] if word in name):
+    for name, case in ((name, case) for name, case in [*CASES.items(), *ELSEWHERE.items()] if word in name):
         start = time.perf_counter()
         times = max(100, int(share * case.times))
         covered, rejected = simulate(case, times)

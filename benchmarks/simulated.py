@@ -426,7 +426,7 @@ CASES = {
 }
 """What is simulated; the tests that take minutes run some of them."""
 
-APART = {
+ELSEWHERE = {
     f"{name}{', ' + how['method'] if how else ''}": other_rows(*setting, **how)
     for name, setting in {
         "exponential, 30 + 300, AUC 0.9": (exponential, 0.9, 30, 300),
