@@ -4,6 +4,8 @@ Random stratified 80/20 splits, defaults everywhere, one thread; tables of at mo
 `python benchmarks/quality_scorecard.py [--half development|confirmation] [--splits 5] [--rows 0] [--no-ebm] [TABLES]`
 --rows caps the rows of large tables, keeping a hundred of the rarer class. Rivals are slow, so their figures are kept
 in --cache (a json file outside the repository) and a run goes on where it was stopped; ours are always computed anew.
+--rivals only fills the cache, tables in random order, the slowest rival last, so that what is there is of use early; a
+table or a split that lacks a rival's figure then counts for the others only (--known).
 Rules were chosen on the development half (every other table in alphabetical order), on 7,500 rows of each. EBM comes
 with `pip install interpret-core`, and is left out, saying so, where it is not installed.
 """
@@ -13,6 +15,7 @@ import json
 import os
 import time
 import warnings
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -29,8 +32,11 @@ from auclid.metrics import compare_auc, roc_auc
 WIDE = 200
 """Columns of the widest table that is looked at."""
 
-FEW = (10, 50)
-"""Positives to learn from, of a table of few."""
+LEAST = 10
+"""Rows of the rarer class that a table must have."""
+
+FEW = (10, 20, 30, 50)
+"""Positives to learn from, at the most, where they are to be few."""
 
 HALVES = {"development": slice(0, None, 2), "confirmation": slice(1, None, 2)}
 
@@ -55,7 +61,7 @@ def split(name, seed, cap):
     """(X, y, X_test, y_test) as float64 arrays, or None where a class is too rare."""
     X, labels = _raw(name)
     y = positive(name, labels)
-    if min(y.sum(), (~y).sum()) < FEW[0]:
+    if min(y.sum(), (~y).sum()) < LEAST:
         return None
     rng = np.random.default_rng(0)
     if cap and len(y) > cap:
@@ -68,10 +74,10 @@ def split(name, seed, cap):
     return X, y, X_test, y_test
 
 
-def few_positives(X, y, seed):
-    """The rows with at most thirty positives among them."""
+def few_positives(X, y, seed, most):
+    """The rows with at most so many positives among them."""
     rng, pos = np.random.default_rng(seed), np.flatnonzero(y)
-    kept = np.sort(np.concatenate([rng.choice(pos, min(30, len(pos)), replace=False), np.flatnonzero(~y)]))
+    kept = np.sort(np.concatenate([rng.choice(pos, min(most, len(pos)), replace=False), np.flatnonzero(~y)]))
     return X[kept], y[kept]
 
 
@@ -94,16 +100,20 @@ class Cache:
 
     def __init__(self, path):
         self.path = Path(path)
-        self.known = json.loads(self.path.read_text()) if self.path.exists() else {}
+        self.known = self.read()
 
     def auc(self, key, compute):
         if key not in self.known:
-            self.known[key] = compute()
+            found = compute()
+            self.known = {**self.read(), **self.known, key: found}  # another run may have added some
             self.path.parent.mkdir(parents=True, exist_ok=True)
             beside = self.path.with_suffix(".part")
             beside.write_text(json.dumps(self.known))
             beside.replace(self.path)
         return self.known[key]
+
+    def read(self):
+        return json.loads(self.path.read_text()) if self.path.exists() else {}
 
 
 def fitted_auc(model, parts):
@@ -127,11 +137,32 @@ def ours(parts, seed):
     out["seconds"] = [middle - start, time.perf_counter() - middle]
     out["worse"] = out["scorecard"] < out["additive"] and compare_auc(y_test, *scores[::-1]).pvalue < 0.05
     out["lost"] = max(paired.auc_lost(X_test, y_test), plain.auc_lost(X_test, y_test))
-    few = few_positives(X, y, seed)
-    line = make_pipeline(StandardScaler(), LeastSquaresAUCCV()).fit(*few)
-    shapes = Scorecard(random_state=seed).fit(*few)
-    out["few"] = roc_auc(y_test, shapes.decision_function(X_test)) - roc_auc(y_test, line.decision_function(X_test))
+    out["few"] = float(np.mean([over_the_line(parts, seed, most) for most in FEW]))
     return out
+
+
+def over_the_line(parts, seed, most):
+    """Scorecard less the straight line, learnt from few positives."""
+    X, y, X_test, y_test = parts
+    few = few_positives(X, y, seed, most)
+    models = Scorecard(random_state=seed), make_pipeline(StandardScaler(), LeastSquaresAUCCV())
+    aucs = [roc_auc(y_test, model.fit(*few).decision_function(X_test)) for model in models]
+    return aucs[0] - aucs[1]
+
+
+def fill(tables, seeds, cap, cache, with_ebm):
+    """Compute what the cache lacks of rivals: first all but the slowest."""
+    order = np.random.default_rng(0).permutation(tables)
+    stages = [["logistic", "lgb50", "lgb200", "ebm0"], ["ebm"]] if with_ebm else [["logistic", "lgb50", "lgb200"]]
+    for stage, seed, name in product(stages, seeds, order):
+        parts = None
+        for key, model in rivals(seed, with_ebm):
+            at = f"{name}|{seed}|{cap}|{key}"
+            if key in stage and at not in cache.known:
+                parts = parts or split(name, seed, cap)
+                if parts is None:
+                    break
+                print(at, cache.auc(at, lambda model=model, parts=parts: fitted_auc(model, parts)), flush=True)
 
 
 def has_ebm():
@@ -143,44 +174,66 @@ def has_ebm():
     return True
 
 
-def mean_of(lines, key):
-    return float(np.mean([line[key] for line in lines]))
+def against(runs, ours, rival, bar):
+    """What `verdict` says of a mean difference."""
+    value, tables = gap(runs, ours, rival)
+    return value, bar, tables
 
 
-def verdict(words, value, bar):
-    print(f"{words:<78} {value:+.4f}  bar {bar:+.4f}  {'met' if value >= bar else 'MISSED'}")
+def gap(runs, ours, rival):
+    """The mean over tables of ours less a rival's, and of how many: over the splits for which there are both."""
+    gaps = {}
+    for run in runs:
+        if run.get(ours) is not None and run.get(rival) is not None:
+            gaps.setdefault(run["name"], []).append(run[ours] - run[rival])
+    means = [np.mean(each) for each in gaps.values()]
+    return float(np.mean(means)) if means else np.nan, len(means)
 
 
-def summary(lines, with_ebm):
+def verdict(words, value, bar, tables=""):
+    tables = f" ({tables} tables)" if tables else ""
+    print(f"{words + tables:<78} {value:+.4f}  bar {bar:+.4f}  {'met' if value >= bar else 'MISSED'}")
+
+
+def summary(runs, with_ebm):
     """The bars, one a line."""
-    print("mean AUC:", {key: round(mean_of(lines, key), 4) for key in lines[0]["aucs"]})
     if with_ebm:
-        won = [line for line in lines if line["ebm0"] > line["logistic"]]
-        verdict("over logistic regression, where EBM without interactions is", mean_of(won, "additive") - mean_of(won, "logistic"), 0.02)  # noqa: E501
-        verdict("additive less EBM(interactions=0)", mean_of(lines, "additive") - mean_of(lines, "ebm0"), -0.002)
-        verdict("scorecard less EBM", mean_of(lines, "scorecard") - mean_of(lines, "ebm"), -0.003)
+        tables = {run["name"]: [other for other in runs if other["name"] == run["name"]] for run in runs}
+        won = [run for same in tables.values() if gap(same, "ebm0", "logistic")[0] > 0.0 for run in same]
+        verdict("additive less logistic regression, where EBM is above it", *against(won, "additive", "logistic", 0.02))
+        verdict("additive less EBM(interactions=0)", *against(runs, "additive", "ebm0", -0.002))
+        verdict("scorecard less EBM", *against(runs, "scorecard", "ebm", -0.003))
     for trees in (50, 200):
-        verdict(f"scorecard less LightGBM's {trees} trees", mean_of(lines, "scorecard") - mean_of(lines, f"lgb{trees}"), 0.0)  # noqa: E501
-    worse = [line["name"] for line in lines if line["worse"]]
-    print(f"significantly worse than its additive part in most splits on: {', '.join(worse) or 'none'} (bar: none)")
-    verdict("AUC kept by whole points, at the least", -max(line["lost"] for line in lines), -0.001)
-    verdict("thirty positives: scorecard less the straight line", mean_of(lines, "few"), -0.005)
+        verdict(f"scorecard less LightGBM's {trees} trees", *against(runs, "scorecard", f"lgb{trees}", 0.0))
+    worse = [f"{run['name']}, split {run['seed']}" for run in runs if run["worse"]]
+    print(f"significantly worse than its additive part in {len(worse)} of {len(runs)} splits: {'; '.join(worse)}")
+    lost = {name: np.mean([run["lost"] for run in runs if run["name"] == name]) for name in {r["name"] for r in runs}}
+    verdict("AUC kept by whole points, on the table that loses most", -max(lost.values()), -0.001)
+    few = [np.mean([run["few"] for run in runs if run["name"] == name]) for name in lost]
+    verdict(f"{FEW[0]} to {FEW[-1]} positives: scorecard less the straight line", float(np.mean(few)), -0.005, len(few))
 
 
-def table_line(name, seeds, cap, cache, with_ebm):
-    """All figures of one table, means over splits; None where a class is too rare."""
+def table_runs(name, seeds, cap, figure, with_ebm):
+    """All figures of one table, a record a split; none where a class is too rare."""
     runs = []
     for seed in seeds:
         parts = split(name, seed, cap)
         if parts is None:
-            return None
-        run = {key: cache.auc(f"{name}|{seed}|{cap}|{key}", lambda: fitted_auc(model, parts))[0] for key, model in rivals(seed, with_ebm)}  # noqa: E501
+            return []
+        run = {"name": name, "seed": seed}
+        for key, model in rivals(seed, with_ebm):
+            found = figure(f"{name}|{seed}|{cap}|{key}", lambda model=model, parts=parts: fitted_auc(model, parts))
+            run[key] = None if found is None else found[0]
         runs.append({**run, **ours(parts, seed)})
-    keys = [*(key for key, _ in rivals(0, with_ebm)), "additive", "scorecard"]
-    line = {key: float(np.mean([run[key] for run in runs])) for key in [*keys, "lost", "few"]}
-    seconds = np.mean([run["seconds"] for run in runs], axis=0)
-    worse = np.mean([run["worse"] for run in runs]) > 0.5
-    return {**line, "name": name, "aucs": keys, "worse": worse, "seconds": seconds}
+    return runs
+
+
+def shown(runs, keys):
+    """A line: means over splits."""
+    means = [np.mean([run[key] for run in runs if run[key] is not None] or [np.nan]) for key in keys]
+    took = " ".join(f"{value:.1f}" for value in np.mean([run["seconds"] for run in runs], axis=0))
+    lost, few = (np.mean([run[key] for run in runs]) for key in ("lost", "few"))
+    return f"{runs[0]['name']:<36}" + "".join(f"{value:11.4f}" for value in means) + f" {lost:+.4f} {few:+.4f} {took}"
 
 
 def main():
@@ -191,26 +244,28 @@ def main():
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--no-ebm", action="store_true")
+    parser.add_argument("--rivals", action="store_true")
+    parser.add_argument("--known", action="store_true")
     default = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "auclid-benchmarks" / "scorecard.json"
     parser.add_argument("--cache", default=default)
     options = parser.parse_args()
     require_data()
     warnings.simplefilter("ignore")
     with_ebm = not options.no_ebm and has_ebm()
-    cache, lines = Cache(options.cache), []
-    for name in options.tables or names()[HALVES.get(options.half, slice(None))]:
-        line = table_line(name, range(options.splits), options.rows, cache, with_ebm)
-        if line is None:
-            print(f"{name:<36} skipped: fewer than {FEW[0]} rows of a class")
-            continue
-        if not lines:
-            print(f"{'table':<36}" + "".join(f"{key:>11}" for key in line["aucs"]) + "   lost    few   seconds")
-        lines.append(line)
-        row = "".join(f"{line[key]:11.4f}" for key in line["aucs"])
-        took = " ".join(f"{value:.1f}" for value in line["seconds"])
-        print(f"{name:<36}{row} {line['lost']:+.4f} {line['few']:+.4f} {took}", flush=True)
-    if lines:
-        summary(lines, with_ebm)
+    cache, seeds = Cache(options.cache), range(options.splits)
+    tables = options.tables or names()[HALVES.get(options.half, slice(None))]
+    if options.rivals:
+        fill(tables, seeds, options.rows, cache, with_ebm)
+        return
+    figure = (lambda key, compute: cache.known.get(key)) if options.known else cache.auc
+    keys, runs = [*(key for key, _ in rivals(0, with_ebm)), "additive", "scorecard"], []
+    print(f"{'table':<36}" + "".join(f"{key:>11}" for key in keys) + "   lost    few   seconds")
+    for name in tables:
+        found = table_runs(name, seeds, options.rows, figure, with_ebm)
+        print(shown(found, keys) if found else f"{name:<36} skipped: fewer than {LEAST} rows of a class", flush=True)
+        runs += found
+    if runs:
+        summary(runs, with_ebm)
 
 
 if __name__ == "__main__":

@@ -49,10 +49,10 @@ pairwise.sam pairwise._warning pairwise._objective pairwise._top_search pairwise
 online._buffered online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
 semi._labels semi._closed_form semi.samult semi.pnu semi.qsg
-additive._table additive._knots additive._basis additive._sums additive._solve additive._choose additive._pairs
-additive._plan additive._interactions additive._monotone additive._purify additive._odds additive._shapes
-additive._features additive._fit additive._points additive._reasons additive._plot additive._html additive._reading
-additive.scorecard
+additive._table additive._knots additive._basis additive._sums additive._penalty additive._solve additive._choose
+additive._pairs additive._plan additive._interactions additive._monotone additive._purify additive._odds
+additive._shapes additive._features additive._fit additive._points additive._reasons additive._plot additive._html
+additive._reading additive.scorecard
 boost.rank_boost
 registry warm baselines
 trees.structs trees.extra trees.lightgbm

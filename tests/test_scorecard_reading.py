@@ -7,8 +7,10 @@ from hypothesis import strategies as st
 
 from auclid import Scorecard
 from auclid.additive import _fit
-from auclid.additive._basis import make_basis, roughness
-from auclid.additive._monotone import solve_bounded
+from auclid.additive._basis import make_basis
+from auclid.additive._monotone import rising_columns, solve_bounded
+from auclid.additive._penalty import Penalty, penalty_terms
+from auclid.additive._solve import penalised
 from auclid.metrics import roc_auc
 from auclid.stats.moments import ClassMoments
 
@@ -52,11 +54,15 @@ def test_monotone_shapes_are_so_to_the_bit_and_the_constrained_optimum(column, s
 
     # KKT of the quadratic over all weights: stationary but for pushing constraints, in the direction they push.
     moments, basis = ClassMoments(*model._seen), model._card.basis
-    P, delta = roughness(model._features, basis), moments.delta
-    H = 2.0 * (moments.within + np.multiply.outer(delta, delta)) + model.smooth_ * P + model.alpha_ * np.eye(basis.size)
-    plan = _fit.Plan(
-        model._features, [], basis, P, _fit.Penalty(model.alpha_, model.smooth_), moments, [], None, None, np.nan
-    )
+    terms, delta = penalty_terms(model._features, basis), moments.delta
+    cost = np.ones(basis.size)
+    if model.focus_:
+        A = moments.within + 0.5 * model.smooth_ * terms.P + 0.5 * model.alpha_ * np.eye(basis.size)
+        cost = terms.cost(np.linalg.solve(A, delta), moments.within, model.focus_)
+    H = 2.0 * (moments.within + np.multiply.outer(delta, delta))
+    H += model.smooth_ * np.diag(cost) @ terms.P + model.alpha_ * np.diag(cost)
+    penalty = Penalty(model.alpha_, model.smooth_, model.focus_)
+    plan = _fit.Plan(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
     w = _fit._weights(plan, moments.within, delta, {column: sign}, None)
     slope = H @ w - 2.0 * delta
     place = basis.place[basis.first[column] : basis.first[column + 1]]
@@ -83,11 +89,52 @@ def test_a_constraint_that_does_not_bind_changes_nothing():
     np.testing.assert_allclose(bound.decision_function(X), free.decision_function(X), atol=1e-9)
 
 
-def test_a_monotone_column_is_in_no_pair():
-    X, y = problem(1500, product=1.0)
-    assert any("x2" in names for names in Scorecard().fit(X, y).interactions_)
-    model = Scorecard(monotone={2: 1}).fit(X, y)
-    assert not any("x2" in names for names in model.interactions_)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_scores_rise_with_a_monotone_column_whatever_the_others_hold(sign):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2000, 3))
+    score = sign * X[:, 0] * (X[:, 1] > 0.0) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=2000)
+    model = Scorecard(monotone={0: sign}, interactions=3, n_knots=8).fit(X, score > 0.3)
+    assert any("x0" in pair for pair in model.interactions_)
+    for shape in model.shapes_:
+        if isinstance(shape.name, tuple) and "x0" in shape.name:
+            assert (sign * np.diff(shape.values, axis=shape.name.index("x0")) >= 0.0).all()
+    others = np.vstack([3.0 * rng.normal(size=(40, 3)), [[0.0, np.nan, 9.0]]])
+    x = np.linspace(-6, 6, 301)
+    for row in others:
+        rows = np.repeat(row[None], len(x), axis=0)
+        rows[:, 0] = x
+        assert (sign * np.diff(model.decision_function(rows)) > -1e-12).all()
+
+
+def test_shapes_and_grids_of_monotone_columns_are_the_constrained_optimum():
+    X, y = problem(product=1.0)
+    model = Scorecard(monotone={2: 1}, interactions=2, n_knots=5).fit(X, y)
+    basis, moments = model._card.basis, ClassMoments(*model._seen)
+    terms, penalty = penalty_terms(model._features, basis), Penalty(model.alpha_, model.smooth_, model.focus_)
+    plan = _fit.Plan(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
+    w = _fit._weights(plan, moments.within, moments.delta, {2: 1}, None)
+    H = 2.0 * (
+        penalised(moments.within, moments.delta, terms, penalty) + np.multiply.outer(moments.delta, moments.delta)
+    )
+    slope = H @ w - 2.0 * moments.delta
+    lines = rising_columns(model._features, basis, {2: 1})
+    assert len(lines) > 1
+    rng = np.random.default_rng(0)
+    for _ in range(50):  # no way from w to weights that rise goes down
+        v = rng.normal(size=basis.size)
+        for line in lines:
+            v[line.place] = rng.normal() + np.cumsum(rng.exponential(size=len(line.place)))
+        assert slope @ (v - w) > -1e-8
+        for line in lines:
+            assert (np.diff(w[line.place]) >= 0.0).all()
+
+
+def test_two_monotone_columns_are_no_pair():
+    X, y = problem(product=1.0)
+    free, bound = (Scorecard(interactions=1, monotone=m).fit(X, y) for m in (None, {2: 1, 3: 1}))
+    assert free.interactions_ == [("x2", "x3")]
+    assert ("x2", "x3") not in bound.interactions_
 
 
 # --- points ---------------------------------------------------------------------------------------

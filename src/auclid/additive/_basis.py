@@ -1,7 +1,8 @@
 """The basis: which coefficients a row of cells touches, and sums over rows of what it touches.
 
-A numeric cell touches the two hats around it, a category one level, a missing cell one coefficient; a pair of columns
-the four products of two coarse hats. No array of rows by coefficients is ever made.
+A numeric cell touches the two hats around it (the nearer one where the shape jumps), a category one level, a missing
+cell one coefficient; a pair of columns the four products of two coarse hats. No array of rows by coefficients is ever
+made.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid._generic import kernel
-from auclid.additive._knots import second_differences, thinned
+from auclid.additive._knots import thinned
 
 COARSE = 8
 """Knots, or levels, of a column in a pair."""
@@ -40,6 +41,10 @@ class Feature(NamedTuple):
     """Whether missing cells have a coefficient."""
     share: np.ndarray
     """The share of the rows at each slot."""
+    extra: np.ndarray
+    """Which knots are there for jumps and tails: they stay where others are thinned out, and are in no pair."""
+    steps: np.ndarray
+    """Whether the shape jumps halfway between a knot and the next, where no row lies; else it is straight."""
 
     @property
     def slots(self) -> int:
@@ -53,6 +58,7 @@ class Basis(NamedTuple):
     is_level: np.ndarray
     first: np.ndarray
     knots: np.ndarray
+    step: np.ndarray
     place: np.ndarray
     missing: np.ndarray
     coarse_first: np.ndarray
@@ -70,11 +76,12 @@ def make_basis(features: Sequence[Feature], pairs: Sequence[tuple[int, int]] = (
     """The basis of these columns and pairs of columns."""
     first = np.cumsum([0, *(f.slots for f in features)])
     knots, place, missing, size = np.zeros(first[-1]), np.full(first[-1], -1), np.full(len(features), -1), 0
+    step = np.zeros(first[-1], dtype=bool)
     coarse, coarse_slot = [coarse_places(f) for f in features], np.zeros(first[-1], dtype=np.int64)
     for k, f in enumerate(features):
         at = slice(first[k], first[k + 1])
         if f.knots is not None:
-            knots[at] = f.knots
+            knots[at], step[at] = f.knots, f.steps
         used = np.arange(f.slots) != f.reference if f.slots > 1 else np.zeros(f.slots, dtype=bool)
         place[at] = np.where(used, size + np.cumsum(used) - 1, -1)
         if f.levels is not None:
@@ -90,6 +97,7 @@ def make_basis(features: Sequence[Feature], pairs: Sequence[tuple[int, int]] = (
         np.array([f.levels is not None for f in features]),
         first.astype(np.int64),
         knots,
+        step,
         place.astype(np.int64),
         missing.astype(np.int64),
         np.cumsum([0, *counts]).astype(np.int64),
@@ -111,7 +119,8 @@ def same_basis(a: Basis, b: Basis) -> bool:
 def coarse_places(feature: Feature) -> np.ndarray:
     """Which slots of a column a pair tells apart: some knots, or the commonest levels and the pool of all others."""
     if feature.levels is None:
-        return thinned(feature.slots, COARSE, -1)
+        plain = np.flatnonzero(~feature.extra)
+        return plain[thinned(len(plain), COARSE)]
     common = np.argsort(-feature.share[:-1], kind="stable")[: COARSE - 1]
     return np.append(np.sort(common), feature.slots - 1)
 
@@ -124,7 +133,7 @@ def _pooled(feature: Feature, coarse: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def hat(knots, low, high, x):
+def interval(knots, low, high, x):
     """The interval of x among the knots low..high - 1, counted from low, and how far along it x is."""
     a, b = low, high - 1
     while b - a > 1:
@@ -133,8 +142,16 @@ def hat(knots, low, high, x):
             a = middle
         else:
             b = middle
-    t = (x - knots[a]) / (knots[a + 1] - knots[a])
-    return a - low, min(max(t, -REACH), 1.0 + REACH)
+    return a - low, (x - knots[a]) / (knots[a + 1] - knots[a])
+
+
+@kernel
+def hat(knots, step, low, high, x):
+    """The interval of x, and the share of its right knot: straight between two knots and a little beyond, or a jump."""
+    at, t = interval(knots, low, high, x)
+    if step[low + at]:
+        return at, 0.0 if t < 0.5 else 1.0
+    return at, min(max(t, -REACH), 1.0 + REACH)
 
 
 @kernel
@@ -143,7 +160,8 @@ def touch(basis, cells, i, slot, along, index, value):
 
     ``slot`` and ``along`` are room for one entry a column: where its cell lies among the coarse knots.
     """
-    first, knots, place, missing, is_level = basis.first, basis.knots, basis.place, basis.missing, basis.is_level
+    first, knots, step, place = basis.first, basis.knots, basis.step, basis.place
+    missing, is_level = basis.missing, basis.is_level
     count = 0
     for j in range(cells.shape[1]):
         x = cells[i, j]
@@ -158,7 +176,7 @@ def touch(basis, cells, i, slot, along, index, value):
                 index[count], value[count] = k, 1.0
                 count += 1
         elif high - low > 1:
-            at, t = hat(knots, low, high, x)
+            at, t = hat(knots, step, low, high, x)
             for side in range(2):
                 k, v = place[low + at + side], t if side else 1.0 - t
                 if k >= 0 and v != 0.0:
@@ -174,7 +192,8 @@ def touch(basis, cells, i, slot, along, index, value):
 def find_coarse(basis, cells, i, slot, along):
     """The coarse interval of each cell of row i that pairs use, and how far along it lies; -1 where it is missing.
 
-    A level is at the start of its own interval.
+    A level is at the start of its own interval. Beyond the outer knots a grid stays level: what two straight lines
+    promise there together is too much.
     """
     is_level, first, coarse_first = basis.is_level, basis.first, basis.coarse_first
     knots, coarse_slot, paired = basis.coarse_knots, basis.coarse_slot, basis.paired
@@ -188,7 +207,8 @@ def find_coarse(basis, cells, i, slot, along):
         elif high - low < 2:
             slot[j], along[j] = 0, 0.0
         else:
-            slot[j], along[j] = hat(knots, low, high, x)
+            slot[j], t = interval(knots, low, high, x)
+            along[j] = min(max(t, 0.0), 1.0)
 
 
 @kernel
@@ -297,30 +317,6 @@ def basis_scores(basis: Basis, cells: np.ndarray, W: np.ndarray) -> np.ndarray:
     return out
 
 
-def roughness(features: Sequence[Feature], basis: Basis) -> np.ndarray:
-    """P of the penalty (smooth/2) w·P·w: second differences of every numeric shape, and along both ways of a pair."""
-    P = np.zeros((basis.size, basis.size))
-    for k, f in enumerate(features):
-        if f.knots is not None:
-            _add_block(P, basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots))
-    for m, (a, b) in enumerate(zip(basis.pair_a, basis.pair_b, strict=True)):
-        along = [_coarse_differences(features[j], coarse_places(features[j])) for j in (a, b)]
-        grid = np.kron(along[0], np.eye(len(along[1]))) + np.kron(np.eye(len(along[0])), along[1])
-        _add_block(P, basis.pair_first[m] + np.arange(len(grid)), grid)
-    return P
-
-
-def _coarse_differences(feature: Feature, places: np.ndarray) -> np.ndarray:
-    if feature.knots is None:
-        return np.zeros((len(places), len(places)))
-    return second_differences(feature.knots[places])
-
-
-def _add_block(P: np.ndarray, place: np.ndarray, part: np.ndarray) -> None:
-    used = place >= 0
-    P[np.ix_(place[used], place[used])] += part[np.ix_(used, used)]
-
-
 def fewer_knots(features: Sequence[Feature], count: int) -> tuple[list[Feature], np.ndarray]:
     """The columns with at most ``count`` knots each, and M: the new basis is M' times the old (without pairs)."""
     new, old_basis = [], make_basis(features)
@@ -328,9 +324,11 @@ def fewer_knots(features: Sequence[Feature], count: int) -> tuple[list[Feature],
         if f.knots is None:
             new.append(f)
             continue
-        at = thinned(f.slots, count, f.reference)
+        at = _kept_knots(f, count)
         reference = int(np.searchsorted(at, f.reference)) if f.reference >= 0 else -1
-        new.append(f._replace(knots=f.knots[at], reference=reference, share=_regrouped(f, at)))
+        steps = f.steps[at] & (np.diff(at, append=-1) == 1)
+        kept = f._replace(knots=f.knots[at], share=_regrouped(f, at), extra=f.extra[at], steps=steps)
+        new.append(kept._replace(reference=reference))
     basis = make_basis(new)
     M = np.zeros((old_basis.size, basis.size))
     for k, (f, g) in enumerate(zip(features, new, strict=True)):
@@ -340,6 +338,15 @@ def fewer_knots(features: Sequence[Feature], count: int) -> tuple[list[Feature],
         if f.gaps:
             M[old_basis.missing[k], basis.missing[k]] = 1.0
     return new, M
+
+
+def _kept_knots(feature: Feature, count: int) -> np.ndarray:
+    """Places of the knots that stay: some, the reference, those of tails, and both sides of a jump among others."""
+    plain, jump = np.flatnonzero(~feature.extra), feature.steps | np.roll(feature.steps, 1)
+    needed = feature.extra | (np.arange(feature.slots) == feature.reference)
+    if not feature.steps[:-1].all():
+        needed = needed | jump
+    return np.union1d(plain[thinned(len(plain), count)], np.flatnonzero(needed)).astype(np.intp)
 
 
 def _interpolation(old: np.ndarray, new: np.ndarray | None) -> np.ndarray:

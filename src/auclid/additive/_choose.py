@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.additive._basis import Basis, basis_scores
-from auclid.additive._solve import Penalty, direction
+from auclid.additive._penalty import Penalty, Terms
+from auclid.additive._solve import direction
 from auclid.additive._table import block, slices
 from auclid.metrics._auc import auc_from_parts
 from auclid.stats.moments import ClassMoments
@@ -77,7 +78,7 @@ def scores(basis: Basis, cells: Any, W: np.ndarray) -> np.ndarray:
 
 
 def grid_auc(
-    folds: Sequence[Fold], basis: Basis, P: np.ndarray, penalties: Sequence[Penalty], held: HeldOut, M: Any = None
+    folds: Sequence[Fold], basis: Basis, terms: Terms, penalties: Sequence[Penalty], held: HeldOut, M: Any = None
 ) -> np.ndarray:
     """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`."""
     aucs = np.full((len(folds), len(penalties)), np.nan)
@@ -86,7 +87,7 @@ def grid_auc(
         label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
         if not label.any() or label.all():
             continue
-        W = np.stack([direction(fold.S, fold.delta, P, penalty) for penalty in penalties], axis=1)
+        W = np.stack([direction(fold.S, fold.delta, terms, penalty) for penalty in penalties], axis=1)
         out = np.ascontiguousarray(scores(basis, held.cells[rows], W if M is None else M @ W).T)
         aucs[k] = [auc_from_parts(label, column, weight) for column in out]
     return aucs
@@ -110,6 +111,12 @@ def nearly_best(aucs: np.ndarray) -> np.ndarray:
     gaps = aucs[usable] - aucs[usable][:, [best]]
     error = gaps.std(axis=0, ddof=1) / np.sqrt(usable.sum())
     return np.where(mean >= mean[best] - error, mean[best], mean)
+
+
+def sure_gain(gains: np.ndarray) -> float:
+    """The mean gain over folds, less its standard error: what surely pays is worth more than it costs in clearness."""
+    gains = gains[~np.isnan(gains)]
+    return float(gains.mean() - gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
 
 
 def held_out_scores(folds: Sequence[Fold], basis: Basis, weights: Sequence[np.ndarray], held: HeldOut) -> np.ndarray:

@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid._kinds import column_numbers
 from auclid.additive._basis import Feature
-from auclid.additive._knots import quantile_knots
+from auclid.additive._knots import extra_knots, quantile_knots, step_places
 from auclid.additive._table import Kept, block
 
 SAMPLE = 50_000
@@ -16,41 +16,58 @@ SAMPLE = 50_000
 MOST = 1_200
 """Coefficients at the most, as far as fewer knots can help."""
 
+FEWEST = 8
+"""Knots a column that few rows may have all the same."""
+
 USUAL = 0.5
 """A slot with this share of the rows is the one that others are measured from."""
 
 
 def learn_features(
-    kept: Sequence[Kept], cells: Any, weight: np.ndarray | None, n_knots: int, given: Mapping, rng: np.random.Generator
+    kept: Sequence[Kept],
+    cells: Any,
+    weight: np.ndarray | None,
+    n_knots: int,
+    given: Mapping,
+    rng: np.random.Generator,
+    extra: bool = False,
 ) -> list[Feature]:
-    """The columns of these cells, each with at most about ``n_knots`` knots; ``given``: those of some columns."""
+    """The columns of these cells, each with at most about ``n_knots`` knots; ``given``: those of some columns.
+
+    ``extra``: jumps at special values and heavy tails have knots besides.
+    """
     n = cells.shape[0]
     rows = np.arange(n) if n <= SAMPLE else np.sort(rng.choice(n, SAMPLE, replace=False))
     sample, w = block(cells, rows), np.ones(len(rows)) if weight is None else weight[rows]
     if not (w > 0.0).any():
         w = np.ones(len(rows))
-    return [_feature(column, sample[:, j], w, n_knots, given.get(j)) for j, column in enumerate(kept)]
+    return [_feature(column, sample[:, j], w, n_knots, given.get(j), extra) for j, column in enumerate(kept)]
 
 
-def _feature(column: Kept, cells: np.ndarray, w: np.ndarray, n_knots: int, given: Any) -> Feature:
+def _feature(column: Kept, cells: np.ndarray, w: np.ndarray, n_knots: int, given: Any, extra: bool) -> Feature:
     missing = np.isnan(cells[w > 0.0])
     gaps = bool(missing.any() and not missing.all())  # a column of nothing has nothing to tell apart
     if column.levels is not None:
         known = ~np.isnan(cells)
         share = np.bincount(cells[known].astype(np.intp), weights=w[known], minlength=len(column.levels) + 1)
-        return _finished(column, None, share, w.sum(), gaps)
-    knots = quantile_knots(cells, w, n_knots) if given is None else np.asarray(given, dtype=np.float64)
+        return _finished(column, gaps, share / w.sum())
+    if given is not None:
+        knots = np.asarray(given, dtype=np.float64)
+        return _finished(column, gaps, _hat_shares(cells, w, knots) / w.sum(), knots)
+    knots = quantile_knots(cells, w, n_knots)
     if not len(knots):
         knots = np.zeros(1)
-    share = _hat_shares(cells, w, knots)
-    return _finished(column, knots, share, w.sum(), gaps)
+    more = extra_knots(cells, w, knots) if extra and len(knots) > 2 else np.zeros(0)
+    knots = np.sort(np.concatenate([knots, more]))
+    feature = _finished(column, gaps, _hat_shares(cells, w, knots) / w.sum(), knots)
+    return feature._replace(extra=np.isin(knots, more), steps=step_places(cells, w, knots))
 
 
-def _finished(column: Kept, knots: np.ndarray | None, share: np.ndarray, total: float, gaps: bool) -> Feature:
-    share = share / total
+def _finished(column: Kept, gaps: bool, share: np.ndarray, knots: np.ndarray | None = None) -> Feature:
     usual = int(share.argmax())
     reference = usual if share[usual] >= USUAL or len(share) == 2 else -1
-    return Feature(column.name, column.kind, knots, column.levels, reference, gaps, share)
+    plain = np.zeros(0 if knots is None else len(knots), dtype=bool)
+    return Feature(column.name, column.kind, knots, column.levels, reference, gaps, share, plain, plain)
 
 
 def _hat_shares(cells: np.ndarray, w: np.ndarray, knots: np.ndarray) -> np.ndarray:
@@ -64,10 +81,12 @@ def _hat_shares(cells: np.ndarray, w: np.ndarray, knots: np.ndarray) -> np.ndarr
     return np.bincount(at, w * (1.0 - t), len(knots)) + np.bincount(at + 1, w * t, len(knots))
 
 
-def knots_that_fit(kept: Sequence[Kept], wanted: int) -> int:
-    """At most ``wanted`` knots a column, so that all columns together have no more than MOST coefficients."""
+def knots_that_fit(kept: Sequence[Kept], wanted: int, n: int = MOST) -> int:
+    """At most ``wanted`` knots a column: all together have no more than MOST coefficients, nor many more than n."""
     numeric = sum(column.levels is None for column in kept)
-    rest = MOST - sum(len(column.levels) + 1 for column in kept if column.levels is not None)
+    rest = min(MOST, max(n, FEWEST * numeric)) - sum(
+        len(column.levels) + 1 for column in kept if column.levels is not None
+    )
     while wanted > 2 and numeric * wanted > rest:
         wanted //= 2
     return max(wanted, 2)

@@ -9,16 +9,17 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from auclid.additive._basis import Basis, Feature, basis_rows, roughness
+from auclid.additive._basis import Basis, Feature, basis_rows
 from auclid.additive._choose import Fold
-from auclid.additive._features import knots_that_fit, learn_features
+from auclid.additive._features import MOST, knots_that_fit, learn_features
 from auclid.additive._interactions import with_pairs
 from auclid.additive._monotone import rising_columns, solve_monotone
 from auclid.additive._odds import Odds, calibrated, from_moments
+from auclid.additive._penalty import Penalty, penalty_terms
 from auclid.additive._plan import KNOTS, Plan, Settings, make_plan, unit
 from auclid.additive._purify import purified
 from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
-from auclid.additive._solve import Penalty, minimiser, penalised
+from auclid.additive._solve import minimiser, penalised
 from auclid.additive._table import Kept, block
 from auclid.solvers.coordinate import coordinate_descent
 from auclid.solvers.rounds import at_most, run
@@ -57,10 +58,11 @@ def fitted(
 ) -> Found:
     """What a `Scorecard` learns from these rows."""
     wanted = _number(model.n_knots) or KNOTS[-1]
-    features = learn_features(kept, cells, weight, knots_that_fit(kept, wanted), given, rng)
+    knots = knots_that_fit(kept, wanted, cells.shape[0] if _free(model) else MOST)
+    features = learn_features(kept, cells, weight, knots, given, rng, _free(model))
     if isinstance(model.ranker, LeastSquaresAUC) and model.ranker.l1 > 0.0:
         features = [f._replace(reference=int(f.share.argmax())) for f in features]  # zero is then one shape only
-    settings = _settings(model, len(kept), monotone, rng)
+    settings = _settings(model, monotone, rng)
     plan = with_pairs(make_plan(features, cells, is_pos, weight, settings), cells, is_pos, weight, settings)
     seen = plan.moments.all
     if by_rows(model.ranker):
@@ -68,9 +70,9 @@ def fitted(
     else:
         w = _weights(plan, plan.moments.within, plan.moments.delta, monotone, model.ranker)
         others = [_weights(plan, fold.S, fold.delta, monotone, model.ranker) for fold in plan.folds]
-    w = purified(plan.features, plan.basis, w, seen.mean)
+    w = purified(plan.features, plan.basis, w, seen.mean, monotone)
     card = make_card(plan.features, plan.basis, w, seen)
-    cards = [_fold_card(plan, fold, v) for fold, v in zip(plan.folds, others, strict=True)]
+    cards = [_fold_card(plan, fold, v, monotone) for fold, v in zip(plan.folds, others, strict=True)]
     shapes = make_shapes(plan.features, card, seen, w, cards)
     odds = _odds(card, cards, plan, cells, is_pos, weight)
     return Found(kept, plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc)
@@ -81,7 +83,7 @@ def first_features(
 ) -> list[Feature]:
     """The columns of a stream, fixed by its first batch; any of them may be missing later."""
     wanted = _number(model.n_knots) or STREAM_KNOTS
-    features = learn_features(kept, cells, weight, knots_that_fit(kept, wanted), given, rng)
+    features = learn_features(kept, cells, weight, knots_that_fit(kept, wanted), given, rng, _free(model))
     return [f._replace(gaps=True) for f in features]
 
 
@@ -90,11 +92,11 @@ def resumed(
 ) -> tuple[Found, float]:
     """What the rows of a stream add up to, and the score halfway between its classes."""
     penalty = _stream_penalty(model, moments)
-    plan = Plan(features, [], basis, roughness(features, basis), penalty, moments, [], None, None, np.nan)
+    plan = Plan(features, [], basis, penalty_terms(features, basis), penalty, moments, [], None, None, np.nan)
     seen = moments.all
     complete = moments.complete and basis.size > 0
     w = _weights(plan, moments.within, moments.delta, monotone, model.ranker) if complete else np.zeros(basis.size)
-    w = purified(features, basis, w, seen.mean)
+    w = purified(features, basis, w, seen.mean, monotone)
     card = make_card(features, basis, w, seen)
     odds = from_moments(moments, w) if complete else Odds()
     odds = odds._replace(offset=odds.offset + odds.slope * float(seen.mean @ w))
@@ -117,7 +119,12 @@ def _number(n_knots: Any) -> int | None:
     return int(n_knots) if isinstance(n_knots, Integral) else None
 
 
-def _settings(model: Any, d: int, monotone: Mapping[int, int], rng: np.random.Generator) -> Settings:
+def _free(model: Any) -> bool:
+    """Whether knots may be added where the shape wants them."""
+    return not isinstance(model.n_knots, Integral)
+
+
+def _settings(model: Any, monotone: Mapping[int, int], rng: np.random.Generator) -> Settings:
     alphas = None
     if isinstance(model.ranker, LeastSquaresAUCCV) and model.ranker.alphas is not None:
         alphas = np.asarray(model.ranker.alphas, dtype=np.float64)
@@ -128,7 +135,7 @@ def _settings(model: Any, d: int, monotone: Mapping[int, int], rng: np.random.Ge
         None if model.smooth == "auto" else float(model.smooth),
         None if model.interactions == "auto" else int(model.interactions),
         alphas,
-        [j for j in range(d) if j not in monotone],
+        frozenset(monotone),
         5,
         rng,
     )
@@ -156,8 +163,8 @@ def _learnt_from_rows(
     return learnt(np.arange(len(is_pos))), others
 
 
-def _fold_card(plan: Plan, fold: Fold, w: np.ndarray) -> Card:
-    w = purified(plan.features, plan.basis, w, fold.mean)
+def _fold_card(plan: Plan, fold: Fold, w: np.ndarray, monotone: Mapping[int, int]) -> Card:
+    w = purified(plan.features, plan.basis, w, fold.mean, monotone)
     return make_card(plan.features, plan.basis, w, Moments(1.0, fold.mean, np.zeros(())))
 
 
@@ -165,8 +172,8 @@ def _weights(plan: Plan, S: np.ndarray, delta: np.ndarray, monotone: Mapping[int
     """The minimiser of the square loss: in closed form, with l1, or monotone."""
     plain = not isinstance(ranker, LeastSquaresAUC) or (ranker.l1 == 0.0 and not ranker.positive)
     if not monotone and plain:
-        return minimiser(S, delta, plan.P, plan.penalty)
-    H = 2.0 * (penalised(S, plan.P, plan.penalty) + np.multiply.outer(delta, delta))
+        return minimiser(S, delta, plan.terms, plan.penalty)
+    H = 2.0 * (penalised(S, delta, plan.terms, plan.penalty) + np.multiply.outer(delta, delta))
     if not monotone:
         return _sparse_weights(H, 2.0 * delta, ranker)
     return solve_monotone(H, 2.0 * delta, rising_columns(plan.features, plan.basis, monotone))

@@ -7,20 +7,25 @@ found on all rows. Where rows are many, the trial is made on some of them.
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import combinations
 from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.additive._basis import Feature, fewer_knots, make_basis, roughness
-from auclid.additive._choose import SMOOTHS, Fold, HeldOut, grid_auc, held_out_scores, training_folds
+from auclid.additive._basis import Feature, fewer_knots, make_basis
+from auclid.additive._choose import SMOOTHS, Fold, HeldOut, grid_auc, held_out_scores, sure_gain, training_folds
 from auclid.additive._pairs import COLUMNS_AT_MOST, best_pairs, residual
+from auclid.additive._penalty import Penalty, penalty_terms
 from auclid.additive._plan import KNOTS, Plan, Settings, fold_moments, near, unit
-from auclid.additive._solve import Penalty, minimiser
+from auclid.additive._solve import minimiser
 from auclid.additive._sums import class_sums
 
 PAIRS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
+
+LEAST = 50
+"""Rows of the rarer class below which no pair is looked for: too many grids look well by chance."""
 
 TRIAL = 15_000
 """Rows of the trial, at the most."""
@@ -32,6 +37,9 @@ Of more, all of the rarer class are kept if they can be, and the others are draw
 STEPS = (0.01, 0.1, 1.0, 10.0)
 """How much stronger the ridge may be with pairs than without."""
 
+FOCUS_OF_PAIRS = ()
+"""How much dearer columns and pairs that add little may be made, besides as much as without pairs."""
+
 
 class Trial(NamedTuple):
     """A number of pairs with penalties: the ridge in units of the basis."""
@@ -39,7 +47,8 @@ class Trial(NamedTuple):
     n_pairs: int
     ridge: float
     smooth: float
-    gain: float
+    focus: float = 0.0
+    gain: float = 0.0
     """The mean gain of held-out AUC over folds."""
 
 
@@ -47,21 +56,25 @@ def with_pairs(plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | 
     """The plan with the best pairs of columns, where they rank held-out rows better."""
     if plan.held is None or plan.fold is None or settings.pairs == 0 or not plan.basis.size:
         return plan
+    n_pos = int(is_pos[plan.fold >= 0].sum())
+    if min(n_pos, int((plan.fold >= 0).sum()) - n_pos) < LEAST:
+        return plan
     scores = _additive_scores(plan)
-    columns = _important(plan, settings.paired)
-    chosen = _trial(plan, scores, columns, settings)
+    wanted = _candidates(plan, settings)
+    chosen = _trial(plan, scores, wanted, settings)
     if chosen is None:
         return plan
     rest = residual(scores, plan.held.is_pos, plan.held.weight)
-    pairs = best_pairs(plan.features, plan.held.cells, rest, columns, chosen.n_pairs)
+    pairs = best_pairs(plan.features, plan.held.cells, rest, wanted, chosen.n_pairs)
     basis = make_basis(plan.features, pairs)
     rows, weight = _enough_rows(is_pos, weight, plan.fold, settings.rng)
     parts = fold_moments(basis, cells if rows is None else cells[rows], *_taken(rows, is_pos, weight, plan.fold))
-    folds, total, P = training_folds(parts), reduce(add, parts), roughness(plan.features, basis)
+    folds, total, terms = training_folds(parts), reduce(add, parts), penalty_terms(plan.features, basis)
     del parts
-    penalty = Penalty(chosen.ridge * unit(total) if settings.alphas is None else chosen.ridge, chosen.smooth)
+    ridge = chosen.ridge * unit(total) if settings.alphas is None else chosen.ridge
+    penalty = Penalty(ridge, chosen.smooth, chosen.focus)
     auc = plan.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
-    return Plan(plan.features, pairs, basis, P, penalty, total, folds, plan.held, plan.fold, auc)
+    return Plan(plan.features, pairs, basis, terms, penalty, total, folds, plan.held, plan.fold, auc)
 
 
 def _enough_rows(
@@ -86,11 +99,11 @@ def _taken(rows: np.ndarray | None, *parts: np.ndarray | None) -> list:
 
 def _additive_scores(plan: Plan) -> np.ndarray:
     assert plan.held is not None
-    weights = [minimiser(fold.S, fold.delta, plan.P, plan.penalty) for fold in plan.folds]
+    weights = [minimiser(fold.S, fold.delta, plan.terms, plan.penalty) for fold in plan.folds]
     return held_out_scores(plan.folds, plan.basis, weights, plan.held)
 
 
-def _trial(plan: Plan, scores: np.ndarray, columns: list[int], settings: Settings) -> Trial | None:
+def _trial(plan: Plan, scores: np.ndarray, wanted: list[tuple[int, int]], settings: Settings) -> Trial | None:
     """The best number of pairs and its penalties; None where no number surely pays."""
     held = _some(plan.held, settings.rng)
     counts = [k for k in PAIRS if settings.pairs is None or k <= settings.pairs]
@@ -98,13 +111,13 @@ def _trial(plan: Plan, scores: np.ndarray, columns: list[int], settings: Setting
         counts.append(settings.pairs)
     score = scores if held is plan.held else _rescored(plan, held)
     features = fewer_knots(plan.features, KNOTS[0])[0]
-    found = [_of_fold(features, held, score, columns, k, counts[-1]) for k in range(len(plan.folds))]
+    found = [_of_fold(features, held, score, wanted, k, counts[-1]) for k in range(len(plan.folds))]
     best: tuple[float, Trial | None] = (0.0, None)
     alone = _gains(found, features, 0, [_own(plan, settings)], held, settings)
     grid = _grid(plan, settings)
     for count in counts:
         aucs = _gains(found, features, count, grid, held, settings) - alone
-        sure = [_sure(column) for column in aucs.T]
+        sure = [sure_gain(column) for column in aucs.T]
         at = int(np.argmax(sure))
         if sure[at] <= best[0]:
             break  # more pairs would cost more and add less
@@ -121,12 +134,12 @@ class _Found(NamedTuple):
 
 
 def _of_fold(
-    features: Sequence[Feature], held: HeldOut, score: np.ndarray, columns: list[int], k: int, most: int
+    features: Sequence[Feature], held: HeldOut, score: np.ndarray, wanted: list[tuple[int, int]], k: int, most: int
 ) -> _Found:
     rows = np.flatnonzero(held.fold != k)
     label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
     rest = residual(score[rows], label, weight)
-    pairs = best_pairs(features, held.cells[rows], rest, columns, most)
+    pairs = best_pairs(features, held.cells[rows], rest, wanted, most)
     moments = class_sums(make_basis(features, pairs), held.cells[rows], label.astype(np.int64), 2, weight).classes()
     return _Found(pairs, Fold(moments.within, moments.delta, moments.all.mean))
 
@@ -143,35 +156,30 @@ def _gains(
     out = []
     for k, each in enumerate(found):
         basis = make_basis(features, each.pairs[:count])
-        fold, P = each.fold.leading(basis.size), roughness(features, basis)
+        fold, terms = each.fold.leading(basis.size), penalty_terms(features, basis)
         size = 2.0 * float(np.diag(fold.S).mean()) if settings.alphas is None else 1.0
-        penalties = [Penalty(trial.ridge * size, trial.smooth) for trial in grid]
-        out.append(grid_auc([fold], basis, P, penalties, held.as_only_fold(k))[0])
+        penalties = [Penalty(trial.ridge * size, trial.smooth, trial.focus) for trial in grid]
+        out.append(grid_auc([fold], basis, terms, penalties, held.as_only_fold(k))[0])
     return np.array(out)
 
 
 def _own(plan: Plan, settings: Settings) -> Trial:
     size = unit(plan.moments) if settings.alphas is None else 1.0
-    return Trial(0, plan.penalty.alpha / size, plan.penalty.smooth, 0.0)
+    return Trial(0, plan.penalty.alpha / size, plan.penalty.smooth, plan.penalty.focus)
 
 
 def _grid(plan: Plan, settings: Settings) -> list[Trial]:
     own = _own(plan, settings)
     if settings.alphas is not None:
-        return [Trial(0, float(alpha), own.smooth, 0.0) for alpha in settings.alphas]
+        return [own._replace(ridge=float(alpha)) for alpha in settings.alphas]
     smooths = [own.smooth] if settings.smooth is not None else near(np.array(SMOOTHS), own.smooth)[:2]
-    return [Trial(0, own.ridge * step, float(smooth), 0.0) for smooth in smooths for step in STEPS]
+    steps = [(step, focus) for step in STEPS for focus in sorted({own.focus, *FOCUS_OF_PAIRS})]
+    return [Trial(0, own.ridge * step, float(smooth), focus) for smooth in smooths for step, focus in steps]
 
 
 def _around(grid: list[Trial], best: Trial) -> list[Trial]:
-    """Penalties as smooth as the best and with a ridge near to its: what more pairs are tried with."""
-    return [g for g in grid if g.smooth == best.smooth and 0.09 < g.ridge / best.ridge < 11.0]
-
-
-def _sure(gains: np.ndarray) -> float:
-    """The mean gain over folds, less its standard error."""
-    gains = gains[~np.isnan(gains)]
-    return float(gains.mean() - gains.std(ddof=1) / np.sqrt(len(gains))) if len(gains) > 1 else 0.0
+    """Penalties as smooth and focused as the best, with a ridge near to its: what more pairs are tried with."""
+    return [g for g in grid if g[2:4] == best[2:4] and 0.09 < g.ridge / best.ridge < 11.0]
 
 
 def _some(held: HeldOut | None, rng: np.random.Generator) -> HeldOut:
@@ -186,16 +194,23 @@ def _some(held: HeldOut | None, rng: np.random.Generator) -> HeldOut:
 
 
 def _rescored(plan: Plan, held: HeldOut) -> np.ndarray:
-    weights = [minimiser(fold.S, fold.delta, plan.P, plan.penalty) for fold in plan.folds]
+    weights = [minimiser(fold.S, fold.delta, plan.terms, plan.penalty) for fold in plan.folds]
     return held_out_scores(plan.folds, plan.basis, weights, held)
 
 
-def _important(plan: Plan, columns: list[int]) -> list[int]:
+def _candidates(plan: Plan, settings: Settings) -> list[tuple[int, int]]:
+    """The pairs that are looked at; of two monotone columns, the grid would have to rise both ways."""
+    pairs = combinations(_important(plan), 2)
+    return [pair for pair in pairs if not settings.monotone.issuperset(pair)]
+
+
+def _important(plan: Plan) -> list[int]:
     """The columns whose shapes vary the most, where there are very many."""
+    columns = list(range(len(plan.features)))
     if len(columns) <= COLUMNS_AT_MOST:
         return columns
     m, basis = plan.moments, plan.basis
-    w, covariance = minimiser(m.within, m.delta, plan.P, plan.penalty), m.all.covariance
+    w, covariance = minimiser(m.within, m.delta, plan.terms, plan.penalty), m.all.covariance
     spread = np.zeros(len(plan.features))
     for j in columns:
         at = basis.place[basis.first[j] : basis.first[j + 1]]

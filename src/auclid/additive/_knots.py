@@ -2,6 +2,18 @@
 
 import numpy as np
 
+SPECIAL = 0.05
+"""A value of this share of the rows, among many that differ, is special: its shape may jump there."""
+
+CROWDED = 0.25
+"""An end interval is a heavy tail if half of its rows are in this part of it, on the near side."""
+
+AGAIN = 10.0
+"""Rows a value, where values are few."""
+
+TAIL = 10.0
+"""Rows on either side of a knot that halves a tail."""
+
 
 def quantile_knots(values: np.ndarray, weight: np.ndarray, count: int) -> np.ndarray:
     """At most about ``count`` increasing knots, the least and the greatest value among them.
@@ -45,12 +57,74 @@ def _atoms(share: np.ndarray, count: int) -> np.ndarray:
     return atom
 
 
-def thinned(n_knots: int, count: int, needed: int) -> np.ndarray:
-    """Places of at most ``count`` (or one more) of ``n_knots`` knots: both ends, and the ``needed`` one (-1: none)."""
+def extra_knots(values: np.ndarray, weight: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """Knots besides those at quantiles: for jumps at special values, and along heavy tails.
+
+    A special value (no income, an age nobody told) has knots at the nearest values on both sides of it, so that the
+    broken line is a step there as far as any row can tell. In a heavy tail, the interval from the last quantile to the
+    greatest value is cut at the median of its rows, and so is what lies beyond, as long as rows crowd on the near
+    side: so the end of the shape is on the scale of ranks.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.additive._knots import extra_knots
+    >>> x = np.r_[np.zeros(50), 2.0 ** np.arange(50)]
+    >>> extra_knots(x, np.ones(100), np.array([0.0, 2.0 ** 20, 2.0 ** 49]))[:2]
+    array([1.00000000e+00, 3.43597384e+10])
+    """
+    known = ~np.isnan(values) & (weight > 0.0)
+    distinct, inverse = np.unique(values[known], return_inverse=True)
+    if len(distinct) <= max(len(knots), 2):
+        return np.zeros(0)
+    mass = np.bincount(inverse, weights=weight[known])
+    at = np.searchsorted(distinct, knots)
+    found = [_beside(mass), _tail(distinct, mass, int(at[-2]))]
+    found.append(len(distinct) - 1 - _tail(-distinct[::-1], mass[::-1], len(distinct) - 1 - int(at[1])))
+    return np.setdiff1d(distinct[np.concatenate(found)], knots)
+
+
+def step_places(values: np.ndarray, weight: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """Whether a shape jumps halfway between each knot and the next, which no value lies between.
+
+    So it does beside a special value, and in a column of few values that are each seen again and again. The last is
+    never so.
+    """
+    known = ~np.isnan(values) & (weight > 0.0)
+    distinct, inverse = np.unique(values[known], return_inverse=True)
+    if not len(distinct):
+        return np.zeros(len(knots), dtype=bool)
+    mass = np.bincount(inverse, weights=weight[known])
+    at = np.searchsorted(distinct, knots)
+    special = mass[at] >= SPECIAL * mass.sum()
+    few = len(distinct) == len(knots) and mass.sum() >= AGAIN * len(distinct)
+    return np.append((np.diff(at) == 1) & (few | special[1:] | special[:-1]), False)
+
+
+def _beside(mass: np.ndarray) -> np.ndarray:
+    """The places on both sides of each special value."""
+    special = np.flatnonzero(mass >= SPECIAL * mass.sum())
+    beside = np.concatenate([special - 1, special + 1])
+    return beside[(beside >= 0) & (beside < len(mass))]
+
+
+def _tail(distinct: np.ndarray, mass: np.ndarray, near: int) -> np.ndarray:
+    """Where the upper tail, from the place ``near`` on, is cut in halves."""
+    found = np.zeros(0, dtype=np.intp)
+    while mass[near + 1 :].sum() >= 2.0 * TAIL:
+        reached = np.cumsum(mass[near + 1 :])
+        middle = near + 1 + int(np.searchsorted(reached, 0.5 * reached[-1]))
+        if distinct[middle] - distinct[near] > CROWDED * (distinct[-1] - distinct[near]) or middle == len(mass) - 1:
+            break
+        found, near = np.append(found, middle), middle
+    return found
+
+
+def thinned(n_knots: int, count: int) -> np.ndarray:
+    """Places of at most ``count`` of ``n_knots`` knots, both ends among them."""
     if n_knots <= count:
         return np.arange(n_knots)
-    places = np.unique(np.round(np.linspace(0, n_knots - 1, count)).astype(np.intp))
-    return places if needed < 0 else np.union1d(places, [needed])
+    return np.unique(np.round(np.linspace(0, n_knots - 1, count)).astype(np.intp))
 
 
 def second_differences(knots: np.ndarray) -> np.ndarray:

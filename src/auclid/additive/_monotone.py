@@ -29,12 +29,21 @@ class Rising(NamedTuple):
 
 
 def rising_columns(features: Sequence[Feature], basis: Basis, monotone: Mapping[int, int]) -> list[Rising]:
-    """The constrained columns, those of one value left out."""
+    """The constrained columns, those of one value left out, and every line of a grid along such a column.
+
+    A shape and grids that all rise with a column add up to scores that do; and what rises can be written so.
+    """
     out = []
     for j, sign in monotone.items():
         place = basis.place[basis.first[j] : basis.first[j + 1]]
         if len(place) > 1:
             out.append(Rising(place[place >= 0], float(sign), features[j].reference))
+    size = np.diff(basis.coarse_first)
+    for first, a, b in zip(basis.pair_first, basis.pair_a, basis.pair_b, strict=True):
+        grid = first + np.arange(size[a] * size[b]).reshape(size[a], size[b])
+        for j, lines in ((int(a), grid.T), (int(b), grid)):
+            if j in monotone:
+                out += [Rising(line, float(monotone[j]), -1) for line in lines]
     return out
 
 

@@ -11,7 +11,6 @@ taken off: the rest only the pair can add.
 """
 
 from collections.abc import Sequence
-from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -96,16 +95,15 @@ def _alone(A: np.ndarray, g: np.ndarray, shape: tuple[int, int]) -> tuple[np.nda
 
 
 def best_pairs(
-    features: Sequence[Feature], cells: np.ndarray, rest: Residual, columns: Sequence[int], most: int
+    features: Sequence[Feature], cells: np.ndarray, rest: Residual, pairs: Sequence[tuple[int, int]], most: int
 ) -> list[tuple[int, int]]:
-    """The ``most`` pairs among these columns that could add the most, best first."""
-    able = [j for j in columns if len(coarse_places(features[j])) > 1]
-    wanted = list(combinations(able, 2))
+    """The ``most`` of these pairs that could add the most, best first."""
+    wanted = [pair for pair in pairs if min(len(coarse_places(features[j])) for j in pair) > 1]
     if not wanted:
         return []
     rows = np.arange(len(cells))[:: max(1, int(np.ceil(len(cells) * len(wanted) / CELLS_AT_MOST)))]
     cells, rest = cells[rows], residual(rest.score[rows], rest.is_pos[rows], rest.weight[rows])
-    codes = {j: coarse_codes(features[j], cells[:, j]) for j in able}
+    codes = {j: coarse_codes(features[j], cells[:, j]) for j in {j for pair in wanted for j in pair}}
     n_pos = int(rest.is_pos.sum())
     shrink = SHRINK * (1.0 / n_pos + 1.0 / (len(rows) - n_pos))
     means = [float(rest.weight[of] @ rest.score[of]) for of in (rest.is_pos, ~rest.is_pos)]

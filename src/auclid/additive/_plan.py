@@ -8,25 +8,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
-from auclid.additive._basis import Basis, Feature, fewer_knots, make_basis, roughness
+from auclid.additive._basis import Basis, Feature, fewer_knots, make_basis
 from auclid.additive._choose import (
     ALPHAS,
     SMOOTHS,
     Fold,
     HeldOut,
     grid_auc,
+    mean_auc,
     nearly_best,
+    sure_gain,
     training_folds,
 )
-from auclid.additive._solve import Penalty
+from auclid.additive._penalty import Penalty, Terms, penalty_terms
 from auclid.additive._sums import class_sums
 from auclid.additive._table import block
 from auclid.stats.moments import ClassMoments, Moments
 
-FEW = 50
+FEW = 20
 """Rows of the rarer class below which nothing is cross-validated: the choice would be noise."""
 
-PLAIN = Penalty(1.0, 20.0)
+PLAIN = Penalty(0.3, 5.0)
 """What is used then; alpha in units of twice the mean variance of the basis."""
 
 HELD_OUT = 100_000
@@ -36,6 +38,10 @@ KNOTS = (8, 16, 32)
 """Numbers of knots that "auto" tries: every value of fewer is a thinning of the most."""
 
 
+FOCUS = (0.5, 1.0)
+"""How much dearer columns that add little may be made, besides not at all."""
+
+
 class Settings(NamedTuple):
     """What the user decided: None where it is to be chosen."""
 
@@ -43,8 +49,8 @@ class Settings(NamedTuple):
     smooth: float | None
     pairs: int | None
     alphas: np.ndarray | None
-    paired: list[int]
-    """Columns that may take part in pairs."""
+    monotone: frozenset[int]
+    """Columns that may only rise or fall: no two of them are a pair."""
     n_folds: int
     rng: np.random.Generator
 
@@ -55,7 +61,7 @@ class Plan(NamedTuple):
     features: list[Feature]
     pairs: list[tuple[int, int]]
     basis: Basis
-    P: np.ndarray
+    terms: Terms
     penalty: Penalty
     moments: ClassMoments
     folds: list[Fold]
@@ -133,7 +139,7 @@ def _plain_plan(
     moments = fold_moments(basis, cells, is_pos, weight, None)[0]
     alpha = PLAIN.alpha * unit(moments) if settings.alphas is None else float(np.median(settings.alphas))
     penalty = Penalty(alpha, PLAIN.smooth if settings.smooth is None else settings.smooth)
-    return Plan(kept, [], basis, roughness(kept, basis), penalty, moments, [], None, None, np.nan)
+    return Plan(kept, [], basis, penalty_terms(kept, basis), penalty, moments, [], None, None, np.nan)
 
 
 class _Level(NamedTuple):
@@ -141,7 +147,7 @@ class _Level(NamedTuple):
 
     features: list[Feature]
     M: np.ndarray
-    P: np.ndarray
+    terms: Terms
     unit: float
 
 
@@ -155,21 +161,35 @@ def _choose_shapes(features: list[Feature], parts: list[ClassMoments], held: Hel
         level = _level(features, count, total)
         here = [fold.mixed(level.M) for fold in folds]
         grid = _grid(settings, level.unit, best[1:])
-        mean = nearly_best(grid_auc(here, basis, level.P, grid, held, level.M))
+        mean = nearly_best(grid_auc(here, basis, level.terms, grid, held, level.M))
         k = max(range(len(grid)), key=lambda at: (mean[at], grid[at].smooth, grid[at].alpha))
         if mean[k] > best[0]:
             best = float(mean[k]), grid[k], level
     auc, penalty, level = best
     kept = [fold.mixed(level.M) for fold in folds]
+    auc, penalty = _focused(kept, basis, held, settings, best)
     mixed = ClassMoments(*(_mixed(m, level.M) for m in (total.pos, total.neg)))
-    return Plan(level.features, [], make_basis(level.features), level.P, penalty, mixed, kept, held, None, auc)
+    return Plan(level.features, [], make_basis(level.features), level.terms, penalty, mixed, kept, held, None, auc)
+
+
+def _focused(folds: list[Fold], basis: Basis, held: HeldOut, settings: Settings, best: tuple) -> tuple:
+    """AUC and penalty after trying to make columns dearer that add little, where that surely pays."""
+    auc, penalty, level = best
+    if len(level.terms.starts) < 3 or settings.alphas is not None or not FOCUS:
+        return auc, penalty
+    around = _grid(settings, level.unit, (penalty, level))
+    grid = [penalty, *(each._replace(focus=focus) for focus in FOCUS for each in around)]
+    aucs = grid_auc(folds, basis, level.terms, grid, held, level.M)
+    sure = [sure_gain(gains) for gains in (aucs - aucs[:, :1]).T]
+    k = int(np.argmax(sure))
+    return (float(mean_auc(aucs)[k]), grid[k]) if sure[k] > 0.0 else (auc, penalty)
 
 
 def _level(features: list[Feature], count: int, total: ClassMoments) -> _Level:
     fewer, M = fewer_knots(features, count)
     variance = np.einsum("ij,ij->j", M, total.within @ M)
     size = 2.0 * float(variance.mean()) if len(variance) and variance.mean() > 0.0 else 1.0
-    return _Level(fewer, M, roughness(fewer, make_basis(fewer)), size)
+    return _Level(fewer, M, penalty_terms(fewer, make_basis(fewer)), size)
 
 
 def _grid(settings: Settings, size: float, best: Sequence) -> list[Penalty]:

@@ -68,27 +68,41 @@ def _number_bins(shape: Shape, factor: float, scale: Scale) -> list[Bin]:
         points = factor * shape.values
         pairs = zip(shape.knots, points, strict=True)
         return [Bin(shape.name, _shown(shape, x), float(x), float(x), float(p)) for x, p in pairs]
-    x, v = _extended(shape.knots, factor * shape.values)
+    x, v = _outline(shape.knots, factor * shape.values, shape.steps)
     cuts, points = _cuts(x, v)
     low, high = np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
     lines = zip(low, high, points, strict=True)
     return [Bin(shape.name, _range(shape, a, b), float(a), float(b), float(p)) for a, b, p in lines]
 
 
-def _extended(x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The broken line with the straight piece beyond either end."""
+def _outline(x: np.ndarray, v: np.ndarray, steps: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+    """The broken line with its jumps, and with the straight piece beyond an end that is not one."""
     if len(x) < 2:
         return x, v
-    first, last = REACH * (x[1] - x[0]), REACH * (x[-1] - x[-2])
-    ends = v[0] - REACH * (v[1] - v[0]), v[-1] + REACH * (v[-1] - v[-2])
-    return np.concatenate([[x[0] - first], x, [x[-1] + last]]), np.concatenate([[ends[0]], v, [ends[1]]])
+    jumps = np.flatnonzero(steps[:-1]) if steps is not None else np.zeros(0, dtype=np.intp)
+    ends = [(k, near) for k, near in ((0, 0), (len(x) - 2, len(x) - 1)) if k not in jumps]
+    middle = np.repeat(x[jumps] + 0.5 * (x[jumps + 1] - x[jumps]), 2)
+    beside = np.stack([v[jumps], v[jumps + 1]], axis=1).ravel()
+    at = np.concatenate([np.arange(len(x)), np.repeat(jumps, 2) + 0.5])
+    x_all, v_all = np.concatenate([x, middle]), np.concatenate([v, beside])
+    for k, near in ends:
+        side = 1.0 if near else -1.0
+        at = np.append(at, near + side)
+        x_all = np.append(x_all, x[near] + side * REACH * (x[k + 1] - x[k]))
+        v_all = np.append(v_all, v[near] + side * REACH * (v[k + 1] - v[k]))
+    order = np.argsort(at, kind="stable")
+    return x_all[order], v_all[order]
 
 
 def _cuts(x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Where the rounded broken line changes, and its values between."""
+    """Where the rounded broken line changes, and its values between; a jump is one change."""
     cuts, points = [], [float(np.floor(v[0] + 0.5))]
     for a, b, low, high in zip(x[:-1], x[1:], v[:-1], v[1:], strict=True):
         first, last = np.floor(low + 0.5), np.floor(high + 0.5)
+        if a == b and first != last:
+            cuts.append(a)
+            points.append(float(last))
+            continue
         step = 1.0 if last > first else -1.0
         for level in np.arange(first, last, step):
             edge = level + 0.5 if step > 0 else level - 0.5
@@ -132,10 +146,11 @@ def row_points(contributions: np.ndarray, odds: Odds, scale: Scale) -> np.ndarra
     return base + scale.rounded(scale.per_score(odds) * contributions).sum(axis=1)
 
 
-def as_frame(bins: Sequence[Bin]) -> Any:
-    """The table as a frame of pandas."""
+def as_frame(bins: Sequence[Bin], whole: bool) -> Any:
+    """The table as a frame of pandas; whole points are integers."""
     try:
         import pandas as pd
     except ImportError:
         raise ImportError("points gives a frame of pandas, which is not installed: pip install pandas.") from None
-    return pd.DataFrame(list(bins), columns=list(Bin._fields))
+    frame = pd.DataFrame(list(bins), columns=list(Bin._fields))
+    return frame.astype({"points": np.int64}) if whole else frame

@@ -5,7 +5,7 @@ scores do not tell which. Taking them out of the grid (a two-way analysis of var
 putting them into the shapes changes no score by more than a constant, and makes both readable.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 
 import numpy as np
 
@@ -15,17 +15,20 @@ ROUNDS = 1000
 """Turns of taking out row means and column means, at the most; a grid of rows that hardly vary together takes a few."""
 
 
-def purified(features: Sequence[Feature], basis: Basis, w: np.ndarray, mean: np.ndarray) -> np.ndarray:
+def purified(
+    features: Sequence[Feature], basis: Basis, w: np.ndarray, mean: np.ndarray, monotone: Container[int] = ()
+) -> np.ndarray:
     """Weights of the same scores, less a constant, in which each grid has means of zero along both ways.
 
     ``mean`` is that of the basis over the training rows. Pairs of a column with missing cells stay as they are: where
-    one is missing the grid adds nothing, and its other column would go on adding.
+    one is missing the grid adds nothing, and its other column would go on adding. So do those of a ``monotone`` column,
+    whose mean over the rows of a grid that rises need not rise.
     """
     w = w.copy()
     ends = np.append(basis.pair_first, basis.size)
     for m, pair in enumerate(zip(basis.pair_a, basis.pair_b, strict=True)):
         two = [features[j] for j in pair]
-        if any(f.gaps for f in two):
+        if any(f.gaps for f in two) or any(int(j) in monotone for j in pair):
             continue
         at, shape = slice(ends[m], ends[m + 1]), tuple(len(coarse_places(f)) for f in two)
         grid, effects = _apart(w[at].reshape(shape), mean[at].reshape(shape))

@@ -107,7 +107,7 @@ class Readable:
         frame of pandas with the columns ``column``, ``bin``, ``low``, ``high``, ``points``
         """
         _check.fitted(self, "shapes_")
-        frame = as_frame(point_bins(self.shapes_, self._odds, _scale(scale, base, odds, whole)))
+        frame = as_frame(point_bins(self.shapes_, self._odds, _scale(scale, base, odds, whole)), bool(whole))
         if path is not None:
             frame.to_csv(path, index=False)
         return frame

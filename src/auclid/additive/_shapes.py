@@ -29,6 +29,8 @@ class Shape(NamedTuple):
     """The share of the training rows at each knot or level."""
     importance: float
     """The standard deviation, over the training rows, of what the column adds."""
+    steps: np.ndarray | None = None
+    """Whether the shape jumps halfway between a knot and the next, instead of going straight."""
 
 
 class PairShape(NamedTuple):
@@ -94,7 +96,8 @@ def sound_card(card: Card, kept: Sequence[Kept]) -> bool:
         for column, level, count in zip(kept, basis.is_level, slots, strict=True)
     )
     ends = basis.first[0] == basis.coarse_first[0] == 0 and min(*slots, *coarse_slots, 1) > 0
-    lengths = len(basis.knots) == len(basis.place) == len(basis.coarse_slot) == len(card.values) == basis.first[-1]
+    per_slot = basis.knots, basis.step, basis.place, basis.coarse_slot, card.values
+    lengths = all(len(each) == basis.first[-1] for each in per_slot)
     inside = all(np.all((x >= low) & (x < high)) for x, low, high in _ranges(basis, d))
     if not (levels and ends and lengths and inside and len(basis.coarse_knots) == basis.coarse_first[-1]):
         return False
@@ -173,7 +176,7 @@ def write_row(card, cells, i, out):
         elif high - low < 2:
             out[j] = 0.0
         else:
-            slot, t = hat(knots, low, high, x)
+            slot, t = hat(knots, basis.step, low, high, x)
             left, right = values[low + slot], values[low + slot + 1]
             out[j] = left + t * (right - left)
     if basis.pair_a.shape[0] > 0:
@@ -236,6 +239,7 @@ def make_shapes(
                 None if errors is None else errors[at],
                 f.share,
                 _spread(w, covariance, place[place >= 0]),
+                None if f.knots is None else f.steps,
             )
         )
     for m, at in enumerate(_grids(basis)):

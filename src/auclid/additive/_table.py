@@ -41,6 +41,8 @@ def checked_rows(owner: Any, X: Any, reset: bool) -> Any:
     if _has_objects(X) and min(X.shape) > 0:
         validate_data(owner, X, reset=reset, skip_check_array=True)
         return table_columns(owner, X)
+    if _has_objects(X):
+        X = np.zeros(X.shape)  # nothing to look at but its shape, which is refused
     return validate_data(
         owner, X, reset=reset, accept_sparse="csr", dtype=_check.DTYPES, order=None, ensure_all_finite="allow-nan"
     )

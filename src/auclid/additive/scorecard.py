@@ -29,11 +29,12 @@ class Scorecard(Readable, Ranker):
     A numeric column has a broken line on knots, a category a value for each level, and each a value for missing cells.
     All values together minimise the square loss over all pairs of a positive and a negative row,
 
-        mean (1 − (f(x⁺) − f(x⁻)))² + (alpha/2) Σ values² + (smooth/2) Σ roughness(g_k),
+        mean (1 − (f(x⁺) − f(x⁻)))² + Σ_k c_k ((alpha/2) Σ values of g_k² + (smooth/2) roughness(g_k)),
 
-    in closed form from class moments of the basis, in one pass over the rows. The number of knots, alpha, smooth and
-    the number of pairs of columns are chosen by cross-validated AUC from the moments of five folds, as
-    `LeastSquaresAUCCV` chooses alpha. Each shape is centred on the training rows.
+    in closed form from class moments of the basis, in one pass over the rows. c_k is 1, or with a focus, the dearer the
+    less a column adds in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and the
+    number of pairs of columns are chosen by cross-validated AUC from the moments of five folds, as `LeastSquaresAUCCV`
+    chooses alpha. Each shape is centred on the training rows.
 
     Parameters
     ----------
@@ -49,7 +50,8 @@ class Scorecard(Readable, Ranker):
         Pairs of columns with a value for each cell of a coarse grid. "auto": none, 5, 15 or 30, by cross-validation; a
         number is a cap; 0 gives a pure scorecard.
     monotone : dict, or None, default=None
-        Columns (by name or number) whose shape may only rise (1) or only fall (-1). Such a column is in no pair.
+        Columns (by name or number) with which scores may only rise (1) or only fall (-1), whatever the other columns
+        hold. In a pair with another column its grid rises too; two such columns are no pair.
     categories : "auto" or list, default="auto"
         Columns (by name or number) that are categories although they look like numbers. Texts, and categories of a
         frame, always are.
@@ -63,13 +65,15 @@ class Scorecard(Readable, Ranker):
     ----------
     shapes_ : list
         A record a column: ``name``, ``kind``, ``knots`` or ``levels``, ``values``, ``missing``, and ``error``,
-        ``share``, ``importance``. A pair of columns is a record of two names with a grid of values.
+        ``share``, ``importance``, ``steps``. A pair of columns is a record of two names with a grid of values.
     knots_ : dict
         Knots, or levels, by the name of the column.
     interactions_ : list
         The names of the columns of each pair.
     alpha_, smooth_ : float
         The penalties chosen.
+    focus_ : float
+        How much dearer columns are that add little: c_k = (mean variance of what columns add / that of this one)^focus.
     cv_auc_ : float
         The held-out AUC of what was chosen; nan where there were too few rows to hold some out.
     intercept_ : array of shape (1,)
@@ -82,7 +86,10 @@ class Scorecard(Readable, Ranker):
     -----
     Cells that are missing (NaN, None) are no error. Rare levels, of fewer than five rows or beyond the hundred
     commonest, share one value, and so do levels that were never seen. Beyond its outer knots a shape goes on straight
-    over the width of its last interval, then stays level.
+    over the width of its last interval, then stays level. A value that many rows share, among others that differ (no
+    income, say), has knots on both sides of it, and the shape jumps there; a column of few values, each seen again and
+    again, has a step for each. Heavy tails have more knots, each at the median of what lies beyond the last. ``knots_``
+    lists them all, ``steps`` of a shape says after which knots it jumps.
 
     References
     ----------
@@ -159,7 +166,7 @@ class Scorecard(Readable, Ranker):
         rng = _random.generator(0 if self.random_state is None else self.random_state)
         monotone = self._directions(names, kept)
         self._set(_fit.fitted(self, kept, cells, is_pos, weight, given, monotone, rng))
-        self._chosen = self.alpha_, self.smooth_
+        self._chosen = self.alpha_, self.smooth_, self.focus_
         scores = card_scores(self._card, cells)
         self.intercept_ = np.array([-float(best_threshold(is_pos, scores, weight))])
         return self
@@ -283,7 +290,7 @@ class Scorecard(Readable, Ranker):
         self._card, self._kept_columns, self._features = found.card, found.kept, found.features
         self._seen, self._odds = (found.moments.pos, found.moments.neg), found.odds
         self.shapes_, self.cv_auc_ = found.shapes, found.cv_auc
-        self.alpha_, self.smooth_ = float(found.penalty.alpha), float(found.penalty.smooth)
+        self.alpha_, self.smooth_, self.focus_ = map(float, found.penalty)
         self.knots_ = {f.name: f.levels if f.knots is None else f.knots for f in found.features}
         self.interactions_ = [shape.name for shape in found.shapes if isinstance(shape.name, tuple)]
         _check.finite(self, found.card.values)

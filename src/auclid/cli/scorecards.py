@@ -30,7 +30,7 @@ def leave_scorecard(model: Scorecard, rows: Rows, path: Path) -> list[Path]:
     with replacing(points, "w") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(Bin._fields)
-        table.writerows(model.point_bins(names=rows.feature_names))
+        table.writerows(line._replace(points=int(line.points)) for line in model.point_bins(names=rows.feature_names))
     return [page, points]
 
 
