@@ -14,8 +14,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
-from auclid import Kernelized, KMeansNystroem, RankSVM, make
-from auclid.metrics import partial_auc
+from auclid import Kernelized, KMeansNystroem, RankSVM, Scorecard, make
+from auclid.metrics import partial_auc, roc_auc
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
 from auclid.rows import as_table
@@ -201,6 +201,18 @@ def test_a_map_beneath_inherits_the_region():
     model = Kernelized(KMeansNystroem(20, random_state=0), RankSVM(max_fpr=0.1)).fit(X, y)
     assert model.ranker_.gap_ <= 1e-3
     assert partial_auc(y, model.decision_function(X), max_fpr=0.1) > 0.9
+
+
+def test_a_scorecard_inherits_the_region():
+    rng = np.random.default_rng(0)
+    X = rng.uniform(-2.0, 2.0, size=(1500, 3))
+    y = (np.abs(X[:, 0]) + 0.3 * X[:, 1] + 0.4 * rng.normal(size=1500) > 1.7).astype(int)
+    whole, top = (
+        Scorecard(RankSVM(1e-3, max_fpr=rate), interactions=0).fit(X, y).decision_function(X) for rate in (1.0, 0.05)
+    )
+    areas = [partial_auc(y, score, max_fpr=0.05) for score in (whole, top)]
+    assert areas[1] > areas[0] + 0.02
+    assert roc_auc(y, whole) > roc_auc(y, top)  # each is better at its own aim
 
 
 @pytest.mark.parametrize("columns", [3, 1200])

@@ -64,7 +64,7 @@ def top_threshold(loss, own, mass, softness):
             low = tau
         else:
             high = tau
-        if abs(filled - mass) <= 1e-15 * mass:
+        if abs(filled - mass) <= 1e-12 * mass:  # a sum over many rows is no more exact than that
             break
         step = tau + (filled - mass) * softness / edge if edge > 0.0 else low
         following = step if low < step < high else 0.5 * (low + high)
