@@ -109,7 +109,12 @@ def width(X: Any, y: np.ndarray) -> float:
 
 
 def _semi_model(name: str, X: Any, y: np.ndarray, run: int) -> Any:
-    """The method with the kernel's width chosen: closed forms on landmarks of all rows, QSG on its own waves."""
+    """The method with the kernel's width chosen: closed forms on landmarks of all rows, QSG on its own waves.
+
+    Stumps have no kernel.
+    """
+    if name in ("RankBoost", "SSRankBoost"):
+        return methods.build(name, {}, run)
     gamma = width(X[y >= 0], y[y >= 0])
     if name == "QSG-S2AUC":
         return methods.build(name, {"gamma": gamma}, run)

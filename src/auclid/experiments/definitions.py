@@ -93,6 +93,8 @@ class Experiment:
     notes: tuple[Settings, ...] = ()
     figure: Settings = field(default_factory=dict)
     sweep: Settings = field(default_factory=dict)
+    beside: tuple[str, ...] = ()  # the tables whose cells it runs in another way
+    extra: tuple[str, ...] = ()  # what it measures that other tables do not
 
     @property
     def kind(self) -> str:
@@ -205,8 +207,8 @@ def parse(name: str, text: str) -> Experiment:
     datasets = tuple(_dataset(entry) for entry in told.pop("datasets"))
     methods = tuple(_method(entry) for entry in told.pop("methods"))
     covers = tuple((entry["table"], entry["metric"]) for entry in told.pop("covers", []))
-    notes = tuple(told.pop("notes", []))
-    return Experiment(name, datasets=datasets, methods=methods, covers=covers, notes=notes, **told)
+    lists = {key: tuple(told.pop(key, [])) for key in ("notes", "beside", "extra")}
+    return Experiment(name, datasets=datasets, methods=methods, covers=covers, **lists, **told)
 
 
 def _files() -> list[Traversable]:

@@ -147,7 +147,7 @@ def _tasks(record: str | Path) -> set[Task]:
 
 
 def _with_rows(record: str | Path) -> list[Experiment]:
-    return [one for one in experiments().values() if one.kind == "table" and Record(record, one.id).path.exists()]
+    return [one for one in experiments().values() if one.covers and Record(record, one.id).path.exists()]
 
 
 def _count(name: str, published: str) -> Facts | None:

@@ -16,7 +16,7 @@ except ImportError:  # Windows: two runs of one table at once are not told apart
 
 TABLE = ("dataset", "method", "run", "auc", "accuracy_at_optroc", "fit_seconds", "chosen", "protocol")
 FIGURE = ("dataset", "method", "run", "x", "y", "protocol")
-NUMBERS = {"auc", "accuracy_at_optroc", "fit_seconds", "x", "y"}
+NUMBERS = {"auc", "partial_auc", "accuracy_at_optroc", "fit_seconds", "x", "y"}
 
 
 Row = dict[str, Any]
@@ -30,9 +30,9 @@ class Record:
     or none. When a run is complete `settle` sorts the file, so that the order in which cells were run leaves no trace.
     """
 
-    def __init__(self, folder: str | Path, name: str, figure: bool = False) -> None:
+    def __init__(self, folder: str | Path, name: str, figure: bool = False, extra: tuple[str, ...] = ()) -> None:
         self.path = Path(folder) / f"{name}.csv"
-        self.columns = FIGURE if figure else TABLE
+        self.columns = (*(FIGURE if figure else TABLE), *extra)
 
     def rows(self) -> list[Row]:
         """All whole rows, numbers as numbers and ``chosen`` as a dictionary."""

@@ -134,7 +134,7 @@ def run(
     if one.source != one.id:
         one = experiment(one.source)
     limits: dict[str, Any] = {"datasets": datasets, "methods_": methods, "quick": quick, "runs": runs}
-    rows = Record(folder_of(record, quick), one.id, figure=one.kind != "table")
+    rows = Record(folder_of(record, quick), one.id, figure=one.kind != "table", extra=one.extra)
     with rows.alone():
         rows.keep(_cells(one, quick))
         plan = Plan.of(one, rows.done(), **limits)
