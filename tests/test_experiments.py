@@ -514,7 +514,8 @@ def test_a_file_is_whole(name):
     for method in one.methods:
         assert set(method.on) <= {d.published for d in one.datasets}
     if one.kind == "table":
-        assert one.covers
+        assert bool(one.covers) != bool(one.beside or one.extra)
+        assert all(experiments()[name].covers for name in one.beside)
     else:
         assert one.kind in ("curve", "box") and one.figure["y"]
         assert experiments()[one.source].kind == "table" if one.source != name else one.sweep["over"] in SWEEPS
@@ -595,7 +596,7 @@ def test_the_record_was_made_with_the_protocol_as_it_stands(name):
         assert not Record(RAW, name).path.exists()
         return
     datasets, ours = {d.published: d for d in one.datasets}, {m.name: m for m in one.methods}
-    rows = Record(RAW, name, figure=one.kind != "table").rows()
+    rows = Record(RAW, name, figure=one.kind != "table", extra=one.extra).rows()
     for row in rows:
         dataset, method = datasets[row["dataset"]], ours[row["method"]]
         assert row["protocol"] == one.protocol_of(dataset, method), row

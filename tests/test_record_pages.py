@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest, ttest_1samp
 
 from auclid._page.svg import Frame
-from auclid.experiments import experiments, figures, learned, pages, published, render, summary
+from auclid.experiments import experiments, figures, learned, lessons, pages, pays, published, render, summary
 from auclid.experiments.record import Record
 
 AUC = {(row["paper"], row["dataset"], row["method"]): row["mean"] for row in published() if row["metric"] == "auc"}
@@ -72,11 +72,12 @@ def record(tmp_path):
 
 def test_an_empty_record_has_every_page_and_every_figure_is_accounted_for(tmp_path):
     paths = pages.write(tmp_path / "none", tmp_path / "out")
-    named = {"index", "spam", "solam", "khalid", "qsg", learned.NAME}
+    named = {"index", "spam", "solam", "khalid", "qsg", learned.NAME, lessons.NAME, pays.NAME, "not-counted"}
     assert {path.name for path in paths} == {f"{name}.{ending}" for name in named for ending in ("html", "md")}
     tally = pages.Tally.of(summary(tmp_path / "none"))
     assert tally.total == len(published()) == tally.missing + tally.waiting + tally.foreign
-    assert "no runs" in (tmp_path / "out" / f"{learned.NAME}.md").read_text("utf-8")
+    for name in (learned.NAME, lessons.NAME, pays.NAME):
+        assert "no runs" in (tmp_path / "out" / f"{name}.md").read_text("utf-8")
 
 
 def test_the_tally_adds_up(record):
@@ -99,7 +100,7 @@ def test_a_page_shows_ours_beside_theirs_with_the_verdict(record, tmp_path):
     pages.write(record, tmp_path / "out")
     text = (tmp_path / "out" / "spam.html").read_text("utf-8")
     tags = Tags(text)
-    assert set(tags.reach) == {"index.html"}
+    assert {where for where in tags.reach if not where.startswith("https://")} == {"index.html"}
     for verdict, mark, dataset in (("better", "▲ better", "diabetes"), ("worse", "▼ worse", "german")):
         (cell,) = [words for kind, words in tags.cells if kind == verdict]
         mine = next(f for f in summary(record) if (f.paper, f.dataset, f.method) == ("SPAM", dataset, "SPAM-L2"))
@@ -308,8 +309,7 @@ def test_five_datasets_are_too_few(tmp_path):
     Record(tmp_path, "khalid-3.2").path.unlink()
     Record(tmp_path, "khalid-3.2").add([row for row in rows if row["dataset"] in five])
     quality = lesson(tmp_path, "Quality")
-    assert "Run beside it on too few datasets to tell:" in quality and "too few for an interval" in quality
-    assert "(" not in quality.partition("\n|")[0]
+    assert quality == "", "a section that concludes nothing is left out"
 
 
 def test_a_baseline_that_wins_is_named_with_its_datasets(tmp_path):
@@ -324,13 +324,13 @@ def test_a_baseline_that_wins_is_named_with_its_datasets(tmp_path):
 def test_few_positives_and_text_are_told_by_the_facts_on_record(tmp_path):
     fill(tmp_path, "spam-2", lambda d, m: 0.0)
     datasets = {row["dataset"] for row in Record(tmp_path, "spam-2").rows()}
-    lines = [f"spam-2,{d},1000,{90000 if d == 'sector' else 8},{0.01 if d != 'sector' else 0.5},0.01" for d in datasets]
+    lines = [f"spam-2,{d},1000,{8 if d == 'sector' else 90000},{0.01 if d != 'sector' else 0.5},0.01" for d in datasets]
     head = "experiment,dataset,rows,columns,positive,filled"
     (tmp_path / "datasets.csv").write_text("\n".join([head, *lines]) + "\n")
     assert f"{len(datasets) - 1} datasets |" in lesson(tmp_path, "Few positives")
-    assert "1 dataset |" in lesson(tmp_path, "Sparse text")
+    assert f"{len(datasets) - 1} datasets |" in lesson(tmp_path, "Sparse text")
     (tmp_path / "datasets.csv").unlink()
-    assert "no runs" in lesson(tmp_path, "Few positives")
+    assert lesson(tmp_path, "Few positives") == ""
 
 
 def test_facts_are_counted_from_the_data_and_kept(tmp_path, monkeypatch):

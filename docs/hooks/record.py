@@ -8,3 +8,10 @@ def on_config(config):
     if (Path(config.docs_dir) / "record" / "index.md").exists():
         config.nav.append({"The published record": "record/index.md"})
     return config
+
+
+def on_page_markdown(markdown, page, config, files):
+    """Its tables are wide: they have the whole width of the window."""
+    if page.file.src_uri.startswith("record/"):
+        page.meta.setdefault("hide", ["navigation", "toc"])
+    return markdown

@@ -207,7 +207,7 @@ def parse(name: str, text: str) -> Experiment:
     datasets = tuple(_dataset(entry) for entry in told.pop("datasets"))
     methods = tuple(_method(entry) for entry in told.pop("methods"))
     covers = tuple((entry["table"], entry["metric"]) for entry in told.pop("covers", []))
-    lists = {key: tuple(told.pop(key, [])) for key in ("notes", "beside", "extra")}
+    lists: dict[str, Any] = {key: tuple(told.pop(key, [])) for key in ("notes", "beside", "extra")}
     return Experiment(name, datasets=datasets, methods=methods, covers=covers, **lists, **told)
 
 

@@ -24,7 +24,7 @@ from auclid.experiments.render import Cell, Page, Paragraph, Points, Section, Ta
 from auclid.io import replacing
 from auclid.registry import algorithms
 
-NAME, TITLE = "what-we-learned", "What we learned"
+NAME, TITLE = "what-we-learned-tables", "What we learned: all methods"
 LEVEL = 0.95
 FEW = 0.1
 """Positives are few where their share is below this."""
@@ -243,19 +243,22 @@ def page(record: str | Path) -> Page:
     }
     sections = [
         _situation("Quality", tasks, auc_gap, signed),
-        _situation("Time", tasks, time_gap, _times),
+        _situation("Time", tasks, time_gap, times),
         _situation(f"Few positives (below {FEW:.0%})", few, auc_gap, signed),
         _situation("Streams: methods that see each row once, beside baselines", streams, auc_gap, signed),
         _situation("Sparse text", text, auc_gap, signed),
         _where_baselines_win(tasks),
     ]
+    kept = [section for section in sections if section] or [Section("Quality", [Paragraph(NOTHING)])]
     datasets = {dataset for _, dataset in tasks}
     lead = (
         f"From {sum(len(run.auc) for methods in tasks.values() for run in methods.values()):,} runs "
         f"on {counted(len(datasets), 'dataset')} in {counted(len({one for one, _ in tasks}), 'table')} of the record."
     )
-    return Page(NAME, TITLE, lead, METHOD, [section for section in sections if section])
+    return Page(NAME, TITLE, lead, METHOD, kept)
 
+
+NOTHING = "The record has no runs for this yet."
 
 METHOD = (
     "Two methods are compared on the datasets that both were run on in the same table, with the same splits: the "
@@ -266,18 +269,18 @@ METHOD = (
 )
 
 
-def _times(power: float) -> str:
+def times(power: float) -> str:
     """A ratio of speeds: 2× is twice as fast."""
     ratio = 10.0**power
     return f"{ratio:,.0f}×" if ratio >= 10.0 else f"{ratio:.2g}×"
 
 
-def _situation(title: str, tasks: Tasks, measure: Measure, show: Show) -> Section:
-    """Who beats whom: sentences chosen by the intervals, then the table they come from."""
+def _situation(title: str, tasks: Tasks, measure: Measure, show: Show) -> Section | None:
+    """Who beats whom: sentences chosen by the intervals, then the table they come from; None where none can be told."""
     found = gaps(tasks, measure)
     names = sorted({a for a, _ in found})
-    if not names:
-        return Section(title, [Paragraph("The record has no runs for this yet.")])
+    if all(gap.low is None for gap in found.values()):
+        return None
     beats = {a: [b for b in names if (a, b) in found and found[a, b].sign > 0] for a in names}
     beaten = {a: [b for b in names if (a, b) in found and found[a, b].sign < 0] for a in names}
     rivals = {a: sum((a, b) in found and found[a, b].low is not None for b in names) for a in names}
@@ -292,7 +295,7 @@ def _situation(title: str, tasks: Tasks, measure: Measure, show: Show) -> Sectio
             Cell((a,), "rival" if a in BASELINES else ""),
             [
                 *(Cell((str(number),)) for number in (len(beats[a]), len(beaten[a]), rivals[a])),
-                *(_gap_cell(found.get((a, rival)), show) for rival in (LOGISTIC, TREES)),
+                *(gap_cell(found.get((a, rival)), show) for rival in (LOGISTIC, TREES)),
             ],
         )
         for a in names
@@ -327,19 +330,19 @@ def _against(found: Gaps, names: list[str], rival: str, better: str, show: Show)
 
 
 def _gap(gap: Gap, show: Show) -> str:
-    return f"{show(gap.middle)}, {_across(gap, show)}, {counted(gap.n, 'dataset')}"
+    return f"{show(gap.middle)}, {across(gap, show)}, {counted(gap.n, 'dataset')}"
 
 
-def _across(gap: Gap, show: Show) -> str:
+def across(gap: Gap, show: Show) -> str:
     if gap.low is None or gap.high is None:
         return "too few for an interval"
     return f"{show(gap.low)} to {show(gap.high)}"
 
 
-def _gap_cell(gap: Gap | None, show: Show) -> Cell:
+def gap_cell(gap: Gap | None, show: Show) -> Cell:
     if gap is None:
         return Cell(("",))
-    return Cell((show(gap.middle), _across(gap, show), counted(gap.n, "dataset")), COLOURS[gap.sign])
+    return Cell((show(gap.middle), across(gap, show), counted(gap.n, "dataset")), COLOURS[gap.sign])
 
 
 # --- where a baseline wins -----------------------------------------------------------------------------------------

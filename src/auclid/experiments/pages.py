@@ -1,54 +1,38 @@
 """The record as pages: one a paper with its tables and figures, ours beside theirs, and what we learned from it."""
 
-import re
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
+
+import numpy as np
 
 from auclid._page import signed
-from auclid.experiments import figures
-from auclid.experiments import learned as lessons
+from auclid.experiments import beside, figures, front, learned, lessons, pays
 from auclid.experiments.definitions import Dataset, Experiment, Method, experiments
 from auclid.experiments.methods import BASELINES
 from auclid.experiments.record import Record, Row
-from auclid.experiments.render import Cell, Link, Page, Paragraph, Plot, Points, Section, Table, counted, save
+from auclid.experiments.render import Cell, Page, Paragraph, Plot, Points, Section, Table, counted, save, short
+from auclid.experiments.tally import MARKS, Tally, Weight
 from auclid.experiments.verdicts import Figure, measured, summary
+from auclid.registry import algorithms
 
-PAPERS = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid": "Khalid's dissertation", "QSG": "QSG-S2AUC"}
-"""The pages in order, and their titles."""
-MARKS = {"better": "▲ better", "met": "= met", "worse": "▼ worse"}
 METRICS = {"auc": "AUC", "accuracy_at_optroc": "accuracy", "seconds": "seconds of training"}
+BEST_THRESHOLD = (
+    "Accuracy is taken at the threshold that is best for it on the test rows' own labels, as the source does (MATLAB's "
+    "OPTROC): nobody would have it in use."
+)
 
 LEGEND = (
     "In a cell, from above: our mean ± standard deviation over runs, the paper's, and the difference with its verdict: "
     "▲ better, = met, ▼ worse, by more than the larger of the paper's deviation and 0.005; (–) is not counted, for the "
-    "reason in the note. Last, our time for one fit. A number in brackets is a note below. The columns on the right "
-    "are baselines which the paper left out, on the same splits, with fewer runs and rows to tune on in most tables."
+    "reason in the note. Behind ▲ better stands what it comes from: method, range, scaling or data (see the end of the "
+    "page). Last, our time for one fit. A number in brackets is a note below. The columns on the right are baselines "
+    "which the paper left out, on the same splits, with fewer runs and rows to tune on in most tables."
 )
-RULES = (
-    "Splits, seeds and methods are fixed beforehand: run k has seed k. Test rows meet nothing but the final score; "
-    "scaling and parameters are learned from training rows, parameters by the mean AUC over inner folds of them.",
-    "Ranges are the same in all tables, by the length of the training rows (the root of their mean square), so that "
-    "a range means the same for short rows and long ones: C and steps 2^[-20:12] / length^2, every other power; "
-    "alpha 10^[-7:1] * length^2; radius 10^[-1:5] / length; gamma 2^[-4:6] / length^2, every other power. In a "
-    "kernel's space rows have length 1: C and radius as above, alpha 10^[-8:-3]. Slow methods have fewer values of "
-    "these ranges: FBAM and FASAM every other power of alpha, RBF-RankSVM every other power of 10^[-8:-2], OPAUCr "
-    "five of its steps, B-SVM-OR alpha from 10^-5 * length^2. Logistic regression and balanced ridge have six values "
-    "from 10^-4 to 10^6 over (times) length^2, LightGBM its defaults with 200 trees. Where a paper prints ranges "
-    "that suit its rows (10^[-5:5] for the alpha of SPAM, SOLAM-L2, OPAUC and B-LS-SVM in the tables of SPAM and "
-    "SOLAM) or values (0.0001 for the alpha of OPAUC and AdaOAM in the dissertation, and of OPAUC on "
-    "sparse tables), those are taken.",
-    "The dissertation standardises columns. Where it says so, inner folds choose here between that and scaling every "
-    "column to a largest value of 1 (of wide sparse tables, every row to length 1): on tables of 0 and 1 the two rank "
-    "unlike, and not all of the printed figures can be had from standardised columns. This choice was added after a "
-    "first pass over tables 6.3, 6.4, 7.3 and 7.4, which were then run again.",
-    "The rules were set with earlier runs and their misses in view (inner folds had often chosen the ends of narrower "
-    "ranges), and before the runs shown here, but for the rows of covtype that parameters are chosen on, of which the "
-    "tables tell. Every row of the record names its protocol by eight letters, and the "
-    "tests hold the record to the protocol as it stands.",
-    "A cell that two tables have in common (same data, protocol, method and seed) is run once.",
-    "Seconds are those of the last fit, without tuning and compilation, one thread, two runs side by side.",
+WITHOUT_FIGURES = (
+    "The paper prints its results as plots only (training time against the number of unlabelled rows, box plots of "
+    "AUC), so there is no figure to compare with: these are our own curves, and the medians of our runs in a table. "
+    "OptAG (Fujino & Ueda 2016), which the paper names as well, is not here: its text is not to be had."
 )
 CLOCKS = (
     "In a cell, from above: our mean time for one fit, the paper's on another machine, and ours over theirs. "
@@ -58,67 +42,6 @@ CLOCKS = (
 
 Figures = dict[tuple[str, str | None], Figure]
 Ours = dict[tuple[str, str], list[Row]]
-
-
-class Tally(NamedTuple):
-    """How many published figures there are, and what became of them."""
-
-    total: int
-    rerun: int
-    met: int
-    better: int
-    worse: int
-    uncounted: int
-    timed: int
-    missing: int
-    waiting: int
-    foreign: int
-    due: int  # of those waiting, how many count
-
-    @classmethod
-    def of(cls, found: Iterable[Figure]) -> "Tally":
-        """Of figures as `summary` gives them."""
-        found = list(found)
-        said, every = Counter(f.verdict for f in found if f.counted), Counter(f.verdict for f in found)
-        rerun = [f for f in found if f.mean is not None]
-        return cls(
-            total=len(found),
-            rerun=len(rerun),
-            met=said["met"],
-            better=said["better"],
-            worse=said["worse"],
-            uncounted=sum(not f.counted and f.verdict in MARKS for f in rerun),
-            timed=sum(f.verdict == "shown" for f in rerun),
-            missing=every["missing"],
-            waiting=every["not run"],
-            foreign=every["not ours"],
-            due=said["not run"],
-        )
-
-    @property
-    def judged(self) -> int:
-        return self.met + self.better + self.worse
-
-    def __str__(self) -> str:
-        if not self.total:
-            return "The paper prints no figures in tables; its plots are rerun."
-        good, share = self.met + self.better, ""
-        if self.judged:
-            every = f"; {good / (self.judged + self.due):.1%} of all that count, {self.due} not run yet"
-            share = f" ({good / self.judged:.1%} met or beaten{every if self.due else ''})"
-        rest = {
-            "compared but not counted": self.uncounted,
-            "times shown without a verdict": self.timed,
-            "not runnable for want of data": self.missing,
-            "not run yet": self.waiting,
-            "of methods that are not ours to run": self.foreign,
-        }
-        others = ", ".join(f"{number:,} {what}" for what, number in rest.items() if number)
-        return (
-            f"{counted(self.total, 'published figure')}, {self.rerun:,} rerun. Of {self.judged:,} counted, "
-            f"{self.met:,} met, {self.better:,} beaten, {self.worse:,} missed{share}."
-            f"{f' Besides: {others}.' if others else ''}"
-        )
 
 
 def write(record: str | Path, folder: str | Path) -> list[Path]:
@@ -132,55 +55,43 @@ def write(record: str | Path, folder: str | Path) -> list[Path]:
         Where the HTML and Markdown pages go, with the figures of the latter.
     """
     found = list(summary(record))
+    known = beside.causes(found, record)
     named = [one.paper for one in experiments().values()]
-    papers = [paper for paper in PAPERS if paper in named]
+    papers = [paper for paper in front.PAPERS if paper in named]
     for old in (Path(folder) / "figures").glob("*-fig-*.svg"):  # of data or figures that are no longer drawn
         old.unlink()
-    written = [path for paper in papers for path in save(_paper(paper, found, record), folder)]
-    return [*written, *learned(record, folder), *save(_index(papers, found), folder)]
-
-
-def learned(record: str | Path, folder: str | Path) -> list[Path]:
-    """Write the page "What we learned" of a record; return the paths."""
-    return save(lessons.page(record), folder)
-
-
-def _index(papers: list[str], found: list[Figure]) -> Page:
-    columns = [Cell((word,)) for word in ("paper", "figures", "met", "beaten", "missed", "not counted", "no data")]
-    rows = []
-    for paper in papers:
-        tally = Tally.of(f for f in found if f.paper == paper)
-        numbers = (tally.total, tally.met, tally.better, tally.worse, tally.uncounted + tally.timed, tally.missing)
-        rows.append((Cell((Link(_slug(paper), PAPERS[paper]),)), [Cell((f"{number:,}",)) for number in numbers]))
-    rows.append((Cell((Link(lessons.NAME, lessons.TITLE),)), [Cell(("",))] * (len(columns) - 1)))
-    return Page(
-        "index", "Every table and figure of the papers, rerun", str(Tally.of(found)), "",
-        [Section("Pages", [Table(columns, rows)]), Section("Rules", [Points(list(RULES))]), *_want_of_data(found)],
-    )  # fmt: skip
-
-
-def _slug(words: str) -> str:
-    return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
+    written = [path for paper in papers for path in save(_paper(paper, found, record, known), folder)]
+    others = [lessons.page(record), learned.page(record), pays.page(record)]
+    others += [front.uncounted(found), front.index(papers, found)]
+    return [*written, *(path for page in others for path in save(page, folder))]
 
 
 # --- one paper -----------------------------------------------------------------------------------------------------
 
 
-def _paper(paper: str, found: list[Figure], record: str | Path) -> Page:
+def _paper(paper: str, found: list[Figure], record: str | Path, known: dict[beside.Key, str]) -> Page:
     mine = [f for f in found if f.paper == paper]
-    own = [one for one in experiments().values() if one.paper == paper]
+    own = [one for one in experiments().values() if one.paper == paper and not one.beside]
     sections = []
     for one in own:
         rows = _rows(one, record)
         blocks: list[Any] = [Paragraph(f"Published: {one.full}", "facts"), Paragraph(f"Here: {one.reduced}", "facts")]
-        blocks += _tables(one, [f for f in mine if f.experiment == one.id], rows)
+        blocks += _tables(one, [f for f in mine if f.experiment == one.id], rows, known)
         if one.kind != "table":
             blocks += _plots(one, rows)
         sections.append(Section(one.title, blocks))
     references = "; ".join(dict.fromkeys(one.reference for one in own))
     references += ". The first page has the rules of the record."
-    ends = [*_missed(mine), *_want_of_data(mine)]
-    return Page(_slug(paper), PAPERS[paper], str(Tally.of(mine)), references, [*sections, *ends])
+    others = [beside.section(one, record) for one in experiments().values() if one.paper == paper and one.beside]
+    ends = [*filter(None, others), *_gains(mine, known), *_missed(mine), *_names(own), *front.want_of_data(mine)]
+    lead = WITHOUT_FIGURES if paper == "QSG" else " ".join(filter(None, [str(Tally.of(mine)), _weight(mine)]))
+    return Page(front.slug(paper), front.PAPERS[paper], lead, references, [*sections, *ends])
+
+
+def _weight(mine: list[Figure]) -> str:
+    """What the verdicts on figures of AUC are worth, in a sentence or two."""
+    weight = Weight.of(f for f in mine if f.metric == "auc")
+    return f"AUC: {weight}" if weight else ""
 
 
 def _rows(one: Experiment, record: str | Path) -> list[Row]:
@@ -198,11 +109,34 @@ def _plots(one: Experiment, rows: list[Row]) -> list[Any]:
     notes = [*absent, *([f"Not run yet: {', '.join(waiting)}."] if waiting else [])]
     said = {d.published: " ".join(filter(None, [d.differs, d.note])) for d in one.datasets if d.published in drawn}
     notes += [f"{name}: {words}" for name, words in said.items() if words]
-    plots = [Plot(f"{one.id}-{_slug(name)}", name, svg) for name, svg in drawn.items()]
-    return [*plots, *([Points(notes)] if notes else [])]
+    plots = [Plot(f"{one.id}-{front.slug(name)}", name, svg) for name, svg in drawn.items()]
+    return [*_medians(one, rows), *plots, *([Points(notes)] if notes else [])]
 
 
-def _tables(one: Experiment, found: list[Figure], rows: list[Row]) -> list[Any]:
+def _medians(one: Experiment, rows: list[Row]) -> list[Any]:
+    """The numbers of a box plot of AUCs: median and quartiles over runs."""
+    if one.sweep.get("over") != "semi" or not rows:
+        return []
+    lines = []
+    for dataset in one.datasets:
+        mine = [row for row in rows if row["dataset"] == dataset.published]
+        found = [[row["y"] for row in mine if row["method"] == m.name] for m in one.methods]
+        if any(found):
+            lines.append((Cell((dataset.published,)), [_quartiles(values) for values in found]))
+    return [
+        Paragraph("In a cell: the median AUC over runs, and the quartiles.", "caption"),
+        Table([Cell((one.figure["y"],)), *(Cell((m.name,)) for m in one.methods)], lines),
+    ]
+
+
+def _quartiles(values: list[float]) -> Cell:
+    if not values:
+        return Cell(("",))
+    first, middle, third = (float(v) for v in np.quantile(values, [0.25, 0.5, 0.75]))
+    return Cell((short(middle), f"{short(first)} to {short(third)}"))
+
+
+def _tables(one: Experiment, found: list[Figure], rows: list[Row], known: dict[beside.Key, str]) -> list[Any]:
     """A table for each table of the paper that the experiment covers, with a legend and its notes."""
     ours: Ours = {}
     for row in rows:
@@ -210,11 +144,14 @@ def _tables(one: Experiment, found: list[Figure], rows: list[Row]) -> list[Any]:
     blocks: list = []
     for table, metric in one.covers:
         of_table: Figures = {(f.dataset, f.method): f for f in found if (f.table, f.metric) == (table, metric)}
-        notes = Notes()
+        notes = Notes(known)
         lines = [_line(one, dataset, metric, of_table, ours, notes) for dataset in one.datasets]
         heads = [Cell((f"table {table}: {METRICS[metric]}",)), *(_head(method) for method in one.methods)]
-        blocks.append(Table(heads, [line for line in lines if line]))
+        weight = Weight.of(of_table.values())
+        blocks += [Paragraph(f"Table {table}. {weight}")] if weight else []
+        blocks += [Paragraph(BEST_THRESHOLD)] if metric == "accuracy_at_optroc" else []
         blocks.append(Paragraph(CLOCKS if metric == "seconds" else LEGEND, "caption"))
+        blocks.append(Table(heads, [line for line in lines if line]))
         if notes.all:
             blocks.append(Points(notes.all, numbered=True))
     return blocks
@@ -228,10 +165,11 @@ def _head(method: Method) -> Cell:
 
 
 class Notes:
-    """Sentences below a table, each once, by number."""
+    """Sentences below a table, each once, by number; and what gains come from."""
 
-    def __init__(self) -> None:
+    def __init__(self, known: dict[beside.Key, str] | None = None) -> None:
         self.all: list[str] = []
+        self.known = known or {}
 
     def mark(self, note: str) -> str:
         """The number of a note in brackets; nothing for no note."""
@@ -259,7 +197,8 @@ def _line(
         if figure is None:
             cells.append(_baseline(method, metric, rows))
         else:
-            cells.append(_cell(figure, rows, notes.mark(figure.note[len(shared) :].strip())))
+            mark = notes.mark(figure.note[len(shared) :].strip())
+            cells.append(_cell(figure, rows, mark, notes.known.get(figure[:5], "")))
     return name, cells
 
 
@@ -272,7 +211,7 @@ def _runs(one: Experiment, dataset: Dataset, ours: Ours) -> str:
     return counted(low, "run") if low == high else f"{low} to {high} runs"
 
 
-def _cell(f: Figure, rows: list[Row], mark: str) -> Cell:
+def _cell(f: Figure, rows: list[Row], mark: str, cause: str) -> Cell:
     theirs = _spread(f.published, f.published_std, f.metric)
     if f.mean is None:
         return Cell((f"no run{mark}", theirs), "faint")
@@ -280,8 +219,8 @@ def _cell(f: Figure, rows: list[Row], mark: str) -> Cell:
     if f.metric == "seconds":
         ratio = f"× {f.mean / f.published:.2g}" if f.published else "–"
         return Cell((mine + mark, theirs, ratio))
-    uncounted = "" if f.counted else " (–)"
-    said = f"{signed(f.difference)} {MARKS.get(f.verdict, f.verdict)}{uncounted}"
+    behind = " (–)" if not f.counted else f" ({cause})" if cause else ""
+    said = f"{signed(f.difference)} {MARKS.get(f.verdict, f.verdict)}{behind}"
     return Cell((mine + mark, theirs, said, *_time(rows)), f.verdict if f.counted else "")
 
 
@@ -303,7 +242,7 @@ def _spread(mean: float | None, std: float | None, metric: str) -> str:
         return ""
     if metric == "seconds":
         return duration(mean)
-    return f"{mean:.4f}" if std is None else f"{mean:.4f} ± {std:.4f}"
+    return short(mean, std)
 
 
 def duration(seconds: float) -> str:
@@ -344,11 +283,24 @@ def _missed(found: list[Figure]) -> list[Section]:
     return [Section("Missed figures", [Table(columns, rows)])]
 
 
-def _want_of_data(found: list[Figure]) -> list[Section]:
-    """Which tables are missing, where they are published, and how many figures hang on each."""
-    where = {(one.id, d.published): d.missing for one in experiments().values() for d in one.datasets}
-    lost = Counter((f.dataset, where[f.experiment, f.dataset]) for f in found if f.verdict == "missing")
-    if not lost:
+def _gains(found: list[Figure], known: dict[beside.Key, str]) -> list[Section]:
+    """What beaten figures come from, and how many there are of each kind."""
+    some = Counter(known[f[:5]] for f in found if f[:5] in known)
+    if not some:
         return []
-    items = [f"{dataset}: {counted(n, 'figure')}; {place}." for (dataset, place), n in sorted(lost.items())]
-    return [Section("Not runnable: the data is not at hand", [Points(items)])]
+    kinds = [(cause, words) for cause, words in beside.CAUSES.items() if some[cause]]
+    items = [f"{cause}: {some[cause]} of {some.total()}; {words}." for cause, words in kinds]
+    return [Section("What beaten figures come from", [Points(items)])]
+
+
+def _names(own: list[Experiment]) -> list[Section]:
+    """Where the name of a method in these tables is not the paper's algorithm."""
+    used = {method.built for one in own for method in one.methods}
+    items = [f"{method.name}: {method.differs}" for method in algorithms() if method.name in used and method.differs]
+    if not items:
+        return []
+    caution = (
+        "What a name gives by default. A table that prints a step or a C to choose from has it chosen; what is fixed "
+        "or chosen in each table is said above it. Where the form as published was run too, it has its own table."
+    )
+    return [Section("Names that are not the paper's algorithm", [Paragraph(caution), Points(items)])]

@@ -30,9 +30,9 @@ class Table(NamedTuple):
 
 
 class Paragraph(NamedTuple):
-    """Words; ``kind`` is a class of the style sheet."""
+    """Words or a link; ``kind`` is a class of the style sheet."""
 
-    words: str
+    words: "str | Link"
     kind: str = ""
 
 
@@ -76,6 +76,18 @@ class Page(NamedTuple):
 
 
 Words = str | Link
+
+
+def short(mean: float, std: float | None = None) -> str:
+    """A mean, and its deviation where there is one.
+
+    Examples
+    --------
+    >>> from auclid.experiments.render import short
+    >>> short(0.91234, 0.01), short(0.5)
+    ('0.9123 ± 0.0100', '0.5000')
+    """
+    return f"{mean:.4f}" if std is None else f"{mean:.4f} ± {std:.4f}"
 
 
 def counted(n: int, noun: str) -> str:
@@ -158,7 +170,11 @@ def _lines(cell: Cell) -> str:
 def _words(words: Words) -> str:
     if isinstance(words, Link):
         return f'<a href="{escape(words.page)}.html">{escape(words.words)}</a>'
-    return escape(words)
+    return ADDRESS.sub(r'<a href="\g<0>">\g<0></a>', escape(words))
+
+
+ADDRESS = re.compile(r"https?://[^\s<>\"]*[^\s<>\".,;:)]")
+"""An address in a sentence, without what ends the sentence."""
 
 
 def _plot(plot: Plot) -> str:
@@ -167,14 +183,14 @@ def _plot(plot: Plot) -> str:
 
 def _points(points: Points) -> str:
     tag = "ol" if points.numbered else "ul"
-    return f'<{tag} class="notes">{"".join(f"<li>{escape(item)}</li>" for item in points.items)}</{tag}>\n'
+    return f'<{tag} class="notes">{"".join(f"<li>{_words(item)}</li>" for item in points.items)}</{tag}>\n'
 
 
 _HTML: dict[type, Callable[[Any], str]] = {
     Table: _table,
     Points: _points,
     Plot: _plot,
-    Paragraph: lambda block: f"<p{_kind(block)}>{escape(block.words)}</p>\n",
+    Paragraph: lambda block: f"<p{_kind(block)}>{_words(block.words)}</p>\n",
 }
 
 
@@ -192,7 +208,8 @@ def markdown(page: Page) -> str:
 def _md_table(table: Table) -> str:
     lines = [table.columns, [Cell((":--",)), *[Cell(("--:",))] * (len(table.columns) - 1)]]
     lines += [[name, *cells] for name, cells in table.rows]
-    return "\n".join("| " + " | ".join(_md_cell(cell) for cell in line) + " |" for line in lines)
+    body = "\n".join("| " + " | ".join(_md_cell(cell) for cell in line) + " |" for line in lines)
+    return f'<div class="record" markdown>\n\n{body}\n\n</div>'
 
 
 def _md_cell(cell: Cell) -> str:
@@ -202,7 +219,10 @@ def _md_cell(cell: Cell) -> str:
 def _md_words(words: Words) -> str:
     if isinstance(words, Link):
         return f"[{_md_words(words.words)}]({words.page}.md)"
-    return SPECIAL.sub(r"\\\g<0>", words).replace("<", "&lt;")
+    parts = ADDRESS.split(words)
+    plain = [SPECIAL.sub(r"\\\g<0>", part).replace("<", "&lt;") for part in parts]
+    links = [f"<{address}>" for address in ADDRESS.findall(words)]
+    return "".join(part for pair in zip(plain, [*links, ""], strict=True) for part in pair)
 
 
 SPECIAL = re.compile(r"[\\`*|]|(?<=\])\(|(?<!\w)_|_(?!\w)")

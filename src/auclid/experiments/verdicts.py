@@ -15,6 +15,9 @@ from auclid.experiments.record import Record, Row
 LEAST = 0.005
 """The least that counts as a difference, however small a published deviation is."""
 
+RIVALS = ("LogisticRegression", "LightGBM")
+"""Baselines that are put into every cell, to see what a verdict is worth."""
+
 COLUMN = {"auc": "auc", "accuracy_at_optroc": "accuracy_at_optroc", "seconds": "fit_seconds"}
 
 
@@ -36,6 +39,23 @@ class Figure(NamedTuple):
     counted: bool
     note: str
     experiment: str
+    like: bool = True  # whether the data at hand is the paper's
+    rivals: dict[str, str] = {}  # what the verdict on a baseline's mean would be
+
+    @property
+    def tolerance(self) -> float:
+        """What counts as no difference: the paper's deviation, and 0.005 at the least."""
+        return max(self.published_std or 0.0, LEAST)
+
+    @property
+    def errors(self) -> float | None:
+        """The difference over its standard error, sqrt((s^2 + S^2) / runs); None where a deviation is unknown.
+
+        s and S are the deviations of our runs and the paper's, which made as many at the least.
+        """
+        if self.difference is None or not self.std or not self.published_std:
+            return None
+        return float(self.difference / np.sqrt((self.std**2 + self.published_std**2) / self.runs))
 
 
 def verdict(mean: float, published: float, std: float | None = None) -> str:
@@ -61,13 +81,15 @@ def published() -> list[Row]:
     return [{**row, "mean": float(row["mean"]), "std": float(row["std"]) if row["std"] else None} for row in rows]
 
 
-def _found(record: Path, one: Experiment) -> dict[tuple[str, str], list[Row]]:
-    """Rows of a record by (dataset, published method)."""
-    names = {m.name: m.published for m in one.methods if m.published}
-    found: dict[tuple[str, str], list[Row]] = {}
-    for row in Record(record, one.id).rows():
-        if row["method"] in names:
-            found.setdefault((row["dataset"], names[row["method"]]), []).append(row)
+Cells = dict[tuple[str, str], list[Row]]
+"""Rows of a record by dataset and method."""
+
+
+def cells(record: str | Path, one: Experiment) -> Cells:
+    """What is on record of an experiment, by dataset and method."""
+    found: Cells = {}
+    for row in Record(record, one.id, extra=one.extra).rows():
+        found.setdefault((row["dataset"], row["method"]), []).append(row)
     return found
 
 
@@ -87,16 +109,16 @@ def summary(record: str | Path) -> Iterator[Figure]:
         A folder that `run` wrote to.
     """
     owner = {(one.paper, *cover): one for one in experiments().values() for cover in one.covers}
-    found = {one.id: _found(Path(record), one) for one in owner.values()}
+    found = {one.id: cells(record, one) for one in owner.values()}
     for row in published():
         one = owner[row["paper"], row["table"], row["metric"]]
-        yield _figure(row, one, found[one.id].get((row["dataset"], row["method"]), []))
+        yield _figure(row, one, found[one.id])
 
 
-def _figure(row: Row, one: Experiment, rows: list[Row]) -> Figure:
+def _figure(row: Row, one: Experiment, found: Cells) -> Figure:
     dataset = one.dataset(row["dataset"])
     method = next(m for m in one.methods if m.published == row["method"])
-    mean, std, runs = measured(rows, row["metric"])
+    mean, std, runs = measured(found.get((row["dataset"], method.name), []), row["metric"])
     said = _said(row, dataset, method, mean)
     absent = bool(dataset.missing) and mean is None
     counted = row["metric"] != "seconds" and not absent and dataset.counted and method.ours
@@ -106,7 +128,16 @@ def _figure(row: Row, one: Experiment, rows: list[Row]) -> Figure:
     return Figure(
         row["paper"], row["table"], row["dataset"], row["method"], row["metric"], row["mean"], row["std"], mean, std,
         runs, None if mean is None else mean - row["mean"], said, counted, note, one.id,
+        not dataset.differs, _rivals(row, found),
     )  # fmt: skip
+
+
+def _rivals(row: Row, found: Cells) -> dict[str, str]:
+    """The verdict on each baseline, had it stood in the cell."""
+    if row["metric"] == "seconds":
+        return {}
+    means = {name: measured(found.get((row["dataset"], name), []), row["metric"])[0] for name in RIVALS}
+    return {name: verdict(mean, row["mean"], row["std"]) for name, mean in means.items() if mean is not None}
 
 
 def _said(row: Row, dataset: Dataset, method: Method, mean: float | None) -> str:
