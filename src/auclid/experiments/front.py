@@ -42,7 +42,7 @@ RULES = (
     "five of its steps, B-SVM-OR alpha from 10^-5 * length^2. Logistic regression and balanced ridge have six values "
     "from 10^-4 to 10^6 over (times) length^2, LightGBM its defaults with 200 trees. Where a paper prints ranges "
     "that suit its rows (10^[-5:5] for the alpha of SPAM, SOLAM-L2, OPAUC and B-LS-SVM in the tables of SPAM and "
-    "SOLAM; the papers' beta is p (1 - p) alpha, so theirs reaches lower by a factor of 4 or more) or values (0.0001 "
+    "SOLAM; the papers' beta is p (1 - p) alpha, so ours reaches lower by a factor of 4 or more) or values (0.0001 "
     "for the alpha of OPAUC and AdaOAM in the dissertation, and of OPAUC on "
     "sparse tables), those are taken.",
     "The dissertation standardises columns. Where it says so, inner folds choose here between that and scaling every "
