@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binomtest, ttest_1samp
 
 from auclid._page.svg import Frame
-from auclid.experiments import experiments, figures, learned, lessons, pages, pays, published, render, summary
+from auclid.experiments import experiments, figures, learned, lessons, pages, pays, published, render, summary, tally
 from auclid.experiments.record import Record
 
 AUC = {(row["paper"], row["dataset"], row["method"]): row["mean"] for row in published() if row["metric"] == "auc"}
@@ -166,6 +166,42 @@ def test_words_cannot_leave_their_place(tmp_path):
     Tags(render.html(page))
     row = render.markdown(page).splitlines()[-5]
     assert row.startswith("| a\\|b &lt;script>") and len(re.findall(r"(?<!\\)\|", row)) == 2
+
+
+def rerun(folder, name, chosen):
+    """The rows of a table again, with these parameters chosen."""
+    record = Record(folder, name)
+    rows = [row | {"chosen": chosen} for row in record.rows()]
+    record.path.unlink()
+    record.add(rows)
+
+
+@pytest.mark.parametrize(
+    ("C", "stays", "mark"),
+    [(1e-6, 0.0, "range"), (1.0, 0.0, "method"), (1e-6, 0.05, "method"), (1e-6, None, "not rerun")],
+)
+def test_a_gain_is_marked_by_what_becomes_of_it_with_the_printed_range(tmp_path, C, stays, mark):
+    gain = {("splice", "OAMseq"): 0.05}
+    fill(tmp_path, "spam-2", lambda d, m: gain.get((d, m), 0.0))
+    rerun(tmp_path, "spam-2", {"C": C})
+    if stays is not None:
+        fill(tmp_path, "spam-2-published", lambda d, m: AUC["SPAM", d, _paper_name(m)] - 0.8 + stays, runs=3)
+    pages.write(tmp_path, tmp_path / "out")
+    text = (tmp_path / "out" / "spam.md").read_text("utf-8")
+    (cell,) = [c for c in text.replace("|", "\n").splitlines() if "▲ better (" in c and "ours" not in c]
+    assert f"▲ better ({mark})" in cell
+    assert f"- {mark}: 1 of 1;" in text
+    assert ("SPAM, table 2, as published" in text) == (stays is not None)
+
+
+def test_what_met_is_worth_is_told_beside_a_table(record, tmp_path):
+    weight = tally.Weight.of(f for f in summary(record) if f.paper == "SPAM")
+    assert weight.judged - weight.good == 1 and set(weight.rivals) == {"LogisticRegression", "LightGBM"}
+    mine = next(f for f in summary(record) if (f.dataset, f.method) == ("german", "SPAM-L2"))
+    assert mine.errors == pytest.approx(mine.difference / np.sqrt((mine.std**2 + mine.published_std**2) / mine.runs))
+    pages.write(record, tmp_path / "out")
+    text = (tmp_path / "out" / "spam.md").read_text("utf-8")
+    assert f"Table 2. {weight}" in text and text.index("In a cell, from above") < text.index("| table 2: AUC")
 
 
 # --- figures -------------------------------------------------------------------------------------------------------
