@@ -601,6 +601,8 @@ def test_the_record_was_made_with_the_protocol_as_it_stands(name):
         dataset, method = datasets[row["dataset"]], ours[row["method"]]
         assert row["protocol"] == one.protocol_of(dataset, method), row
         assert row["run"] < one.runs(dataset, method), row
+    if not rows and not one.covers and not one.figure:
+        return  # a table beside the papers' may wait for its run, and its page says so
     assert {row["method"] for row in rows} == {m.name for m in one.methods if m.ours}
     assert {row["dataset"] for row in rows} == {d.published for d in one.datasets if not d.missing}
 
