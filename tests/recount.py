@@ -47,6 +47,7 @@ def raw(one):
 
 
 RAW = {one: raw(one) for one in TABLES}
+RUN = {one for one in TABLES if RAW[one]}
 
 
 def spread(rows, column):

@@ -15,6 +15,7 @@ from recount import (
     PLAIN,
     RAW,
     RIVALS,
+    RUN,
     TABLES,
     WORD,
     data,
@@ -260,7 +261,7 @@ def test_missed_figures_and_gains(paper):
     assert found == {name: [str(n), str(gains.total())] for name, n in gains.items()}
 
 
-@pytest.mark.parametrize("name", [k for k, t in TABLES.items() if "beside" in t and RAW[k]])
+@pytest.mark.parametrize("name", [k for k, t in TABLES.items() if "beside" in t and k in RUN])
 def test_cells_run_in_another_way(name):
     table = TABLES[name]
     main = TABLES[table["beside"][0]]
@@ -425,7 +426,7 @@ def test_the_page_on_one_screen():
         expected = [(quality, RIVALS[0], signed), (quality, RIVALS[1], signed), (speed, RIVALS[0], ratio)]
         assert cells == [gap_lines(found.get((name, rival)), show) for found, rival, show in expected]
     sentences = [line[2:] for line in plain(text).splitlines() if line.startswith("- ")]
-    assert len(sentences) == 5 + bool(RAW["pays"])
+    assert len(sentences) == 5 + ("pays" in RUN)
     linear = [quality[m, RIVALS[0]][0] for m in re.search("of ([^:]*?) the medians", sentences[0])[1].split(", ")]
     assert numbers(sentences[0].partition("the medians")[2]) == [signed(min(linear)), signed(max(linear))]
     trees = [sign(gap) for (_, b), gap in quality.items() if b == "LightGBM" and gap[1] is not None]
@@ -441,7 +442,7 @@ def test_the_page_on_one_screen():
 # --- does it pay? --------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.skipif(not RAW["pays"], reason="not run yet")
+@pytest.mark.skipif("pays" not in RUN, reason="not run yet")
 def test_does_it_pay():
     text, columns = page("pays"), [m["name"] for m in TABLES["pays"]["methods"]]
     by_table = read_tables(text)
