@@ -9,7 +9,7 @@ import numpy as np
 from auclid._page import signed
 from auclid.experiments.definitions import Experiment, Method, experiments
 from auclid.experiments.record import Row
-from auclid.experiments.render import Cell, Paragraph, Section, Table, short
+from auclid.experiments.render import Cell, Paragraph, Points, Section, Table, short
 from auclid.experiments.tally import MARKS, judged
 from auclid.experiments.verdicts import Cells, Figure, cells, measured, published, verdict
 
@@ -114,8 +114,9 @@ def section(one: Experiment, record: str | Path) -> Section | None:
             mine, other = (found.get((dataset.published, method.name), []) for found in (theirs, ours))
             line.append(_cell(mine, other, papers.get((dataset.published, name)), gaps))
         rows.append((Cell((dataset.published,)), line))
+    notes = [Points([note["note"] for note in one.notes])] if one.notes else []
     blocks: list[Any] = [Paragraph(f"Published: {one.full}", "facts"), Paragraph(f"Here: {one.reduced}", "facts")]
-    return Section(one.title, [*blocks, Paragraph(_worth(gaps)), Paragraph(KEY, "caption"), Table(columns, rows)])
+    return Section(one.title, [*blocks, Paragraph(_worth(gaps)), Paragraph(KEY, "caption"), Table(columns, rows), *notes])
 
 
 def _cell(mine: list[Row], other: list[Row], paper: Row | None, gaps: list[tuple[float, str]]) -> Cell:
