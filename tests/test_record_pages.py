@@ -124,6 +124,8 @@ def test_what_is_missing_says_where_it_is_published(record, tmp_path):
     pages.write(record, tmp_path / "out")
     gone = [d for d in experiments()["spam-2"].datasets if d.missing]
     text = (tmp_path / "out" / "spam.md").read_text("utf-8").partition("## Not runnable")[2]
+    assert re.search(r"<https://[^ >]+>", text), "an address is a link"
+    text = re.sub(r"<(https?://[^ >]+)>", r"\1", text)
     assert gone and all(re.search(rf"- {d.published}: \d+ figures?; {re.escape(d.missing)}", text) for d in gone)
 
 
@@ -164,7 +166,7 @@ def test_words_cannot_leave_their_place(tmp_path):
     blocks = [table, render.Points([evil]), render.Paragraph(evil)]
     page = render.Page("evil", evil, evil, evil, [render.Section(evil, blocks)])
     Tags(render.html(page))
-    row = render.markdown(page).splitlines()[-5]
+    (row,) = [line for line in render.markdown(page).splitlines() if line.startswith("| a") and "<br>" in line]
     assert row.startswith("| a\\|b &lt;script>") and len(re.findall(r"(?<!\\)\|", row)) == 2
 
 
