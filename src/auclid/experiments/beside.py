@@ -116,7 +116,8 @@ def section(one: Experiment, record: str | Path) -> Section | None:
         rows.append((Cell((dataset.published,)), line))
     notes = [Points([note["note"] for note in one.notes])] if one.notes else []
     blocks: list[Any] = [Paragraph(f"Published: {one.full}", "facts"), Paragraph(f"Here: {one.reduced}", "facts")]
-    return Section(one.title, [*blocks, Paragraph(_worth(gaps)), Paragraph(KEY, "caption"), Table(columns, rows), *notes])
+    blocks += [Paragraph(_worth(gaps)), Paragraph(KEY, "caption"), Table(columns, rows), *notes]
+    return Section(one.title, blocks)
 
 
 def _cell(mine: list[Row], other: list[Row], paper: Row | None, gaps: list[tuple[float, str]]) -> Cell:
