@@ -1,14 +1,17 @@
 """AUCClassifier against LogisticRegression, balanced RidgeClassifier and LightGBM on every table at hand.
 
 The rarest class against the rest, random stratified 80/20 splits averaged; the whole table, losses included.
-`python benchmarks/quality_auto.py [--half development|confirmation] [--splits 5] [--rows 0] [TABLE ...]`; --rows caps
-the rows of large tables, keeping a hundred of the rarest class. Choices were made on the development half alone (every
-other table in alphabetical order); the confirmation half was run when they stood. All contenders have one thread.
+`python benchmarks/quality_auto.py [--half development|confirmation] [--splits 5] [--rows 0] [--cache DIR] [TABLE ...]`:
+--rows caps the rows of large tables, keeping a hundred of the rarest class; --cache keeps the scores and seconds of the
+other contenders, a file for each table and split, so that a second run costs ours alone. Choices were made on the
+development half alone (every other table in alphabetical order); the confirmation half was run when they stood. All
+contenders have one thread; seconds are of the processor, since a busy neighbour must not count.
 """
 
 import argparse
 import time
 import warnings
+from pathlib import Path
 
 import numpy as np
 from lightgbm import LGBMClassifier
@@ -58,7 +61,35 @@ def scaled(model, X):
     return make_pipeline(MaxAbsScaler() if sparse.issparse(X) else StandardScaler(), model)
 
 
-def run(name, seed, cap):
+def others(X, y, X_test, seed):
+    """Test scores and seconds of each contender but ours."""
+    models = {
+        "logistic": scaled(LogisticRegression(), X),
+        "ridge": scaled(RidgeClassifier(class_weight="balanced"), X),
+        "lightgbm": LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1, random_state=seed),
+    }
+    found = {}
+    for key, model in models.items():
+        start = time.process_time()
+        model.fit(X, y)
+        seconds = time.process_time() - start
+        scores = model.predict_proba(X_test)[:, 1] if key == "lightgbm" else model.decision_function(X_test)
+        found[key] = np.append(scores, seconds)
+    return found
+
+
+def kept(path, make):
+    """Arrays by name out of a file, made first where there is none; without a path they are just made."""
+    if path is None:
+        return make()
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        np.savez(path, **make())
+    with np.load(path) as file:
+        return {key: file[key] for key in file.files}
+
+
+def run(name, seed, cap, cache=None):
     """Test AUC and seconds of each contender, whether ours is significantly worse than the best other, and its name."""
     X, y = load(name, cap)
     if min(y.sum(), (~y).sum()) < 2:
@@ -66,24 +97,18 @@ def run(name, seed, cap):
     X, X_test, y, y_test = train_test_split(X, y, test_size=0.2, random_state=seed, stratify=y)
     if not 0 < y_test.sum() < len(y_test):
         return None
-    models = {
-        "ours": AUCClassifier(random_state=seed),
-        "logistic": scaled(LogisticRegression(), X),
-        "ridge": scaled(RidgeClassifier(class_weight="balanced"), X),
-        "lightgbm": LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1, random_state=seed),
-    }
-    scores, seconds = {}, {}
-    for key, model in models.items():
-        start = time.perf_counter()
-        model.fit(X, y)
-        seconds[key] = time.perf_counter() - start
-        scores[key] = model.predict_proba(X_test)[:, 1] if key == "lightgbm" else model.decision_function(X_test)
+    found = kept(cache and Path(cache) / f"{name}-{seed}-{cap}.npz", lambda: others(X, y, X_test, seed))
+    seconds = {key: values[-1] for key, values in found.items()}
+    start = time.process_time()
+    ours = AUCClassifier(random_state=seed).fit(X, y)
+    seconds["ours"] = time.process_time() - start
+    scores = {"ours": ours.decision_function(X_test)} | {key: values[:-1] for key, values in found.items()}
     aucs = {key: roc_auc(y_test, s) for key, s in scores.items()}
     best = max(("logistic", "ridge", "lightgbm"), key=aucs.get)
     worse = False
     if min(y_test.sum(), (~y_test).sum()) >= 2 and aucs["ours"] < aucs[best]:
         worse = compare_auc(y_test, scores["ours"], scores[best]).pvalue < 0.05
-    return aucs, seconds, worse, models["ours"].best_
+    return aucs, seconds, worse, ours.best_
 
 
 def main():
@@ -93,6 +118,7 @@ def main():
     parser.add_argument("--half", choices=HALVES)
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=0)
+    parser.add_argument("--cache")
     options = parser.parse_args()
     require_data()
     warnings.simplefilter("ignore")
@@ -101,7 +127,7 @@ def main():
     print(f"{'table':<38}{heads}{'regret':>9}{'worse':>7}{'time/lgb':>10}  model")
     lines = []
     for name in options.tables or tables()[HALVES.get(options.half, slice(None))]:
-        runs = [r for r in (run(name, seed, options.rows) for seed in range(options.splits)) if r]
+        runs = [r for r in (run(name, seed, options.rows, options.cache) for seed in range(options.splits)) if r]
         if not runs:
             print(f"{name:<38} skipped: fewer than two rows of the rarest class in a part")
             continue

@@ -105,3 +105,10 @@ def spam(X, is_pos, order, rate, shrink, *, centred, relative=True, guard=True, 
         w = shrink(w - step * g, step * p * (1.0 - p))
         total, weight = total + t**2 * w, weight + t**2
     return w, total / max(weight, 1.0)
+
+
+def in_order(X, is_pos):
+    """The rows of a small table in the order from which `fit` draws: by class, then by a random projection."""
+    X = dense(X).astype(float)
+    keys = X @ np.random.default_rng(0).standard_normal(X.shape[1])
+    return np.array(sorted(range(len(X)), key=lambda i: (is_pos[i], keys[i])))

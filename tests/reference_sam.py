@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from reference import in_order
+
 STEPS = {
     ("ASAM", "hinge"): lambda m, q, s: s if m < 1.0 else 0.0,
     ("ASAM", "square"): lambda m, q, s: min(2.0 * s, 1.0 / q) * (1.0 - m),
@@ -31,8 +33,8 @@ def walk(Z, step, alpha, t0, rskip, askip):
 
 def drawn_pairs(X, is_pos, steps, seed):
     """z of the pairs that `fit` draws."""
-    draws = np.random.default_rng(seed).random((steps, 2))
-    pos, neg = X[is_pos], X[~is_pos]
+    draws, order = np.random.default_rng(seed).random((steps, 2)), in_order(X, is_pos)
+    pos, neg = X[order][is_pos[order]], X[order][~is_pos[order]]
     return pos[(draws[:, 0] * len(pos)).astype(int)] - neg[(draws[:, 1] * len(neg)).astype(int)]
 
 

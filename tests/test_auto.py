@@ -10,8 +10,9 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV
+from sklearn.model_selection import GridSearchCV, GroupKFold
 from sklearn.utils.estimator_checks import check_estimator
+from sklearn.utils.validation import has_fit_parameter
 
 import auclid
 from auclid import AUCClassifier, Columns
@@ -21,6 +22,7 @@ from auclid.auto._choose import blend, choose
 from auclid.auto._odds import Odds, calibrated, log_odds, probability
 from auclid.auto._trial import Task, Trial, folds, standardised
 from auclid.metrics import partial_auc, roc_auc
+from auclid.registry import METHODS
 
 CHEAP = ["LeastSquaresAUC", "logistic"]
 
@@ -581,9 +583,7 @@ def test_callbacks_see_every_candidate_and_can_end_the_search():
 
 @pytest.mark.long
 def test_scikit_learn_finds_no_fault_in_the_default_candidates():
-    why = "random draws of rows do not repeat a row that weighs two"
-    names = [f"check_sample_weight_equivalence_on_{kind}_data" for kind in ("dense", "sparse")]
-    check_estimator(AUCClassifier(random_state=0), expected_failed_checks=dict.fromkeys(names, why))
+    check_estimator(AUCClassifier(random_state=0))
 
 
 # --- any table ------------------------------------------------------------------------------------
@@ -659,10 +659,58 @@ def test_rows_that_weigh_more_count_more(methods):
         assert high > low + 0.3
 
 
-def test_methods_that_cannot_weigh_are_refused_where_named():
+EVERY_KIND = ["logistic", "forest", "random forest", "boosting", "Scorecard", "kernel"]
+
+
+def test_the_order_of_few_rows_does_not_matter():
+    X, y = problem(120)
+    order = np.random.default_rng(0).permutation(len(y))
+    one, other = fitted(X, y, methods=EVERY_KIND), fitted(X[order], y[order], methods=EVERY_KIND)
+    np.testing.assert_allclose(one.decision_function(X), other.decision_function(X), rtol=1e-7)
+
+
+def test_whole_weights_are_repeated_rows_where_folds_are_given():
+    X, y = problem(120)
+    weight, part = np.random.default_rng(1).integers(0, 4, 120), np.arange(120) % 3
+    again = np.repeat(np.arange(120), weight)
+
+    def held_out(part):
+        return [(np.flatnonzero(part != k), np.flatnonzero(part == k)) for k in range(3)]
+
+    weighted = AUCClassifier(methods=EVERY_KIND, cv=held_out(part), random_state=0).fit(X, y, sample_weight=2.5 * weight)
+    repeated = AUCClassifier(methods=EVERY_KIND, cv=held_out(part[again]), random_state=0).fit(X[again], y[again])
+    np.testing.assert_allclose(weighted.decision_function(X), repeated.decision_function(X), rtol=1e-7)
+    lines_of = [[(line.name, round(line.auc, 9)) for line in model.leaderboard_] for model in (weighted, repeated)]
+    assert lines_of[0] == lines_of[1]
+
+
+def test_copies_of_a_row_are_held_out_together():
+    """Labels of noise and weights of three: a forest that had seen a copy would know the label."""
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((150, 3)), rng.random(150) < 0.5
+    weight = np.where(np.arange(150) % 2, 3.0, 2.0)
+    model = AUCClassifier(methods=["forest", "boosting"], random_state=0).fit(X, y, sample_weight=weight)
+    assert all(line.auc < 0.68 for line in model.leaderboard_)
+
+
+def test_given_folds_are_kept_by_trees_too():
+    """Near copies, told apart by the folds alone: judged out of bag, a forest would know the labels of noise."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.standard_normal((40, 3)), 5, axis=0) + 1e-6 * rng.standard_normal((200, 3))
+    y = np.repeat(rng.random(40) < 0.5, 5)
+    whole = GroupKFold(4).split(X, y, np.repeat(np.arange(40), 5))
+    model = AUCClassifier(methods=["forest"], cv=list(whole), random_state=0).fit(X, y)
+    assert lines(model)["forest"].auc < 0.75
+    assert lines(AUCClassifier(methods=["forest"], random_state=0).fit(X, y))["forest"].auc > 0.95
+
+
+def test_every_supervised_method_takes_weights():
+    """So no candidate need be left out where rows weigh."""
     X, y = problem()
-    with pytest.raises(ValueError, match=r"'methods' of AUCClassifier must take sample_weight .*; OAM"):
-        fitted(X, y, methods=["logistic", "OAM"]).fit(X, y, sample_weight=np.ones(len(y)))
+    rankers = {type(getattr(model, "ranker", model)) for model in (m.build() for m in METHODS if not m.semi_supervised)}
+    assert [cls.__name__ for cls in rankers if not has_fit_parameter(cls(), "sample_weight")] == []
+    model = fitted(X, y, methods=["OAM", "NPSAM"]).fit(X, y, sample_weight=np.linspace(0.5, 1.5, len(y)))
+    assert model.score(X, y) > 0.7
 
 
 def test_groups_are_held_out_together():

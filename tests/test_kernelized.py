@@ -20,6 +20,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import auclid
 from auclid import (
     PSAM,
+    QSGS2AUC,
     SAMULT,
     SPAM,
     Kernelized,
@@ -347,7 +348,7 @@ def test_weights_reach_the_ranker():
     explicit = LeastSquaresAUC().fit(model.feature_map_.transform(X), y, sample_weight=weight)
     np.testing.assert_allclose(model.ranker_.coef_, explicit.coef_, rtol=1e-6, atol=1e-9)
     with pytest.raises(TypeError, match="sample_weight"):
-        Kernelized(MAPS[1], SPAM()).fit(X, y, sample_weight=weight)
+        Kernelized(MAPS[1], QSGS2AUC()).fit(X, y, sample_weight=weight)
 
 
 def test_unlabelled_rows_are_embedded_too():

@@ -27,7 +27,7 @@ rows.labels rows.store rows.source rows.mapped rows.files rows.apart rows.cluste
 _labels _sources _check _kinds _progress
 columns._notes columns._dates columns._levels columns._numbers columns._table columns.transformer
 losses penalties schedules stats.moments stats.block_moments stats.class_means stats.class_sums stats.pair_sums
-stats.buffers stats.loss_sums
+stats.visits stats.buffers stats.loss_sums
 solvers.stream solvers.iterate solvers.row_steps solvers.thresholded solvers.proximal solvers.saddle solvers.stages
 solvers.one_pass solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
 stats.apart stats.folds_apart _apart
@@ -55,9 +55,9 @@ additive._shapes additive._features additive._fit additive._points additive._rea
 additive._reading additive.scorecard
 boost.rank_boost
 registry warm baselines
-trees.structs trees.extra trees.lightgbm
-auto._columns_0_1 auto._rows auto._files auto._learners auto._candidates auto._trial auto._choose auto._leaderboard
-auto._odds auto._cost auto._search auto._classes auto.classifier calibrated
+trees.structs trees.extra trees.forest trees.lightgbm
+auto._columns_0_1 auto._rows auto._arranged auto._files auto._learners auto._candidates auto._trial auto._choose
+auto._leaderboard auto._odds auto._cost auto._search auto._classes auto.classifier calibrated
 datasets io experiments cli
 """.split()
 

@@ -623,7 +623,7 @@ def test_alpha_chosen_is_the_best_held_out_one():
 
 def test_unlabelled_rows_help_where_columns_are_correlated_and_labels_few():
     gains, chosen = [], []
-    for seed in range(6):
+    for seed in range(24):
         rng = np.random.default_rng(seed)
         truth = rng.integers(0, 2, 3000)
         X = rng.standard_normal((3000, 20))
@@ -633,7 +633,7 @@ def test_unlabelled_rows_help_where_columns_are_correlated_and_labels_few():
         model, supervised = SAMULT(alpha=1e-3).fit(X, y), SAMULT(0.0, alpha=1e-3).fit(X, y)
         gains.append(model.score(X[60:], truth[60:]) - supervised.score(X[60:], truth[60:]))
         chosen.append(model.unlabeled_weight_)
-    assert np.mean(gains) > 0.005
+    assert np.mean(gains) > 2.0 * np.std(gains) / np.sqrt(24)
     assert np.min(gains) > -0.01
     assert np.mean(chosen) > 0.05
 

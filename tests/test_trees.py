@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from auclid.metrics import roc_auc
-from auclid.trees.extra import extra_trees
+from auclid.trees.extra import Growth, extra_trees
+from auclid.trees.forest import bins_of, random_forest
 from auclid.trees.lightgbm import read_booster
 from auclid.trees.structs import scores
 
@@ -17,7 +18,7 @@ def problem(n=300, seed=0):
 
 def forest(X, y, n_trees=50, weight=None, most_rows=10_000, seed=0):
     weight = np.ones(len(y)) if weight is None else weight
-    return extra_trees(X, y, weight, np.random.default_rng(seed), n_trees=n_trees, most_rows=most_rows)
+    return extra_trees(X, y, weight, np.random.default_rng(seed), Growth(n_trees, most_rows))
 
 
 def by_hand(trees, x):
@@ -123,3 +124,55 @@ def test_a_tree_without_a_split_is_a_number():
     X, y = problem(30)
     booster = lightgbm.train({"objective": "binary", "verbosity": -1, "num_threads": 1}, lightgbm.Dataset(X, y), 3)
     np.testing.assert_allclose(scores(read_booster(booster, 3, 5), X), booster.predict(X, raw_score=True), atol=1e-12)
+
+
+# --- random forests -------------------------------------------------------------------------------
+
+
+def best_cut_forest(X, y, n_trees=50, weight=None, seed=0):
+    weight = np.ones(len(y)) if weight is None else weight
+    return random_forest(X, y, weight, np.random.default_rng(seed), Growth(n_trees, 10_000))
+
+
+def test_a_random_forest_ranks_as_scikit_learns_does():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    X, y = problem(600)
+    new_X, new_y = problem(3000, seed=1)
+    theirs = ensemble.RandomForestClassifier(200, random_state=0).fit(X, y).predict_proba(new_X)[:, 1]
+    trees, held_out = best_cut_forest(X, y, n_trees=200)
+    assert trees.sound()
+    assert roc_auc(new_y, scores(trees, new_X)) == pytest.approx(roc_auc(new_y, theirs), abs=0.015)
+    assert roc_auc(y, held_out) == pytest.approx(roc_auc(new_y, scores(trees, new_X)), abs=0.03)
+
+
+def test_the_first_cut_is_the_best_of_all():
+    """One column, so that each node looks at it: the slow loop over all cuts between values finds the same."""
+    rng = np.random.default_rng(0)
+    X = np.round(rng.standard_normal((40, 1)), 1)
+    y = (X[:, 0] + rng.standard_normal(40) > 0).astype(float)
+    trees, _ = best_cut_forest(X, y, n_trees=1, seed=3)
+    drawn = np.random.default_rng(3).integers(40, size=40)
+    x, label = X[drawn, 0], y[drawn]
+
+    def impurity(cut):
+        sides = [label[x > cut], label[x <= cut]]
+        return sum(len(side) * side.mean() * (1.0 - side.mean()) for side in sides if len(side))
+
+    values = np.unique(x)
+    least = min(impurity(cut) for cut in 0.5 * (values[1:] + values[:-1]))
+    assert impurity(trees.threshold[0]) == pytest.approx(least)
+
+
+def test_bins_tell_values_apart_and_gaps_from_all():
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.integers(0, 5, 500), rng.standard_normal(500), np.ones(500), np.full(500, np.nan)])
+    X[::9, 1] = np.nan
+    codes, cuts = bins_of(X)
+    for column in range(4):
+        x = X[:, column]
+        above = np.nan_to_num(x, nan=-np.inf)[:, None] > cuts[column]
+        np.testing.assert_array_equal(codes[column], above.sum(axis=1))
+    assert set(codes[1][::9]) == {0} and 0 not in set(np.delete(codes[1], np.s_[::9]))
+    assert set(codes[2]) == {0} and len(set(codes[0])) == 5
+    trees, _ = best_cut_forest(X, (np.isnan(X[:, 1])).astype(float), n_trees=20)
+    assert roc_auc(np.isnan(X[:, 1]), scores(trees, X)) == 1.0

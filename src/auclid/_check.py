@@ -30,6 +30,9 @@ from auclid.rows.source import Rows
 S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., Any])
 
+MEETINGS = 100.0
+"""Times that a row of a batch may be met, in the mean: more are a scale of weights that was not meant so."""
+
 
 def checked(method: F, trust_parts: bool = True) -> F:
     """Decorates fit and partial_fit: checks the constructor's parameters first, winds callbacks up afterwards, and
@@ -289,4 +292,13 @@ def unchanged(estimator: Any, name: str, now: object, begun: object) -> None:
         raise ValueError(
             f"The '{name}' parameter of {_name(estimator)} must stay what it was when the stream began, {begun!r}. "
             f"Got {now!r} instead. Begin anew with fit."
+        )
+
+
+def few_meetings(estimator: Any, weight: np.ndarray | None) -> None:
+    """Raise where the weights of a batch would have its rows met very often."""
+    if weight is not None and len(weight) and weight.sum() > MEETINGS * len(weight):
+        raise ValueError(
+            f"sample_weight of {_name(estimator)}.partial_fit must be at most {MEETINGS:.0f} in the mean of a batch, "
+            f"since it says how often a row is met; got {weight.mean():.4g}. Divide all weights by about that."
         )

@@ -14,13 +14,14 @@ from sklearn.utils import Tags
 from auclid import _check, _random, _sources
 from auclid._apart import begin_apart, by_parts
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._weights import tamed
+from auclid._weights import drawn, tamed
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
-from auclid.rows import SparseTable, Table, to_dense
+from auclid.rows import SparseTable, Table, as_table, to_dense
 from auclid.rows.source import Rows
 from auclid.solvers.stream import StreamSolver, copied
 from auclid.stats.class_means import FirstPass
+from auclid.stats.visits import Visits
 
 
 class Ranker(ClassifierMixin, BaseEstimator):
@@ -157,7 +158,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     A subclass gives
 
     - ``_solver(known)``: the solver of its parameters, with what a first pass told `fit` (None in a stream);
-    - ``_first_pass(table, is_pos)``: that first pass over all rows, where the method makes one;
+    - ``_first_pass(table, is_pos, weight)``: that first pass over all rows, where the method makes one;
     - ``_publish_settings(solver, state)``: attributes beside the weights, and what there is to say at the end.
 
     A method whose `fit` must be the very stream of `partial_fit` sets ``_causal``: its threshold too then comes from
@@ -173,24 +174,28 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     _causal = False
 
     @_check.checked
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,), any two labels
+        sample_weight : array of shape (n,), optional
+            How often a row is met, beside the others: an epoch meets a row of weight 2 twice as often as one of
+            weight 1, in whole numbers where the weights are in proportion to small ones, else at random.
 
         Returns
         -------
         self
         """
-        table, is_pos, _ = self._begin_fit(X, y)
-        rng, known = _random.generator(self.random_state), self._first_pass(table, is_pos)
+        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        epochs = Visits(table, is_pos, weight)
+        rng, known = _random.generator(self.random_state), self._first_pass(table, is_pos, epochs.count)
         solver = self._solver(known)
         state = solver.init(table.shape[1], known)
         for number in steps(self, self.n_epochs, lambda: _attributes(*solver.weights(state)), X, y):
-            state = solver.update(table, is_pos, table.order(rng, self.shuffle), state, known, rng)
+            state = solver.update(table, is_pos, epochs.order(rng, self.shuffle), state, known, rng)
             self.n_iter_ = number + 1
         known = None  # it may hold several numbers a row, and finding the threshold wants some too
         w, threshold = self._finite_weights(solver, state)
@@ -198,13 +203,13 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
             _check.told_apart(self, table, w)
             self._publish(w, threshold)
         else:
-            self._publish_fit(table, is_pos, w)
+            self._publish_fit(table, is_pos, w, weight)
         self._state, self._rng, self._dense = state, rng, not isinstance(table, SparseTable)
         self._publish_settings(solver, state)
         return self
 
     @_check.checked
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of a batch, once, in their order.
 
         A batch may hold one class only; until both were seen, ``coef_`` and all scores are zero. A batch that is
@@ -216,12 +221,16 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         y : array of shape (n,)
         classes : the two labels, optional
             Needed on the first call unless that batch holds both.
+        sample_weight : array of shape (n,), optional
+            How often each row is met: 2 is twice in a row, 0.5 is every other time, at random. Later batches are not
+            known, so weights far from 1 in the mean should be divided by their mean.
 
         Returns
         -------
         self
         """
-        table, is_pos, _, first = self._begin_partial(X, y, classes)
+        table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
+        _check.few_meetings(self, weight)
         solver = self._solver(None)
         if first:
             self._state, self._rng = solver.init(table.shape[1]), _random.generator(self.random_state)
@@ -232,6 +241,9 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         self._dense = self._dense or not isinstance(table, SparseTable)
         table = to_dense(table) if self._dense else table
         self._rng = copied(self._rng)
+        if weight is not None:
+            met = np.repeat(np.arange(table.shape[0]), drawn(weight, self._rng))
+            table, is_pos = as_table(table.part(met)), is_pos[met]
         order, state = np.arange(table.shape[0]), solver.writable(self._state, table)
         state = solver.update(table, is_pos, order, state, None, self._rng)
         self._publish(*self._finite_weights(solver, state))
@@ -255,7 +267,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         _check.finite_state(self, state, 4 * self.n_features_in_ + 8)
         return w, threshold
 
-    def _first_pass(self, table: Table, is_pos: np.ndarray) -> FirstPass | None:
+    def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass | None:
         """What `fit` finds out in a first pass over all rows: nothing, by default."""
         return None
 

@@ -28,7 +28,7 @@ TREE_COLUMNS = 500
 """Columns up to which trees are worth their time where rows are sparse, or fewer than columns."""
 
 MANY_ROWS = 5_000
-"""Rows from which on a forest has fewer trees, and boosting may have more than those it was compared with."""
+"""Rows from which on there is no random forest, and boosting may have more trees than it was compared with."""
 
 SMALL = 2_000
 """Rows below which more than 50 boosted trees gain nothing."""
@@ -41,7 +41,12 @@ STAGES = (25, 50, 100)
 many are used."""
 
 FOREST = 200, 100
-"""Trees of a forest, of few rows and of many."""
+"""Trees of a forest, of few rows and of more than a thousand."""
+
+FEW_ROWS = 1_000
+
+LANDMARKS = 50, 400
+"""Landmarks of the kernel: one for twenty rows, no fewer and no more than these."""
 
 LINEAR, CURVED = range(2)
 """How complicated a model is: folds are repeated for the simple ones alone."""
@@ -83,7 +88,7 @@ def suited(table: Table) -> list[str]:
     n, d = table.n, table.d
     names = ["LeastSquaresAUC", "logistic"] + ["RankSVM"] * (table.max_fpr < 1.0)
     if d <= (TREE_COLUMNS if table.is_sparse or n < d else CURVED_COLUMNS):
-        names += ["forest", "boosting"]
+        names += ["boosting", "forest"] + ["random forest"] * (n <= MANY_ROWS)
     if d <= SHAPE_COLUMNS and not table.is_sparse:
         names.append("Scorecard")
     return names + ["kernel"] * (d <= CURVED_COLUMNS)
@@ -141,7 +146,7 @@ def _logistic(name: str, table: Table, seed: int) -> Candidate:
 
 
 def _kernel(name: str, table: Table, seed: int) -> Candidate:
-    landmarks = int(np.clip(table.n // 10, 50, 400))
+    landmarks = int(np.clip(table.n // 20, *LANDMARKS))
     return Candidate(name, Kernelized(KMeansNystroem(landmarks, random_state=seed), LeastSquaresAUCCV()), CURVED)
 
 
@@ -154,7 +159,8 @@ def _boosting(name: str, table: Table, seed: int) -> Candidate:
 
 
 def _forest(name: str, table: Table, seed: int) -> Candidate:
-    return Candidate(name, Forest(FOREST[table.n >= MANY_ROWS], seed), CURVED, raw=True)
+    n_trees = FOREST[table.n >= FEW_ROWS]
+    return Candidate(name, Forest(n_trees, seed, best_cuts=name == "random forest"), CURVED, raw=True)
 
 
 def _scorecard(name: str, table: Table, seed: int) -> Candidate:
@@ -167,6 +173,7 @@ BUILT = {
     "logistic": _logistic,
     "RankSVM": _rank_svm,
     "forest": _forest,
+    "random forest": _forest,
     "boosting": _boosting,
     "Scorecard": _scorecard,
     "kernel": _kernel,

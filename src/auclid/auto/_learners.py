@@ -6,13 +6,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.utils.validation import has_fit_parameter
 
 from auclid import baselines
 from auclid.additive import Scorecard
 from auclid.maps import Kernelized
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
-from auclid.trees.extra import extra_trees
+from auclid.trees.extra import Growth, extra_trees
+from auclid.trees.forest import random_forest
 from auclid.trees.lightgbm import read_booster
 from auclid.trees.structs import Trees
 from auclid.trees.structs import scores as tree_scores
@@ -33,10 +33,12 @@ class Boosting(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """How extremely randomised trees are grown."""
+    """How averaged trees are grown."""
 
     n_trees: int
     seed: int
+    best_cuts: bool = False
+    """Whether nodes take the best cut of a column (a random forest), or a random one (extremely randomised trees)."""
 
 
 def learn(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> Any:
@@ -79,19 +81,12 @@ def shared(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -
     return None
 
 
-def takes_weight(recipe: Any) -> bool:
-    """Whether rows may weigh more or less than others."""
-    if isinstance(recipe, Forest | Boosting):
-        return True
-    parts = [recipe, *(part for name, part in recipe.get_params().items() if name.split("__")[-1] == "ranker")]
-    return any(has_fit_parameter(part, "sample_weight") for part in parts if hasattr(part, "fit"))
-
-
 def grown(recipe: Forest, X: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> tuple[Trees, np.ndarray]:
     """A forest, and what its trees say of the rows that they have not seen."""
     weight = np.ones(len(is_pos)) if weight is None else weight
     rng = np.random.default_rng(recipe.seed)
-    return extra_trees(X, is_pos.astype(np.float64), weight, rng, n_trees=recipe.n_trees, most_rows=FOREST_ROWS)
+    grow = random_forest if recipe.best_cuts else extra_trees
+    return grow(X, is_pos.astype(np.float64), weight, rng, Growth(recipe.n_trees, FOREST_ROWS))
 
 
 def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> Any:

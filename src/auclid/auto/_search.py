@@ -7,12 +7,13 @@ from joblib import Parallel
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 
+from auclid.auto._arranged import Arranged, arranged
 from auclid.auto._candidates import MANY_ROWS, Candidate, Table, candidates
 from auclid.auto._choose import choose
 from auclid.auto._columns_0_1 import OldColumns
 from auclid.auto._cost import Clock
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
-from auclid.auto._learners import Boosting, kept, learn, takes_weight
+from auclid.auto._learners import Boosting, kept, learn
 from auclid.auto._odds import calibrated, log_odds
 from auclid.auto._rows import Rows, dense, rows_of
 from auclid.auto._trial import Task, Trial, block_scores, folds, tried
@@ -63,19 +64,18 @@ class Search:
         groups: np.ndarray | None,
         plan: Plan,
     ) -> None:
-        self.columns, self.rows, self.is_pos, self.weight = columns, rows_of(columns, X), is_pos, weight
+        found = arranged(Arranged(rows_of(columns, X), is_pos, weight, groups, plan.cv))
+        self.columns, self.rows, self.is_pos, self.weight = columns, found.rows, found.is_pos, found.weight
+        is_pos, weight, groups = found.is_pos, found.weight, found.groups
         part = sample(is_pos, plan.seed)
         label, own = is_pos[part], None if weight is None else weight[part]
         self.whole = isinstance(part, slice)
         rarest = int(min(label.sum(), (~label).sum()))
         table = shape_of(self.rows, int(min(is_pos.sum(), (~is_pos).sum())), plan.max_fpr)
         self.candidates = candidates(plan.names, table, plan.seed)
-        if weight is not None:
-            _refuse_weights(self.candidates, bool(plan.names))
-            self.candidates = [candidate for candidate in self.candidates if takes_weight(candidate.recipe)]
-        parts, size = folds(plan.cv, label, rarest, plan.seed, None if groups is None else groups[part])
+        parts, size = folds(found.cv, label, rarest, plan.seed, None if groups is None else groups[part])
         rows = self.rows if self.whole else self.rows.part(part)
-        self.task = Task(rows, label, own, parts, size, groups is not None, plan.max_fpr)
+        self.task = Task(rows, label, own, parts, size, found.given, plan.max_fpr)
         self.clock = Clock(plan.budget, table, len(label))
         self.trials: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
@@ -137,15 +137,6 @@ class Search:
         last = candidate.stages[-1]
         more = len(self.is_pos) >= MANY_ROWS and (trial.stage == last or not self.whole)
         return candidate.recipe._replace(n_trees=2 * last if more else trial.stage)
-
-
-def _refuse_weights(found: list[Candidate], chosen: bool) -> None:
-    unable = [candidate.name for candidate in found if not takes_weight(candidate.recipe)]
-    if unable and chosen:
-        raise ValueError(
-            f"The 'methods' of AUCClassifier must take sample_weight where fit is given one; {', '.join(unable)} "
-            "cannot. Leave them out, or the weights."
-        )
 
 
 def shape_of(rows: Rows, rarest: int, max_fpr: float) -> Table:

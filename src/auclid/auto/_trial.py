@@ -40,7 +40,8 @@ class Task(NamedTuple):
     """(train, test): repeat after repeat, each holding out every row once."""
     size: int
     """Folds of a repeat."""
-    grouped: bool
+    given: bool
+    """Whether it was said which rows are held out together."""
     max_fpr: float
 
     def parts(self, level: int) -> list[Fold]:
@@ -117,12 +118,12 @@ def _both_in_each(found: list[Fold], is_pos: np.ndarray, what: str) -> list[Fold
 
 def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | None, late: Any) -> Trial | str:
     """The `Trial` of a candidate, or why it was given up; ``late(seconds, folds)`` says so where time runs out."""
-    if isinstance(candidate.recipe, Forest) and not task.grouped:
+    if isinstance(candidate.recipe, Forest) and not task.given:
         return _out_of_bag(candidate, task)
     parts = task.parts(candidate.level)
     start = time.perf_counter()
     rows = task.rows.plain if candidate.raw else task.rows.scaled
-    once = None if task.grouped else shared(candidate.recipe, rows, task.is_pos, task.weight)
+    once = None if task.given else shared(candidate.recipe, rows, task.is_pos, task.weight)
     seconds = time.perf_counter() - start
     inner = candidate if once is None else candidate._replace(recipe=once.recipe)
     source = rows if once is None else once.rows

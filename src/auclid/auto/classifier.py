@@ -39,9 +39,9 @@ FEW = 10
 class AUCClassifier(CallbackSupportMixin, Ranker):
     """The front door: takes any table, compares, tunes and blends models by cross-validated AUC, and calibrates.
 
-    Columns are prepared by `auclid.Columns`. Candidates are linear AUC rankers, logistic regression, extremely
-    randomised trees, boosted trees, a scorecard and a kernel ranker, as the table's shape allows. What is used is a
-    blend of those that add to it,
+    Columns are prepared by `auclid.Columns`. Candidates are linear AUC rankers, logistic regression, boosted trees,
+    extremely randomised trees and a random forest, a scorecard and a kernel ranker, as the table's shape allows. What
+    is used is a blend of those that add to it,
 
         f(x) = Σₘ wₘ fₘ(x),  wₘ ≥ 0, Σ wₘ = 1,
 
@@ -57,11 +57,12 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         note in ``leaderboard_`` says, and the result may vary from run to run.
     methods : "auto", str or list of str, default="auto"
         Candidates, in the order in which they run: names that `auclid.algorithms` lists, "logistic" (scikit-learn's
-        LogisticRegression), "forest" (extremely randomised trees, judged out of bag), "boosting" (LightGBM's trees
-        where it is installed, else scikit-learn's), "Scorecard" and "kernel" (k-means Nyström features with
-        `LeastSquaresAUCCV`). "auto": LeastSquaresAUC and logistic, with RankSVM where ``max_fpr`` is below 1; up to
-        2,000 columns forest, boosting and kernel too (trees up to 500 where X is sparse or has more columns than
-        rows); up to 100 dense columns Scorecard.
+        LogisticRegression), "boosting" (LightGBM's trees where it is installed, else scikit-learn's), "forest" and
+        "random forest" (extremely randomised trees, and trees of best cuts; judged out of bag), "Scorecard" and
+        "kernel" (k-means Nyström features with `LeastSquaresAUCCV`). "auto": LeastSquaresAUC and logistic, with RankSVM
+        where ``max_fpr`` is below 1; up to 2,000 columns boosting, forest and kernel too (trees up to 500 where X is
+        sparse or has more columns than rows), and up to 5,000 rows the random forest; up to 100 dense columns
+        Scorecard.
     cv : int in [2, inf), splitter or list of (train, test), default=5
         Stratified folds. For linear candidates they are repeated below 300 rows of the rarer class, up to six times;
         others are judged by as many folds as hold out 100 rows of it. A splitter, or a list of folds, is not repeated.
@@ -111,7 +112,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
     Wolpert, "Stacked generalization", Neural Networks 1992; Breiman, "Stacked regressions", Machine Learning 1996.
 
-    Geurts, Ernst & Wehenkel, "Extremely randomized trees", Machine Learning 2006.
+    Breiman, "Random forests", Machine Learning 2001; Geurts, Ernst & Wehenkel, "Extremely randomized trees", 2006.
 
     Examples
     --------
@@ -162,7 +163,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             Any columns that `auclid.Columns` takes; NaN and None are missing values.
         y : array of shape (n,), two labels or more
         sample_weight : array of shape (n,), optional
-            How many rows each counts as: a pair weighs the product. Candidates that cannot weigh are left out.
+            How many rows each counts as: a pair weighs the product. Where whole numbers in proportion to the weights
+            sum to 2,000 or less, rows are repeated so often, and held out together.
         groups : array of shape (n,), optional
             Rows of one group (a customer, a patient) are held out together.
 

@@ -57,10 +57,10 @@ class PairSampler(StreamRanker):
         self.average = average
         self.random_state = random_state
 
-    shuffle = False  # pairs are drawn at random, whatever the order of the rows
+    shuffle = None  # pairs are drawn at random, whatever the order of the rows
 
-    def _first_pass(self, table: Table, is_pos: np.ndarray) -> FirstPass:
-        known = first_pass(table, is_pos)
+    def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
+        known = first_pass(table, is_pos, weight=weight)
         _check.finite(self, known.pair_square)
         return known
 

@@ -54,7 +54,10 @@ class FileTable(Table):
         mixed = [np.concatenate(drawn[k : k + MIXED]) for k in range(0, len(drawn), MIXED)]
         return np.concatenate([rng.permutation(rows) for rows in mixed])
 
-    def centre(self) -> np.ndarray:
+    def keys(self) -> None:
+        """None: the order of blocks depends on where rows stand."""
+
+    def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
         """Near the mean: that of some rows of some blocks; of sparse rows the origin, so that they stay so."""
         sizes = np.array(self.rows.block_sizes())
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])

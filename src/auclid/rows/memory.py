@@ -40,11 +40,13 @@ class DenseTable(Table):
             return self.X[index]
         return self.X.T[:, index].T
 
-    def centre(self) -> np.ndarray:
+    def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
         """About the mean: that of a few thousand rows is near enough; the expected gradient is the same for any."""
         n = self.shape[0]
         some = slice(None) if n <= sizes.SAMPLE else np.sort(np.random.default_rng(0).integers(n, size=sizes.SAMPLE))
-        return self.take(some).mean(axis=0)
+        if weight is None or not weight[some].any():
+            return self.take(some).mean(axis=0)
+        return np.average(self.take(some), axis=0, weights=weight[some])
 
     def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         if index is None and self.X.dtype == np.float64:

@@ -10,13 +10,14 @@ from auclid import _check
 from auclid._apart import lies_apart
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
-from auclid.semi._labels import PartlyLabelled, begin_fit, begin_fit_apart, begin_partial
+from auclid.semi._labels import PartlyLabelled, begin_fit, begin_fit_apart, begin_partial, row_weights
 from auclid.solvers.unlabelled import Family
 from auclid.solvers.unlabelled_choice import choose
 from auclid.stats.apart import LabelledParts, set_moments
 from auclid.stats.moments import require_room
 from auclid.stats.samples import Samples
 from auclid.stats.sets import POSITIVE, UNLABELED, Seen, Sets
+from auclid.stats.visits import sorted_rows
 
 
 class ClosedForm(PartlyLabelled, LinearRanker):
@@ -36,7 +37,9 @@ class ClosedForm(PartlyLabelled, LinearRanker):
     _fits_apart = True
 
     @_check.checked
-    def fit(self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from labelled and unlabelled rows.
 
         Parameters
@@ -46,16 +49,19 @@ class ClosedForm(PartlyLabelled, LinearRanker):
             Labels, and marks on unlabelled rows; see ``unlabeled``.
         X_unlabeled : array, CSR matrix or frame of shape (m, d), optional
             More unlabelled rows. A Pipeline does not transform them: inside one, put them into X and mark them in y.
+        sample_weight : array of shape (n,), optional
+            Weights of the rows of X; a pair weighs the product of its two rows' weights. Rows of X_unlabeled weigh 1.
 
         Returns
         -------
         self
         """
         if lies_apart(X):
-            return self._fit_apart(begin_fit_apart(self, X, y, X_unlabeled))
+            return self._fit_apart(begin_fit_apart(self, X, y, X_unlabeled, sample_weight))
         table, sets = begin_fit(self, X, y, X_unlabeled)
         self._require_room(table.shape[1])
-        seen = Seen.nothing(table.shape[1]).after(table, sets)
+        weight = row_weights(sample_weight, y, sets)
+        seen = Seen.nothing(table.shape[1]).after(table, sets, weight, sorted_rows(table, sets))
         refusal = self._refusal(seen.sets)
         if refusal:
             raise ValueError(refusal)
@@ -63,10 +69,11 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         if not seen.sets.both_labelled:
             return self._publish(w, w @ seen.sets.midpoint)
         labelled = np.flatnonzero(sets != UNLABELED)
-        return self._publish(w, best_threshold(sets[labelled] == POSITIVE, table.matmul(w, labelled)))
+        mass = None if weight is None else weight[labelled]
+        return self._publish(w, best_threshold(sets[labelled] == POSITIVE, table.matmul(w, labelled), mass))
 
     def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> LabelledParts:
-        return begin_fit_apart(self, X, y, X_unlabeled)
+        return begin_fit_apart(self, X, y, X_unlabeled, sample_weight)
 
     def _fit_apart(self, rows: LabelledParts) -> Self:
         """Two passes over rows in files or on a cluster: moments, and a sample of each set."""
@@ -79,7 +86,9 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         return self._publish(w, w @ seen.sets.midpoint)
 
     @_check.checked
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None) -> Self:
+    def partial_fit(
+        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Add a batch of rows, labelled, unlabelled or mixed; then the model is that of one `fit` on all rows so far.
 
         Until the rows suffice for the risk, ``coef_`` and all scores are zero. Where a parameter is "auto" it is chosen
@@ -91,6 +100,8 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         y : array of shape (n,)
         classes : the two labels, optional
             Needed on the first call unless that batch holds both.
+        sample_weight : array of shape (n,), optional
+            As how many rows each row counts.
 
         Returns
         -------
@@ -98,7 +109,9 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         """
         table, sets, first = begin_partial(self, X, y, classes)
         self._require_room(table.shape[1])
-        return self._resume((Seen.nothing(table.shape[1]) if first else self._seen).after(table, sets))
+        weight = _check.weights(sample_weight, table)
+        _check.few_meetings(self, weight)
+        return self._resume((Seen.nothing(table.shape[1]) if first else self._seen).after(table, sets, weight))
 
     def merge(self, other: Self) -> Self:
         """Add the rows another model has seen; returns self.

@@ -11,6 +11,7 @@ from sklearn.utils.validation import column_or_1d
 
 from auclid import _check
 from auclid._apart import census, labelled_parts, lies_apart, remember_columns
+from auclid._weights import repeats, tamed
 from auclid.base import Ranker
 from auclid.rows import Stacked, Table
 from auclid.rows.apart import Part
@@ -44,6 +45,19 @@ def begin_fit(
     return table, sets
 
 
+def row_weights(sample_weight: Any, y: Any, sets: np.ndarray) -> np.ndarray | None:
+    """As how many rows each row counts: those of X by their weights, those that X_unlabeled added as of weight 1."""
+    given = _check.weights(sample_weight, np.empty((len(np.asarray(y)), 0)))
+    if given is None:
+        return None
+    if not given.any():
+        raise ValueError(
+            "sample_weight must be positive on some rows of each labelled class; got zero on every row. "
+            "Leave it out to weigh all alike."
+        )
+    return repeats(np.concatenate([tamed(given), np.ones(len(sets) - len(given))]), sets)
+
+
 def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
     warnings.warn(
         f"{type(estimator).__name__} was given no unlabelled rows, so it learns from the labelled ones alone. "
@@ -53,7 +67,9 @@ def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
     )
 
 
-def begin_fit_apart(estimator: Any, X: Any, y: Any, X_unlabeled: Any = None) -> LabelledParts:
+def begin_fit_apart(
+    estimator: Any, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None
+) -> LabelledParts:
     """The same for rows in files or on a cluster, which hold their unlabelled rows among them."""
     if X_unlabeled is not None:
         raise ValueError(
@@ -65,8 +81,11 @@ def begin_fit_apart(estimator: Any, X: Any, y: Any, X_unlabeled: Any = None) -> 
         estimator.classes_ = X.classes
         return X
     parts, counts = labelled_parts(estimator, X, y, None)
-    if isinstance(X, Rows) and X.sample_weight() is not None:
-        raise ValueError(f"{type(estimator).__name__} takes no weights; scan the rows without sample_weight=.")
+    if sample_weight is not None or (isinstance(X, Rows) and X.sample_weight() is not None):
+        raise ValueError(
+            f"{type(estimator).__name__} takes weights of rows in memory only; got sample_weight with rows in files or "
+            "on a cluster. Leave it out."
+        )
     labels = list(dict.fromkeys(label for part in counts for label in part))
     marked = read(_column(labels), estimator.unlabeled)
     classes = _classes(estimator, marked.labels)

@@ -89,7 +89,8 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     fixed set of features, in one pass over all rows; it also chooses alpha and the weight by itself, and ranked better
     on five of seven tables with 200 labels. There unlabelled rows (weight 0.5 against 0) gave this method two points of
     AUC on the table with the rarest positives, ijcnn1, and moved it by less than 0.3 elsewhere: see
-    `benchmarks/quality_semi.py`.
+    `benchmarks/quality_semi.py`. There is no ``sample_weight``: batches are drawn evenly from samples of the three sets
+    that streams keep, which know no weights; `Kernelized` with `SAMULT` takes them.
 
     References
     ----------

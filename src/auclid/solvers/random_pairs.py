@@ -159,13 +159,16 @@ class RandomPairs(StreamSolver[State]):
         known: FirstPass | None,
         rng: np.random.Generator,
     ) -> State:
-        return self._stream(table, is_pos, state, rng) if known is None else self._epoch(table, is_pos, state, rng)
+        if known is None:
+            return self._stream(table, is_pos, state, rng)
+        above = is_pos[order]
+        return self._epoch(table, order[above], order[~above], state, rng)
 
-    def _epoch(self, table: Table, is_pos: np.ndarray, state: State, rng: np.random.Generator) -> State:
-        """As many steps as rows, on pairs uniform over all pairs."""
-        pos, neg, walk = np.flatnonzero(is_pos), np.flatnonzero(~is_pos), state.walk
-        for start in range(0, len(is_pos), DRAW):
-            i, j = _random.pairs(rng, len(pos), len(neg), min(DRAW, len(is_pos) - start))
+    def _epoch(self, table: Table, pos: np.ndarray, neg: np.ndarray, state: State, rng: np.random.Generator) -> State:
+        """As many steps as rows, on pairs uniform over all pairs of these."""
+        count, walk = len(pos) + len(neg), state.walk
+        for start in range(0, count, DRAW):
+            i, j = _random.pairs(rng, len(pos), len(neg), min(DRAW, count - start))
             for rows, pair, _ in table.sweep(pos[i], neg[j]):
                 walk = sweep(rows, *pair, self.steps, walk)
         return state._replace(walk=walk)

@@ -11,6 +11,7 @@ from auclid.rows import Table, row_axpy_two, row_dot
 from auclid.solvers.iterate import Trail, begin_trail, fetch_ahead, trail_average
 from auclid.solvers.saddle import ACTIVE, clip, saddle_step, unit
 from auclid.stats.class_means import FirstPass
+from auclid.stats.visits import Visits
 
 
 class Stage(NamedTuple):
@@ -100,13 +101,13 @@ def n_stages(n: int) -> int:
     return max(1, int(0.5 * np.log2(2.0 * n / np.log2(n))) - 1)
 
 
-def stage_orders(rng: np.random.Generator, table: Table, n_epochs: int, count: int) -> Iterator[np.ndarray]:
+def stage_orders(rng: np.random.Generator, epochs: Visits, n_epochs: int, count: int) -> Iterator[np.ndarray]:
     """The rows of each stage: epochs in random order, end to end, cut into equal parts."""
     left = np.empty(0, dtype=np.intp)
     for _ in range(count):
-        pieces, missing = [], table.shape[0] * n_epochs // count
+        pieces, missing = [], epochs.length * n_epochs // count
         while missing:
-            left = left if len(left) else table.order(rng)
+            left = left if len(left) else epochs.order(rng)
             pieces.append(left[:missing])
             left, missing = left[missing:], missing - len(pieces[-1])
         yield np.concatenate(pieces)

@@ -12,6 +12,7 @@ from auclid.base import LinearRanker
 from auclid.solvers.stages import Stages, n_stages, stage_orders
 from auclid.square._radius import GENEROUS, warn_if_bound
 from auclid.stats.class_means import first_pass, midpoint
+from auclid.stats.visits import Visits
 
 STEP = 0.1
 """The first stage's step, for rows of mean square length 1 and classes of one size."""
@@ -95,22 +96,24 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         self.random_state = random_state
 
     @_check.checked
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,), any two labels
+        sample_weight : array of shape (n,), optional
+            How often a row is met, beside the others, as in `SPAM.fit`.
 
         Returns
         -------
         self
         """
-        table, is_pos, _ = self._begin_fit(X, y)
-        known, rng = first_pass(table, is_pos), _random.generator(self.random_state)
-        count = n_stages(table.shape[0] * self.n_epochs)
-        orders = stage_orders(rng, table, self.n_epochs, count)
+        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        epochs, rng = Visits(table, is_pos, weight), _random.generator(self.random_state)
+        known, count = first_pass(table, is_pos, weight=epochs.count), n_stages(epochs.length * self.n_epochs)
+        orders = stage_orders(rng, epochs, self.n_epochs, count)
         radius = GENEROUS if self.radius is None else float(self.radius)
         solver = Stages(float(self.step or STEP), radius, self.radius is None, self.step is None, self.norm == "l1")
         stage, middle = solver.first(known), midpoint(known.total, known.n)
@@ -120,7 +123,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
             self.n_iter_ = number + 1
         del known, orders  # they hold several numbers a row, and finding the threshold wants some too
         self.radius_ = stage.radius
-        self._publish_fit(table, is_pos, stage.start)
+        self._publish_fit(table, is_pos, stage.start, weight)
         warn_if_bound(self, progress.bound_at_end)
         return self
 

@@ -109,8 +109,8 @@ class SOLAM(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _first_pass(self, table: Table, is_pos: np.ndarray) -> FirstPass:
-        return first_pass(table, is_pos, products=True)
+    def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
+        return first_pass(table, is_pos, products=True, weight=weight)
 
     def _solver(self, known: FirstPass | None) -> Saddle:
         zeta = ZETA if self.zeta is None else float(self.zeta)

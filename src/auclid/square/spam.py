@@ -118,8 +118,8 @@ class SPAM(StreamRanker):
         self.average = average
         self.random_state = random_state
 
-    def _first_pass(self, table: Table, is_pos: np.ndarray) -> FirstPass:
-        return first_pass(table, is_pos, products=True)
+    def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
+        return first_pass(table, is_pos, products=True, weight=weight)
 
     def _solver(self, known: FirstPass | None) -> Proximal:
         schedule, relative, guarded = self._schedule(known)

@@ -140,26 +140,36 @@ class FirstPass(NamedTuple):
         return Known(self.products[order], self.squares[order], self.mean, self.n, self.mean_square)
 
 
-def first_pass(table: Table, is_pos: np.ndarray, products: bool = False) -> FirstPass:
+def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight: np.ndarray | None = None) -> FirstPass:
     """Class means and |x|^2 of every row; dense rows are centred, sparse ones left as they are.
 
-    ``products`` also keeps those of every row with both means.
+    ``products`` also keeps those of every row with both means. A row of ``weight`` k counts as k rows.
     """
     n_rows, d = table.shape
-    centre, label, order = table.centre(), is_pos.astype(np.int8), np.arange(n_rows)
+    centre, label, order = table.centre(weight), is_pos.astype(np.int8), np.arange(n_rows)
     total, squares = np.zeros((2, d)), np.empty(n_rows)
     for rows, (at,), steps in table.sweep(order, centre=centre):
-        sum_rows(rows, at, label[steps], total, squares[steps])
+        if weight is None:
+            sum_rows(rows, at, label[steps], total, squares[steps])
+        else:
+            sum_weighted_rows(rows, at, label[steps], weight[steps], total, squares[steps])
     n = np.array([n_rows - is_pos.sum(), is_pos.sum()], dtype=np.float64)
+    if weight is not None:
+        n[:] = weight[~is_pos].sum(), weight[is_pos].sum()
     mean, inner = total / n[:, None], np.empty((0, 2))
     if products:
         inner = table.matmul(mean.T)
         inner -= centre @ mean.T
     with np.errstate(over="ignore", invalid="ignore"):  # who cannot go on with infinite ones says so
-        mean_square = np.array([squares.mean()])
-        pair_square = squares[is_pos].mean() + squares[~is_pos].mean() - 2.0 * mean[0] @ mean[1]
+        size = [_mean(squares[chosen], None if weight is None else weight[chosen]) for chosen in (~is_pos, is_pos)]
+        mean_square = np.array([_mean(squares, weight)])
+        pair_square = size[1] + size[0] - 2.0 * mean[0] @ mean[1]
     total += n[:, None] * centre
     return FirstPass(total, n, mean_square, centre, mean, max(float(pair_square), 0.0), squares, inner)
+
+
+def _mean(values: np.ndarray, weight: np.ndarray | None) -> float:
+    return float(values.mean() if weight is None else np.average(values, weights=weight))
 
 
 def running(d: int, known: FirstPass | None = None) -> Running:
@@ -181,3 +191,13 @@ def sum_rows(rows, at, label, total, squares):
     for k in range(at.shape[0]):
         row_axpy(rows, at[k], 1.0, total[label[k]])
         squares[k] = row_square(rows, at[k])
+
+
+@kernel
+def sum_weighted_rows(rows, at, label, weight, total, squares):
+    """Add each row to its class's sum by its weight, and note its |x|^2: zero where it does not count."""
+    for k in range(at.shape[0]):
+        squares[k] = 0.0
+        if weight[k] > 0.0:
+            row_axpy(rows, at[k], weight[k], total[label[k]])
+            squares[k] = row_square(rows, at[k])

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid._weights import drawn
 from auclid.rows import Table, append, as_table
 from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.buffers import reservoir
@@ -35,6 +36,14 @@ class Samples(NamedTuple):
         """With the rows of a table, given the numbers of those of each set; each draws once, in its order."""
         draws, pairs = rng.random(table.shape[0]), zip(self, members, strict=True)
         return Samples(*(extend(sample, table, index, draws[index]) for sample, index in pairs))
+
+    def after_weighted(
+        self, table: Table, members: Sequence[np.ndarray], count: np.ndarray, rng: np.random.Generator
+    ) -> "Samples":
+        """`after`, where a row comes ``count`` times in the mean."""
+        there = [index[count[index] > 0.0] for index in members]
+        met = [np.repeat(index, drawn(count[index], rng)) for index in there]
+        return Samples(*(extend(each, table, at, rng.random(len(at))) for each, at in zip(self, met, strict=True)))
 
     @classmethod
     def apart(cls, rows: LabelledParts) -> "Samples":

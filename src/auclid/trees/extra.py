@@ -1,5 +1,6 @@
 """Extremely randomised trees, each grown on rows drawn with replacement and judged on the others (out of bag)."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ TRIES = 10
 class Sample(NamedTuple):
     """The rows that a tree is grown on: their numbers, in an order that growing changes, in a table of all rows."""
 
-    X: np.ndarray
+    columns: np.ndarray  # (d, n): X transposed, since a node looks at one column after the other
     y: np.ndarray
     weight: np.ndarray
     rows: np.ndarray
@@ -29,17 +30,37 @@ class Nodes(NamedTuple):
     value: np.ndarray
 
 
+class Growth(NamedTuple):
+    """How a forest is grown."""
+
+    n_trees: int
+    most_rows: int
+    """Rows that one tree sees at most."""
+
+
+Plant = Callable[[Sample, np.ndarray, int, Nodes], int]
+"""Grows one tree on a sample, from uniform draws, looking at so many columns a node; says how many nodes it has."""
+
+
 def extra_trees(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, *, n_trees: int, most_rows: int
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, growth: Growth
 ) -> tuple[Trees, np.ndarray]:
-    """The trees, whose leaves hold shares of positives over their number, and every row's mean over the trees that
-    have not seen it.
+    """Extremely randomised trees, and every row's mean over those that have not seen it.
 
     A node draws √d columns that are not constant in it and a cut for each, uniform in its range, and takes the one that
-    leaves the least of Gini's impurity. Leaves are pure. A tree sees ``most_rows`` rows at most.
+    leaves the least of Gini's impurity. Leaves are pure.
     """
-    n, d = X.shape
+    return bagged(X, y, weight, rng, growth, grow)
+
+
+def bagged(
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, growth: Growth, plant: Plant
+) -> tuple[Trees, np.ndarray]:
+    """Trees on rows drawn with replacement, whose leaves hold shares of positives over the number of trees; and every
+    row's mean over the trees that have not seen it (out of bag)."""
+    (n, d), (n_trees, most_rows) = X.shape, growth
     X = np.ascontiguousarray(X)
+    columns = np.ascontiguousarray(X.T)
     size, wanted = min(n, most_rows), max(1, round(np.sqrt(d)))
     grown, said, judges = [], np.zeros(n), np.zeros(n)
     room = 2 * size
@@ -53,7 +74,7 @@ def extra_trees(
             left=np.zeros(room, dtype=np.int32),
             value=np.zeros(room),
         )
-        used = grow(Sample(X, y, weight * drawn, rows), draws, wanted, whole)
+        used = plant(Sample(columns, y, weight * drawn, rows), draws, wanted, whole)
         tree = _tree(Nodes(*(part[:used] for part in whole)), d)
         others = np.flatnonzero(drawn == 0)
         heard = np.zeros(len(others))
@@ -108,9 +129,9 @@ def grow(sample, draws, wanted, nodes):
 
     ``draws`` are uniform numbers, used in turn and, should they run out, from the beginning again.
     """
-    X, y, weight, rows = sample.X, sample.y, sample.weight, sample.rows
+    columns, y, weight, rows = sample.columns, sample.y, sample.weight, sample.rows
     feature, threshold, left, value = nodes.feature, nodes.threshold, nodes.left, nodes.value
-    d, n_draws = X.shape[1], draws.shape[0]
+    d, n_draws = columns.shape[0], draws.shape[0]
     looked_at = np.full(d, -1, np.int64)  # the last node in which a column was looked at
     begin, end = np.zeros(feature.shape[0], np.int64), np.zeros(feature.shape[0], np.int64)
     end[0] = rows.shape[0]
@@ -130,21 +151,21 @@ def grow(sample, draws, wanted, nodes):
                 if looked_at[column] == node:
                     continue
                 looked_at[column] = node
-                low, high = span(X, rows, lo, hi, column)
+                low, high = span(columns[column], rows, lo, hi)
                 if not low < high:
                     continue
                 cut = low + draws[at] * (high - low)
                 at = (at + 1) % n_draws
                 if not cut < high:
                     cut = low
-                gain = purity(sample, lo, hi, column, cut, mass, positive)
+                gain = purity(columns[column], sample, lo, hi, cut, mass, positive)
                 if gain > best_gain:
                     best, best_gain, best_cut = column, gain, cut
                 found += 1
                 if found == wanted:
                     break
         if best >= 0:
-            middle = parted(X, rows, lo, hi, best, best_cut)
+            middle = parted(columns[best], rows, lo, hi, best_cut)
             feature[node], threshold[node], left[node] = best, best_cut, used
             begin[used], end[used] = lo, middle
             begin[used + 1], end[used + 1] = middle, hi
@@ -154,27 +175,27 @@ def grow(sample, draws, wanted, nodes):
 
 
 @kernel
-def span(X, rows, lo, hi, column):
+def span(x, rows, lo, hi):
     """The least and the greatest value of a column; NaN, which goes left, is below all others."""
     low, high, gaps = np.inf, -np.inf, False
     for r in range(lo, hi):
-        x = X[rows[r], column]
-        if np.isnan(x):
+        value = x[rows[r]]
+        if np.isnan(value):
             gaps = True
         else:
-            low, high = min(low, x), max(high, x)
+            low, high = min(low, value), max(high, value)
     if gaps and high > -np.inf:
         low -= max(high - low, 1.0)  # a cut below the least value parts the missing from the others
     return low, high
 
 
 @kernel
-def purity(sample, lo, hi, column, cut, mass, positive):
+def purity(x, sample, lo, hi, cut, mass, positive):
     """Σ over sides of (weight of positives)²/weight: the larger, the less impure."""
-    X, y, weight, rows = sample.X, sample.y, sample.weight, sample.rows
+    y, weight, rows = sample.y, sample.weight, sample.rows
     mass_right, positive_right = 0.0, 0.0
     for r in range(lo, hi):
-        if X[rows[r], column] > cut:
+        if x[rows[r]] > cut:
             mass_right += weight[rows[r]]
             positive_right += weight[rows[r]] * y[rows[r]]
     mass_left, positive_left = mass - mass_right, positive - positive_right
@@ -187,11 +208,11 @@ def purity(sample, lo, hi, column, cut, mass, positive):
 
 
 @kernel
-def parted(X, rows, lo, hi, column, cut):
+def parted(x, rows, lo, hi, cut):
     """Bring the rows that go left before those that go right; where the latter begin."""
     i, j = lo, hi - 1
     while i <= j:
-        if X[rows[i], column] > cut:
+        if x[rows[i]] > cut:
             rows[i], rows[j] = rows[j], rows[i]
             j -= 1
         else:

@@ -1,0 +1,81 @@
+"""Rows as the search meets them: of small tables sorted by what they hold, with whole weights as repeats.
+
+Folds, bootstraps and the trees of boosting hang on where a row stands and on how many rows there are. So that equal
+tables in another order, and weights of two and rows that come twice, give the same model, small tables are brought into
+one form first.
+"""
+
+from numbers import Integral
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+from sklearn.model_selection import check_cv
+
+from auclid._weights import repeats
+from auclid.auto._rows import Rows
+from auclid.rows import as_table
+from auclid.stats.visits import SORTED
+
+REPEATED = 2_000
+"""Rows in all, up to which a row of weight two is put there twice."""
+
+
+class Arranged(NamedTuple):
+    """Rows, their labels, and what is said of each of them."""
+
+    rows: Rows
+    is_pos: np.ndarray
+    weight: np.ndarray | None
+    groups: np.ndarray | None
+    cv: Any
+    """A number of folds, or a list of (train, test)."""
+
+    @property
+    def given(self) -> bool:
+        """Whether it is said which rows are held out together: then nothing may be learnt across folds."""
+        return self.groups is not None or not isinstance(self.cv, Integral)
+
+
+def arranged(found: Arranged) -> Arranged:
+    """The rows in the form that the search meets."""
+    found = found._replace(cv=_folds(found))
+    if len(found.is_pos) > SORTED:
+        return found
+    order, count = np.lexsort((_keys(found.rows), found.is_pos)), None
+    if found.weight is not None:
+        count = repeats(found.weight, found.is_pos)
+        if count.sum() > REPEATED or (count % 1.0).any():
+            count = None
+    if count is None:
+        return _taken(found, order)
+    order = np.repeat(order, count[order].astype(np.intp))
+    repeated = _taken(found, order)._replace(weight=None)
+    if found.given or (count <= 1.0).all():
+        return repeated
+    return repeated._replace(groups=order)  # a row is not held out from its copies
+
+
+def _folds(found: Arranged) -> Any:
+    """A number as it is; of anything else the folds, which know the rows in the order in which they came."""
+    if isinstance(found.cv, Integral):
+        return found.cv
+    return list(check_cv(found.cv).split(found.is_pos, found.is_pos, found.groups))
+
+
+def _taken(found: Arranged, order: np.ndarray) -> Arranged:
+    """The rows of these numbers, in this order."""
+    cv = found.cv
+    if not isinstance(cv, Integral):
+        cv = [tuple(np.flatnonzero(np.isin(order, part)) for part in fold) for fold in cv]
+    weight, groups = (None if each is None else each[order] for each in (found.weight, found.groups))
+    return Arranged(found.rows.part(order), found.is_pos[order], weight, groups, cv)
+
+
+def _keys(rows: Rows) -> np.ndarray:
+    """A number a row that tells unlike rows apart."""
+    plain = rows.plain.copy() if sparse.issparse(rows.plain) else np.nan_to_num(rows.plain)
+    if sparse.issparse(plain):
+        plain.data = np.nan_to_num(plain.data)
+    keys = [as_table(part).keys() for part in (rows.scaled, plain)]
+    return np.sum([each for each in keys if each is not None], axis=0)
