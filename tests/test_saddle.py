@@ -61,7 +61,7 @@ def test_fsauc_is_the_slow_loop(layout, radius):
 def test_fsauc_as_published_is_the_slow_loop(layout, norm, radius, step):
     X, y = problem()
     X, model = layout(X), FSAUC(radius, step=step, norm=norm, n_epochs=9, random_state=3).fit(layout(X), y)
-    orders = list(stage_orders(np.random.default_rng(3), as_table(X), 9, n_stages(360)))
+    orders = list(stage_orders(np.random.default_rng(3), Visits(as_table(X), y == 1), 9, n_stages(360)))
     how = {"centred": not sparse.issparse(X), "radius": radius, "step": step, "norm": norm}
     w, met, _ = slow.fsauc(X, y == 1, orders, **how)
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-7, atol=1e-12)

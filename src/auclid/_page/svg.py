@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 
 WIDTH, HEIGHT = 440, 330
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 40
+ASIDE = 16
+"""Where the label of the upright axis stands: the larger letters of a phone need so much."""
 
 Span = tuple[float, float]
 
@@ -57,8 +59,8 @@ class Frame:
         middle = (self.left + WIDTH - RIGHT) / 2
         parts.append(text(middle, self.height - 6, x_label, "middle", "label"))
         if y_label:
-            turn = f'transform="rotate(-90 12 {self.height / 2 - 10})"'
-            parts.append(text(12, self.height / 2 - 10, y_label, "middle", "label", turn))
+            turn = f'transform="rotate(-90 {ASIDE} {self.height / 2 - 10})"'
+            parts.append(text(ASIDE, self.height / 2 - 10, y_label, "middle", "label", turn))
         return "".join(parts)
 
     def svg(self, title: str, body: str, extra: str = "") -> str:

@@ -9,13 +9,12 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.model_selection import check_cv
 
 from auclid._weights import repeats
 from auclid.auto._rows import Rows
 from auclid.rows import as_table
-from auclid.stats.visits import SORTED
+from auclid.stats.visits import SORTED, sorted_rows
 
 REPEATED = 2_000
 """Rows in all, up to which a row of weight two is put there twice."""
@@ -42,7 +41,8 @@ def arranged(found: Arranged) -> Arranged:
     found = found._replace(cv=_folds(found))
     if len(found.is_pos) > SORTED:
         return found
-    order, count = np.lexsort((_keys(found.rows), found.is_pos)), None
+    order, count = sorted_rows(as_table(found.rows.scaled), found.is_pos), None
+    assert order is not None  # so few rows, in memory
     if found.weight is not None:
         count = repeats(found.weight, found.is_pos)
         if count.sum() > REPEATED or (count % 1.0).any():
@@ -70,12 +70,3 @@ def _taken(found: Arranged, order: np.ndarray) -> Arranged:
         cv = [tuple(np.flatnonzero(np.isin(order, part)) for part in fold) for fold in cv]
     weight, groups = (None if each is None else each[order] for each in (found.weight, found.groups))
     return Arranged(found.rows.part(order), found.is_pos[order], weight, groups, cv)
-
-
-def _keys(rows: Rows) -> np.ndarray:
-    """A number a row that tells unlike rows apart."""
-    plain = rows.plain.copy() if sparse.issparse(rows.plain) else np.nan_to_num(rows.plain)
-    if sparse.issparse(plain):
-        plain.data = np.nan_to_num(plain.data)
-    keys = [as_table(part).keys() for part in (rows.scaled, plain)]
-    return np.sum([each for each in keys if each is not None], axis=0)

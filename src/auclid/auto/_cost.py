@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.auto._candidates import LINEAR, Candidate, Table
+from auclid.auto._candidates import LANDMARKS, LINEAR, Candidate, Table
 from auclid.auto._learners import FOREST_ROWS, Boosting, Forest
 
 
@@ -28,7 +28,7 @@ def fit_seconds(candidate: Candidate, n: float, d: int) -> float:
         return 1e-2 + 1e-9 * n * d * (8.0 + 0.1 * d) + 1e-9 * (8.0 * d) ** 2.5
     if candidate.level == LINEAR:
         return 3e-3 + 1e-7 * n * d + (2e-10 * n * d * d + 3e-9 * d**3 if d <= 1_000 else 0.0)
-    m = float(np.clip(n / 10.0, 50, 400))
+    m = float(np.clip(n / 20.0, *LANDMARKS))
     return 5e-3 + 1e-8 * n * m * (1.0 + d / 100.0) + 2e-10 * n * m * m + 3e-9 * m**3
 
 

@@ -27,6 +27,13 @@ ENOUGH = 100
 FIRST, BEHIND, ERRORS = 2, 0.01, 2.0
 """After so many folds a candidate is given up that is behind the leader by so much, and so many standard errors."""
 
+HEAT, SLOWER = 1_000, 0.03
+"""Where folds have three times so many rows, a curved candidate first learns from so many of them: it is given up where
+it is behind the leader, who knew all, by that much and two standard errors (racing on growing samples)."""
+
+LEAST = 25
+"""Rows of the rarer class, among those thousand, below which they tell nothing."""
+
 Fold = tuple[np.ndarray, np.ndarray]
 
 
@@ -118,11 +125,14 @@ def _both_in_each(found: list[Fold], is_pos: np.ndarray, what: str) -> list[Fold
 
 def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | None, late: Any) -> Trial | str:
     """The `Trial` of a candidate, or why it was given up; ``late(seconds, folds)`` says so where time runs out."""
+    rows = task.rows.plain if candidate.raw else task.rows.scaled
+    gap = None if leader is None or candidate.level == LINEAR else _heat(candidate, task, rows, leader)
+    if gap is not None:
+        return f"dropped: behind by {gap:.3f} when it had learnt from {HEAT:,} rows"
     if isinstance(candidate.recipe, Forest) and not task.given:
         return _out_of_bag(candidate, task)
     parts = task.parts(candidate.level)
     start = time.perf_counter()
-    rows = task.rows.plain if candidate.raw else task.rows.scaled
     once = None if task.given else shared(candidate.recipe, rows, task.is_pos, task.weight)
     seconds = time.perf_counter() - start
     inner = candidate if once is None else candidate._replace(recipe=once.recipe)
@@ -141,6 +151,19 @@ def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | 
     return found if once is None else found._replace(model=once.model, seconds=found.seconds + seconds)
 
 
+def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial) -> float | None:
+    """How far a candidate that learnt from a thousand rows is behind, where that is too far to be made up for."""
+    train, test = task.folds[0]
+    if len(train) < 3 * HEAT:
+        return None
+    some = train[np.random.default_rng(0).permutation(len(train))[:HEAT]]
+    counted = task.is_pos[some if task.weight is None else some[task.weight[some] > 0.0]]
+    if min(counted.sum(), (~counted).sum()) < LEAST:
+        return None
+    stages, _ = _run(candidate, task, rows, some, test)
+    return _behind(task, [(test, stages[-1])], leader, SLOWER)
+
+
 def _out_of_bag(candidate: Candidate, task: Task) -> Trial:
     """All trees at once: each row is judged by those that have not seen it."""
     start = time.perf_counter()
@@ -151,7 +174,7 @@ def _out_of_bag(candidate: Candidate, task: Task) -> Trial:
     return Trial(candidate.level, scores, areas, middle, spread, seconds, model=model)
 
 
-def _behind(task: Task, found: list, leader: Trial) -> float | None:
+def _behind(task: Task, found: list, leader: Trial, margin: float = BEHIND) -> float | None:
     """How far the candidate is behind the leader on the rows held out so far, where that is beyond noise."""
     rows = np.concatenate([test for test, _ in found])
     if np.isnan(leader.scores[rows]).any():
@@ -162,7 +185,7 @@ def _behind(task: Task, found: list, leader: Trial) -> float | None:
     weight = task.mass(rows)
     gap = compare_auc(task.is_pos[rows], leader.scores[rows], mine, sample_weight=weight, max_fpr=task.max_fpr)
     error = (gap.high - gap.low) / (2.0 * 1.96)
-    return gap.difference if gap.difference > BEHIND + ERRORS * error else None
+    return gap.difference if gap.difference > margin + ERRORS * error else None
 
 
 def _trial(candidate: Candidate, task: Task, parts: list[Fold], runs: list) -> Trial:

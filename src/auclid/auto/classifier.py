@@ -97,9 +97,10 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     -----
     Columns are prepared once, from all rows and without labels; trees see missing values and categories as they are.
     So are the landmarks of the kernel and the penalties of least squares. More than 10,000 rows are compared on a
-    stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000. A candidate that is behind
-    the leader by .01 and two standard errors after two folds is given up. With fewer than 10 rows in a class there is
-    no search: one strongly regularised linear ranker is fitted, with a warning.
+    stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000. With folds of 3,000 rows
+    or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and two standard errors
+    behind the leader; so is one that is .01 and two standard errors behind after two folds. With fewer than 10 rows in
+    a class there is no search: one strongly regularised linear ranker is fitted, with a warning.
 
     `decision_function` is the calibrated log-odds (Platt's sigmoid on held-out scores), bent beyond ±8 so that it stays
     below 16: `predict_proba` then is a strictly increasing function of it and has the same AUC. `predict` cuts at

@@ -142,6 +142,12 @@ def _next_line(data: Path | None, target: str | None, positive: str | None, drop
     return f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid"
 
 
+def _unsaid(notes: list[str], caught: list[warnings.WarningMessage]) -> list[str]:
+    """The notes on a table, and what was warned of that none of them says, to its first colon."""
+    messages = dict.fromkeys(str(warning.message) for warning in caught)
+    return [*notes, *(text for text in messages if not any(note.startswith(text.split(":")[0]) for note in notes))]
+
+
 def _apart(output: Path, *inputs: Path | None) -> None:
     """Refuse, before any work, an output that is an input, or that cannot be written."""
     if os.path.realpath(output) in {os.path.realpath(path) for path in inputs if path is not None}:
@@ -185,7 +191,8 @@ def fit(
     name, estimator = models.ours(method, rows.X, seed, max_fpr)
     models.refuse_whole_list(name, estimator, max_fpr)
     if isinstance(estimator, AUCClassifier):
-        told = estimator.expect(rows.X, rows.is_pos)
+        with warnings.catch_warnings(action="ignore"):  # the fit will say it again
+            told = estimator.expect(rows.X, rows.is_pos)
         _show.say(escape(f"It will take about {max(told.seconds, 1.0):.0f} s and {told.bytes / 1e6:,.0f} MB."))
     elif not hasattr(estimator, "predict_proba"):
         estimator = Calibrated(estimator)
@@ -196,7 +203,7 @@ def fit(
     known: dict[str, Any] = {"method": name, "columns": rows.feature_names, "target": target, "classes": rows.classes}
     known["dense"], known["frame"] = not sparse.issparse(rows.X), is_frame(rows.X)
     save(model, estimator, about=known)
-    _show.remarks([*rows.notes, *dict.fromkeys(str(warning.message) for warning in caught)])
+    _show.remarks(_unsaid(rows.notes, caught))
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(max_fpr)} {best.auc:.4f}"

@@ -97,7 +97,7 @@ ENTRIES = (
     Struct("sample", samples.Sample, was("semi._sample.Sample")),
     Struct("samples", samples.Samples, was("semi._sample.Samples")),
     Struct("labelled and unlabelled moments", sets.Sets, was("semi._closed_form.Sets")),
-    Struct("labelled and unlabelled rows", sets.Seen, was("semi._closed_form.Seen")),
+    Struct("labelled and unlabelled rows", sets.Seen, was("semi._closed_form.Seen", added={"by_content": False})),
     Struct("prior", prior.Prior, was("semi._prior.Prior")),
     Struct("stump", stumps.Stump),
     # states of streams

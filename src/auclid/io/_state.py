@@ -63,6 +63,7 @@ def _sound(value: Any, d: int) -> bool:
         return all(type(part) is Moments and _sound(part, d) for part in (value.neg, value.pos, value.unl))
     if isinstance(value, Seen):
         known = type(value.sets) is Sets and type(value.samples) is Samples and _sound(value.sets, d)
+        known = known and isinstance(value.by_content, bool)
         return known and _sound(value.samples, d) and isinstance(value.rng, np.random.Generator)
     if isinstance(value, Samples):
         return all(type(sample) is Sample and _sound(sample, d) for sample in value)

@@ -17,7 +17,6 @@ from auclid.stats.apart import LabelledParts, set_moments
 from auclid.stats.moments import require_room
 from auclid.stats.samples import Samples
 from auclid.stats.sets import POSITIVE, UNLABELED, Seen, Sets
-from auclid.stats.visits import sorted_rows
 
 
 class ClosedForm(PartlyLabelled, LinearRanker):
@@ -61,7 +60,7 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         table, sets = begin_fit(self, X, y, X_unlabeled)
         self._require_room(table.shape[1])
         weight = row_weights(sample_weight, y, sets)
-        seen = Seen.nothing(table.shape[1]).after(table, sets, weight, sorted_rows(table, sets))
+        seen = Seen.nothing(table.shape[1]).after(table, sets, weight)
         refusal = self._refusal(seen.sets)
         if refusal:
             raise ValueError(refusal)

@@ -9,6 +9,7 @@ from auclid._weights import drawn
 from auclid.rows import Table, append, as_table
 from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.buffers import reservoir
+from auclid.stats.visits import sorted_rows
 
 CAPACITY = 2000
 
@@ -85,6 +86,8 @@ def union(a: Sample, b: Sample, rng: np.random.Generator) -> Sample:
     return Sample(append(a.rows[np.sort(kept_a)], b.rows[np.sort(kept_b)]), seen)
 
 
-def contrast(below: Sample, above: Sample) -> tuple[Table, np.ndarray]:
-    """The rows of two samples in one table, and which are of the second."""
-    return as_table(append(below.rows, above.rows)), np.arange(below.held + above.held) >= below.held
+def contrast(below: Sample, above: Sample, by_content: bool = False) -> tuple[Table, np.ndarray]:
+    """The rows of two samples in one table, and which are of the second; of either as they came, or ``by_content``."""
+    table, is_pos = as_table(append(below.rows, above.rows)), np.arange(below.held + above.held) >= below.held
+    order = sorted_rows(table, is_pos) if by_content else None
+    return table if order is None else as_table(table.part(order)), is_pos

@@ -13,11 +13,9 @@ NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
 """Numbers of the three sets, as `grouped_moments` takes them."""
 
 
-def members(sets: np.ndarray, order: np.ndarray | None = None) -> list[np.ndarray]:
-    """The numbers of the rows of each set, as they stand or in an order of all rows."""
-    if order is None:
-        return [np.flatnonzero(sets == number) for number in (NEGATIVE, POSITIVE, UNLABELED)]
-    return [order[sets[order] == number] for number in (NEGATIVE, POSITIVE, UNLABELED)]
+def members(sets: np.ndarray) -> list[np.ndarray]:
+    """The numbers of the rows of each set."""
+    return [np.flatnonzero(sets == number) for number in (NEGATIVE, POSITIVE, UNLABELED)]
 
 
 @dataclass(frozen=True)
@@ -50,23 +48,22 @@ class Seen:
     sets: Sets
     samples: Samples
     rng: np.random.Generator  # for the samples
+    by_content: bool = True  # whether folds depend on what rows hold and not on when they came; in 0.1 they did not
 
     @classmethod
     def nothing(cls, d: int) -> "Seen":
         """Before any row. Draws only thin out samples, so their seed is no parameter."""
         return cls(Sets(*[Moments.empty(d)] * 3), Samples(), np.random.default_rng(0))
 
-    def after(
-        self, table: Table, sets: np.ndarray, count: np.ndarray | None = None, order: np.ndarray | None = None
-    ) -> "Seen":
-        """With the rows of a table, each of its set, in an order; a row may count more or less than one."""
-        rng, rows = _random.copied(self.rng), members(sets, order)
+    def after(self, table: Table, sets: np.ndarray, count: np.ndarray | None = None) -> "Seen":
+        """With the rows of a table, each of its set; a row may count more or less than one."""
+        rng, rows = _random.copied(self.rng), members(sets)
         if count is None:
             samples = self.samples.after(table, rows, rng)
         else:
             samples = self.samples.after_weighted(table, rows, count, rng)
-        return Seen(self.sets + Sets(*grouped_moments(table, sets, 3, count)), samples, rng)
+        return Seen(self.sets + Sets(*grouped_moments(table, sets, 3, count)), samples, rng, self.by_content)
 
     def __add__(self, other: "Seen") -> "Seen":
         rng = _random.copied(self.rng)
-        return Seen(self.sets + other.sets, self.samples.union(other.samples, rng), rng)
+        return Seen(self.sets + other.sets, self.samples.union(other.samples, rng), rng, self.by_content)

@@ -57,15 +57,20 @@ def bagged(
     X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, growth: Growth, plant: Plant
 ) -> tuple[Trees, np.ndarray]:
     """Trees on rows drawn with replacement, whose leaves hold shares of positives over the number of trees; and every
-    row's mean over the trees that have not seen it (out of bag)."""
+    row's mean over the trees that have not seen it (out of bag).
+
+    Rows are drawn by their weights: a pure leaf would not know that its rows weigh little. Where weights are uneven a
+    tree draws (Σw)²/Σw² rows, as many as count alike.
+    """
     (n, d), (n_trees, most_rows) = X.shape, growth
     X = np.ascontiguousarray(X)
     columns = np.ascontiguousarray(X.T)
-    size, wanted = min(n, most_rows), max(1, round(np.sqrt(d)))
+    draw, size = _bootstrap(weight, most_rows)
+    wanted = max(1, round(np.sqrt(d)))
     grown, said, judges = [], np.zeros(n), np.zeros(n)
     room = 2 * size
     for _ in range(n_trees):
-        drawn = np.bincount(rng.integers(n, size=size), minlength=n)
+        drawn = np.bincount(draw(rng), minlength=n)
         rows = np.flatnonzero(drawn)
         draws = rng.random(min(1 << 18, 4 * wanted * size + 2))
         whole = Nodes(
@@ -74,7 +79,7 @@ def bagged(
             left=np.zeros(room, dtype=np.int32),
             value=np.zeros(room),
         )
-        used = plant(Sample(columns, y, weight * drawn, rows), draws, wanted, whole)
+        used = plant(Sample(columns, y, drawn.astype(np.float64), rows), draws, wanted, whole)
         tree = _tree(Nodes(*(part[:used] for part in whole)), d)
         others = np.flatnonzero(drawn == 0)
         heard = np.zeros(len(others))
@@ -85,6 +90,19 @@ def bagged(
     seen = judges > 0.0
     middle = said[seen].sum() / max(judges[seen].sum(), 1.0)
     return joined(grown, 1.0 / n_trees), np.where(seen, said / np.maximum(judges, 1.0), middle)
+
+
+def _bootstrap(weight: np.ndarray, most_rows: int) -> tuple[Callable[[np.random.Generator], np.ndarray], int]:
+    """What draws the rows of a tree, and how many."""
+    n, largest = len(weight), weight.max()
+    if weight.min() == largest:
+        size = min(n, most_rows)
+        return lambda rng: rng.integers(n, size=size), size
+    up_to = np.cumsum(weight / largest)
+    count = up_to[-1] ** 2 / np.square(weight / largest).sum()
+    size = max(1, min(round(count), most_rows))
+    last = np.flatnonzero(weight)[-1]  # where a draw lands that rounds to the very end
+    return lambda rng: np.minimum(np.searchsorted(up_to, rng.random(size) * up_to[-1], side="right"), last), size
 
 
 def _tree(nodes: Nodes, d: int) -> Trees:
