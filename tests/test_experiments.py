@@ -739,6 +739,25 @@ def test_the_command_reports_quick_runs_apart_and_refuses_a_record_that_is_not_t
     assert "diabetes" in (folder / "pages" / "spam.md").read_text()
 
 
+def test_a_run_into_a_pipe_says_how_far_it_is(folder):
+    """A bar is drawn for nobody; lines are."""
+    save_diabetes(folder)
+    only = ["--datasets", "diabetes", "--methods", "B-LS-SVM", "--runs", "2", "--record", str(folder / "r")]
+    ran = command(["experiments", "run", "spam-2", *only])
+    assert ran.exit_code == 0 and "2 of 2" in ran.output
+
+
+def test_pages_of_quick_runs_lie_with_their_record(folder, monkeypatch, tmp_path_factory):
+    here = tmp_path_factory.mktemp("here")
+    monkeypatch.chdir(here)
+    save_diabetes(folder)
+    only = ["--datasets", "diabetes", "--methods", "B-LS-SVM", "--record", str(folder / "r")]
+    assert command(["experiments", "run", "spam-2", "--quick", *only]).exit_code == 0
+    assert command(["experiments", "report", "--quick", "--record", str(folder / "r")]).exit_code == 0
+    assert "diabetes" in (folder / "r" / "quick" / "pages" / "spam.md").read_text()
+    assert not list(here.iterdir())
+
+
 def test_the_command_runs_all_tables_that_have_what_is_asked_for(folder):
     save_diabetes(folder)
     only = ["--datasets", "diabetes", "--methods", "LogisticRegression", "--runs", "1", "--record", str(folder / "r")]

@@ -20,6 +20,7 @@ from auclid._labels import known_labels as known_labels
 from auclid._labels import labels as labels
 from auclid._labels import one_kind as one_kind
 from auclid._labels import owner_name as _name
+from auclid._labels import ratios as ratios
 from auclid._labels import two_classes as two_classes
 from auclid._labels import weights as weights
 from auclid._sources import file_table, not_dask, own_labels
@@ -88,7 +89,7 @@ def rows(estimator: Any, X: Any, reset: bool = False) -> Any:
         return _table(estimator, X, reset)
     not_dask(estimator, X)
     in_order(estimator, X)
-    return as_table(in_order(estimator, validate_data(estimator, X, reset=reset, **_rows_of(estimator)), made_of=X))
+    return as_table(in_order(estimator, _validated(estimator, X, reset=reset), made_of=X))
 
 
 def rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Any, np.ndarray]:
@@ -103,7 +104,7 @@ def rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple
         return _table(estimator, X, reset), labels(validate_data(estimator, y=y))
     not_dask(estimator, X)
     in_order(estimator, X)
-    rows, y = validate_data(estimator, X, y, reset=reset, **_rows_of(estimator))
+    rows, y = _validated(estimator, X, y, reset=reset)
     return as_table(in_order(estimator, rows, made_of=X)), labels(y)
 
 
@@ -149,10 +150,17 @@ def _table(estimator: Any, X: Table, reset: bool) -> Table:
     return X
 
 
-def _rows_of(estimator: Any) -> dict[str, Any]:
-    """What rows may be like: float32 or float64, dense or CSR; missing values only where the estimator's tags allow."""
+def _validated(estimator: Any, *given: Any, reset: bool) -> Any:
+    """Rows (and labels): float32 or float64, dense or CSR; missing values only where the estimator's tags allow."""
     missing = "allow-nan" if get_tags(estimator).input_tags.allow_nan else True
-    return {"accept_sparse": "csr", "dtype": DTYPES, "order": None, "ensure_all_finite": missing}
+    kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": DTYPES, "order": None, "ensure_all_finite": missing}
+    try:
+        return validate_data(estimator, *given, reset=reset, **kinds)
+    except OverflowError:
+        raise ValueError(
+            f"X of {_name(estimator)} must hold numbers that a float can hold; it has a whole number beyond 1e308. "
+            "Scale the columns of X, or leave that one out."
+        ) from None
 
 
 def finite(estimator: Any, w: Any) -> Any:
@@ -237,19 +245,24 @@ TINY, HUGE = 1e-140, 1e140
 """Numbers whose squares, times a table's size, stay within floating point."""
 
 
-def told_apart(estimator: Any, table: Table, scores: np.ndarray) -> None:
+def told_apart(estimator: Any, table: Table, scores: np.ndarray, said: str = "gives every row the same score") -> None:
     """Warn where all scores are equal because the squares of the rows are beyond floating point."""
     if not len(scores) or scores.min() < scores.max():
         return
-    entries = (block.data if sparse.issparse(block) else block for _, block in table.blocks())
-    size = float(max((np.abs(part).max(initial=0.0) for part in entries), default=0.0))
+    size = largest(table)
     if size > 0.0 and not TINY < size < HUGE:
         warnings.warn(
-            f"{_name(estimator)} gives every row the same score: rows of size {size:.1g} have squares beyond floating "
+            f"{_name(estimator)} {said}: rows of size {size:.1g} have squares beyond floating "
             "point. Scale the columns of X, for instance with StandardScaler.",
             UserWarning,
             stacklevel=4,
         )
+
+
+def largest(table: Table) -> float:
+    """The size of the largest entry."""
+    entries = (block.data if sparse.issparse(block) else block for _, block in table.blocks())
+    return float(max((np.abs(part).max(initial=0.0) for part in entries), default=0.0))
 
 
 def fitted(estimator: Any, attribute: str = "classes_") -> None:

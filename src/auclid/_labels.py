@@ -309,6 +309,12 @@ def weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     return sample_weight
 
 
+def ratios(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """`weights` of all rows, of which only the ratios count: brought near 1 where they are far from it."""
+    weight = weights(sample_weight, X)
+    return None if weight is None else tamed(weight)
+
+
 def both_weighed(estimator: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> None:
     """Raise when all rows of a class weigh nothing."""
     if weight is None:

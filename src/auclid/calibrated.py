@@ -84,7 +84,7 @@ class Calibrated(Ranker):
         X = checked_table(self, X, reset=True)
         y = _check.labels(_check_y(y, estimator=self))
         check_consistent_length(X, y)
-        weight = _check.weights(sample_weight, X)
+        weight = _check.ratios(sample_weight, X)
         self.classes_ = _check.two_classes(self, y)
         is_pos = y == self.classes_[1]
         _check.both_weighed(self, is_pos, weight)

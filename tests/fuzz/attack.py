@@ -22,16 +22,20 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).parent))
 
 FAMILIES = {
-    "fits": ("attack_fits", "fit_case", 0.44),
-    "broken": ("attack_fits", "broken_case", 0.05),
-    "batches": ("attack_fits", "batch_case", 0.06),
-    "files": ("attack_files", "file_case", 0.15),
-    "bytes": ("attack_files", "bytes_case", 0.05),
-    "metrics": ("attack_metrics", "metric_case", 0.14),
-    "streams": ("attack_metrics", "stream_case", 0.03),
-    "pairs": ("attack_metrics", "pair_case", 0.03),
-    "readers": ("attack_command", "reader_case", 0.04),
+    "fits": ("attack_fits", "fit_case", 0.30),
+    "broken": ("attack_fits", "broken_case", 0.04),
+    "batches": ("attack_fits", "batch_case", 0.05),
+    "files": ("attack_files", "file_case", 0.18),
+    "bytes": ("attack_files", "bytes_case", 0.04),
+    "metrics": ("attack_metrics", "metric_case", 0.12),
+    "streams": ("attack_metrics", "stream_case", 0.02),
+    "pairs": ("attack_metrics", "pair_case", 0.02),
+    "readers": ("attack_command", "reader_case", 0.03),
     "command": ("attack_command", "command_case", 0.01),
+    "tables": ("attack_tables", "table_case", 0.07),
+    "several": ("attack_tables", "several_case", 0.05),
+    "rows": ("attack_rows", "rows_case", 0.05),
+    "plots": ("attack_plots", "plot_case", 0.02),
 }
 """Module, function and share of all cases."""
 

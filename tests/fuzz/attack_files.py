@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -220,6 +221,14 @@ def todays() -> Iterator[Any]:
         for cls in CLASSES:
             yield small(cls()).fit(X, y, **({"groups": np.arange(60) % 3} if cls is auclid.MinimaxAUC else {}))
         yield auclid.AUCClassifier(cv=2, budget=1.0, random_state=0).fit(X, y)
+        for name in ("forest", "boosting", "Scorecard"):
+            yield auclid.AUCClassifier(methods=[name], cv=2, random_state=0).fit(X, y)
+        yield auclid.MulticlassAUC().fit(X, np.arange(60) % 3)
+        mixed = X.astype(object)
+        mixed[:, 1] = np.array(["red", "green", None, "\x1b[31mblue"], dtype=object)[np.arange(60) % 4]
+        mixed[:, 2] = np.where(rng.random(60) < 0.2, None, np.datetime64("2020-01-01") + np.arange(60))
+        card = auclid.Scorecard(n_knots=4, interactions=1, random_state=0)
+        yield from (auclid.Columns().fit(mixed), card.fit(mixed, y), auclid.Calibrated(clone(card), cv=2).fit(mixed, y))
         boosted = HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2)
         yield from (
             make_pipeline(StandardScaler(), boosted).fit(X, y),
@@ -280,7 +289,9 @@ def use(model: Any) -> None:
         return
     rng = np.random.default_rng(0)
     X, y = rng.normal(size=(20, d)), np.arange(20) % 2
-    for rows in (X, sparse.csr_matrix(X)):
+    odd = X.astype(object)
+    odd[::3] = "red"
+    for rows in (X, sparse.csr_matrix(X), odd):
         for name in ("decision_function", "transform", "predict_proba", "predict"):
             finite(f"{name} of {type(model).__name__}", _quietly(model, name, rows))
     _quietly(model, "partial_fit", X, y)

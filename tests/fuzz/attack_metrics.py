@@ -44,6 +44,12 @@ def truths(rng: np.random.Generator, n: int) -> Any:
     return y
 
 
+def matrix(rng: np.random.Generator, n: int) -> Any:
+    """Scores of four classes, more or less."""
+    columns = [np.resize(np.asarray(s if np.ndim(s) == 1 else 0.0), n) for s in (scores(rng, n) for _ in range(4))]
+    return pick(rng, [np.column_stack(columns), np.column_stack(columns[:3]), columns, columns[0], None, {}])
+
+
 FUNCTIONS = [
     getattr(metrics, name)
     for name in metrics.__all__
@@ -63,9 +69,16 @@ def metric_case(rng: np.random.Generator) -> None:
         elif name in ("estimator", "X"):
             return
         elif parameter.default is inspect.Parameter.empty and parameter.kind != parameter.VAR_KEYWORD:
-            given[name] = {"a": scores(rng, n)} if name == "scores" and "correction" in parameters else scores(rng, n)
-    if "auc" in parameters and function.__name__ == "sample_size":
-        given = {"auc": pick(rng, [0.5, 0.7, 1.0, 0.0, -1.0, np.nan, "x"])}
+            given[name] = scores(rng, n)
+    if function is metrics.compare_many:
+        given["scores"] = {name: scores(rng, n) for name in pick(rng, ["ab", "abc", "a", ""])}
+    elif function is metrics.multiclass_auc:
+        given = {"y_true": rng.integers(4, size=n), "scores": matrix(rng, n)}
+    elif function in (metrics.sample_size, metrics.auc_power):
+        given = {name: pick(rng, [0.5, 0.7, 1.0, 0.0, -1.0, np.nan, "x", 30, 10**9, 1e300]) for name in given}
+    elif function is metrics.rates_at:
+        one = pick(rng, ["fpr", "tpr", "threshold", "alerts"])
+        given[one] = pick(rng, [0.0, 0.1, 1.0, 3, -1, [0.1, 0.2], [], 10**9, np.nan, np.inf, "x", *EXTREMES])
     optional = [p.name for p in parameters.values() if p.default is not inspect.Parameter.empty]
     if "n_bootstrap" in optional:
         given["n_bootstrap"] = 20

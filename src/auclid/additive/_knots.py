@@ -42,7 +42,7 @@ def quantile_knots(values: np.ndarray, weight: np.ndarray, count: int) -> np.nda
     levels = np.linspace(0.0, 1.0, max(count - int(atom.sum()), 2)) * reached[-1]
     places = np.minimum(np.searchsorted(reached, levels * (1.0 - 1e-12)), len(distinct) - 1)
     inside = np.flatnonzero(rest > 0.0)
-    places[0], places[-1] = inside[0], inside[-1]
+    places = np.concatenate([places[1:-1], inside[:1], inside[-1:]]) if len(inside) else inside
     return distinct[np.unique(np.concatenate([places, np.flatnonzero(atom), [0, len(distinct) - 1]]))]
 
 
@@ -50,7 +50,7 @@ def _atoms(share: np.ndarray, count: int) -> np.ndarray:
     """Values that have the share of a knot among the values that are no atoms."""
     atom = np.zeros(len(share), dtype=bool)
     while count - atom.sum() > 2:
-        new = ~atom & (share >= share[~atom].sum() / (count - atom.sum()))
+        new = ~atom & (share > 0.0) & (share >= share[~atom].sum() / (count - atom.sum()))
         if not new.any():
             break
         atom |= new

@@ -36,6 +36,7 @@ def as_known(X: Any) -> Any:
 def checked_rows(owner: Any, X: Any, reset: bool) -> Any:
     """X checked against the columns the estimator knows: floats or CSR as they are, all else as a list of columns."""
     in_memory_only(owner, X)
+    _check.in_order(owner, X)
     if isinstance(X, np.ndarray) and _has_objects(X):
         X = check_array(X, dtype=None, ensure_all_finite=False)
     if _has_objects(X) and min(X.shape) > 0:
@@ -43,9 +44,8 @@ def checked_rows(owner: Any, X: Any, reset: bool) -> Any:
         return table_columns(owner, X)
     if _has_objects(X):
         X = np.zeros(X.shape)  # nothing to look at but its shape, which is refused
-    return validate_data(
-        owner, X, reset=reset, accept_sparse="csr", dtype=_check.DTYPES, order=None, ensure_all_finite="allow-nan"
-    )
+    kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": _check.DTYPES, "ensure_all_finite": "allow-nan"}
+    return _check.in_order(owner, validate_data(owner, X, reset=reset, order=None, **kinds), made_of=X)
 
 
 def checked_rows_and_labels(owner: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:

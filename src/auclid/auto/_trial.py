@@ -104,6 +104,8 @@ def folds(
     """
     if not isinstance(cv, Integral):
         found = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv).split(is_pos, is_pos, groups)]
+        if not found:
+            raise ValueError(f"The 'cv' parameter of AUCClassifier must have a fold; got {cv!r}.")
         return _both_in_each(found, is_pos, "cv"), len(found)
     repeats = next((times for bound, times in REPEATS if rarest < bound), 1)
     size, found = min(int(cv), rarest), []

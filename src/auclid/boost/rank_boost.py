@@ -12,7 +12,6 @@ from sklearn.utils import Tags
 
 from auclid import _check
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._weights import tamed
 from auclid.metrics._operating_point import best_threshold
 from auclid.rows import Table, as_array
 from auclid.semi._labels import PartlyLabelled, begin_fit
@@ -119,9 +118,9 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         """
         table, sets = begin_fit(self, X, y, X_unlabeled, needs_unlabelled=self.n_neighbors > 0)
         weight = np.ones(len(sets))
-        given = _check.weights(sample_weight, np.empty((len(np.asarray(y)), 0)))
+        given = _check.ratios(sample_weight, np.empty((len(np.asarray(y)), 0)))
         if given is not None:
-            weight[: len(given)] = tamed(given)
+            weight[: len(given)] = given
             known = sets != UNLABELED
             _check.both_weighed(self, sets[known] == POSITIVE, weight[known])
         neg, pos, free = members(np.where(weight > 0.0, sets, -1))

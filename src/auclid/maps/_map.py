@@ -11,9 +11,12 @@ from sklearn.utils import Tags
 from auclid import _check, _random
 from auclid._apart import by_parts
 from auclid.maps._kernel_block import width
-from auclid.rows import Table, as_array
+from auclid.rows import Table, as_array, as_table
 from auclid.rows.blocks import Block
 from auclid.rows.embedded import Embedded, working_type
+
+HEAD = 100
+"""Rows that are looked at for a size whose squares vanish."""
 
 
 class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -69,7 +72,14 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """`fit`, to work in a floating type that may be narrower than that of the rows."""
         table = _check.rows(self, X, reset=True)
         self._learn(table, _random.generator(self.random_state), np.dtype(dtype or table.dtype))
+        self._tell_tiny(as_table(table.part(slice(0, HEAD))))
         return self
+
+    def _tell_tiny(self, head: Table) -> None:
+        """Warn where rows are so small that their squares vanish, and all look alike."""
+        if _check.largest(head) < _check.TINY:
+            values = Embedded(head, self).part(slice(None))
+            _check.told_apart(self, head, np.append(np.ptp(values, axis=0), 0.0), "gives every row the same values")
 
     def _gamma(self, table: Table, fineness: float, rng: np.random.Generator) -> float | None:
         """The given inverse width, or what the rows suggest: the more columns, the finer what they can tell apart."""

@@ -86,7 +86,9 @@ def _chosen(records: Any, columns: Any) -> list[Any]:
         )
     if columns is None:
         return sorted(records, key=_moved, reverse=True)[:MOST]
-    wanted = [columns] if isinstance(columns, str) else list(columns)
+    wanted = [columns] if isinstance(columns, str) or np.ndim(columns) == 0 else list(columns)
+    if not wanted:
+        raise ValueError("plot.shapes expects the name of a column or a list of names. Got an empty list instead.")
     by_name = {" × ".join(_names(record)): record for record in records}
     missing = [str(name) for name in wanted if str(name) not in by_name]
     if missing:

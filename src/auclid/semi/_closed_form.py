@@ -69,7 +69,9 @@ class ClosedForm(PartlyLabelled, LinearRanker):
             return self._publish(w, w @ seen.sets.midpoint)
         labelled = np.flatnonzero(sets != UNLABELED)
         mass = None if weight is None else weight[labelled]
-        return self._publish(w, best_threshold(sets[labelled] == POSITIVE, table.matmul(w, labelled), mass))
+        scores = table.matmul(w, labelled)
+        _check.told_apart(self, table, scores)
+        return self._publish(w, best_threshold(sets[labelled] == POSITIVE, scores, mass))
 
     def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> LabelledParts:
         return begin_fit_apart(self, X, y, X_unlabeled, sample_weight)

@@ -276,5 +276,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         amplitudes, phases = f.coefficients()
         _check.finite(self, amplitudes)
         labelled, is_pos = contrast(self._samples.neg, self._samples.pos)
-        threshold = best_threshold(is_pos, f(labelled))
+        scores = f(labelled)
+        _check.told_apart(self, labelled, scores)
+        threshold = best_threshold(is_pos, scores)
         return {"amplitudes_": amplitudes, "phases_": phases, "intercept_": -float(threshold), "n_iter_": f.count}

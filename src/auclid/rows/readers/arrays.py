@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from auclid.rows.readers.reader import Block, Reader, Wanted, block_rows, present
+from auclid.rows.readers.reader import Block, Reader, Wanted, block_rows, in_order, present
 
 
 class Arrays(Reader):
@@ -18,9 +18,10 @@ class Arrays(Reader):
     def __init__(self, where: str, X: Any, wanted: Wanted) -> None:
         if X.ndim != 2 or X.dtype.kind not in "biuf":
             raise ValueError(f"{where} must be a table of numbers (n, d); got {X.dtype} of shape {X.shape}.")
-        self.where, self._X, self._names = where, X, [f"x{k}" for k in range(X.shape[1])]
+        self.where, self._X, self._names = where, in_order(X, where), [f"x{k}" for k in range(X.shape[1])]
         self.columns = self._names if wanted.columns is None else _names(wanted.columns, self._names, where)
-        self._chosen = None if wanted.columns is None else [self._names.index(name) for name in self.columns]
+        place = {name: k for k, name in enumerate(self._names)}
+        self._chosen = None if wanted.columns is None else [place[name] for name in self.columns]
         self.dtype = np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
         self.count = int(X.shape[0])
         self._target = self._vector("target", wanted.target)
@@ -99,4 +100,5 @@ def _load(path: Path) -> Any:
 
 
 def _names(columns: Any, names: list[str], where: str) -> list[str]:
-    return [present("columns", name, names, where) for name in columns]
+    known = dict.fromkeys(names)
+    return [present("columns", name, known, where) for name in columns]

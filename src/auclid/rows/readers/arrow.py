@@ -59,7 +59,8 @@ class ArrowReader(Reader):
         return [name for name in (self.wanted.target, self.wanted.weight) if name is not None]
 
     def _labels(self, batch: Any) -> tuple[np.ndarray | None, np.ndarray | None]:
-        target, weight = (None if name is None else column(batch, name) for name in self.wanted[:2])
+        place = places(batch)
+        target, weight = (None if name is None else batch.column(place[name]) for name in self.wanted[:2])
         return (
             None if target is None else label_values(target),
             None if weight is None else number_values(weight).astype(np.float64),
@@ -67,16 +68,15 @@ class ArrowReader(Reader):
 
     def _numbers(self, batch: Any) -> np.ndarray:
         """A block whose columns lie together, as they do in Arrow: so they are copied, not dealt out."""
-        out = np.empty((len(self.columns), batch.num_rows), self.dtype)
+        out, place = np.empty((len(self.columns), batch.num_rows), self.dtype), places(batch)
         for row, name in zip(out, self.columns, strict=True):
-            row[:] = number_values(column(batch, name))
+            row[:] = number_values(batch.column(place[name]))
         return out.T
 
 
-def column(batch: Any, name: str) -> Any:
-    """A column by its name as text: pandas' names may be numbers."""
-    names = [str(each) for each in batch.schema.names]
-    return batch.column(names.index(name))
+def places(batch: Any) -> dict[str, int]:
+    """The number of each column by its name as text: pandas' names may be numbers."""
+    return {str(name): k for k, name in enumerate(batch.schema.names)}
 
 
 def all_numbers(kinds: dict[str, Any], where: str) -> None:
@@ -133,7 +133,8 @@ class Files(ArrowReader):
         self.sizes = [path.stat().st_size for path in self.paths]
         super().__init__(where, self.schema(self.paths[0]), wanted)
         for path in self.paths[1:]:
-            absent = [name for name in [*self.columns, *self._apart()] if name not in self.schema(path).names]
+            there = set(self.schema(path).names)
+            absent = [name for name in [*self.columns, *self._apart()] if name not in there]
             if absent:
                 raise ValueError(
                     f"The files of {where} must have the same columns; {str(path)!r} lacks {listed(absent)}."
@@ -191,11 +192,11 @@ class Ipc(Files):
             return file.schema
 
     def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        pa = arrow()
+        pa, wanted = arrow(), set(columns)
         with pa.memory_map(str(path)) as mapped, pa.ipc.open_file(mapped) as file:
             for k in range(file.num_record_batches):
                 batch = file.get_batch(k)
-                yield from sliced(batch.select([name for name in batch.schema.names if name in columns]), rows)
+                yield from sliced(batch.select([name for name in batch.schema.names if name in wanted]), rows)
 
 
 class Csv(Files):
@@ -279,7 +280,8 @@ class Frame(ArrowReader):
         if self.kind == "pyarrow":
             yield from self.table.select(list(columns)).to_batches(max_chunksize=rows)
         elif self.kind == "pandas":
-            names = [name for name in self.table.columns if str(name) in columns]
+            wanted = set(columns)
+            names = [name for name in self.table.columns if str(name) in wanted]
             for start in range(0, len(self.table), rows):
                 yield pa.RecordBatch.from_pandas(self.table[names].iloc[start : start + rows], preserve_index=False)
         elif self.lazy:

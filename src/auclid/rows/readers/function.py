@@ -7,7 +7,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid.rows.readers.arrow import Frame
-from auclid.rows.readers.reader import Block, Reader, Wanted, present
+from auclid.rows.readers.reader import Block, Reader, Wanted, in_order, present
 
 
 class Function(Reader):
@@ -76,7 +76,8 @@ class Function(Reader):
         self.columns = self._names if wanted is None else [
             present("columns", name, self._names, self.where) for name in wanted
         ]  # fmt: skip
-        self._chosen = None if wanted is None else [self._names.index(name) for name in self.columns]
+        place = {name: k for k, name in enumerate(self._names)}
+        self._chosen = None if wanted is None else [place[name] for name in self.columns]
         self.dtype = np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
         self.has_target, self.has_weight = y is not None, weight is not None
         self._looked = True
@@ -85,7 +86,7 @@ class Function(Reader):
 def block_numbers(X: Any, where: str) -> tuple[Any, list[str] | None]:
     """A block as a CSR matrix or a two-dimensional array, and the names of its columns where it has them."""
     if sparse.issparse(X):
-        return sparse.csr_matrix(X), None
+        return sparse.csr_matrix(in_order(X, where)), None
     if hasattr(X, "columns") or hasattr(X, "column_names"):
         frame = Frame(X, Wanted(None, None, None))
         parts = [block.X for block in frame.read()] or [np.empty((0, len(frame.columns)), frame.dtype)]

@@ -1,13 +1,16 @@
 """Reader: what every source of rows can do, and the block that it gives."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from auclid._hints import did_you_mean, listed
+from auclid._sparse import fault
 
 READ_BYTES = 1 << 23
 """Decoded bytes of one block, about: large enough for BLAS, small enough that several are nothing."""
@@ -88,9 +91,20 @@ def ahead(items: Iterable) -> Iterator:
             yield item
 
 
+def in_order(X: Any, where: str) -> Any:
+    """X itself; raises where it is a sparse matrix whose indices lead compiled code out of it."""
+    wrong = fault(X) if sparse.issparse(X) else None
+    if wrong:
+        raise ValueError(
+            f"{where[0].upper() + where[1:]} must be a sparse matrix whose indices lie inside of it; it has {wrong}. "
+            "Make it anew from its entries, for instance with scipy.sparse.coo_array."
+        )
+    return X
+
+
 def chosen(wanted: Wanted, names: Sequence[str], where: str) -> list[str]:
     """The names of the columns that are numbers: those wanted, or all but target and weight."""
-    twice = sorted({name for name in names if names.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         raise ValueError(f"The columns of {where} must have different names; got {listed(twice)} more than once.")
     apart = [name for name in (wanted.target, wanted.weight) if name is not None]
@@ -100,7 +114,8 @@ def chosen(wanted: Wanted, names: Sequence[str], where: str) -> list[str]:
     if wanted.columns is None:
         columns = [name for name in names if name not in apart]
     else:
-        columns = [present("columns", name, names, where) for name in wanted.columns]
+        known = dict.fromkeys(names)
+        columns = [present("columns", name, known, where) for name in wanted.columns]
         both = [name for name in columns if name in apart]
         if both:
             raise ValueError(f"The 'columns' of scan must be numbers to learn from; got {both[0]!r}, target or weight.")
@@ -109,9 +124,10 @@ def chosen(wanted: Wanted, names: Sequence[str], where: str) -> list[str]:
     return columns
 
 
-def present(parameter: str, name: str, names: Sequence[str], where: str) -> str:
+def present(parameter: str, name: str, known: Collection[str], where: str) -> str:
     """The name itself, or a sentence where there is no such column."""
-    if name in names:
+    if name in known:
         return name
+    names = list(known)
     hint = did_you_mean(name, names, show=repr) or f"There are: {listed(names)}."
     raise ValueError(f"The '{parameter}' parameter of scan must name a column of {where}; got {name!r}. {hint}")
