@@ -1,7 +1,8 @@
 """Dask on this machine: the weights and bits of one process, time, the driver's memory, a killed worker, exact areas.
 
 ``python benchmarks/bench_dask.py`` prints a line a bar; ``--model`` what a core carries, and the estimate of the guide;
-``--rows N`` makes the synthetic rows fewer than 10⁸. covtype comes from AUCLID_DATA; without it, rows of its shape.
+``--rows N`` makes the synthetic rows fewer than 10⁸; ``fits``, ``areas`` or ``bits`` runs that part alone. covtype
+comes from AUCLID_DATA; without it, rows of its shape.
 """
 
 import gc
@@ -82,6 +83,24 @@ def made(rows, parts, d=20, seed=0):
     return da.concatenate(X), da.concatenate(y)
 
 
+def stored(rows, parts, folder):
+    """Labels, 1 % positive, and scores, in a file a partition."""
+    size = rows // parts
+
+    def write(k):
+        rng = np.random.default_rng(k)
+        y = rng.random(size) < 0.01
+        np.save(folder / f"y{k}.npy", y)
+        np.save(folder / f"s{k}.npy", rng.standard_normal(size) + y)
+
+    dask.compute(*[dask.delayed(write)(k) for k in range(parts)])
+    found = []
+    for name, dtype in (("y", bool), ("s", float)):
+        read = [dask.delayed(np.load)(str(folder / f"{name}{k}.npy")) for k in range(parts)]
+        found.append(da.concatenate([da.from_delayed(each, (size,), dtype) for each in read]))
+    return found
+
+
 def peak():
     """The largest memory of this process so far, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e3
@@ -113,8 +132,13 @@ def driver_memory(rows):
         seconds, model = timed(lambda: RankSVM().fit(*made(rows, 100)))
         print(f"RankSVM, {rows:,} synthetic rows x 20 columns: {seconds:.1f} s, {model.n_iter_} steps")
         line("driver memory beyond 64 bytes a row of the rarer class", peak() - before - 64e-6 * rows / 100, 200, "MB")
-        X, y = made(rows, 100)
-        scores = X[:, 0] + X[:, 1]
+
+
+def areas(rows):
+    """The AUC of scores that lie in files, one a partition; the peer reads the same files."""
+    with tempfile.TemporaryDirectory() as folder, cluster(2) as workers, Client(workers):
+        y, scores = stored(rows, 100, Path(folder))
+        roc_auc(y[: rows // 50], scores[: rows // 50])
         before = peak()
         seconds, ours = timed(lambda: roc_auc(y, scores))
         used = max(peak() - before, 1.0)
@@ -192,8 +216,10 @@ def main():
         model()
         return
     rows = int(float(sys.argv[sys.argv.index("--rows") + 1])) if "--rows" in sys.argv else 100_000_000
-    driver_memory(rows)
-    bits_and_time()
+    parts = {"fits": lambda: driver_memory(rows), "areas": lambda: areas(rows), "bits": bits_and_time}
+    for name, part in parts.items():
+        if name in sys.argv or not parts.keys() & set(sys.argv):
+            part()
 
 
 if __name__ == "__main__":

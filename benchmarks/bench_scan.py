@@ -1,7 +1,8 @@
 """Rows of a Parquet file against the same rows in memory: time, peak memory, passes, weights. Bars are printed beside.
 
-``python benchmarks/bench_scan.py [ROWS]``: 20 million rows of 40 float32 columns by default (3.2 GB decoded). The file
-is made in the temporary folder once, and kept there. Each fit is a process of its own, so that its peak is its own.
+``python benchmarks/bench_scan.py [ROWS] [METHOD...]``: 20 million rows of 40 float32 columns by default (3.2 GB
+decoded), and all three methods. The file is made in the temporary folder once, and kept there. Each fit is a process
+of its own, so that its peak is its own.
 """
 
 import json
@@ -103,12 +104,8 @@ def line(what, value, bar, unit=""):
     print(f"{what:<66} {value:12.4g} {unit:<3} bar {bar:8.3g}  {'met' if value <= bar else 'MISSED'}", flush=True)
 
 
-def main():
-    """Print a line a bar."""
-    rows = int(float(sys.argv[1])) if len(sys.argv) > 1 else 20_000_000
-    few = min(rows, 1_000_000)
-    path = made(rows)
-    print(f"{rows:,} rows x {D} float32 columns, {path.stat().st_size / 1e9:.2f} GB of Parquet")
+def least_squares(path, rows):
+    """One pass: time over that of reading, memory, weights."""
     read = min((run("read", path, rows) for _ in range(2)), key=lambda told: told["seconds"])
     print(f"reading the same batches alone: {read['seconds']:.2f} s, {rows / read['seconds']:,.0f} rows/s")
     ours, theirs = run("file:LeastSquaresAUC", path, rows), run("memory:LeastSquaresAUC", path, rows)
@@ -117,16 +114,38 @@ def main():
     line("LeastSquaresAUC, peak memory", ours["peak"], 600, "MB")
     a, b = np.array(ours["coef"]), np.array(theirs["coef"])
     line("LeastSquaresAUC, weights against in memory (relative)", float(np.abs(a - b).max() / np.abs(b).max()), 1e-10)
+
+
+def rank_svm(path, rows):
+    """A few passes: their number, memory, the objective."""
     ours, theirs = run("file:RankSVM", path, rows), run("memory:RankSVM", path, rows)
     print(f"RankSVM: {ours['seconds']:.2f} s by blocks, {theirs['seconds']:.2f} s in memory")
     line("RankSVM, passes", ours["passes"], 20)
     line("RankSVM, peak memory", ours["peak"], 1200, "MB")
     above = ours["objective"] / theirs["objective"] - 1.0
     line("RankSVM, objective above in memory (relative)", above, 1e-6)
+
+
+def kernelized(path, rows):
+    """Landmarks, on a million rows at the most."""
+    few = min(rows, 1_000_000)
     small = made(few)
     ours, theirs = run("file:Kernelized", small, few), run("memory:Kernelized", small, few)
     print(f"Kernelized(400 landmarks, LeastSquaresAUC), {few:,} rows: {ours['seconds']:.2f} s by blocks")
     line("Kernelized, time over that in memory", ours["seconds"] / theirs["seconds"], 1.5)
+
+
+PARTS = {"LeastSquaresAUC": least_squares, "RankSVM": rank_svm, "Kernelized": kernelized}
+
+
+def main():
+    """Print a line a bar."""
+    chosen = [name for name in sys.argv[1:] if name in PARTS] or list(PARTS)
+    rows = next((int(float(word)) for word in sys.argv[1:] if word not in PARTS), 20_000_000)
+    path = made(rows)
+    print(f"{rows:,} rows x {D} float32 columns, {path.stat().st_size / 1e9:.2f} GB of Parquet")
+    for name in chosen:
+        PARTS[name](path, rows)
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 import auclid
 from auclid import Columns, LeastSquaresAUC
+from auclid.columns import _learning
 from auclid.columns._numbers import tail_share
 from auclid.metrics import roc_auc
 
@@ -302,3 +303,71 @@ def test_dates_of_any_kind_are_days():
     expected = Columns().fit_transform(np.array(days, dtype="datetime64[D]")[:, None].astype(float))
     for X in (as_objects, as_texts, pd.DataFrame({"d": pd.to_datetime(days)})):
         np.testing.assert_allclose(Columns().fit_transform(X), expected)
+
+
+# --- rows in files and on a cluster ---------------------------------------------------------------------------------
+
+
+def heavy(n=400, d=5, seed=0):
+    """Columns of several kinds: normal, heavy-tailed, constant, of two values, huge."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, d))
+    X[:, 1] = np.exp(6.0 * X[:, 1])
+    X[:, 2] = 3.0
+    X[:, 3] = X[:, 3] > 1.0
+    X[:, 4] *= 1e200
+    return X
+
+
+def blocks_of(X, size, weight=None):
+    def give():
+        for start in range(0, X.shape[0], size):
+            part = slice(start, start + size)
+            w = () if weight is None else (weight[part],)
+            yield (X[part], np.zeros(X[part].shape[0]), *w)
+
+    return auclid.scan(give)
+
+
+@pytest.mark.parametrize("scale", ["auto", "standard", "rank", None])
+@pytest.mark.parametrize("size", [7, 400])
+def test_rows_by_blocks_are_prepared_as_in_memory(scale, size):
+    X = heavy()
+    whole, parts = Columns(scale=scale).fit(X), Columns(scale=scale).fit(blocks_of(X, size))
+    assert parts.ranked_ == whole.ranked_ and parts.constants_ == whole.constants_
+    np.testing.assert_allclose(parts.transform(X), whole.transform(X), rtol=1e-10, atol=1e-12)
+    np.testing.assert_array_equal(parts.transform(blocks_of(X, 13)), parts.transform(X))
+
+
+def test_of_many_rows_the_same_sample_is_taken_wherever_they_lie(monkeypatch):
+    monkeypatch.setattr(_learning, "SAMPLE", 300)
+    X = heavy(1000)
+    weight = np.arange(1000) % 3.0
+    for w in (None, weight):
+        whole = Columns().fit(X, sample_weight=w)
+        parts = Columns().fit(blocks_of(X, 37, w))
+        assert parts.ranked_ == whole.ranked_ == ["x1"]
+        np.testing.assert_allclose(parts.transform(X), whole.transform(X), rtol=1e-10, atol=1e-12)
+
+
+def test_sparse_rows_by_blocks():
+    X = sparse.csr_matrix(np.where(np.random.default_rng(0).random((300, 6)) < 0.3, heavy(300, 6), 0.0))
+    whole, parts = Columns().fit(X), Columns().fit(blocks_of(X, 41))
+    np.testing.assert_array_equal(parts.transform(X).toarray(), whole.transform(X).toarray())
+    np.testing.assert_array_equal(parts.transform(blocks_of(X, 50)).toarray(), whole.transform(X).toarray())
+
+
+def test_dask_collections_are_prepared_as_in_memory():
+    da = pytest.importorskip("dask.array")
+    X = heavy()
+    lazy = da.from_array(X, chunks=(90, 5))
+    parts, whole = Columns().fit(lazy), Columns().fit(X)
+    np.testing.assert_allclose(parts.transform(lazy).compute(), whole.transform(X), rtol=1e-10, atol=1e-12)
+
+
+def test_rows_bring_their_own_weight_and_have_no_categories():
+    X = heavy()
+    with pytest.raises(ValueError, match="with their own weight"):
+        Columns().fit(blocks_of(X, 50), sample_weight=np.ones(400))
+    with pytest.raises(ValueError, match="'categories' parameter of Columns must be 'auto'"):
+        Columns(categories=[3]).fit(blocks_of(X, 50))

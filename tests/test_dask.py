@@ -13,7 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.metrics import roc_auc_score
 
+import auclid
 from auclid import (
     PNUAUC,
     SAMULT,
@@ -258,3 +260,45 @@ def test_two_workers_one_of_them_killed_give_the_bits_of_one_process(bits):
         killer.start()
         assert fitted(seconds=0.1).coef_.tobytes() == bits
         assert not killer.is_alive() and pids[0] not in client.run(os.getpid).values()
+
+
+def test_the_command_learns_on_a_running_cluster(tmp_path, bits):
+    """The weights of the same command in memory; ``bits`` is asked for so that the cluster's own scheduler is used."""
+    from typer.testing import CliRunner
+
+    from auclid.cli._app import app
+
+    X, y, _ = table()
+    columns = {f"a{k}": X[:, k] for k in range(X.shape[1])}
+    pd.DataFrame({**columns, "y": np.where(y == y.max(), "yes", "no")}).to_csv(tmp_path / "rows.csv", index=False)
+    found = []
+    with cluster(2) as two:
+        for name, more in (("cluster", ["--scheduler", two.scheduler_address]), ("here", [])):
+            words = ["fit", str(tmp_path / "rows.csv"), "--target", "y", "--method", "LeastSquaresAUC", *more]
+            done = CliRunner().invoke(app, [*words, "--model", str(tmp_path / name)])
+            assert done.exit_code == 0, done.output
+            model = auclid.load(tmp_path / name)
+            found.append((model if more else model.ranker_)[-1].coef_)
+    np.testing.assert_allclose(*found, rtol=1e-9)
+
+
+def test_several_classes_and_scorecards():
+    X, _, weight = table()
+    several = np.array(list("abc"))[np.arange(len(X)) % 3]
+    ends = [0, 50, 50, 171, 399]
+    whole = auclid.MulticlassAUC().fit(X, several, weight)
+    parts = auclid.MulticlassAUC().fit(cut(X, ends), cut(several, ends), cut(weight, ends))
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
+    np.testing.assert_allclose(parts.decision_function(cut(X, ends)).compute(), whole.decision_function(X), rtol=1e-9)
+    y = several == "a"
+    card = auclid.Scorecard(interactions=0, random_state=0)
+    whole, parts = clone(card).fit(X, y), clone(card).fit(cut(X, ends), cut(y, ends))
+    np.testing.assert_allclose(parts.decision_function(cut(X, ends)).compute(), whole.decision_function(X), rtol=1e-9)
+
+
+def test_a_class_that_is_rarer_in_some_partitions_only():
+    """Then the rows of the rarer class are gathered in a second look."""
+    rng = np.random.default_rng(0)
+    y, s = np.arange(300) < 120, np.round(rng.normal(size=300), 1)
+    for ends in ([0, 100, 200, 300], [0, 120, 300], [0, 130, 130, 300]):
+        assert roc_auc(cut(y, ends), cut(s, ends)) == pytest.approx(roc_auc_score(y, s), abs=1e-12)

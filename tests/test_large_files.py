@@ -54,14 +54,42 @@ def test_fit_predict_and_evaluate_by_blocks(folder, tmp_path, method):
     assert set(table["label"].to_pylist()) == {"sick", "well"}
 
 
-def test_the_model_is_the_same_however_much_memory_it_had(folder, tmp_path):
+@pytest.mark.parametrize("method", ["LeastSquaresAUC", "LeastSquaresAUCCV", "RankSVM"])
+def test_blocks_or_not_the_model_is_the_same(folder, tmp_path, method):
     models = []
-    for memory in ("1MB", "20kB"):
-        path = tmp_path / memory
-        words = ("--target", "y", "--method", "LeastSquaresAUC", "--model", path, "--memory", memory)
-        assert "read by blocks" in run("fit", folder / "rows.csv", *words)
-        models.append(auclid.load(path)[-1].coef_)
-    np.testing.assert_allclose(*models, rtol=1e-9)
+    for name, more in (("a", ["--memory", "1MB"]), ("b", ["--memory", "20kB"]), ("c", [])):
+        path = tmp_path / name
+        said = run("fit", folder / "rows.csv", "--target", "y", "--method", method, "--model", path, *more)
+        assert ("read by blocks" in said) == bool(more)
+        model = auclid.load(path)
+        models.append(model if more else model.ranker_)
+    X = np.loadtxt(folder / "rows.csv", delimiter=",", skiprows=1, usecols=range(6))
+    assert [type(model[0]) for model in models] == [auclid.Columns] * 3
+    prepared = [model[0].transform(X) for model in models]
+    rtol = 1e-9 if method != "RankSVM" else 2e-2  # to its tol
+    for k in (1, 2):
+        np.testing.assert_allclose(prepared[k], prepared[0], rtol=1e-9, atol=1e-12)
+        np.testing.assert_allclose(models[k][-1].coef_, models[0][-1].coef_, rtol=rtol, atol=1e-9)
+        if method == "LeastSquaresAUCCV":
+            np.testing.assert_allclose(models[k][-1].intercept_, models[0][-1].intercept_, rtol=1e-9)
+
+
+def test_a_libsvm_file_is_prepared_alike_by_blocks_and_in_memory(tmp_path):
+    rng = np.random.default_rng(0)
+    for share in (0.2, 0.9):
+        X = np.where(rng.random((200, 5)) < share, rng.normal(size=(200, 5)), 0.0)
+        y = np.arange(200) % 2
+        lines = [
+            f"{label} " + " ".join(f"{k + 1}:{v!r}" for k, v in enumerate(row.tolist()) if v)
+            for row, label in zip(X + 0.0, y, strict=True)
+        ]
+        (tmp_path / "a.libsvm").write_text("\n".join(lines) + "\n")
+        found = []
+        for more in (["--memory", "10kB"], []):
+            run("fit", tmp_path / "a.libsvm", "--method", "LeastSquaresAUC", "--model", tmp_path / "m", *more)
+            model = auclid.load(tmp_path / "m")
+            found.append((model if more else model.ranker_)[-1].coef_)
+        np.testing.assert_allclose(*found, rtol=1e-9)
 
 
 def test_compare_takes_a_sample_that_fits_and_says_so(folder, tmp_path):

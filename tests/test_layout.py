@@ -25,16 +25,16 @@ rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.emb
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source rows.mapped rows.files rows.apart rows.cluster
 _labels _sources _check _kinds _progress
-columns._notes columns._dates columns._levels columns._numbers columns._table columns.transformer
 losses penalties schedules stats.moments stats.block_moments stats.class_means stats.class_sums stats.pair_sums
 stats.visits stats.buffers stats.loss_sums
 solvers.stream solvers.iterate solvers.row_steps solvers.thresholded solvers.proximal solvers.saddle solvers.stages
 solvers.one_pass solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
 stats.apart stats.folds_apart _apart
+columns._notes columns._dates columns._levels columns._numbers columns._learning columns._table columns.transformer
 metrics._cells metrics._parts metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
-metrics._operating_point metrics._rates metrics._points metrics._lift metrics._many metrics._by_group
-metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
+metrics._operating_point metrics._operating_point_apart metrics._rates metrics._points metrics._lift metrics._many
+metrics._by_group metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
 plot._axes plot._curves plot._forest plot._scores plot._shapes
 stats.folds stats.samples stats.sets stats.prior
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
@@ -52,12 +52,12 @@ semi._labels semi._closed_form semi.samult semi.pnu semi.qsg
 additive._table additive._knots additive._basis additive._sums additive._penalty additive._solve additive._choose
 additive._pairs additive._plan additive._interactions additive._monotone additive._purify additive._odds
 additive._shapes additive._features additive._fit additive._points additive._reasons additive._plot additive._html
-additive._reading additive.scorecard
+additive._reading additive._apart additive.scorecard
 boost.rank_boost
 registry warm baselines
 trees.structs trees.extra trees.forest trees.lightgbm
-auto._columns_0_1 auto._rows auto._arranged auto._files auto._learners auto._candidates auto._trial auto._choose
-auto._leaderboard auto._odds auto._cost auto._search auto._classes auto.classifier calibrated
+auto._columns_0_1 auto._rows auto._arranged auto._learners auto._candidates auto._trial auto._choose auto._leaderboard
+auto._odds auto._cost auto._search auto._files auto._classes auto.classifier calibrated
 datasets io experiments cli
 """.split()
 

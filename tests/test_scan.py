@@ -10,12 +10,17 @@ import tempfile
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
 
 import auclid
+from auclid._apart import begin_apart
+from auclid.additive import _apart
+from auclid.auto import _files
+from auclid.metrics._operating_point import best_threshold
+from auclid.metrics._operating_point_apart import best_threshold_apart
 from auclid.rows.readers import reader
 from auclid.rows.source import as_bytes
 
@@ -409,3 +414,85 @@ def test_memory_stays_bounded_whatever_the_number_of_rows(tmp_path):
     )
     done = run(code)
     assert done.stdout.split() == ["4000000", "2"], done.stderr
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_the_threshold_by_blocks_is_that_of_memory(data):
+    """Youden's J with ties and weights, either class the rarer one, blocks of any size, of one class too."""
+    n = data.draw(st.integers(2, 40))
+    x = np.array(data.draw(st.lists(st.integers(-4, 4), min_size=n, max_size=n)), dtype=float)
+    y = np.array(data.draw(st.lists(st.booleans(), min_size=n, max_size=n)))
+    y[:2] = False, True
+    weight = None
+    if data.draw(st.booleans()):
+        weight = np.array(data.draw(st.lists(st.sampled_from([0.0, 1.0, 2.0]), min_size=n, max_size=n)))
+        weight[:2] = 1.0
+    size = data.draw(st.integers(1, n))
+
+    def blocks():
+        for start in range(0, n, size):
+            part = slice(start, start + size)
+            yield (x[part, None], y[part], *(() if weight is None else (weight[part],)))
+
+    rows = begin_apart(auclid.LeastSquaresAUC(), auclid.scan(blocks))
+    assert best_threshold_apart(rows, np.ones(1)) == best_threshold(y, x, weight)
+
+
+def cut(X, y, size, weight=None):
+    def blocks():
+        for start in range(0, len(y), size):
+            part = slice(start, start + size)
+            yield (X[part], y[part], *(() if weight is None else (weight[part],)))
+
+    return auclid.scan(blocks)
+
+
+@pytest.mark.parametrize("size", [17, 300])
+def test_several_classes_by_blocks(size):
+    rng = np.random.default_rng(0)
+    y = np.array(list("abc"))[rng.integers(3, size=300)]
+    X = rng.normal(size=(300, 4)) + (y == "b")[:, None] - 0.5 * (y == "c")[:, None]
+    weight = rng.random(300)
+    for w in (None, weight):
+        whole, parts = auclid.MulticlassAUC().fit(X, y, w), auclid.MulticlassAUC().fit(cut(X, y, size, w))
+        np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-9)
+        np.testing.assert_allclose(parts.decision_function(cut(X, y, 50)), whole.decision_function(X), rtol=1e-9)
+        assert (parts.predict(cut(X, y, 50)) == whole.predict(X)).all()
+
+
+def test_a_scorecard_of_rows_in_memory_is_that_of_the_table():
+    X, y, _ = table(300, 3)
+    X[:, 0] += y
+    whole, parts = (auclid.Scorecard(interactions=0, random_state=0).fit(*rows) for rows in ((X, y), (cut(X, y, 40),)))
+    np.testing.assert_allclose(parts.decision_function(cut(X, y, 70)), whole.decision_function(X), rtol=1e-9)
+    assert parts.score(cut(X, y, 70)) == pytest.approx(whole.score(X, y))
+
+
+def test_the_values_of_a_scorecard_come_from_all_rows(monkeypatch):
+    """Those of the sample's own model once it has been told of all other rows."""
+    monkeypatch.setattr(_apart, "LEAST", 200)
+    X, y, _ = table(2000, 3)
+    X[:, 0] += y
+    rows = auclid.scan(X, target=y, memory=0)
+    model = auclid.Scorecard(interactions=0, random_state=0).fit(rows)
+    some, labels, _, whole = _apart.drawn(begin_apart(auclid.LeastSquaresAUC(), rows), 0)
+    assert not whole and len(labels) == 200
+    other = ~np.isin(X[:, 0], some[:, 0])
+    again = auclid.Scorecard(interactions=0, random_state=0).fit(some, labels).partial_fit(X[other], y[other])
+    np.testing.assert_allclose(model.decision_function(X), again.decision_function(X), rtol=1e-6, atol=1e-9)
+
+
+def test_the_front_door_fits_what_it_can_on_all_rows(monkeypatch):
+    monkeypatch.setattr(_files, "LEAST", 300)
+    X, y, _ = table(2000, 3)
+    X[:, 0] += y
+    model = auclid.AUCClassifier(methods=["LeastSquaresAUC", "logistic"], cv=2, random_state=0)
+    model.fit(auclid.scan(X, target=y, memory=0))
+    notes = {line.name: line.note for line in model.leaderboard_}
+    assert "fitted on all 2,000 rows" in notes["LeastSquaresAUC"]
+    assert "fitted on 300 of 2,000 rows" in notes["logistic"]
+    member = next(member for member in model.members_ if member.name == "LeastSquaresAUC")
+    again = auclid.LeastSquaresAUCCV().fit(model._columns.transform(X), y)
+    np.testing.assert_allclose(member.model.coef_, again.coef_, rtol=1e-9)
+    assert 0.6 < model.score(auclid.scan(X, target=y)) < 1.0

@@ -1,11 +1,13 @@
 """Rows that lie in files or on a cluster: checked, labelled, and given back one score a row."""
 
+import warnings
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from auclid import _check
 from auclid.rows import as_table
@@ -13,7 +15,7 @@ from auclid.rows.apart import Apart, Blocks
 from auclid.rows.cluster import Partitions, described, is_dask, lazily
 from auclid.rows.labels import LabelCount, label_count
 from auclid.rows.source import Rows
-from auclid.stats.apart import LabelledParts, coded
+from auclid.stats.apart import LabelledParts, coded, numbered
 
 
 def lies_apart(X: Any) -> bool:
@@ -30,6 +32,19 @@ def begin_apart(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     parts, counts = labelled_parts(estimator, X, y, sample_weight)
     classes = two_classes(estimator, counts, _where(X))
     rows = with_classes(estimator, parts, counts, classes)
+    remember_columns(estimator, parts.columns, parts.width)
+    estimator.classes_ = classes
+    return rows
+
+
+def begin_classes(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> LabelledParts:
+    """`begin_apart` of rows with two classes or more."""
+    parts, counts = labelled_parts(estimator, X, y, sample_weight)
+    found = sorted({label for part in counts for label in part if label is not None})
+    if len(found) <= 2 or any(None in part for part in counts):
+        two_classes(estimator, counts, _where(X))  # says what is wrong, if anything is
+    classes = np.array(found)
+    rows = census(parts.mapped(partial(numbered, classes)), classes, [[label] for label in found], counts)
     remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     return rows
@@ -186,7 +201,12 @@ def by_parts(method: Callable) -> Callable:
 
 def _answer(method: Callable, estimator: Any, args: tuple, kwargs: dict, X: Any) -> Any:
     """A method's answer for one block; as a table, which has no names to miss, where the estimator takes one."""
-    return method(estimator, as_table(X) if getattr(estimator, "_takes_tables", True) else X, *args, **kwargs)
+    if getattr(estimator, "_takes_tables", True):
+        return method(estimator, as_table(X), *args, **kwargs)
+    some = X if X.shape[0] else np.zeros((1, X.shape[1]), X.dtype)  # no estimator takes a part without rows
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were looked at before
+        return method(estimator, some, *args, **kwargs)[: X.shape[0]]
 
 
 def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | None]:
@@ -198,7 +218,8 @@ def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | 
 
 def _answer_blocks(function: Callable, rows: Rows, out: Any) -> Any:
     if out is None:
-        return np.concatenate([function(block.X) for block in rows.read()])
+        answers = [function(block.X) for block in rows.read()]
+        return sparse.vstack(answers, format="csr") if sparse.issparse(answers[0]) else np.concatenate(answers)
     path, written = Path(out), None
     for block in rows.read():
         answer = np.asarray(function(block.X))

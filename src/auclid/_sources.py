@@ -9,7 +9,10 @@ from auclid.rows.cluster import is_dask
 from auclid.rows.files import FileTable
 from auclid.rows.source import Rows
 
-DASK = "LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, SAMULT, PNUAUC and Kernelized with one of them"
+DASK = (
+    "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, RankSVM, SAMULT, PNUAUC, Scorecard and Kernelized with one "
+    "of them"
+)
 """What learns from a dask collection."""
 
 

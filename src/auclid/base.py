@@ -17,9 +17,11 @@ from auclid._progress import CallbackSupportMixin, steps
 from auclid._weights import drawn, tamed
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
+from auclid.metrics._operating_point_apart import best_threshold_apart
 from auclid.rows import SparseTable, Table, as_table, to_dense
 from auclid.rows.source import Rows
 from auclid.solvers.stream import StreamSolver, copied
+from auclid.stats.apart import LabelledParts
 from auclid.stats.class_means import FirstPass
 from auclid.stats.visits import Visits
 
@@ -75,12 +77,12 @@ class Ranker(ClassifierMixin, BaseEstimator):
         if isinstance(X, Rows) and sample_weight is None:
             sample_weight = _sources.own_weight(self, X)
         table, y = _check.rows_and_labels(self, X, y, reset=True)
-        weight = _check.weights(sample_weight, table)
+        weight = _check.ratios(sample_weight, table)
         classes = _check.two_classes(self, y)
         is_pos = y == classes[1]
         _check.both_weighed(self, is_pos, weight)
         self.classes_ = classes
-        return table, is_pos, None if weight is None else tamed(weight)
+        return table, is_pos, weight
 
     def _begin_partial(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
@@ -150,6 +152,10 @@ class LinearRanker(Ranker):
             scores = _check.finite_scores(self, table.matmul(w), np.float64)
         _check.told_apart(self, table, scores)
         return self._publish(w, best_threshold(is_pos, scores, weight))
+
+    def _publish_apart(self, rows: LabelledParts, w: np.ndarray) -> Self:
+        """`_publish_fit` of rows in files or on a cluster: one more pass finds the same threshold."""
+        return self._publish(w, best_threshold_apart(rows, _check.finite(self, w)))
 
 
 class StreamRanker(CallbackSupportMixin, LinearRanker):

@@ -9,9 +9,11 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
+from auclid._apart import begin_apart, by_parts, lies_apart
 from auclid._kinds import column_names, column_numbers
 from auclid._random import RandomState
 from auclid.additive import _fit, _table
+from auclid.additive._apart import all_moments, drawn
 from auclid.additive._basis import make_basis, same_basis
 from auclid.additive._features import given_knots
 from auclid.additive._reading import Readable
@@ -20,6 +22,7 @@ from auclid.additive._sums import class_sums
 from auclid.base import LinearRanker, Ranker
 from auclid.metrics._operating_point import best_threshold
 from auclid.square import LeastSquaresAUC
+from auclid.stats.apart import LabelledParts
 from auclid.stats.moments import ClassMoments
 
 
@@ -138,13 +141,15 @@ class Scorecard(Readable, Ranker):
         self.random_state = random_state
 
     @_check.checked_with_parts
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Numbers, booleans, categories, texts and dates; missing cells are allowed.
+            Numbers, booleans, categories, texts and dates; missing cells are allowed. Of numbers in files
+            (`auclid.scan`) or dask collections, knots, penalties and pairs come from a sample that fits in memory, the
+            values from all rows.
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
             A pair weighs the product of its two rows' weights.
@@ -153,9 +158,11 @@ class Scorecard(Readable, Ranker):
         -------
         self
         """
+        if lies_apart(X):
+            return self._fit_apart(begin_apart(self, X, y, sample_weight), getattr(X, "memory", None))
         X = _table.as_known(X)
         table, y = _table.checked_rows_and_labels(self, X, y, reset=True)
-        weight = _check.weights(sample_weight, _Shaped(_table.length(table)))
+        weight = _check.ratios(sample_weight, _Shaped(_table.length(table)))
         classes = _check.two_classes(self, y)
         is_pos = y == classes[1]
         _check.both_weighed(self, is_pos, weight)
@@ -170,6 +177,15 @@ class Scorecard(Readable, Ranker):
         scores = card_scores(self._card, cells)
         self.intercept_ = np.array([-float(best_threshold(is_pos, scores, weight))])
         return self
+
+    def _fit_apart(self, rows: LabelledParts, memory: int | None) -> Self:
+        """Knots, penalties and pairs from as many rows as memory may hold; the values from all rows, in one pass."""
+        X, y, weight, all_rows = drawn(rows, memory)
+        self.fit(X, y, weight)
+        if all_rows or _fit.by_rows(self.ranker):
+            return self
+        moments = all_moments(self, rows, self._card.basis, self._kept_columns)
+        return self._resume(self._kept_columns, self._features, self._card.basis, moments)
 
     @_check.checked_with_parts
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -307,6 +323,9 @@ class Scorecard(Readable, Ranker):
         table = _table.checked_rows(self, _table.as_known(X), reset=False)
         return _table.as_cells(self, table, self._kept_columns)
 
+    _takes_tables = False
+
+    @by_parts
     def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
@@ -322,6 +341,7 @@ class Scorecard(Readable, Ranker):
         scores = card_scores(self._card, cells) + self.intercept_[0]
         return scores.astype(getattr(cells, "dtype", np.float64), copy=False)
 
+    @by_parts
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class: a sigmoid of the score, fitted to scores of held-out folds.
 

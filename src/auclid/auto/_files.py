@@ -1,9 +1,17 @@
-"""AUCClassifier on rows of files: it compares on a sample that fits in memory, and says so."""
+"""AUCClassifier on rows of files: it compares on a sample that fits in memory, then fits what it can on all rows."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 
+from auclid.auto._columns_0_1 import OldColumns
+from auclid.auto._leaderboard import Entry, noted
+from auclid.auto._rows import rows_of
+from auclid.auto._search import Member
+from auclid.columns import Columns
+from auclid.rows.mapped import mapped
 from auclid.rows.source import Rows
 
 LEAST = 10_000
@@ -21,6 +29,28 @@ def in_memory(owner: str, rows: Rows) -> tuple[Any, np.ndarray, np.ndarray | Non
     weight = rows.sample_weight()
     note = "" if len(index) == n else f"fitted on {len(index):,} of {n:,} rows, as many as memory= holds"
     return X, y, None if weight is None else weight[index], note  # type: ignore[return-value]
+
+
+def refitted(members: list[Member], columns: Columns | OldColumns, rows: Rows) -> tuple[list[Member], list[str]]:
+    """The members, those that learn from rows as they lie fitted anew on all of them; and the names of these."""
+    prepared, names = mapped(rows, numbers=partial(scaled, columns)), [
+        member.name for member in members if not member.raw and getattr(member.model, "_fits_apart", False)
+    ]  # fmt: skip
+    fresh = [
+        member._replace(model=clone(member.model).fit(prepared)) if member.name in names else member
+        for member in members
+    ]
+    return fresh, names
+
+
+def scaled(columns: Columns | OldColumns, X: Any) -> Any:
+    """A block of rows as linear models see it."""
+    return rows_of(columns, X).scaled
+
+
+def retold(lines: list[Entry], names: list[str], note: str, count: int) -> list[Entry]:
+    """The lines with what each was fitted on."""
+    return [noted([line], f"fitted on all {count:,} rows" if line.name in names else note)[0] for line in lines]
 
 
 def drawn(codes: np.ndarray, size: int) -> np.ndarray:

@@ -16,8 +16,8 @@ from auclid._progress import CallbackSupportMixin, steps
 from auclid.auto import _classes
 from auclid.auto._candidates import candidates, named
 from auclid.auto._cost import Expected, expected
-from auclid.auto._files import in_memory
-from auclid.auto._leaderboard import FILLED, noted, untried
+from auclid.auto._files import in_memory, refitted, retold
+from auclid.auto._leaderboard import FILLED, untried
 from auclid.auto._learners import learn
 from auclid.auto._odds import log_odds, probability
 from auclid.auto._rows import rows_of
@@ -161,7 +161,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Any columns that `auclid.Columns` takes; NaN and None are missing values.
+            Any columns that `auclid.Columns` takes; NaN and None are missing values. Rows of files (`auclid.scan`) are
+            compared on as many as their ``memory`` holds; linear members are then fitted on all of them, the others on
+            those, as ``leaderboard_`` says.
         y : array of shape (n,), two labels or more
         sample_weight : array of shape (n,), optional
             How many rows each counts as: a pair weighs the product. Where whole numbers in proportion to the weights
@@ -173,14 +175,14 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         -------
         self
         """
-        names, note = named(self.methods), ""
+        names, note, rows = named(self.methods), "", X
         if isinstance(X, Rows):
             X, y, sample_weight, note = in_memory(type(self).__name__, X)
         _check.labelled(self, y)
         X = checked_table(self, X, reset=True)
         y = _check.labels(_check_y(y, estimator=self))
         check_consistent_length(X, y)
-        weight = _check.weights(sample_weight, X)
+        weight = _check.ratios(sample_weight, X)
         together = None if groups is None else check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
         check_consistent_length(X, together)
         for left in ("members_", "models_"):
@@ -196,7 +198,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         with threadpool_limits(self.threads):
             self._fit_two(X, y, is_pos, weight, together, names)
         if note:
-            self.__dict__["leaderboard_"] = noted(self.__dict__["leaderboard_"], note)
+            members, fresh = refitted(self.members_, self._columns, rows)
+            lines = retold(self.__dict__["leaderboard_"], fresh, note, rows.shape[0])
+            self.__dict__.update(members_=members, leaderboard_=lines)
         return self
 
     def _fit_two(

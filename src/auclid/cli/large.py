@@ -10,16 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
-from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from auclid._random import seeded
 from auclid.baselines import scores as scored
 from auclid.cli import models
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
+from auclid.columns import Columns
 from auclid.datasets import DataError
 from auclid.io import about, load, replacing, save
 from auclid.registry import find
+from auclid.rows import as_array
 from auclid.rows.mapped import mapped
 from auclid.rows.readers.open import column_names, has_own_labels
 from auclid.rows.source import Rows, as_bytes, scan
@@ -110,25 +111,26 @@ def introduced(found: Task, source: str) -> str:
     return f"{source}: {n:,} rows, {d:,} columns, {share:.2%} positive (label {found.classes[1]}), read by blocks"
 
 
-def scaler_of(rows: Rows) -> Any:
-    """A scaler that has seen all rows, in one pass: mean 0 and variance 1, or largest size 1 where rows are sparse."""
-    scaler: Any = None
+def prepared(rows: Rows) -> tuple[Rows, Columns]:
+    """The rows, dense where most of their entries are stored, and the `Columns` that have seen them all."""
+    filled = total = 0
     for X, _ in rows.blocks():
-        if scaler is None:
-            thin = sparse.issparse(X) and X.nnz <= FULL * X.shape[0] * X.shape[1]
-            scaler = MaxAbsScaler() if thin else StandardScaler(with_mean=not sparse.issparse(X))
-        scaler.partial_fit(X)
-    return scaler
+        if not sparse.issparse(X):
+            break
+        filled, total = filled + X.nnz, total + X.shape[0] * X.shape[1]
+    thin = 0 < total and filled <= FULL * total
+    rows = mapped(rows, numbers=sparse.csr_matrix if thin else as_array)
+    return rows, Columns().fit(rows)
 
 
 def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) -> tuple[str, Pipeline]:
-    """(name, pipeline) of a method fitted on all rows, behind a scaler."""
+    """(name, pipeline) of a method fitted on all rows, behind the same `Columns` as in memory."""
     name, ranker = _ranker(how)
     if checkpoint is not None:
         return name, stream_rows(found, name, ranker, checkpoint)
-    scaler = scaler_of(found.rows)
-    ranker.fit(mapped(found.rows, numbers=scaler.transform))
-    return name, _pipeline(scaler, ranker)
+    rows, columns = prepared(found.rows)
+    ranker.fit(mapped(rows, numbers=columns.transform))
+    return name, _pipeline(columns, ranker)
 
 
 def _ranker(how: Options) -> tuple[str, Any]:
@@ -141,9 +143,9 @@ def _ranker(how: Options) -> tuple[str, Any]:
     return chosen.name, ranker
 
 
-def _pipeline(scaler: Any, ranker: Any) -> Pipeline:
+def _pipeline(columns: Columns, ranker: Any) -> Pipeline:
     """A pipeline of fitted steps."""
-    return Pipeline([(type(scaler).__name__.lower(), scaler), (type(ranker).__name__.lower(), ranker)])
+    return Pipeline([("columns", columns), (type(ranker).__name__.lower(), ranker)])
 
 
 class Checkpoint(NamedTuple):
@@ -187,10 +189,10 @@ def stream_rows(found: Task, name: str, ranker: Any, checkpoint: Checkpoint) -> 
         raise DataError(f"--checkpoint is for methods that learn from a stream; {name} does not. SPAM-L2 does.")
     kept, done = checkpoint.resumed()
     if kept is None:
-        kept = _pipeline(scaler_of(found.rows), ranker)
-    scaler, ranker = kept.steps[0][1], kept.steps[1][1]
+        kept = _pipeline(prepared(found.rows)[1], ranker)
+    columns, ranker = kept.steps[0][1], kept.steps[1][1]
     for X, y, at in _pieces(found.rows, done, checkpoint.every):
-        ranker.partial_fit(scaler.transform(X), y, classes=[0, 1])
+        ranker.partial_fit(columns.transform(X if columns._sparse else as_array(X)), y, classes=[0, 1])
         if at % checkpoint.every == 0:
             checkpoint.write(kept, at)
     return kept
@@ -270,7 +272,7 @@ def sampled(found: Task, source: str, memory: str | None, seed: int) -> Table:
 
 
 def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Pipeline, list[str], list[str]]:
-    """(name, pipeline, columns, classes) of a method fitted on a running dask cluster, behind a scaler."""
+    """(name, pipeline, columns, classes) of a method fitted on a running dask cluster, behind `Columns`."""
     try:
         import dask.dataframe as dd
         from distributed import Client
@@ -288,9 +290,6 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Pipelin
         levels = np.sort(np.asarray(frame[how.target].unique().compute()))
         is_pos, classes = positives(levels, how.positive)
         X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
-        scaler = StandardScaler()
-        mean, deviation = (np.asarray(each.compute(), np.float64) for each in (X.mean(), X.std(ddof=0)))
-        scaler.mean_, scaler.var_, scaler.scale_ = mean, deviation**2, np.where(deviation > 0.0, deviation, 1.0)
-        scaler.n_features_in_, scaler.n_samples_seen_ = len(columns), len(frame)
-        ranker.fit(((X - mean) / scaler.scale_).to_dask_array(), y)
-    return name, _pipeline(scaler, ranker), columns, classes
+        prepare = Columns().fit(X.to_dask_array())
+        ranker.fit(prepare.transform(X.to_dask_array()), y)
+    return name, _pipeline(prepare, ranker), columns, classes

@@ -11,18 +11,21 @@ from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in
 
 from auclid import _check, _kinds
+from auclid._apart import by_parts, remember_columns
 from auclid.columns import _dates, _levels
+from auclid.columns._learning import Pieces, learn
 from auclid.columns._notes import Findings, identifier, notes
 from auclid.columns._numbers import (
     Numbers,
     SparseNumbers,
     apply_dense,
     apply_sparse,
-    learn_dense,
-    learn_sparse,
 )
 from auclid.columns._table import checked_table, taken
 from auclid.rows import as_array
+from auclid.rows.apart import Apart, Blocks, Part
+from auclid.rows.cluster import Partitions, is_dask
+from auclid.rows.source import Rows
 
 WIDE, THIN = 200, 0.2
 """With more columns than this, of which fewer than this share are filled, what comes out is a CSR matrix."""
@@ -73,7 +76,9 @@ class Columns(TransformerMixin, BaseEstimator):
     Notes
     -----
     Takes arrays (of objects too), CSR matrices, and frames of pandas, polars and pyarrow; what comes out is an array,
-    or a CSR matrix where X is sparse or where most entries would be zeros. A number beyond what was seen is brought
+    or a CSR matrix where X is sparse or where most entries would be zeros. Numbers in files (`auclid.scan`) or in dask
+    collections are learnt in a few passes, to the same result. Of more than 20,000 rows, medians and ranks are those
+    of a sample, always the same one. A number beyond what was seen is brought
     within the range of the column, or as far beyond it as the range is wide. A level never seen is rare; where none was
     rare, its columns are all zero. Files, see `auclid.save`, need no pickle.
 
@@ -107,6 +112,8 @@ class Columns(TransformerMixin, BaseEstimator):
     }
 
     _numbers: Numbers | SparseNumbers | None
+    _levels: dict[int, _levels.Levels]
+    _periods: dict[int, list[str]]
 
     def __init__(
         self,
@@ -137,8 +144,10 @@ class Columns(TransformerMixin, BaseEstimator):
         -------
         self
         """
+        if isinstance(X, Rows) or is_dask(X):
+            return self._fit_apart(X, sample_weight)
         X = checked_table(self, X, reset=True)
-        weight = _check.weights(sample_weight, X)
+        weight = _check.ratios(sample_weight, X)
         if weight is not None:
             if not weight.any():
                 raise ValueError("sample_weight of Columns must be positive on some row; got zeros only.")
@@ -158,6 +167,36 @@ class Columns(TransformerMixin, BaseEstimator):
             warnings.warn(notes(Findings([], found.identifiers, found.left_out), [])[0], UserWarning, stacklevel=4)
         return self
 
+    def _fit_apart(self, X: Any, sample_weight: Any) -> Self:
+        """A few passes over numbers in files or on a cluster, none of them missing: those `fit` learns in memory."""
+        if not isinstance(self.categories, str) and len(list(self.categories)):
+            raise ValueError(
+                "The 'categories' parameter of Columns must be 'auto' where rows lie in files or on a cluster: all "
+                "columns are numbers there."
+            )
+        parts: Apart
+        if isinstance(X, Rows):
+            if sample_weight is not None:
+                raise ValueError(
+                    "Columns must be given rows of files with their own weight; got another sample_weight. Name it in "
+                    "scan(..., sample_weight=)."
+                )
+            parts, self._sparse = Blocks(X), sparse.issparse(X.head(1)[0])
+        else:
+            parts = Partitions(type(self).__name__, X, None, sample_weight)
+            self._sparse = parts.get(parts.merge(any, parts.collect(is_sparse_part)))
+        remember_columns(self, parts.columns, parts.width)
+        self._levels, self._periods, self.kinds_ = {}, {}, ["number"] * parts.width
+        self._numbers, constant = learn(parts, self.scale, self._sparse)
+        names = self._number_names()
+        self.constants_, self.identifiers_ = np.array(names)[constant].tolist(), []
+        self.ranked_ = [names[k] for k in self._numbers.ranked] if isinstance(self._numbers, Numbers) else []
+        self.notes_ = notes(Findings(self.constants_, [], []), self.ranked_)
+        return self
+
+    _takes_tables = False
+
+    @by_parts
     def transform(self, X: Any) -> Any:
         """The numbers of each row.
 
@@ -200,12 +239,11 @@ class Columns(TransformerMixin, BaseEstimator):
         names = _kinds.column_names(X)
         chosen = [] if isinstance(self.categories, str) else list(self.categories)
         chosen = _kinds.column_numbers(self, "categories", chosen, names)
-        self._levels: dict[int, _levels.Levels] = {}
-        self._periods: dict[int, list[str]] = {}
+        self._levels, self._periods = {}, {}
         self._sparse = sparse.issparse(X)
         if _plain(X) and not chosen:
             self.kinds_ = ["number"] * X.shape[1]
-            self._numbers, constant = (learn_sparse if self._sparse else learn_dense)(X, self.scale, weight)
+            self._numbers, constant = learn(Pieces(X, weight), self.scale, self._sparse)
             found.constants.extend(np.array(names)[constant].tolist())
             if not self._sparse:
                 found.identifiers.extend(name for name, x in zip(names, X.T, strict=True) if identifier(x))
@@ -221,7 +259,7 @@ class Columns(TransformerMixin, BaseEstimator):
                 found.texts(column.name, texts, bool(self._levels[k].width))
         self._numbers, rows = None, self._number_rows(columns)
         if rows.shape[1]:
-            self._numbers, constant = learn_dense(rows, self.scale, weight)
+            self._numbers, constant = learn(Pieces(rows, weight), self.scale, False)
             numbered = self._number_names(names)
             found.constants.extend(np.array(numbered)[constant].tolist())
             found.identifiers.extend(name for name, x in zip(numbered, rows.T, strict=True) if identifier(x))
@@ -287,3 +325,8 @@ class Columns(TransformerMixin, BaseEstimator):
 def _plain(X: Any) -> bool:
     """Whether every column holds numbers, by the type of the whole."""
     return not _kinds.is_frame(X) and X.dtype.kind == "f"
+
+
+def is_sparse_part(part: Part) -> bool:
+    """Whether the rows of a part are sparse."""
+    return bool(sparse.issparse(part.X))

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.rows.apart import Part, Totals
-from auclid.rows.cluster import Partitions, is_dask, vector_parts
-from auclid.stats.pair_sums import count_below, running_sums
+from auclid.rows.cluster import Partitions, counted, is_dask, vector_parts
+from auclid.stats.pair_sums import count_below, merged_counts, running_sums
 
 
 def lie_apart(*columns: Any) -> bool:
@@ -95,6 +95,32 @@ class PlacedClasses(NamedTuple):
         return (is_pos if self.few_is_pos else ~is_pos)[kept], place[kept], weight[kept]
 
 
+class First(NamedTuple):
+    """What a first look at a part tells: its labels, and the rows of the one that is rarer in it."""
+
+    counts: dict
+    label: Any
+    scores: np.ndarray
+    weight: np.ndarray
+
+
+def part_first(part: Part, owner: str) -> First:
+    """The labels of a part, and scores and weights of the rarer of two; none where there is but one."""
+    counts = counted(owner, part.number, part.y, part.weight)
+    rarer = min(counts, key=lambda label: counts[label].weighed) if len(counts) == 2 and None not in counts else None
+    return First(counts, rarer, *part_few(part, rarer))
+
+
+def first_counts(found: list[First]) -> tuple[list[dict], list]:
+    """The labels of each part, and which one's rows it gave."""
+    return [each.counts for each in found], [each.label for each in found]
+
+
+def gather_first(found: list[First]) -> Gathered:
+    """`gather` of the rows that a first look gave."""
+    return gather([(each.scores, each.weight) for each in found])
+
+
 def part_few(part: Part, label: Any) -> tuple[np.ndarray, np.ndarray]:
     """Scores and weights of a part's rows of one class."""
     at = _members(part, label)
@@ -115,6 +141,8 @@ def gather(found: list[tuple[np.ndarray, np.ndarray]]) -> Gathered:
 def part_places(part: Part, label: Any, few: Gathered) -> Totals:
     """What the rows of the larger class in a part add."""
     at = _members(part, label)
+    if part.weight is None and few.scores.shape[0] == 1:
+        return _merged(np.sort(part.X[at, 0]), few)
     own = np.ones(len(at)) if part.weight is None else part.weight[at]
     n, below, not_above, shares = few.scores.shape[1], [], [], [np.ones(len(at))]
     for model in range(few.scores.shape[0]):
@@ -127,6 +155,17 @@ def part_places(part: Part, label: Any, few: Gathered) -> Totals:
         shares.append(0.5 * (mass[places] + mass[upper]) / mass[-1])
     terms = own * np.array(shares)
     return Totals([np.array(below), np.array(not_above), float(own.sum()), len(at), terms @ terms.T])
+
+
+def _merged(many: np.ndarray, few: Gathered) -> Totals:
+    """`part_places` of one model without weights: two sorted lists are walked through once."""
+    ranked = few.scores[0][few.order[0]]
+    below, not_above, squares = merged_counts(ranked, many)
+    n, m = len(ranked), len(many)
+    places = np.arange(n + 1, dtype=np.float64)
+    first = 0.5 * (float(below @ places) + float(not_above @ places)) / n
+    terms = np.array([[float(m), first], [first, squares / (4.0 * n * n)]])
+    return Totals([below[None].astype(np.float64), not_above[None].astype(np.float64), float(m), m, terms])
 
 
 def whole_and_plain(owner: str, method: str, groups: Any, whole: bool) -> None:
@@ -152,7 +191,8 @@ def placed_classes(
 ) -> PlacedClasses | None:
     """The larger class placed into the rarer; None where there is one class only."""
     parts: Partitions = vector_parts(owner, y, scores, weight, only_ranked)
-    counts = parts.label_counts()
+    first = parts.keep(parts.collect(part_first, owner))
+    counts, given = parts.get(parts.merge(first_counts, first))
     labels = sorted({label for part in counts for label in part if label is not None})
     if any(None in part for part in counts):
         raise ValueError(f"y_true of {owner} must have a label in each row; some are missing.")
@@ -166,6 +206,10 @@ def placed_classes(
     positive = labels[1] if pos_label is None else pos_label
     negative = next(label for label in labels if label != positive)
     few, many = (positive, negative) if totals[positive] <= totals[negative] else (negative, positive)
-    gathered = parts.keep(parts.merge(gather, parts.collect(part_few, few)))
+    if all(label == few if label is not None else few not in part for label, part in zip(given, counts, strict=True)):
+        gathered = parts.keep(parts.merge(gather_first, first))
+    else:  # what is rarer in some part is not so in all
+        gathered = parts.keep(parts.merge(gather, parts.collect(part_few, few)))
+    del first
     below, not_above, mass, count, squares = parts.get(parts.total(part_places, many, gathered))
     return PlacedClasses(few == positive, parts.get(gathered), below, not_above, mass, count, squares)

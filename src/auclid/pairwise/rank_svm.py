@@ -189,8 +189,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         last: Any = state.objective
         self.n_iter_, w = max(1, state.n_iter), last.published_weights(state.point)
         self.objective_, self.gap_ = last.published_value(state.point), last.relative_gap(state.point)
-        if apart:  # the best threshold would take another pass: halfway between the class means
-            return self._publish(w, 0.5 * w @ (minimised.means[0].mean + minimised.means[1].mean))
+        if apart:
+            return self._publish_apart(rows, w)
         return self._publish_fit(rows.table, rows.is_pos, w, rows.weight)
 
     def _objective_apart(self, rows: LabelledParts) -> Any:
@@ -239,7 +239,7 @@ def best_alpha_apart(rows: LabelledParts) -> float:
     """What alpha="auto" stands for where rows lie apart."""
     if rows.counts.sum(axis=0).min() < FOLDS:
         return ALPHA
-    tried, _, _ = cross_validate_apart(rows, FOLDS)
+    tried, _ = cross_validate_apart(rows, FOLDS)
     return ALPHA if tried.alpha is None else SHARE * tried.alpha
 
 

@@ -125,15 +125,24 @@ def aligned(value: Any) -> Any:
 def counted(owner: str, number: int, y: Any, weight: Any) -> dict:
     """{label: LabelCount} of a partition; None stands for missing labels."""
     labels, found = np.asarray(y), {}
-    missing = labels != labels
-    if labels.dtype == object:
-        missing = np.array([label is None or label != label for label in labels], dtype=bool)
     weight = checked_weight(owner, number, weight)
-    kinds = [(level, labels == level) for level in np.unique(labels[~missing])] + [(None, missing)]
-    for level, here in kinds:
+    for level, here in _kinds(labels):
         if here.any():
             found[level.item() if hasattr(level, "item") else level] = label_count(here, weight)
     return found
+
+
+def _kinds(labels: np.ndarray) -> list[tuple[Any, np.ndarray]]:
+    """Each label with where it stands, ascending; then None with where one is missing."""
+    if labels.dtype.kind in "biu" and len(labels):
+        low, high = labels.min(), labels.max()
+        where = labels == low
+        if low == high or (where | (labels == high)).all():  # two numbers need no sorting
+            return [(low, where), (high, ~where)]
+    missing = labels != labels
+    if labels.dtype == object:
+        missing = np.array([label is None or label != label for label in labels], dtype=bool)
+    return [(level, labels == level) for level in np.unique(labels[~missing])] + [(None, missing)]
 
 
 def itself(value: Any) -> Any:

@@ -8,13 +8,12 @@ from auclid.solvers.path import CrossValidated, alpha_grid, best_alpha
 from auclid.stats.apart import LabelledParts
 from auclid.stats.folds import leave_one_out
 from auclid.stats.folds_apart import held_out_areas, moments_of_folds, planned
-from auclid.stats.moments import ClassMoments
 
 
 def cross_validate_apart(
     rows: LabelledParts, n_folds: int, alphas: np.ndarray | None = None
-) -> tuple[CrossValidated, np.ndarray | None, ClassMoments]:
-    """Penalties tried on stratified folds, the weights that the best gives to all rows, and the moments of all rows."""
+) -> tuple[CrossValidated, np.ndarray | None]:
+    """Penalties tried on stratified folds, and the weights that the best gives to all rows."""
     plan = planned(rows, n_folds)
     folds = moments_of_folds(rows, plan)
     trained, total = leave_one_out(folds)
@@ -28,4 +27,4 @@ def cross_validate_apart(
     aucs = np.hstack([held_out_areas(rows, plan, piece, folds) for piece in pieces])
     aucs[~np.array(usable)] = np.nan
     alpha = best_alpha(alphas, aucs)
-    return CrossValidated(alphas, aucs, alpha), None if alpha is None else minimiser(total, alpha), total
+    return CrossValidated(alphas, aucs, alpha), None if alpha is None else minimiser(total, alpha)

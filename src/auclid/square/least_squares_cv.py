@@ -96,16 +96,15 @@ class LeastSquaresAUCCV(LinearRanker):
         return w
 
     def _fit_apart(self, rows: LabelledParts) -> Self:
-        """Three passes over rows in files or on a cluster; the threshold lies halfway between the class means."""
+        """Four passes over rows in files or on a cluster, the last one for the threshold."""
         require_room(f"The moments of {type(self).__name__}", rows.parts.width, "Use SPAM, which streams.")
         if not isinstance(self.cv, Integral):
             raise ValueError(
                 f"The 'cv' parameter of {type(self).__name__} must be a number of folds where rows lie in files or on "
                 f"a cluster. Got {self.cv!r} instead."
             )
-        tried, w, total = cross_validate_apart(rows, int(self.cv), self._given())
-        w = self._told(tried, w)
-        return self._publish(w, w @ total.midpoint)
+        tried, w = cross_validate_apart(rows, int(self.cv), self._given())
+        return self._publish_apart(rows, self._told(tried, w))
 
     def _given(self) -> np.ndarray | None:
         """The penalties given, checked."""

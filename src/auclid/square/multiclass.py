@@ -5,10 +5,16 @@ from typing import Any
 import numpy as np
 
 from auclid import _check
+from auclid._apart import begin_classes, by_parts, lies_apart
 from auclid.base import Ranker
 from auclid.metrics._multiclass import mean_auc
+from auclid.rows import as_table
 from auclid.solvers.several import one_against_each
+from auclid.stats.apart import set_moments
 from auclid.stats.moments import Moments, grouped_moments, require_room
+
+HEAD = 1_000
+"""Rows whose scores tell whether any differ."""
 
 INSTEAD = "Choose columns, or map them to fewer; or compare one class with the rest by SPAM, which takes any number."
 
@@ -76,20 +82,21 @@ class MulticlassAUC(Ranker):
         -------
         self
         """
+        if lies_apart(X):
+            rows = begin_classes(self, X, y, sample_weight)
+            require_room("The moments of MulticlassAUC", rows.parts.width, INSTEAD)
+            return self._publish(self._weighed(rows.classes, list(set_moments(rows, len(rows.classes)))))
         table, y = _check.rows_and_labels(self, X, y, reset=True)
-        weight = _check.weights(sample_weight, table)
+        weight = _check.ratios(sample_weight, table)
         classes = np.unique(y)
         self._refuse_one_class(classes)
         require_room("The moments of MulticlassAUC", table.shape[1], INSTEAD)
-        moments = self._moments_of(table, y, classes, weight)
-        if min(part.n for part in moments) == 0.0:
-            empty = classes[[part.n == 0.0 for part in moments]][0]
-            raise ValueError(
-                f"MulticlassAUC must see two classes or more, each of positive weight; got sample_weight zero on "
-                f"every row of class {empty}."
-            )
+        moments = self._weighed(classes, self._moments_of(table, y, classes, weight))
         self.classes_ = classes
-        return self._publish(moments)
+        self._publish(moments)
+        head = as_table(table.part(slice(0, HEAD)))
+        _check.told_apart(self, head, np.append(np.ptp(head.matmul(self.coef_.T), axis=0), 0.0))
+        return self
 
     @_check.checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "MulticlassAUC":
@@ -134,6 +141,7 @@ class MulticlassAUC(Ranker):
         _check.mergeable(self, other)
         return self._publish(_added(self._moments, other._moments))
 
+    @by_parts
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of each class: the higher, the more likely.
 
@@ -147,10 +155,12 @@ class MulticlassAUC(Ranker):
         """
         _check.fitted(self, "coef_")
         table = _check.rows(self, X)
-        columns = [table.matmul(w) + b for w, b in zip(self.coef_, self.intercept_, strict=True)]
+        with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence
+            columns = [table.matmul(w) + b for w, b in zip(self.coef_, self.intercept_, strict=True)]
         scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
-        return scores.astype(table.dtype, copy=False)
+        return _check.finite_scores(self, scores, table.dtype)
 
+    @by_parts
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: that of the highest score.
 
@@ -183,6 +193,16 @@ class MulticlassAUC(Ranker):
             return super().score(X, y, sample_weight)
         return mean_auc("MulticlassAUC.score", y, scores, self.classes_, sample_weight)
 
+    def _weighed(self, classes: np.ndarray, moments: list[Moments]) -> list[Moments]:
+        """The moments themselves; raises where all rows of a class weigh nothing."""
+        if min(part.n for part in moments) == 0.0:
+            empty = classes[[part.n == 0.0 for part in moments]][0]
+            raise ValueError(
+                f"MulticlassAUC must see two classes or more, each of positive weight; got sample_weight zero on "
+                f"every row of class {empty}."
+            )
+        return moments
+
     def _moments_of(self, table: Any, y: np.ndarray, classes: np.ndarray, weight: np.ndarray | None) -> list[Moments]:
         return grouped_moments(table, np.searchsorted(classes, y), len(classes), weight)
 
@@ -198,6 +218,7 @@ class MulticlassAUC(Ranker):
             if len(seen) > 1:  # a class of which nothing is known is never the likeliest
                 intercept[[k for k in range(len(moments)) if k not in seen]] = -1.0
         _check.finite(self, w)
+        _check.finite(self, intercept)
         self._moments, self.coef_, self.intercept_ = moments, w, intercept + 0.0
         return self
 

@@ -41,6 +41,12 @@ def coded(classes: np.ndarray, part: Part) -> Part:
     return part._replace(y=(part.y == classes[1]).astype(np.int8))
 
 
+def numbered(classes: np.ndarray, part: Part) -> Part:
+    """The part with the number of its class, of two or more, in place of each label."""
+    assert part.y is not None
+    return part._replace(y=np.searchsorted(classes, part.y))
+
+
 def set_moments(rows: LabelledParts, n_sets: int) -> Totals:
     """The moments of each set, in one pass."""
     return rows.parts.get(rows.parts.total(part_moments, n_sets))

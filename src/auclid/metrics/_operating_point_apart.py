@@ -1,0 +1,100 @@
+"""The threshold of Youden's J where rows lie in parts: the very one that `best_threshold` finds in memory.
+
+J is largest just below a positive, and just above a negative. So the rarer class, gathered and sorted, has all places
+to cut at; the larger one is counted between them, part by part.
+"""
+
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid.metrics._roc import between, just_above
+from auclid.rows import as_table
+from auclid.rows.apart import Apart, Part, Totals
+from auclid.stats.apart import LabelledParts
+
+
+class Cuts(NamedTuple):
+    """The different scores of the rarer class, ascending, and how much of it each has."""
+
+    value: np.ndarray
+    mass: np.ndarray
+    is_pos: bool
+
+
+def best_threshold_apart(rows: LabelledParts, w: np.ndarray) -> float:
+    """The threshold of the scores X w with the largest Youden's J.
+
+    One pass over the rows; their scores are kept where the rows are.
+    """
+    scored = rows.parts.kept(partial(scored_part, w))
+    few = int(rows.counts.sum(axis=0).argmin())
+    found = scored.get(scored.collect(few_scores, few))
+    value, number = np.unique(np.concatenate([each[0] for each in found]), return_inverse=True)
+    cuts = Cuts(value, np.bincount(number, np.concatenate([each[1] for each in found])), few == 1)
+    counts, ends = scored.get(scored.total(many_counts, cuts))
+    low, high = min(ends.low, value[0]), max(ends.high, value[-1])
+    return _best(scored, cuts, counts, low, high)
+
+
+class Ends(NamedTuple):
+    """The least and the greatest of some numbers."""
+
+    low: float
+    high: float
+
+    def __add__(self, other: Any) -> "Ends":
+        return Ends(min(self.low, other.low), max(self.high, other.high))
+
+
+def scored_part(w: np.ndarray, part: Part) -> Part:
+    """The part with one column, its scores."""
+    return part._replace(X=as_table(part.X).matmul(w)[:, None])
+
+
+def _of_class(part: Part, label: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and weights of the rows of a class that weigh something."""
+    assert part.y is not None
+    at = np.flatnonzero((part.y == label) if part.weight is None else (part.y == label) & (part.weight > 0.0))
+    return part.X[at, 0], np.ones(len(at)) if part.weight is None else part.weight[at]
+
+
+def few_scores(part: Part, label: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and weights of a part's rows of the rarer class."""
+    return _of_class(part, label)
+
+
+def many_counts(part: Part, cuts: Cuts) -> Totals:
+    """The weight of the larger class between neighbouring cuts, and its extreme scores."""
+    score, weight = _of_class(part, 0 if cuts.is_pos else 1)
+    below = np.searchsorted(cuts.value, score, side="right" if cuts.is_pos else "left")
+    counts = np.bincount(below, weight, minlength=len(cuts.value) + 1)
+    return Totals([counts, Ends(score.min(initial=np.inf), score.max(initial=-np.inf))])
+
+
+def _best(scored: Apart, cuts: Cuts, counts: np.ndarray, low: float, high: float) -> float:
+    """The threshold, once it is known how much of the larger class lies at or above each score of the rarer."""
+    few, many = float(cuts.mass.sum()), float(counts.sum())
+    above = np.cumsum(counts[::-1])[::-1][1:]  # of the larger class: not below a positive, or above a negative
+    own = np.cumsum(cuts.mass[::-1])[::-1]
+    if cuts.is_pos:
+        total = many * own - few * above
+    else:
+        total = few * above - many * (own - cuts.mass)
+    best = len(total) - 1 - int(np.argmax(total[::-1]))
+    if total[best] <= 0.0:
+        return just_above(np.float64(high), np.float64(low), np.float64(high))
+    cut = cuts.value[best]
+    near = scored.get(scored.total(nearest, cut, cuts.is_pos))
+    if cuts.is_pos:
+        below = max(near.high, cuts.value[best - 1] if best else -np.inf)
+        return between(np.float64(below), cut, np.float64(low), np.float64(high))
+    kept = min(near.low, cuts.value[best + 1] if best + 1 < len(cuts.value) else np.inf)
+    return between(cut, np.float64(kept), np.float64(low), np.float64(high))
+
+
+def nearest(part: Part, cut: float, is_pos: bool) -> Ends:
+    """The scores of the larger class that are next to a cut: below a positive, or above a negative."""
+    score, _ = _of_class(part, 0 if is_pos else 1)
+    return Ends(score.min(where=score > cut, initial=np.inf), score.max(where=score < cut, initial=-np.inf))
