@@ -43,7 +43,7 @@ HANG = 30.0
 """Seconds that one case may take."""
 
 WARM = 300.0
-"""Seconds that a new process may take over its first cases: it may have to compile."""
+"""Seconds that a process may take over each of its first cases of a family: it may have to compile."""
 
 
 def main() -> int:
@@ -83,11 +83,12 @@ class Worker:
         self.process.start()
         other.close()
         self.case: tuple[str, int] | None = None
-        self.since, self.count = time.monotonic(), 0
+        self.since, self.count = time.monotonic(), Counter[str]()
 
     def give(self, case: tuple[str, int]) -> None:
         """Send a case."""
-        self.case, self.since, self.count = case, time.monotonic(), self.count + 1
+        self.case, self.since = case, time.monotonic()
+        self.count[case[0]] += 1
         self.pipe.send(case)
 
     def fate(self) -> tuple[str, str] | None:
@@ -100,7 +101,8 @@ class Worker:
             return "crash", f"process ended with {self.process.exitcode}"
         if not self.process.is_alive():
             return "crash", f"process ended with {self.process.exitcode}"
-        if time.monotonic() - self.since > (HANG if self.count > 20 else WARM):
+        known = self.case is not None and self.count[self.case[0]] > 50
+        if time.monotonic() - self.since > (HANG if known else WARM):
             return "hang", f"more than {HANG:.0f} s"
         return None
 

@@ -284,7 +284,7 @@ def attack(content: bytes, size: int) -> None:
 
 def use(model: Any) -> None:
     """All that one may do with a model that came from a stranger."""
-    d = getattr(model, "n_features_in_", 4)
+    d = _quietly(model, "__getattribute__", "n_features_in_") or 4
     if not isinstance(d, int) or not 0 < d < 1000:
         return
     rng = np.random.default_rng(0)
@@ -295,7 +295,7 @@ def use(model: Any) -> None:
         for name in ("decision_function", "transform", "predict_proba", "predict"):
             finite(f"{name} of {type(model).__name__}", _quietly(model, name, rows))
     _quietly(model, "partial_fit", X, y)
-    classes = getattr(model, "classes_", None)
+    classes = _quietly(model, "__getattribute__", "classes_")
     if classes is not None and len(np.atleast_1d(classes)) == 2:
         _quietly(model, "partial_fit", X, np.asarray(classes)[y])
         _quietly(model, "partial_fit", sparse.csr_matrix(X), np.asarray(classes)[y])

@@ -121,8 +121,10 @@ def batch_case(rng: np.random.Generator) -> None:
     except Exception as error:
         raise Found("unclear error", f"batch of {what}: {type(error).__name__}: {str(error)[:150]}") from error
     good = attempt(f"next batch of {what}", lambda: model.partial_fit(X, y))
-    if good is None:
+    if good is None and attempt(f"batches of {what}", lambda: clone(model).partial_fit(X, y).partial_fit(X, y)):
         raise Found("poisoned", f"{what}: a good batch is refused after a bad one")
+    if good is None:
+        return
     finite(f"scores of {what} after a bad batch", attempt(f"scores of {what}", lambda: scores_of(model, X)))
 
 

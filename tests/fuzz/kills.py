@@ -14,6 +14,7 @@ import signal
 import sys
 import tempfile
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 
@@ -84,6 +85,7 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     options = parser.parse_args()
     random.seed(options.seed)
+    warnings.filterwarnings("ignore", "X does not have valid feature names")
     started = time.monotonic()
     wrong = streams(options.kills // 2) + commands(options.kills - options.kills // 2)
     print(f"{options.kills} kills in {time.monotonic() - started:.0f} s: {wrong} wrong")

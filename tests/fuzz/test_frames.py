@@ -109,6 +109,30 @@ def test_scores_of_several_classes_are_finite_or_an_error():
         model.decision_function(np.full((3, 4), 1.7e308))
 
 
+def test_scores_of_a_scorecard_are_finite_or_an_error():
+    X, y = sample()
+    model = Scorecard(interactions=0, random_state=0).fit(X, y)
+    model.intercept_ = np.array([np.inf])
+    with pytest.raises(ValueError, match="must give finite scores"):
+        model.decision_function(X)
+
+
+def test_sparse_columns_far_beyond_what_was_seen_are_numbers():
+    tiny = sparse.csr_matrix(np.full((4, 2), 1e-300))
+    assert np.isfinite(Columns().fit(tiny).transform(np.full((2, 2), 1e200))).all()
+
+
+def test_a_damaged_file_is_not_quoted_at_length(tmp_path):
+    path = tmp_path / "a"
+    auclid.save(path, MulticlassAUC().fit(*sample()))
+    content = path.read_bytes()
+    at = content.index(b"head.json")  # the length of the first name, two bytes at 26 of its header
+    path.write_bytes(content[: at - 4] + (5000).to_bytes(2, "little") + content[at - 2 :])
+    with pytest.raises(ValueError, match="must be an auclid model file") as error:
+        auclid.load(path)
+    assert len(str(error.value)) < 1000
+
+
 def test_shapes_of_no_column():
     pytest.importorskip("matplotlib")
     with pytest.raises(ValueError, match="Got an empty list"):

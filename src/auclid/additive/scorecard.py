@@ -339,7 +339,7 @@ class Scorecard(Readable, Ranker):
         """
         cells = self._cells(X)
         scores = card_scores(self._card, cells) + self.intercept_[0]
-        return scores.astype(getattr(cells, "dtype", np.float64), copy=False)
+        return _check.finite_scores(self, scores, getattr(cells, "dtype", np.float64))
 
     @by_parts
     def predict_proba(self, X: Any) -> np.ndarray:

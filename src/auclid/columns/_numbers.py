@@ -132,7 +132,10 @@ def apply_dense(known: Numbers, X: np.ndarray) -> np.ndarray:
 def apply_sparse(known: SparseNumbers, X: sparse.csr_array) -> sparse.csr_array:
     """The columns without gaps and of size one, then a column of marks for each that had gaps; still sparse."""
     gaps = np.isnan(X.data)
-    data = np.where(gaps, known.median.astype(X.dtype)[X.indices], X.data) / known.size.astype(X.dtype)[X.indices]
+    most = np.finfo(X.dtype).max
+    with np.errstate(over="ignore"):
+        data = np.where(gaps, known.median.astype(X.dtype)[X.indices], X.data) / known.size.astype(X.dtype)[X.indices]
+    data = np.clip(data, -most, most)  # beyond all that was seen, but a number still
     Z = type(X)((data, X.indices, X.indptr), shape=X.shape)
     if not len(known.marked):
         return Z

@@ -22,6 +22,9 @@ HEAD = "head.json"
 YEAR = (1980, 1, 1, 0, 0, 0)
 """The date of every member, so that the same model is the same bytes."""
 
+MOST_SAID = 300
+"""Letters of what a damaged file makes its reader say: it may quote the file at length."""
+
 MOST_VALUES = 1 << 22
 """Values in one JSON text: two bytes of it can make sixty of memory. Names of four million columns are less."""
 
@@ -50,7 +53,7 @@ def read(path: str | os.PathLike[str]) -> tuple[dict[str, Any], dict[str, bytes]
         except ModelFileError as error:
             raise ModelFileError(f"{os.fspath(path)!r} {error}") from None
         except Exception as error:  # a damaged zip file can fail in more ways than its reader documents
-            reason = f"{type(error).__name__}: {error}".rstrip(".: ")
+            reason = f"{type(error).__name__}: {str(error)[:MOST_SAID]}".rstrip(".: ")
             raise ModelFileError(
                 f"{os.fspath(path)!r} must be an auclid model file; it is damaged or no such file ({reason})."
             ) from None
