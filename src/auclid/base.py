@@ -14,7 +14,7 @@ from sklearn.utils import Tags
 from auclid import _check, _random, _sources
 from auclid._apart import begin_apart, by_parts
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._weights import drawn, tamed
+from auclid._weights import drawn
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._operating_point_apart import best_threshold_apart
