@@ -54,6 +54,13 @@ class HeldOut(NamedTuple):
         weight = None if self.weight is None else self.weight[rows]
         return HeldOut(self.cells[rows], self.is_pos[rows], weight, self.fold[rows])
 
+    def some(self, most: int) -> "HeldOut":
+        """At most about so many rows, the rarer class first: each so manieth of a class, so evenly of all folds."""
+        rare, common = sorted((np.flatnonzero(self.is_pos), np.flatnonzero(~self.is_pos)), key=len)
+        rare = rare[:: -(-len(rare) // (most // 2)) or 1]
+        common = common[:: -(-len(common) // (most - len(rare))) or 1]
+        return self.part(np.sort(np.concatenate([rare, common])))
+
     def as_only_fold(self, k: int) -> "HeldOut":
         """The rows of fold k, as the only fold."""
         held = self.part(self.rows(k))

@@ -41,6 +41,9 @@ KNOTS = (8, 16, 32)
 FOCUS = (0.5, 1.0)
 """How much dearer columns that add little may be made, besides not at all."""
 
+TRIED = 20_000
+"""Held-out rows that a focus is tried on, at the most."""
+
 
 class Settings(NamedTuple):
     """What the user decided: None where it is to be chosen."""
@@ -179,10 +182,11 @@ def _focused(folds: list[Fold], basis: Basis, held: HeldOut, settings: Settings,
         return auc, penalty
     around = _grid(settings, level.unit, (penalty, level))
     grid = [penalty, *(each._replace(focus=focus) for focus in FOCUS for each in around)]
-    aucs = grid_auc(folds, basis, level.terms, grid, held, level.M)
+    aucs = grid_auc(folds, basis, level.terms, grid, held.some(TRIED), level.M)
     sure = [sure_gain(gains) for gains in (aucs - aucs[:, :1]).T]
     k = int(np.argmax(sure))
-    return (float(mean_auc(aucs)[k]), grid[k]) if sure[k] > 0.0 else (auc, penalty)
+    gain = mean_auc(aucs - aucs[:, :1])[k]
+    return (auc + float(gain), grid[k]) if sure[k] > 0.0 else (auc, penalty)
 
 
 def _level(features: list[Feature], count: int, total: ClassMoments) -> _Level:
