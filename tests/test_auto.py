@@ -1,6 +1,7 @@
 """AUCClassifier: what is chosen, what it says, what it refuses; with cheap candidates, so that it stays quick."""
 
 import pickle
+import re
 import time
 import warnings
 from itertools import pairwise
@@ -667,6 +668,18 @@ def test_rows_that_weigh_more_count_more(methods):
         probe[:, column] = -1.5, 1.5
         low, high = model.decision_function(probe)
         assert high > low + 4.0  # with equal weights it is 0.8 to 3.8
+
+
+@pytest.mark.parametrize("heat", [100, 10_000])
+def test_a_candidate_far_behind_on_a_part_of_the_rows_is_not_tried_on_all(heat, monkeypatch):
+    """One column in forty counts: a kernel of all columns has no chance, and a few rows tell."""
+    monkeypatch.setattr("auclid.auto._trial.HEAT", heat)
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((800, 40))
+    y = 3.0 * X[:, 0] + rng.standard_normal(800) > 0.0
+    found = lines(fitted(X, y, methods=["logistic", "kernel"]))["kernel"]
+    early = re.match(r"dropped: behind by 0\.\d+ when it had learnt from 100 rows", found.note)
+    assert bool(early) == (heat == 100) and (not early or np.isnan(found.auc))
 
 
 EVERY_KIND = ["logistic", "forest", "random forest", "boosting", "Scorecard", "kernel"]
