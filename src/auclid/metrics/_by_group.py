@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtr, ndtri, stdtr
+from scipy.special import ndtr
 
 from auclid._labels import codes, column, number_in, same_length, weight_column
-from auclid.metrics._bootstrap import Errors, Plan
+from auclid.metrics._bootstrap import Plan
 from auclid.metrics._compare import AUCComparison, Question, answer, unpaired
 from auclid.metrics._interval import AUCInterval, interval
 from auclid.metrics._placements import Parts, parts
@@ -148,8 +148,7 @@ def _worst(sample: Sample, cells: dict[tuple[int, int], Parts], names: list[Any]
     cov = covariance(sample, gaps)
     at = list(cells).index((g, h))
     found = answer(gaps[at].area, float(np.sqrt(max(cov[at, at], 0.0))), sample.trials, question)
-    deviate = _deviate(-gaps[at].area, cov[at, at], Errors.of(sample, gaps[at]))
-    return GroupPair(names[g], names[h], cells[g, h].area, _allowing(found, deviate, cov, both_sides=False))
+    return GroupPair(names[g], names[h], cells[g, h].area, _allowing(found, gaps[at].area, cov, at, both_sides=False))
 
 
 def _gap(own: list[Sample], names: list[Any], table: np.ndarray, question: Question) -> GroupPair:
@@ -160,42 +159,34 @@ def _gap(own: list[Sample], names: list[Any], table: np.ndarray, question: Quest
     if table[g, g] > table[h, h]:
         g, h = h, g
     found = unpaired(own[g], own[h], WHOLE, Plan(), question)
-    sizes = [parts(rows, rows.scores[0]) for rows in own]
-    spread = np.diag([standard_error(rows, size) ** 2 for rows, size in zip(own, sizes, strict=True)])
+    spread = np.diag([standard_error(rows, parts(rows, rows.scores[0])) ** 2 for rows in own])
     contrast = np.zeros((len(pairs), len(names)))
     for k, (a, b) in enumerate(pairs):
         contrast[k, a], contrast[k, b] = 1.0, -1.0
     cov = contrast @ spread @ contrast.T
-    errors = Errors.of(own[g], sizes[g]).minus(Errors.of(own[h], sizes[h]))
-    if len(pairs) == 1:  # nothing was chosen
-        return GroupPair(names[g], names[h], float(table[g, g]), found)
-    deviate = _deviate(abs(found.difference), cov[at, at], errors)
-    return GroupPair(names[g], names[h], float(table[g, g]), _allowing(found, deviate, cov, both_sides=True))
+    return GroupPair(
+        names[g], names[h], float(table[g, g]), _allowing(found, found.difference, cov, at, both_sides=True)
+    )
 
 
-def _deviate(difference: float, variance: float, errors: Errors) -> float:
-    """The normal deviate that is as rare as Student's of a difference; nan where it has no variance."""
-    if variance <= 0.0:
-        return float("nan")
-    return float(-ndtri(stdtr(errors.freedom, -difference / np.sqrt(variance))))
-
-
-def _allowing(found: AUCComparison, z: float, cov: np.ndarray, *, both_sides: bool) -> AUCComparison:
+def _allowing(
+    found: AUCComparison, difference: float, cov: np.ndarray, at: int, *, both_sides: bool
+) -> AUCComparison:
     """The p-value of having chosen the most extreme of several differences, that of the largest of so many normals.
 
-    `z` is as rare for a normal as the difference for Student's t, since groups can be small. By 20,000 draws from a
-    seed of its own; in the far tail, where draws are few and pairs no longer matter to each other, by their number
-    (Bonferroni).
+    By 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter to each
+    other, by their number (Bonferroni).
     """
-    if np.isnan(z):
+    size = np.sqrt(np.maximum(np.diag(cov), 0.0))
+    if size[at] <= 0.0:
         return found._replace(pvalue=min(1.0, len(cov) * found.pvalue))
+    z = abs(difference) / size[at] if both_sides else -difference / size[at]
     bonferroni = len(cov) * float(ndtr(-z)) * (2.0 if both_sides else 1.0)
-    if bonferroni < 1e-3:
+    if bonferroni < 1e-3 or len(cov) == 1:
         return found._replace(pvalue=min(1.0, bonferroni))
     values, vectors = np.linalg.eigh(cov)
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     drawn = np.random.default_rng(0).normal(size=(20_000, len(cov))) @ root.T
-    size = np.sqrt(np.maximum(np.diag(cov), 0.0))
     drawn /= np.where(size > 0.0, size, np.inf)
     extreme = (np.abs(drawn) if both_sides else drawn).max(axis=1)
     return found._replace(pvalue=float(min(np.mean(extreme >= z), bonferroni, 1.0)))
