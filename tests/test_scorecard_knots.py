@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from auclid import Scorecard
 from auclid.additive._basis import basis_rows, make_basis
 from auclid.additive._features import learn_features
-from auclid.additive._knots import SPECIAL, TAIL, extra_knots, quantile_knots
+from auclid.additive._knots import SPECIAL, TAIL, extra_knots, quantile_knots, tally
 from auclid.additive._penalty import FAINT, Penalty, penalty_terms
 from auclid.additive._solve import direction, minimiser
 from auclid.additive._table import Kept
@@ -21,9 +21,9 @@ def test_extra_knots_are_values_and_bracket_what_is_special(seed, count, share, 
     x = rng.normal(size=300)
     x = {"normal": x, "heavy": np.sinh(4 * x), "whole": np.round(6 * x)}[kind]
     x[rng.random(300) < share] = 0.5
-    weight = np.ones(300)
-    knots = quantile_knots(x, weight, count)
-    extra = extra_knots(x, weight, knots)
+    counted = tally(x, np.ones(300))
+    knots = quantile_knots(*counted, count)
+    extra = extra_knots(*counted, knots)
     assert (np.diff(extra) > 0).all() and set(extra) <= set(x) and not set(extra) & set(knots)
     distinct, times = np.unique(x, return_counts=True)
     if len(distinct) > len(knots):
@@ -35,13 +35,13 @@ def test_extra_knots_are_values_and_bracket_what_is_special(seed, count, share, 
 def test_a_heavy_tail_is_cut_at_medians_and_a_light_one_is_not():
     rng = np.random.default_rng(0)
     heavy, light = np.exp(3 * rng.normal(size=4000)), rng.random(4000)
-    weight = np.ones(4000)
-    knots = quantile_knots(heavy, weight, 8)
-    extra = extra_knots(heavy, weight, knots)
+    counted, even = tally(heavy, np.ones(4000)), tally(light, np.ones(4000))
+    knots = quantile_knots(*counted, 8)
+    extra = extra_knots(*counted, knots)
     beyond = heavy[heavy > knots[-2]]
     assert extra[-1] > extra[0] == np.sort(beyond)[(len(beyond) - 1) // 2]
     assert min((heavy >= extra[-1]).sum(), (heavy > extra[-1]).sum() + 1) >= TAIL
-    assert not len(extra_knots(light, weight, quantile_knots(light, weight, 8)))
+    assert not len(extra_knots(*even, quantile_knots(*even, 8)))
 
 
 def spiked(n, seed):

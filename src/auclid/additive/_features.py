@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid._kinds import column_numbers
 from auclid.additive._basis import Feature
-from auclid.additive._knots import extra_knots, quantile_knots, step_places
+from auclid.additive._knots import extra_knots, quantile_knots, step_places, tally
 from auclid.additive._table import Kept, block
 
 SAMPLE = 50_000
@@ -54,13 +54,14 @@ def _feature(column: Kept, cells: np.ndarray, w: np.ndarray, n_knots: int, given
     if given is not None:
         knots = np.asarray(given, dtype=np.float64)
         return _finished(column, gaps, _hat_shares(cells, w, knots) / w.sum(), knots)
-    knots = quantile_knots(cells, w, n_knots)
+    counted = tally(cells, w)
+    knots = quantile_knots(*counted, n_knots)
     if not len(knots):
         knots = np.zeros(1)
-    more = extra_knots(cells, w, knots) if extra and len(knots) > 2 else np.zeros(0)
+    more = extra_knots(*counted, knots) if extra and len(knots) > 2 else np.zeros(0)
     knots = np.sort(np.concatenate([knots, more]))
     feature = _finished(column, gaps, _hat_shares(cells, w, knots) / w.sum(), knots)
-    return feature._replace(extra=np.isin(knots, more), steps=step_places(cells, w, knots))
+    return feature._replace(extra=np.isin(knots, more), steps=step_places(*counted, knots))
 
 
 def _finished(column: Kept, gaps: bool, share: np.ndarray, knots: np.ndarray | None = None) -> Feature:

@@ -15,7 +15,14 @@ TAIL = 10.0
 """Rows on either side of a knot that halves a tail."""
 
 
-def quantile_knots(values: np.ndarray, weight: np.ndarray, count: int) -> np.ndarray:
+def tally(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different values of a column, rising, and the weight of the rows of each; missing cells are left out."""
+    known = ~np.isnan(values) & (weight > 0.0)
+    distinct, inverse = np.unique(values[known], return_inverse=True)
+    return distinct, np.bincount(inverse, weights=weight[known])
+
+
+def quantile_knots(distinct: np.ndarray, mass: np.ndarray, count: int) -> np.ndarray:
     """At most about ``count`` increasing knots, the least and the greatest value among them.
 
     A value that alone has the share of a knot (an atom: zero, a default, a code) gets one of its own, so that it
@@ -25,16 +32,13 @@ def quantile_knots(values: np.ndarray, weight: np.ndarray, count: int) -> np.nda
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.additive._knots import quantile_knots
+    >>> from auclid.additive._knots import quantile_knots, tally
     >>> x = np.r_[np.zeros(90), np.arange(1.0, 11.0)]
-    >>> quantile_knots(x, np.ones(100), 4)
+    >>> quantile_knots(*tally(x, np.ones(100)), 4)
     array([ 0.,  1.,  5., 10.])
     """
-    known = ~np.isnan(values) & (weight > 0.0)
-    distinct, inverse = np.unique(values[known], return_inverse=True)
     if len(distinct) <= count:
         return distinct
-    mass = np.bincount(inverse, weights=weight[known])
     share = mass / mass.sum()
     atom = _atoms(share, count)
     rest = np.where(atom, 0.0, share)
@@ -57,7 +61,7 @@ def _atoms(share: np.ndarray, count: int) -> np.ndarray:
     return atom
 
 
-def extra_knots(values: np.ndarray, weight: np.ndarray, knots: np.ndarray) -> np.ndarray:
+def extra_knots(distinct: np.ndarray, mass: np.ndarray, knots: np.ndarray) -> np.ndarray:
     """Knots besides those at quantiles: for jumps at special values, and along heavy tails.
 
     A special value (no income, an age nobody told) has knots at the nearest values on both sides of it, so that the
@@ -68,33 +72,27 @@ def extra_knots(values: np.ndarray, weight: np.ndarray, knots: np.ndarray) -> np
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.additive._knots import extra_knots
+    >>> from auclid.additive._knots import extra_knots, tally
     >>> x = np.r_[np.zeros(50), 2.0 ** np.arange(50)]
-    >>> extra_knots(x, np.ones(100), np.array([0.0, 2.0 ** 20, 2.0 ** 49]))[:2]
+    >>> extra_knots(*tally(x, np.ones(100)), np.array([0.0, 2.0 ** 20, 2.0 ** 49]))[:2]
     array([1.00000000e+00, 3.43597384e+10])
     """
-    known = ~np.isnan(values) & (weight > 0.0)
-    distinct, inverse = np.unique(values[known], return_inverse=True)
     if len(distinct) <= max(len(knots), 2):
         return np.zeros(0)
-    mass = np.bincount(inverse, weights=weight[known])
     at = np.searchsorted(distinct, knots)
     found = [_beside(mass), _tail(distinct, mass, int(at[-2]))]
     found.append(len(distinct) - 1 - _tail(-distinct[::-1], mass[::-1], len(distinct) - 1 - int(at[1])))
     return np.setdiff1d(distinct[np.concatenate(found)], knots)
 
 
-def step_places(values: np.ndarray, weight: np.ndarray, knots: np.ndarray) -> np.ndarray:
+def step_places(distinct: np.ndarray, mass: np.ndarray, knots: np.ndarray) -> np.ndarray:
     """Whether a shape jumps halfway between each knot and the next, which no value lies between.
 
     So it does beside a special value, and in a column of few values that are each seen again and again. The last is
     never so.
     """
-    known = ~np.isnan(values) & (weight > 0.0)
-    distinct, inverse = np.unique(values[known], return_inverse=True)
     if not len(distinct):
         return np.zeros(len(knots), dtype=bool)
-    mass = np.bincount(inverse, weights=weight[known])
     at = np.searchsorted(distinct, knots)
     special = mass[at] >= SPECIAL * mass.sum()
     few = len(distinct) == len(knots) and mass.sum() >= AGAIN * len(distinct)
