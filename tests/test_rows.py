@@ -26,10 +26,12 @@ from auclid.rows import (
     row_axpy,
     row_axpy_two,
     row_dot,
+    row_dots,
     row_entry,
     row_fetch,
     row_span,
     row_square,
+    row_sum,
     sizes,
     structs,
 )
@@ -112,6 +114,8 @@ def every_verb(rows, i, j, w, scalars, vectors, columns, values):
     scalars[2] = pair_dot(rows, i, j, w)
     scalars[3] = pair_square(rows, i, j)
     scalars[4] = centre_dot(rows, w)
+    scalars[5], scalars[6], scalars[7], scalars[8] = row_dots(rows, i, w, 2.0 * w, w + 1.0)
+    scalars[9] = row_sum(rows, i, vectors[7])
     row_axpy(rows, i, 0.5, vectors[0])
     row_axpy_two(rows, i, 2.0, vectors[1], -0.5, vectors[2])
     row_add(rows, i, vectors[3])
@@ -143,12 +147,13 @@ def check_verbs(X, layout):
     assert steps == slice(0, 1)
     moved = isinstance(rows, Dense)
     c = centre if moved else np.zeros(d)
-    scalars, vectors = np.zeros(5), np.ones((7, d))
+    scalars, vectors = np.zeros(10), np.ones((8, d))
     columns, values = np.zeros(d, dtype=np.int64), np.zeros(d)
     count, share = every_verb(rows, i[0], j[0], w, scalars, vectors, columns, values)
     x, z = X[0] - c, X[0] - X[-1]
-    assert scalars.tolist() == [x @ w, x @ x, z @ w, z @ z, c @ w]
-    expected = [0.5 * x, 2 * x, -0.5 * x, X[0], 0.5 * z, 2 * z, -0.5 * z]
+    dots = [x @ w, 2.0 * (x @ w), x @ (w + 1.0), x @ x]
+    assert scalars.tolist() == [x @ w, x @ x, z @ w, z @ z, c @ w, *dots, x @ x]
+    expected = [0.5 * x, 2 * x, -0.5 * x, X[0], 0.5 * z, 2 * z, -0.5 * z, x]
     np.testing.assert_array_equal(vectors - 1.0, expected)
     found = np.zeros(d)
     found[columns[:count]] = values[:count]

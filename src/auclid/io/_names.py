@@ -50,7 +50,7 @@ ESTIMATORS = estimators(
     Estimator(Calibrated),
     Estimator(CBR, upgrade=_older.stream),
     Estimator(Columns),
-    Estimator(FSAUC),
+    Estimator(FSAUC, added={"step": None, "norm": "l2"}),
     Estimator(Kernelized),
     Estimator(KernelRankSVM),
     Estimator(KMeansNystroem),
@@ -59,7 +59,7 @@ ESTIMATORS = estimators(
     Estimator(MinimaxAUC),
     Estimator(MulticlassAUC),
     Estimator(OAM, upgrade=_older.stream),
-    Estimator(OPAUC, upgrade=_older.stream),
+    Estimator(OPAUC, added={"sketch": "shrunk"}, upgrade=_older.stream),
     Estimator(PNUAUC),
     Estimator(PSAM, upgrade=_older.stream),
     Estimator(QSGS2AUC, added={"_anew": False}),
@@ -69,8 +69,8 @@ ESTIMATORS = estimators(
     Estimator(SAMULT),
     Estimator(Scorecard),
     Estimator(SOLAM, upgrade=_older.stream),
-    Estimator(SPAM, upgrade=_older.stream),
-    Estimator(UniExp, upgrade=_older.stream),
+    Estimator(SPAM, added={"guard": True}, upgrade=_older.stream),
+    Estimator(UniExp, added={"update": "implicit"}, upgrade=_older.stream),
 )
 """The estimators a file may name. A parameter that a later release adds says here what older files mean by its absence:
 ``Estimator(RankSVM, added={"max_fpr": 1.0})``."""

@@ -10,7 +10,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from auclid._labels import column, numbers_column, positives, same_length, weight_column
 from auclid.metrics._cells import masses
 from auclid.metrics._parts import lie_apart, placed_classes
-from auclid.metrics._places import BLOCK, cell_table
+from auclid.metrics._places import sum_twice_below
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import checked_region
 
@@ -167,42 +167,8 @@ def auc_of_two(pos: np.ndarray, neg: np.ndarray) -> float:
         return float("nan")
     twice_pairs = 2 * len(pos) * len(neg)
     if len(pos) <= len(neg):
-        return _twice_wins(np.sort(pos), neg) / twice_pairs
-    return (twice_pairs - _twice_wins(np.sort(neg), pos)) / twice_pairs
-
-
-def _twice_wins(few: np.ndarray, many: np.ndarray) -> int:
-    """Sum over pairs of 2 [few > many] + [few = many]; `few` is sorted, `many` is in any order.
-
-    Sorting a million scores is the whole cost of an AUC, so cut the range of `few` into cells: a score in a
-    cell that holds none of `few` is placed by a look into a table, and only the scores left over are sorted.
-    """
-    table = cell_table(few) if len(many) >= 1024 else None
-    if table is None:
-        return _twice_wins_by_sorting(few, many)
-    above, cell = table
-    wins, crowded = 0, []
-    for start in range(0, len(many), BLOCK):
-        block = many[start : start + BLOCK]
-        count = above.take(cell(block))
-        rest = np.flatnonzero(count < 0)
-        wins += int(count.sum(dtype=np.int64)) + len(rest)
-        crowded.append(block.take(rest))
-    return 2 * wins + _twice_wins_by_sorting(few, np.concatenate(crowded))
-
-
-def _twice_wins_by_sorting(few: np.ndarray, many: np.ndarray) -> int:
-    many = np.sort(many)
-    if len(many) < len(few):
-        return 2 * len(few) * len(many) - _twice_below(few, many)
-    return _twice_below(many, few)
-
-
-def _twice_below(ranked: np.ndarray, score: np.ndarray) -> int:
-    twice = np.searchsorted(ranked, score, side="left")
-    twice += np.searchsorted(ranked, score, side="right")
-    # Blocks fit an int64 and Python adds them up, so no number of pairs overflows.
-    return sum(np.add.reduceat(twice, np.arange(0, len(twice), BLOCK)).tolist()) if len(twice) else 0
+        return (twice_pairs - sum_twice_below(np.sort(pos), neg)) / twice_pairs
+    return sum_twice_below(np.sort(neg), pos) / twice_pairs
 
 
 def warn_if_undefined(owner: str, auc: float, stacklevel: int = 3) -> float:

@@ -2,10 +2,15 @@
 
 import numpy as np
 
+from auclid._generic import kernel
 from auclid.metrics._cells import Cells
 
-BLOCK = 1 << 14
-MOST_CELLS = 1 << 22
+MANY = 1 << 14
+"""Scores from which a compiled loop places them; fewer are sorted."""
+
+MOST_CELLS = 1 << 20
+STRETCH = 1 << 24
+"""Scores whose places are added up in an int64; Python adds the sums, so no number of pairs overflows."""
 
 
 def twice_places(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -57,36 +62,81 @@ def _above_few(ranked: np.ndarray, count: np.ndarray) -> np.ndarray:
 
 def twice_below(ranked: np.ndarray, many: np.ndarray) -> np.ndarray:
     """Twice how many of the sorted `ranked` lie below each of `many`, in any order; a tie counts once."""
-    table = cell_table(ranked) if len(many) >= 1024 else None
-    if table is None:
-        return _by_bisection(ranked, many)
-    above, cell = table
-    twice, crowded = np.empty(len(many), np.intp), []
-    for start in range(0, len(many), BLOCK):
-        place = above.take(cell(many[start : start + BLOCK]))
-        np.multiply(place, -2, out=twice[start : start + BLOCK])
-        crowded.append(np.flatnonzero(place < 0) + start)
-    twice += 2 * len(ranked)
-    rest = np.concatenate(crowded)
-    twice[rest] = _by_bisection(ranked, many[rest])
+    cells, twice = _cells_of(ranked, many), np.empty(len(many), np.intp)
+    if cells is None:
+        order = np.argsort(many)  # neighbours bisect alike, which is several times as fast as at random
+        values = many[order]
+        twice[order] = np.searchsorted(ranked, values, side="left") + np.searchsorted(ranked, values, side="right")
+    else:
+        place_twice(ranked, many, cells, twice)
     return twice
 
 
-def _by_bisection(ranked: np.ndarray, many: np.ndarray) -> np.ndarray:
-    order = np.argsort(many)  # neighbours bisect alike, which is several times as fast as at random
-    values = many[order]
-    twice = np.empty(len(many), np.intp)
-    twice[order] = np.searchsorted(ranked, values, side="left") + np.searchsorted(ranked, values, side="right")
-    return twice
+def sum_twice_below(ranked: np.ndarray, many: np.ndarray) -> int:
+    """The sum of `twice_below`."""
+    cells = _cells_of(ranked, many)
+    if cells is None:
+        ordered = np.sort(many)
+        return sum(int(np.searchsorted(ranked, ordered, side=side).sum()) for side in ("left", "right"))
+    nowhere = np.empty(0, np.intp)
+    return sum(place_twice(ranked, many[a : a + STRETCH], cells, nowhere) for a in range(0, len(many), STRETCH))
 
 
-def cell_table(few: np.ndarray) -> tuple[np.ndarray, Cells] | None:
-    """(How many of the sorted `few` lie above each cell, -1 where a cell holds some; score -> cell), or None."""
-    cell = Cells.over(few, min(16 * len(few), MOST_CELLS))
-    if cell is None:
+def _cells_of(ranked: np.ndarray, many: np.ndarray) -> Cells | None:
+    """Four cells a sorted score, so that most hold none; None where there are few to place, or no cells to be had."""
+    if len(many) < MANY:
         return None
-    taken = cell(few)
-    gaps = np.diff(taken, prepend=-1, append=cell.size - 1)
-    above = np.repeat(np.arange(len(few), -1, -1, dtype=np.int32), gaps)
-    above[taken] = -1
-    return above, cell
+    marks = ranked[np.linspace(0, len(ranked) - 1, 17).astype(int)].astype(np.float64)
+    cells = Cells.over(marks, min(max(4 * len(ranked), 64), MOST_CELLS))
+    if cells is None:
+        return None
+    centre, unit, low, scale = (np.float64(x) for x in cells[:4])
+    return Cells(centre, unit, low, scale, cells.size)
+
+
+@kernel
+def cell_of(cells, x):
+    """What `Cells.__call__` gives for one score, in float64: it never falls as x rises."""
+    apart = x - cells.centre
+    bits = np.float64(abs(apart) + cells.unit).view(np.int64) - np.float64(cells.unit).view(np.int64)
+    bent = float(bits) if apart >= 0.0 else -float(bits)
+    return int(min(max((bent - cells.low) * cells.scale, -1.0), cells.size - 2.0) + 1.0)
+
+
+@kernel
+def place_twice(ranked, score, cells, out):
+    """out_j = twice how many of the sorted ``ranked`` lie below score_j, a tie counted once; returns their sum.
+
+    A look into a table of cells leaves a handful to search. An empty ``out`` is left alone.
+    """
+    starts = np.zeros(cells.size + 1, np.int64)
+    for k in range(ranked.shape[0]):
+        starts[cell_of(cells, ranked[k]) + 1] += 1
+    for c in range(cells.size):
+        starts[c + 1] += starts[c]
+    total, kept = 0, out.shape[0] > 0
+    for j in range(score.shape[0]):
+        x = score[j]
+        c = cell_of(cells, x)
+        a, b = starts[c], starts[c + 1]
+        end = b
+        while a < b:
+            middle = (a + b) >> 1
+            if ranked[middle] < x:
+                a = middle + 1
+            else:
+                b = middle
+        twice = 2 * a
+        if a < end and ranked[a] == x:
+            b = end
+            while a < b:
+                middle = (a + b) >> 1
+                if ranked[middle] <= x:
+                    a = middle + 1
+                else:
+                    b = middle
+            twice = twice // 2 + a
+        total += twice
+        if kept:
+            out[j] = twice
+    return total

@@ -29,10 +29,12 @@ from auclid.rows.structs import (
     row_axpy,
     row_axpy_two,
     row_dot,
+    row_dots,
     row_entry,
     row_fetch,
     row_span,
     row_square,
+    row_sum,
 )
 from auclid.rows.table import Table
 
@@ -63,10 +65,12 @@ __all__ = [
     "row_axpy",
     "row_axpy_two",
     "row_dot",
+    "row_dots",
     "row_entry",
     "row_fetch",
     "row_span",
     "row_square",
+    "row_sum",
     "rows_of",
     "squares",
     "to_dense",

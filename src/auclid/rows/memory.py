@@ -6,10 +6,14 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
+from auclid._generic import REORDER, kernel
 from auclid.rows import sizes
 from auclid.rows.blocks import Block, is_sparse
 from auclid.rows.structs import CSR, Dense
 from auclid.rows.table import Index, Sweep, Table, slices
+
+MANY_VALUES = 1 << 18
+"""Values from which a compiled loop multiplies float32 rows with a vector: BLAS would want them in float64 first."""
 
 
 def as_table(X: Block | Table) -> Table:
@@ -51,6 +55,10 @@ class DenseTable(Table):
     def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         if index is None and self.X.dtype == np.float64:
             return self.X @ W
+        if index is None and W.ndim == 1 and self.X.size >= MANY_VALUES and self.X.flags.c_contiguous:
+            out = np.empty(self.shape[0])
+            each_row_dot(self.X, np.ascontiguousarray(W, dtype=np.float64), out)
+            return out
         return super().matmul(W, index)
 
     def rmatmul(self, U: np.ndarray) -> np.ndarray:
@@ -117,6 +125,16 @@ def gathered(table: Table, orders: Sequence[np.ndarray], centre: np.ndarray | No
         together = as_table(table.part(index))
         for rows, at, steps in together.sweep(*np.split(places, len(orders)), centre=centre):
             yield rows, at, slice(start + steps.start, start + steps.stop)
+
+
+@kernel(fastmath=REORDER)
+def each_row_dot(X: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
+    """out_i = x_i . w, in float64."""
+    for i in range(X.shape[0]):
+        total = 0.0
+        for k in range(w.shape[0]):
+            total += X[i, k] * w[k]
+        out[i] = total
 
 
 def _places(chosen: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -43,6 +43,16 @@ def row_square(rows, i):
 
 
 @generic
+def row_dots(rows, i, w, a, b):
+    """(x_i . w, x_i . a, x_i . b, |x_i|^2), reading the row once."""
+
+
+@generic
+def row_sum(rows, i, w):
+    """w += x_i, in place; returns |x_i|^2."""
+
+
+@generic
 def row_add(rows, i, w):
     """w += x_i as it stands in the table, whatever the centre."""
 
@@ -123,6 +133,28 @@ def _(rows, i):
         x = X[i, k] - centre[k]
         total += x * x
     return total
+
+
+@row_dots.implement(Dense, fastmath=REORDER)
+def _(rows, i, w, a, b):
+    X, centre, of_w, of_a, of_b, square = rows.X, rows.centre, 0.0, 0.0, 0.0, 0.0
+    for k in range(w.shape[0]):
+        x = X[i, k] - centre[k]
+        of_w += x * w[k]
+        of_a += x * a[k]
+        of_b += x * b[k]
+        square += x * x
+    return of_w, of_a, of_b, square
+
+
+@row_sum.implement(Dense, fastmath=REORDER)
+def _(rows, i, w):
+    X, centre, square = rows.X, rows.centre, 0.0
+    for k in range(w.shape[0]):
+        x = X[i, k] - centre[k]
+        w[k] += x
+        square += x * x
+    return square
 
 
 @row_add.implement(Dense)
@@ -241,6 +273,25 @@ def _(rows, i):
         _, x = row_entry(rows, i, e)
         total += x * x
     return total
+
+
+@row_dots.implement(CSR, fastmath=REORDER)
+def _(rows, i, w, a, b):
+    of_w, of_a, of_b, square = 0.0, 0.0, 0.0, 0.0
+    first, last = row_span(rows, i)
+    for e in range(first, last):
+        k, x = row_entry(rows, i, e)
+        of_w += x * w[k]
+        of_a += x * a[k]
+        of_b += x * b[k]
+        square += x * x
+    return of_w, of_a, of_b, square
+
+
+@row_sum.implement(CSR)
+def _(rows, i, w):
+    row_axpy(rows, i, 1.0, w)
+    return row_square(rows, i)
 
 
 @row_add.implement(CSR)

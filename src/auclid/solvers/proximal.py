@@ -28,8 +28,9 @@ from auclid.solvers.thresholded import sweep_thresholded
 from auclid.stats.class_means import (
     FirstPass,
     add_scored_row,
-    mean_product,
+    entered_row,
     mean_score,
+    met_row,
     midpoint,
     running,
     square_length,
@@ -93,20 +94,22 @@ def sweep_l2(rows, at, label, means, steps, state):
     for k in range(at.shape[0]):
         fetch_ahead(rows, at, k)
         i, c = at[k], label[k]
-        f = add_scored_row(means, rows, i, c, factors.now * row_dot(rows, i, v), a)
+        met = met_row(means, rows, i, k, v)
+        f = add_scored_row(means, rows, i, c, factors.now * met[0], a)
         if n[0] == 0.0 or n[1] == 0.0:
             continue
         t += 1.0
         p = n[1] / (n[0] + n[1])
         step = rate(schedule, t) * (unit_step(n, mean_square) if relative else 1.0)
         e = 2.0 * step * (1.0 - p if c else p)
+        x0, x1, square = entered_row(means, rows, i, met)
         if guarded:
-            e /= 1.0 + e * square_length(means, rows, i, k)
+            e /= 1.0 + e * square
         move = -e * (f - a[1 - c] - (1.0 if c else -1.0))
         shrink = 1.0 / (1.0 + step * p * (1.0 - p) * l2)
         step_row(v, rest, factors, rows, i, move)
-        a[0] = shrink * (a[0] + move * mean_product(means, rows, i, k, 0))
-        a[1] = shrink * (a[1] + move * mean_product(means, rows, i, k, 1))
+        a[0] = shrink * (a[0] + move * x0)
+        a[1] = shrink * (a[1] + move * x1)
         factors = averaged(scaled(factors, factors.now * shrink), t * t)
         if factors.now < TINY:
             factors = renewed(v, rest, factors)

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.rows import Table, row_dot
+from auclid.rows import Table
 from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, fetch_ahead, renewed, scaled, step_row
 from auclid.solvers.row_steps import unit_step
 from auclid.solvers.stream import StreamSolver
@@ -18,10 +18,10 @@ from auclid.stats.class_means import (
     FirstPass,
     Running,
     add_scored_row,
-    mean_product,
+    entered_row,
+    met_row,
     midpoint,
     running,
-    square_length,
 )
 
 ACTIVE = 0.9
@@ -118,13 +118,15 @@ def sweep(rows, at, label, means, steps, state):
     for k in range(at.shape[0]):
         fetch_ahead(rows, at, k)
         i, c = at[k], label[k]
-        before = factors.now * row_dot(rows, i, v)
+        met = met_row(means, rows, i, k, v)
+        before = factors.now * met[0]
         f = add_scored_row(means, rows, i, c, before, m)
         point[:2] -= before - f
         if n[0] == 0.0 or n[1] == 0.0:
             continue
         t += 1.0
-        p, q, size = n[1] / (n[0] + n[1]), square_length(means, rows, i, k), unit(mean_square)
+        x0, x1, q = entered_row(means, rows, i, met)
+        p, size = n[1] / (n[0] + n[1]), unit(mean_square)
         longest_square = max(longest_square, q)
         step = weight = zeta / np.sqrt(t)
         if untuned:
@@ -146,8 +148,8 @@ def sweep(rows, at, label, means, steps, state):
             shrink *= radius / np.sqrt(w_square)
             w_square = radius * radius
             met_ball = t
-        m[0] = shrink * (m[0] + move * mean_product(means, rows, i, k, 0))
-        m[1] = shrink * (m[1] + move * mean_product(means, rows, i, k, 1))
+        m[0] = shrink * (m[0] + move * x0)
+        m[1] = shrink * (m[1] + move * x1)
         factors = scaled(factors, factors.now * shrink)
         clip(point, radius, longest_square)
         if factors.now < TINY:

@@ -8,14 +8,28 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from auclid._generic import generic, kernel
-from auclid.rows import Table, centre_dot, recentre, row_add, row_axpy, row_dot, row_square
+from auclid.rows import (
+    SparseTable,
+    Table,
+    centre_dot,
+    recentre,
+    row_add,
+    row_axpy,
+    row_dot,
+    row_dots,
+    row_square,
+    row_sum,
+)
 
 
 class Known(NamedTuple):
-    """Class means from a first pass: their products with the row of every step are at hand."""
+    """Class means from a first pass, and their products with the row of every step, where those are at hand.
 
-    products: np.ndarray  # (steps, 2): x . mu_c of each step's row
-    squares: np.ndarray  # (steps,): |x|^2 of each step's row
+    They are for sparse rows. A dense row that is read anyway tells them sooner than two arrays in random order do.
+    """
+
+    products: np.ndarray  # (steps, 2): x . mu_c of each step's row; or empty
+    squares: np.ndarray  # (steps,): |x|^2 of each step's row; or empty
     mean: np.ndarray  # (2, d): mu_c
     n: np.ndarray  # (2,): rows of each class
     mean_square: np.ndarray  # (1,): E|x|^2
@@ -47,8 +61,14 @@ def add_scored_row(means, rows, i, c, f, projections):
 
 
 @generic
-def mean_product(means, rows, i, k, c):
-    """x_i . mu_c, where row i belongs to step k."""
+def met_row(means, rows, i, k, w):
+    """(x_i . w, x_i . mu_0, x_i . mu_1, |x_i|^2) of the row of step k, before it enters the means; the last three are
+    zero where the means move."""
+
+
+@generic
+def entered_row(means, rows, i, met):
+    """(x_i . mu_0, x_i . mu_1, |x_i|^2) once row i has entered the means; ``met`` is what `met_row` told."""
 
 
 @generic
@@ -71,14 +91,21 @@ def _(means, rows, i, c, f, projections):
     return f
 
 
-@mean_product.implement(Known)
-def _(means, rows, i, k, c):
-    return means.products[k, c]
+@met_row.implement(Known)
+def _(means, rows, i, k, w):
+    if means.products.shape[0] == 0:
+        return row_dots(rows, i, w, means.mean[0], means.mean[1])
+    return row_dot(rows, i, w), means.products[k, 0], means.products[k, 1], means.squares[k]
+
+
+@entered_row.implement(Known)
+def _(means, rows, i, met):
+    return met[1], met[2], met[3]
 
 
 @square_length.implement(Known)
 def _(means, rows, i, k):
-    return means.squares[k]
+    return means.squares[k] if means.squares.shape[0] > 0 else row_square(rows, i)
 
 
 @mean_score.implement(Known)
@@ -108,9 +135,15 @@ def _(means, rows, i, c, f, projections):
     return f
 
 
-@mean_product.implement(Running)
-def _(means, rows, i, k, c):
-    return row_dot(rows, i, means.total[c]) / means.n[c] - row_dot(rows, i, means.centre)
+@met_row.implement(Running)
+def _(means, rows, i, k, w):
+    return row_dot(rows, i, w), 0.0, 0.0, 0.0
+
+
+@entered_row.implement(Running)
+def _(means, rows, i, met):
+    total, n, away = means.total, means.n, row_dot(rows, i, means.centre)
+    return row_dot(rows, i, total[0]) / n[0] - away, row_dot(rows, i, total[1]) / n[1] - away, row_square(rows, i)
 
 
 @square_length.implement(Running)
@@ -133,17 +166,19 @@ class FirstPass(NamedTuple):
     mean: np.ndarray  # (2, d): mu_c
     pair_square: float  # E|z|^2 over all pairs z = x+ - x-
     squares: np.ndarray  # (n,): |x|^2 of each row
-    products: np.ndarray  # (n, 2): x . mu_c of each row; empty unless asked for
+    products: np.ndarray  # (n, 2): x . mu_c of each row; empty unless asked for, and of dense rows
 
     def at(self, order: np.ndarray) -> Known:
         """What steps for the rows of ``order`` know."""
+        if not len(self.products):
+            return Known(self.products, self.squares[:0], self.mean, self.n, self.mean_square)
         return Known(self.products[order], self.squares[order], self.mean, self.n, self.mean_square)
 
 
 def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight: np.ndarray | None = None) -> FirstPass:
     """Class means and |x|^2 of every row; dense rows are centred, sparse ones left as they are.
 
-    ``products`` also keeps those of every row with both means. A row of ``weight`` k counts as k rows.
+    ``products`` also keeps those of every row with both means, where rows are sparse. A row weighs ``weight`` rows.
     """
     n_rows, d = table.shape
     centre, label, order = table.centre(weight), is_pos.astype(np.int8), np.arange(n_rows)
@@ -157,7 +192,7 @@ def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight:
     if weight is not None:
         n[:] = weight[~is_pos].sum(), weight[is_pos].sum()
     mean, inner = total / n[:, None], np.empty((0, 2))
-    if products:
+    if products and isinstance(table, SparseTable):
         inner = table.matmul(mean.T)
         inner -= centre @ mean.T
     with np.errstate(over="ignore", invalid="ignore"):  # who cannot go on with infinite ones says so
@@ -189,8 +224,7 @@ def midpoint(total: np.ndarray, n: np.ndarray) -> np.ndarray:
 def sum_rows(rows, at, label, total, squares):
     """Add each row to its class's sum, and note its |x|^2."""
     for k in range(at.shape[0]):
-        row_axpy(rows, at[k], 1.0, total[label[k]])
-        squares[k] = row_square(rows, at[k])
+        squares[k] = row_sum(rows, at[k], total[label[k]])
 
 
 @kernel

@@ -15,7 +15,7 @@ LARGEST = 8192
 BLOCKS = 16
 """Blocks of rows, at the most, whose scatter is formed at once."""
 
-TINY, EPS = np.finfo(np.float64).tiny, np.finfo(np.float64).eps
+TINY = np.finfo(np.float64).tiny
 
 
 def require_room(state: str, d: int, instead: str) -> None:
@@ -186,18 +186,21 @@ class Growing:
         if n == 0.0:
             return
         rest, shift = self._centred(block, weight, n)
-        offset = _mean(rest, weight, n)  # zero but for rounding, and for sparse columns, which stay where they are
-        jump = shift + offset - self.mean
-        before = self._scatter.diagonal().copy()
+        offset = _mean(rest, weight, n)
         self._add_squares(rest if weight is None else rest * np.sqrt(weight)[:, None])
-        if (n * offset * offset > EPS * (self._scatter.diagonal() - before)).any():
+        # Squares about `shift` become squares about the mean of all rows so far. Where that is what they were measured
+        # from, the two parts of it are one, and what cancels is small beside what the new rows add.
+        jump = shift + offset - self.mean
+        if self.n > 0.0 and not is_sparse(rest):
+            self._add_outer(-n * (n / (self.n + n)), offset)
+        else:
             self._add_outer(-n, offset)
-        self._add_outer(self.n * (n / (self.n + n)), jump)
+            self._add_outer(self.n * (n / (self.n + n)), jump)
         self.n += n
         self.mean = self.mean + jump * (n / self.n)
 
     def _centred(self, block: Block, weight: np.ndarray | None, n: float) -> tuple[Block, np.ndarray]:
-        """The rows about their mean in float64, and that mean."""
+        """The rows in float64 about a point, and that point: dense ones about the mean of the rows before them."""
         if is_sparse(block):
             block = block.astype(np.float64, copy=False)
             return centred(block, _mean(block, weight, n))
@@ -205,9 +208,9 @@ class Growing:
             self._work = np.empty(block.shape)
         rest = self._work[: len(block)]
         np.copyto(rest, block)
-        mean = _mean(rest, weight, n)
-        blas.dger(-1.0, mean, np.ones(len(rest)), a=rest.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
-        return rest, mean
+        shift = self.mean if self.n > 0.0 else _mean(rest, weight, n)
+        blas.dger(-1.0, shift, np.ones(len(rest)), a=rest.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
+        return rest, shift
 
     def _add_squares(self, rest: Block) -> None:
         if is_sparse(rest):
