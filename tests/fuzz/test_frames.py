@@ -87,6 +87,16 @@ def test_knots_where_most_values_weigh_next_to_nothing():
     assert np.isfinite(Scorecard(n_knots=3, random_state=0).fit(X, y, sample_weight=weight).decision_function(X)).all()
 
 
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("max_fpr", [1.0, 0.5, "top"])
+def test_a_class_that_weighs_next_to_nothing(max_fpr):
+    """The product of two masses vanishes."""
+    X, y = sample()
+    weight = np.where(y == 1, 5e-324, 1e-3)
+    model = auclid.RankSVM(max_fpr=max_fpr, max_iter=20).fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
 def test_no_folds_for_the_front_door():
     X, y = sample()
     with pytest.raises(ValueError, match="'cv' parameter of AUCClassifier must have a fold"):

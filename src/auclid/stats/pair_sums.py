@@ -12,6 +12,8 @@ import numpy as np
 
 from auclid._generic import kernel
 
+TINY = float(np.finfo(np.float64).tiny)
+
 
 class SortedClass(NamedTuple):
     """One class by ascending score; the first row weighs more than zero.
@@ -175,7 +177,8 @@ class ActivePairs:
     """
 
     def __init__(self, ranking: Ranking, block: ActiveBlock, rows: np.ndarray, total: float) -> None:
-        self.ranking, self.block, self.rows, self.total = ranking, block, rows, total
+        self.ranking, self.block, self.rows = ranking, block, rows
+        self.total = total or TINY  # of a class that weighs next to nothing, even the product of all weights vanishes
 
     def reweighed(self, own: np.ndarray, total: float, index: np.ndarray | slice = slice(None)) -> "ActivePairs":
         """The same where placed rows weigh ``own`` (any sign) and all pairs ``total``: of those at ``index`` only."""
