@@ -180,7 +180,7 @@ def cause(f):
             mean = spread(rows, COLUMN[f.metric])[0]
             said[name.endswith("-scaled")].append(judge(mean, f.theirs, f.their_std))
     if not said:
-        return "not rerun" if outside or rescaled else "method"
+        return "not rerun"
     if "better" not in said[False]:
         return "range" if outside else "scaling" if rescaled else "method"
     return "scaling" if said[True] and "better" not in said[True] else "method"

@@ -20,8 +20,8 @@ CAUSES = {
     "data": "the data at hand is not the paper's",
     "range": "gone with the printed range, and inner folds had mostly chosen outside it",
     "scaling": "gone with the printed scaling, or with columns as they come",
-    "method": "it stays with the printed range and scaling, or comes from our own form of the method",
-    "not rerun": "inner folds had mostly chosen outside the printed range or scaling, and it was not run again",
+    "method": "it stays when run with the printed range and scaling, or goes with the form of the method as published",
+    "not rerun": "not run again with the printed range and scaling yet, so that nothing is said of it",
 }
 """What a beaten figure may come from."""
 
@@ -66,7 +66,7 @@ def _cause(f: Figure, rows: Any) -> str:
         if mean is not None:
             (scaled if one.id.endswith(SCALED) else plain).append(verdict(mean, f.published, f.published_std))
     if not plain and not scaled:
-        return "not rerun" if outside or rescaled else "method"
+        return "not rerun"
     if "better" not in plain:
         return "range" if outside else "scaling" if rescaled else "method"
     return "scaling" if scaled and "better" not in scaled else "method"
