@@ -192,7 +192,8 @@ def gap(runs, ours, rival):
 
 def verdict(words, value, bar, tables=""):
     tables = f" ({tables} tables)" if tables else ""
-    print(f"{words + tables:<78} {value:+.4f}  bar {bar:+.4f}  {'met' if value >= bar else 'MISSED'}")
+    word = "not measured" if np.isnan(value) else "met" if value >= bar else "MISSED"
+    print(f"{words + tables:<78} {value:+.4f}  bar {bar:+.4f}  {word}")
 
 
 def summary(runs, with_ebm):
