@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm, t
 
 import reference_metrics as reference
-from auclid.metrics import auc_interval, compare_auc, compare_auc_unpaired, partial_auc, roc_auc
+from auclid.metrics import auc_interval, compare_auc, compare_auc_unpaired, compare_many, partial_auc, roc_auc
 from auclid.metrics._bootstrap import Errors, Plan, area_of, ends, replicates, runs
 from auclid.metrics._interval import delong
 from auclid.metrics._placements import parts
@@ -213,6 +213,15 @@ def test_few_positives_in_a_two_way_region_are_said():
     is_pos, score = rows(30)
     with pytest.warns(UserWarning, match=r"positives lie in the two-way region.*method='bootstrap'"):
         auc_interval(is_pos, score, max_fpr=0.2, min_tpr=0.6)
+    region, other = {"max_fpr": 0.2, "min_tpr": 0.6}, score[::-1]
+    for test in (
+        lambda: compare_auc(is_pos, score, other, **region),
+        lambda: compare_auc_unpaired(is_pos, score, is_pos, other, **region),
+        lambda: compare_many(is_pos, {"a": score, "b": other}, **region),
+    ):
+        with pytest.warns(UserWarning, match=r"positives lie in the two-way region") as told:
+            test()
+        assert told[0].filename == __file__
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         auc_interval(*rows(2000), max_fpr=0.5, min_tpr=0.2)
@@ -403,6 +412,7 @@ def test_unpaired_takes_groups_and_weights_of_each():
         ({"sample_weight": [0] * 5}, "sample_weight zero on every row"),
         ({"sample_weight": [1, 1, 0, 0, 0]}, "Got only 2 rows of the label 0"),
         ({"pos_label": 7}, "must be one of the labels 0 and 1. Got 7"),
+        ({"progress": 3}, r"'progress' parameter of auc_interval must be a bool or a function"),
         ({"random_state": "dice"}, "'random_state' parameter of auc_interval must be"),
     ],
 )  # fmt: skip

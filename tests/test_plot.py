@@ -170,6 +170,11 @@ def test_from_an_estimator_or_several():
     ax = plot.roc.from_estimator(both["ours"], X, y)
     assert ax.get_legend().get_texts()[0].get_text().startswith("LeastSquaresAUC: AUC")
     assert plot.scores.from_estimator(both["ours"], X, y).get_xlabel() == "score of LeastSquaresAUC"
+    points = plot.calibration.from_estimator(both["logistic"], X, y).lines[-1]
+    want = plot.calibration(y, both["logistic"].predict_proba(X)[:, 1]).lines[-1]
+    np.testing.assert_array_equal(points.get_xydata(), want.get_xydata())
+    with pytest.raises(TypeError, match=r"plot.calibration expects a classifier with predict_proba. Got a LeastSq"):
+        plot.calibration.from_estimator(both["ours"], X, y)
     line = plot.roc.from_predictions(y, both["ours"].decision_function(X)).lines[1]
     np.testing.assert_array_equal(line.get_xydata(), ax.lines[1].get_xydata())
 

@@ -62,6 +62,8 @@ def tables(draw, low=1):
 
 # rates_at
 
+METHODS = "wilson", "bootstrap"
+
 
 @given(tables(), st.sampled_from(["fpr", "tpr", "alerts"]), st.floats(0.05, 1.0))
 @settings(max_examples=150, deadline=None)
@@ -116,6 +118,18 @@ def test_weights_of_rates_count_like_repeated_rows():
         want = rates_at(np.repeat(is_pos, weight), np.repeat(score, weight), **wish)
         assert (got[0], got[1], got[4], got[7]) == pytest.approx((want[0], want[1], want[4], want[7]))
         assert got.tpr_high - got.tpr_low > want.tpr_high - want.tpr_low  # fewer independent rows
+
+
+def test_one_weighted_row_has_the_interval_of_one_row():
+    y, s = [0, 0, 0, 1], [1, 2, 3, 4]
+    got = rates_at(y, s, threshold=3.5, sample_weight=[1, 2, 1, 5])
+    assert got[1:4] == pytest.approx(rates_at(y, s, threshold=3.5)[1:4])
+
+
+def test_draws_that_are_all_alike_do_not_make_a_rate_sure():
+    is_pos = np.arange(40) < 15
+    plain, drawn = (rates_at(is_pos, is_pos * 1.0, fpr=0.1, method=how, n_bootstrap=100) for how in METHODS)
+    assert drawn == plain and drawn.tpr_low < drawn.tpr == 1.0
 
 
 def test_the_bootstrap_finds_the_point_anew():
@@ -323,6 +337,24 @@ def test_models_that_rank_alike_are_equal():
         compare_many(is_pos, {"a": a})
     with pytest.raises(ValueError, match=r"'scores\['b'\]' parameter of compare_many .* Got NaN"):
         compare_many(is_pos, {"a": a, "b": np.full(100, np.nan)})
+
+
+def test_differences_without_variance_are_seen_by_the_global_test():
+    is_pos, noise = rows(60)
+    perfect = is_pos * 1.0
+    got = compare_many(is_pos, {"a": perfect, "b": -perfect})
+    assert got.pvalue == got.pairs[0].pvalue < 1e-5
+    assert compare_many(is_pos, {"a": perfect, "b": -perfect}, method="bootstrap", random_state=0).pvalue == got.pvalue
+    assert compare_many(is_pos, {"a": perfect, "b": -perfect, "c": noise}).pvalue <= 2 * got.pvalue
+    assert compare_many(is_pos, {"a": perfect, "b": perfect, "c": noise}).pvalue == pytest.approx(
+        compare_many(is_pos, {"a": perfect, "c": noise}).pvalue
+    )
+
+
+def test_models_have_names_that_differ():
+    is_pos, score = rows()
+    with pytest.raises(ValueError, match=r"must have names that differ as texts. Got \['1', '1'\]"):
+        compare_many(is_pos, {1: score, "1": -score})
 
 
 # Several classes
@@ -574,6 +606,10 @@ def test_folds_that_cannot_be_measured(table):
         cross_val_auc(LeastSquaresAUC(), X[:40], (np.arange(40) < 3).astype(int), cv=3)
     with pytest.raises(ValueError, match="both classes"):
         cross_val_auc(LeastSquaresAUC(), X, np.zeros(400))
+    with pytest.raises(ValueError, match="400 in sample_weight, 7 in groups"):
+        cross_val_auc(LeastSquaresAUC(), X, y, groups=np.arange(7), sample_weight=np.ones(400))
+    with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[7, 400\]"):
+        cross_val_auc(LeastSquaresAUC(), X[:7], y, sample_weight=np.ones(400))
     from sklearn.linear_model import Ridge
 
     with pytest.raises(TypeError, match=r"decision_function or predict_proba. Got a Ridge"):

@@ -34,18 +34,23 @@ class Plan(NamedTuple):
 def checked_plan(owner: str, method: str, n_bootstrap: int, random_state: Any, progress: Progress = False) -> Plan:
     """The plan, or a sentence where it makes no sense."""
     one_of(owner, "method", method, METHODS)
-    checked_seed(owner, random_state)
-    return Plan(method, whole_number(owner, "n_bootstrap", n_bootstrap, 100), random_state, progress)
+    return checked_draws(owner, n_bootstrap, random_state, progress)._replace(method=method)
 
 
-def checked_seed(owner: str, random_state: Any) -> None:
-    """Refuse what cannot start a generator."""
+def checked_draws(owner: str, n_bootstrap: int, random_state: Any, progress: Progress = False) -> Plan:
+    """The plan of a bootstrap, or a sentence where it makes no sense."""
+    if not isinstance(progress, bool) and not callable(progress):
+        raise ValueError(
+            f"The 'progress' parameter of {owner} must be a bool or a function of (done, total). "
+            f"Got {progress!r} instead."
+        )
     kinds = numbers.Integral, np.random.Generator, np.random.RandomState
     if random_state is not None and (not isinstance(random_state, kinds) or random_state is True):
         raise ValueError(
             f"The 'random_state' parameter of {owner} must be an int, a Generator, a RandomState or None. "
             f"Got {random_state!r} instead."
         )
+    return Plan("bootstrap", whole_number(owner, "n_bootstrap", n_bootstrap, 100), random_state, progress)
 
 
 class Steps(NamedTuple):

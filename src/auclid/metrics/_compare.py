@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike
 from auclid import _random
 from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Errors, Masses, Plan, Progress, area_of, checked_plan, ends, replicates, runs
+from auclid.metrics._interval import warn_of_few
 from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._placements import parts
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
@@ -108,6 +109,7 @@ def compare_auc(
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     gap = (parts(sample, sample.scores[0], region) - parts(sample, sample.scores[1], region)).scaled(region.slope)
     if plan.method == "delong":
+        warn_of_few(sample, region)
         return answer(gap.area, standard_error(sample, gap), sample.trials, question)
     steps = [runs(sample.is_pos, score) for score in sample.scores]
     drawn = region.slope * replicates(sample, steps, lambda pair: _difference(pair, region), plan)
@@ -184,6 +186,8 @@ def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Questio
     of_a, of_b = (parts(sample, sample.scores[0], region).scaled(region.slope) for sample in (a, b))
     difference, trials = of_a.area - of_b.area, min(a.trials, b.trials)
     if plan.method == "delong":
+        for sample in (a, b):
+            warn_of_few(sample, region, depth=4)
         se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
         return answer(difference, se, trials, question)
     drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in _apart(a, b, plan)]

@@ -192,9 +192,13 @@ def _checked_rows(
     if sample_weight is not None:
         weight = weight_column(owner, sample_weight)
         same_length(owner, y=label, sample_weight=weight)
+        indexable(X, label)
         used = np.flatnonzero(weight > 0.0)
         X, label, weight = _safe_indexing(X, used), label[used], weight[used]
-        groups = None if groups is None else column(owner, "groups", groups)[used]
+        if groups is not None:
+            groups = column(owner, "groups", groups)
+            same_length(owner, sample_weight=used, groups=groups)
+            groups = groups[used]
     X, label = indexable(X, label)
     same_length(owner, y=label)
     is_pos = positives(owner, label, name="y")

@@ -131,7 +131,7 @@ def interval(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInt
         auc, se = delong(sample.is_pos, sample.scores[0])
         return AUCInterval(auc, *share_interval(auc, se, sample.trials, level), se)
     size = parts(sample, sample.scores[0], region)
-    _warn_of_few(sample, region)
+    warn_of_few(sample, region, depth=4)
     return of_parts(sample, size, region, level)
 
 
@@ -180,18 +180,23 @@ def of_draws(
     return AUCInterval(region.value(size.area), low, high, se if region.whole else region.slope * se)
 
 
-def _warn_of_few(sample: Sample, region: Region) -> None:
-    """Where a two-way region holds few positives the normal approximation is too sure."""
+def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
+    """Where a two-way region holds few positives of a score, the normal approximation is too sure."""
     if region.min_tpr == 0.0:
         return
-    pos, neg = sample.scores[0][sample.is_pos], sample.scores[0][~sample.is_pos]
-    low = np.quantile(neg, 1.0 - region.max_fpr, method="inverted_cdf")
-    high = np.quantile(pos, 1.0 - region.min_tpr, method="inverted_cdf")
-    inside = int(np.count_nonzero((pos >= low) & (pos <= high)))
+    inside = min(_positives_in(sample.is_pos, score, region) for score in sample.scores)
     if inside < FEW:
         warnings.warn(
             f"Only {inside} positives lie in the two-way region, so that DeLong's interval is too short "
             f"(it wants {FEW} or more). Pass method='bootstrap'.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=depth,
         )
+
+
+def _positives_in(is_pos: np.ndarray, score: np.ndarray, region: Region) -> int:
+    """Positives between the two edges of a region."""
+    pos, neg = score[is_pos], score[~is_pos]
+    low = np.quantile(neg, 1.0 - region.max_fpr, method="inverted_cdf")
+    high = np.quantile(pos, 1.0 - region.min_tpr, method="inverted_cdf")
+    return int(np.count_nonzero((pos >= low) & (pos <= high)))

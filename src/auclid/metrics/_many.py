@@ -11,10 +11,10 @@ from scipy.special import fdtrc
 from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, replicates, runs
 from auclid.metrics._compare import AUCComparison, Question, answer, from_draws
-from auclid.metrics._interval import AUCInterval, of_draws, of_parts
+from auclid.metrics._interval import AUCInterval, of_draws, of_parts, warn_of_few
 from auclid.metrics._placements import Parts, parts
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
-from auclid.metrics._variance import covariance
+from auclid.metrics._variance import covariance, sign_pvalue
 
 CORRECTIONS = ("holm", "bonferroni", "none")
 
@@ -61,7 +61,9 @@ def compare_many(
     With areas A and their covariance S, DeLong's or that of bootstrap draws, the global test is that of T = (L A)'
     (L S L')^-1 (L A), L the differences to the first model, by Hotelling's F with q = rank and m - 1 degrees, m the
     rows (or groups) of the smaller class: F = T (m - q) / (q (m - 1)). Holm's correction multiplies the k-th smallest
-    of K p-values by K - k + 1, and lets none be smaller than those before it.
+    of K p-values by K - k + 1, and lets none be smaller than those before it. Differences without variance have no
+    part in T; where they are not zero (one model ranks perfectly, another upside down) they have the sign test of
+    `compare_auc`.
 
     Parameters
     ----------
@@ -103,13 +105,18 @@ def compare_many(
             f"The 'scores' parameter of {owner} must be a dict of two or more models' scores by name. "
             f"Got {len(scores) if isinstance(scores, Mapping) else type(scores).__name__} instead."
         )
+    names = [str(name) for name in scores]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"The 'scores' parameter of {owner} must have names that differ as texts. Got {names} instead."
+        )
     region = checked_region(owner, max_fpr, min_tpr)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {f"scores[{name!r}]": s for name, s in scores.items()}, **rows)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
     areas = [parts(sample, score, region) for score in sample.scores]
-    names = [str(name) for name in scores]
     if method == "delong":
+        warn_of_few(sample, region)
         intervals = {name: of_parts(sample, size, region, level) for name, size in zip(names, areas, strict=True)}
         cov = region.slope**2 * covariance(sample, areas)
         found = _by_variance(np.array([one.auc for one in intervals.values()]), cov, sample, Question(level))
@@ -172,15 +179,23 @@ def corrected(pvalue: np.ndarray, correction: str) -> np.ndarray:
 
 
 def _all_alike(value: np.ndarray, cov: np.ndarray, units: int) -> tuple[float, float]:
-    """Statistic and p-value of equal areas; what has no variance and no difference counts for nothing."""
+    """Statistic and p-value of equal areas.
+
+    What has no variance and no difference counts for nothing; a difference without variance has the sign test of
+    `compare_auc`, and beside others that have one the smaller p-value counts, twice.
+    """
     gap = value[1:] - value[0]
     spread = cov[1:, 1:] - cov[0, 1:] - cov[1:, :1] + cov[0, 0]
     values, vectors = np.linalg.eigh(spread)
     kept = values > 1e-12 * max(np.trace(cov), 1e-300)
     rank = int(kept.sum())
+    along = vectors.T @ gap
+    unvaried = float(np.round(np.abs(along[~kept]).max(initial=0.0), 9))
+    certain = sign_pvalue(unvaried, units, "two-sided")
     if rank == 0:
-        return 0.0, 1.0
-    statistic = float(np.sum((vectors.T @ gap)[kept] ** 2 / values[kept]))
-    if units <= rank:
-        return statistic, 1.0
-    return statistic, float(fdtrc(rank, units - rank, statistic * (units - rank) / (rank * (units - 1.0))))
+        return 0.0, certain
+    statistic = float(np.sum(along[kept] ** 2 / values[kept]))
+    pvalue = 1.0
+    if units > rank:
+        pvalue = float(fdtrc(rank, units - rank, statistic * (units - rank) / (rank * (units - 1.0))))
+    return statistic, pvalue if unvaried == 0.0 else min(1.0, 2.0 * min(pvalue, certain))

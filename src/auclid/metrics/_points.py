@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, one_of, whole_number
-from auclid.metrics._bootstrap import Masses, Plan, Progress, checked_seed, distinct, replicates
+from auclid._labels import number_in, one_of
+from auclid.metrics._bootstrap import Masses, Progress, checked_draws, distinct, replicates
 from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._roc import roc_curve, thresholds
 from auclid.metrics._sample import Sample, checked_sample
@@ -165,8 +165,7 @@ def operating_point_interval(
     owner = "operating_point_interval"
     aim = _checked_aim(owner, criterion, cost_ratio, prevalence, beta)
     level = number_in(owner, "level", level, 0.0, 1.0)
-    checked_seed(owner, random_state)
-    plan = Plan("bootstrap", whole_number(owner, "n_bootstrap", n_bootstrap, 100), random_state, progress)
+    plan = checked_draws(owner, n_bootstrap, random_state, progress)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
     value, steps = distinct(sample.is_pos, sample.scores[0])

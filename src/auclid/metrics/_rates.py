@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtri, stdtrit
 
 from auclid._labels import number_in, one_of, whole_number
-from auclid.metrics._bootstrap import Masses, Plan, checked_seed, distinct, replicates
-from auclid.metrics._roc import Curve, roc_curve, thresholds
+from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, replicates
+from auclid.metrics._roc import Curve, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 
 ROUNDING = 1e-12
@@ -76,7 +76,8 @@ def rates_at(
         Coverage of each interval.
     method : {"wilson", "bootstrap"}
         "wilson" is about the threshold found: what its rates will be on new rows. "bootstrap" finds it anew in each
-        draw, so it is about the point itself: the true positive rate at a given false positive rate.
+        draw, so it is about the point itself: the true positive rate at a given false positive rate. A rate that no
+        draw changes (a perfect one, say) keeps Wilson's interval.
     groups, sample_weight, pos_label, n_bootstrap, random_state
         As in `auc_interval`; alerts are counted in rows, whatever they weigh.
 
@@ -111,9 +112,7 @@ def rates_at(
         whole_number(owner, "alerts", alerts, 1, len(sample.is_pos))
     if method == "wilson":
         return point_at(sample, _threshold(sample, wish), level)
-    checked_seed(owner, random_state)
-    plan = Plan(method, whole_number(owner, "n_bootstrap", n_bootstrap, 100), random_state)
-    return _by_bootstrap(sample, wish, plan, level)
+    return _by_bootstrap(sample, wish, checked_draws(owner, n_bootstrap, random_state), level)
 
 
 def _wish(owner: str, given: dict[str, Any]) -> Wish:
@@ -167,6 +166,9 @@ def _rate(sample: Sample, flagged: np.ndarray, of: np.ndarray, level: float) -> 
     unit = np.arange(len(hit)) if sample.cluster is None else np.unique(sample.cluster[of], return_inverse=True)[1]
     share = weight / weight.sum()
     rate, count = float((weight * hit).sum() / weight.sum()), int(unit.max()) + 1
+    if count == 1:  # one row has no variance to see, whatever it weighs
+        low, high = wilson(rate, 1, level)
+        return rate, float(low), float(high)
     mass = np.bincount(unit, share)
     spread = np.sum(np.bincount(unit, share * (hit - rate)) ** 2) * count / (count - 1.0)
     # Without a mistake there is no variance to see; then each unit counts as its share of the mass.
@@ -189,7 +191,6 @@ def _wilson(k: Any, n: float, z: float) -> tuple[Any, Any]:
 def _by_bootstrap(sample: Sample, wish: Wish, plan: Plan, level: float) -> RatesAt:
     value, steps = distinct(sample.is_pos, sample.scores[0])
     point = point_at(sample, _threshold(sample, wish), level)
-    cuts = thresholds(value)
 
     def rates(masses: list[Masses]) -> tuple[float, float]:
         tp, fp = (np.concatenate(([0.0], np.cumsum(mass[::-1]))) for mass in masses[0])
@@ -199,12 +200,15 @@ def _by_bootstrap(sample: Sample, wish: Wish, plan: Plan, level: float) -> Rates
             at = chosen(tp, fp, wish)
         return tp[at] / tp[-1], fp[at] / fp[-1]
 
-    assert len(cuts) == len(value) + 1
     drawn = replicates(sample, [steps], rates, plan)
     tails = (1.0 - level) / 2.0, (1.0 + level) / 2.0
     (tpr_low, fpr_low), (tpr_high, fpr_high) = np.quantile(drawn, tails, axis=0)
-    bounds = {"tpr_low": tpr_low, "tpr_high": tpr_high, "fpr_low": fpr_low, "fpr_high": fpr_high}
-    return point._replace(**{name: float(bound) for name, bound in bounds.items()})
+    # Draws that are all alike, as those of a perfect rate are, do not make it sure: Wilson's interval stays.
+    if tpr_low < tpr_high:
+        point = point._replace(tpr_low=float(tpr_low), tpr_high=float(tpr_high))
+    if fpr_low < fpr_high:
+        point = point._replace(fpr_low=float(fpr_low), fpr_high=float(fpr_high))
+    return point
 
 
 def band(curve: Curve, level: float) -> tuple[np.ndarray, np.ndarray]:

@@ -49,10 +49,25 @@ class Plot(Generic[P]):
     def from_estimator(self, estimator: Any, X: Any, y: Any, **keywords: Any) -> Any:
         """The plot of a fitted classifier's scores of the rows X, or of several by name, with labels y."""
         if isinstance(estimator, Mapping):
-            found: Any = {name: scores_of("from_estimator", model, X) for name, model in estimator.items()}
+            found: Any = {name: self._predicted(model, X) for name, model in estimator.items()}
         else:
-            found = {type(estimator).__name__: scores_of("from_estimator", estimator, X)}
+            found = {type(estimator).__name__: self._predicted(estimator, X)}
         return self.from_predictions(y, found, **keywords)
+
+    def _predicted(self, estimator: Any, X: Any) -> np.ndarray:
+        return scores_of("from_estimator", estimator, X)
+
+
+class PlotOfProbabilities(Plot[P]):
+    """A plot whose predictions are probabilities, also where an estimator has other scores."""
+
+    def _predicted(self, estimator: Any, X: Any) -> np.ndarray:
+        if not hasattr(estimator, "predict_proba"):
+            raise TypeError(
+                f"plot.{self.from_predictions.__name__} expects a classifier with predict_proba. "
+                f"Got a {type(estimator).__name__} instead. auclid.Calibrated gives any ranker probabilities."
+            )
+        return np.asarray(estimator.predict_proba(X))[:, 1]
 
 
 def axes(ax: Any = None, width: float = 5.0, height: float = 4.2) -> Any:

@@ -9,7 +9,7 @@ from auclid._labels import finite_column, number_in, one_of, whole_number
 from auclid.metrics._points import CRITERIA, operating_point
 from auclid.metrics._rates import wilson
 from auclid.metrics._sample import checked_sample
-from auclid.plot._axes import FAINT, STYLES, Plot, axes, by_name, style, tidy, unit_square
+from auclid.plot._axes import FAINT, STYLES, Plot, PlotOfProbabilities, axes, by_name, style, tidy, unit_square
 
 
 @Plot
@@ -105,7 +105,7 @@ def _threshold(owner: str, threshold: Any, sample: Any) -> float | None:
     return number_in(owner, "threshold", threshold, -np.inf, np.inf)
 
 
-@Plot
+@PlotOfProbabilities
 def calibration(
     y_true: ArrayLike,
     y_score: Any,
