@@ -9,8 +9,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
+from sklearn.utils._param_validation import Interval
 
-RANDOM_STATE = [Integral, np.random.RandomState, np.random.Generator, None]
+RANDOM_STATE = [Interval(Integral, 0, None, closed="left"), np.random.RandomState, np.random.Generator, None]
 """What `random_state` may be, for parameter constraints."""
 
 
@@ -28,6 +29,8 @@ def generator(random_state: RandomState) -> np.random.Generator:
     """
     if isinstance(random_state, np.random.RandomState):
         return np.random.default_rng(random_state.randint(0, 2**31 - 1, size=4))
+    if isinstance(random_state, Integral) and random_state < 0:
+        raise ValueError(f"The 'random_state' parameter must be a number of 0 or more. Got {random_state} instead.")
     return np.random.default_rng(random_state)
 
 

@@ -41,6 +41,8 @@ def attempt(what: str, call: Callable[[], Any], polite: tuple[type[BaseException
         warnings.simplefilter("error", UndefinedMetricWarning)  # the way to say that a figure does not exist
         try:
             result = call()
+        except np.linalg.LinAlgError as error:  # a ValueError, but it speaks of a matrix that nobody gave
+            raise Found("unclear error", f"{what}: {error}") from error
         except polite as error:
             if not str(error).strip():
                 raise Found("error without a word", f"{what}: {type(error).__name__}") from error

@@ -57,6 +57,29 @@ def test_tiny_distances_leave_finite_scores():
             assert np.isfinite(model.decision_function(scale * X)).all()
 
 
+@pytest.mark.parametrize(
+    "model", [LeastSquaresAUCCV(), auclid.LeastSquaresAUC(alpha=0.0), auclid.RankSVM(alpha="auto"), auclid.RankSVM()]
+)
+@pytest.mark.parametrize("scale", [1e155, 1e300])
+def test_squares_beyond_floating_point(model, scale):
+    """Not LAPACK's sentence, which is about an eigenvalue."""
+    X, y = sample()
+    with pytest.raises(ValueError, match=rf"{type(model).__name__} must end with finite weights.*Scale the columns"):
+        model.fit(scale * X, y)
+
+
+@pytest.mark.parametrize("model", [SPAM(random_state=-1), KMeansNystroem(random_state=-1)])
+def test_a_negative_seed(model):
+    with pytest.raises(ValueError, match=f"'random_state' parameter of {type(model).__name__} must be .*Got -1"):
+        model.fit(*sample())
+
+
+def test_a_negative_seed_of_a_function():
+    X, y = sample()
+    with pytest.raises(ValueError, match="'random_state' parameter must be a number of 0 or more"):
+        auclid.metrics.auc_interval(y, X[:, 0], method="bootstrap", random_state=-1)
+
+
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("zeta", [1e30, 1e200, 1e-30])
 def test_absurd_steps_end_in_finite_scores_or_a_sentence(zeta):

@@ -98,12 +98,14 @@ def test_a_power_of_two_times_the_weights_changes_no_stump(power):
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("cls", STREAMS)
 @pytest.mark.parametrize("size", [1e308, 1e200, 1e160])
-def test_a_batch_that_would_poison_a_stream_is_refused_whole(cls, size):
+@pytest.mark.parametrize(("below", "count"), [(-1.0, 60), (1.0, 2)])
+def test_a_batch_that_would_poison_a_stream_is_refused_whole(cls, size, below, count):
+    """Also where it is two rows alike, which do no harm before they meet others."""
     X, y = sample()
     model, other = (small(cls()).partial_fit(X, y) for _ in range(2))
     before = model.decision_function(X)
     try:
-        model.partial_fit(np.full_like(X, size) * np.where(y, 1.0, -1.0)[:, None], y)
+        model.partial_fit((np.full_like(X, size) * np.where(y, 1.0, below)[:, None])[:count], y[:count])
     except ValueError:
         np.testing.assert_array_equal(model.decision_function(X), before)
         np.testing.assert_array_equal(
@@ -138,6 +140,14 @@ def test_wild_columns_of_a_libsvm_file_are_refused(line, tmp_path):
         read_table(path)
     with pytest.raises(ValueError, match="must be a libsvm file"):
         list(auclid.scan(path).blocks())
+
+
+def test_a_number_too_large_for_a_column_is_told(tmp_path):
+    path = tmp_path / "a.libsvm"
+    path.write_text("1 10000000000000000000:1\n")
+    for read in (read_table, lambda path: list(auclid.scan(path).blocks())):
+        with pytest.raises(ValueError, match="it names a column beyond 4194304"):
+            read(path)
 
 
 def test_columns_beyond_those_asked_for_are_left_out(tmp_path):
@@ -191,6 +201,9 @@ def test_what_is_no_file_is_told(tmp_path):
     for name, said in (("fifo", "is a pipe"), (".", "is a folder"), ("loop", "cannot"), ("none", "there is none")):
         with pytest.raises(DataError, match=said):
             read_table(tmp_path / name)
+    for name in ("fifo", "loop"):
+        with pytest.raises(ValueError, match="is a pipe, a device or a link to nothing"):
+            auclid.scan(tmp_path / name)
 
 
 @given(SEEDS)

@@ -19,7 +19,7 @@ from auclid._hints import did_you_mean
 from auclid._sparse import fault
 from auclid.datasets import _columns
 from auclid.datasets._columns import DataError
-from auclid.rows.readers.libsvm import within
+from auclid.rows.readers.libsvm import fault_of, within
 
 
 class TableFile(NamedTuple):
@@ -162,7 +162,7 @@ def _libsvm(path: Path, columns: list[str] | None) -> tuple[Any, Any, list[str]]
         X = within(X, None if columns is None else len(columns) + 1)
     except (ValueError, OSError, EOFError, IndexError, OverflowError, lzma.LZMAError, zlib.error) as error:
         raise DataError(
-            f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...': {str(error).rstrip('.')}."
+            f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...': {fault_of(error)}."
         ) from None
     if not X.shape[0]:
         raise DataError(f"{str(path)!r} must hold rows; it is empty.")

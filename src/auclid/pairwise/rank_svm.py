@@ -231,8 +231,10 @@ def best_alpha(rows: Labelled) -> float:
         some = _top_search.searched(rows, _top_search.MOST_ROWS)
         counted = some.is_pos
     tried, _ = cross_validate(some, folds_of(FOLDS, np.array([False, True]), some.is_pos, some.weight))
+    if tried.alpha is None or not np.isfinite(tried.alpha):
+        return ALPHA
     # What is shrunk is noise, and that of a sample is larger by its share of the rows.
-    return ALPHA if tried.alpha is None else SHARE * tried.alpha * len(counted) / all_rows
+    return SHARE * tried.alpha * len(counted) / all_rows
 
 
 def best_alpha_apart(rows: LabelledParts) -> float:
@@ -240,7 +242,7 @@ def best_alpha_apart(rows: LabelledParts) -> float:
     if rows.counts.sum(axis=0).min() < FOLDS:
         return ALPHA
     tried, _ = cross_validate_apart(rows, FOLDS)
-    return ALPHA if tried.alpha is None else SHARE * tried.alpha
+    return ALPHA if tried.alpha is None or not np.isfinite(tried.alpha) else SHARE * tried.alpha
 
 
 def weights_alone(state: newton.State) -> dict[str, np.ndarray]:

@@ -29,10 +29,12 @@ def path(moments: ClassMoments, alphas: np.ndarray) -> np.ndarray:
 
     For alpha > 0 that is (S + alpha/2 I)^-1 d, so one eigendecomposition of S serves all.
     """
+    columns = np.zeros((len(moments.delta), len(alphas)))
+    if not np.isfinite(np.trace(moments.within)):  # no alpha is better than another; whoever asked meets it in the fit
+        return columns
     values, vectors = linalg.eigh(moments.within, driver="evd", check_finite=False)
     values = np.maximum(values, 0.0)
     inner = vectors.T @ moments.delta
-    columns = np.empty((len(inner), len(alphas)))
     for k, alpha in enumerate(alphas):
         if alpha > 0.0:
             columns[:, k] = vectors @ (inner / (values + 0.5 * alpha))
@@ -62,7 +64,9 @@ def solve_symmetric(A: np.ndarray, b: np.ndarray, minimum_norm: bool = False) ->
 
 
 def solve_spectral(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """The minimum-norm solution of A w = b, directions within rounding of zero left out."""
+    """The minimum-norm solution of A w = b, directions within rounding of zero left out; NaN where A overflowed."""
+    if not np.isfinite(np.trace(A)):
+        return np.full_like(b, np.nan)
     values, vectors = linalg.eigh(A, driver="evd", check_finite=False)
     kept = values > values[-1] * len(b) * np.finfo(float).eps
     return vectors[:, kept] @ ((vectors[:, kept].T @ b) / values[kept])

@@ -9,7 +9,7 @@ import numpy as np
 from auclid import _random
 from auclid._generic import generic, kernel
 from auclid.losses import Loss, prox_step, slope
-from auclid.rows import Table, pair_dot, pair_square, row_add
+from auclid.rows import Table, pair_dot, pair_square, row_add, row_square
 from auclid.solvers.iterate import Iterate, average, averaged, begin, current, fetch_ahead, renewed, scaled, step_pair
 from auclid.solvers.stream import StreamSolver
 from auclid.stats.buffers import Buffers, admit, advance, empty, reservoir
@@ -199,12 +199,15 @@ class RandomPairs(StreamSolver[State]):
 def find_partners(window, draws, pairs, total, n):
     """Pair each row of a window with one of the other class's reservoir, if that holds any; says how many.
 
-    Writes the negatives and the positives of the pairs, and adds the rows to the sums of their classes.
+    Writes the negatives and the positives of the pairs, and adds the rows to the sums of their classes. Those become
+    infinite by a row too long for the |z|^2 of a pair.
     """
     met = 0
     for k in range(window.at.shape[0]):
         i, c = window.at[k], window.label[k]
         row_add(window.rows, i, total[c])
+        if not 4.0 * row_square(window.rows, i) < np.inf:  # it would stay, and spoil pairs of later batches
+            total[c, 0] = np.inf
         n[c] += 1.0
         admit(window, k)
         others = window.held[1 - c]

@@ -72,8 +72,15 @@ class Libsvm(Reader):
         except (ValueError, OSError, EOFError, IndexError, OverflowError, lzma.LZMAError, zlib.error) as error:
             raise ValueError(
                 f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...'; block {at} is not: "
-                f"{str(error).rstrip('.')}."
+                f"{fault_of(error)}."
             ) from None
+
+
+def fault_of(error: Exception) -> str:
+    """What is wrong with a file, by the error that reading it gave; without a full stop."""
+    if isinstance(error, OverflowError):
+        return f"it names a column beyond {MOST_COLUMNS}, too large a number for any"
+    return str(error).rstrip(".")
 
 
 def within(X: Any, asked: int | None) -> Any:

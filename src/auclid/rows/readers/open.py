@@ -1,6 +1,7 @@
 """Which reader a source needs: by what it is, or by the ending of its files."""
 
 import glob
+import os
 from pathlib import Path
 from typing import Any
 
@@ -87,6 +88,10 @@ def _paths(source: str | Path) -> list[Path]:
         found = [each for each in found if _ending(each) in ENDINGS]
     else:
         found = [Path(each) for each in glob.glob(str(source), recursive=True) if Path(each).is_file()]
+    if not found and os.path.lexists(path) and not path.is_dir():
+        raise ValueError(
+            f"scan must be given a file, folder or glob; {str(source)!r} is a pipe, a device or a link to nothing."
+        )
     if not found:
         what = "a folder with files of a known kind" if path.is_dir() else "a file, folder or glob that exists"
         raise FileNotFoundError(f"scan must be given {what}; there is none at {str(source)!r}.{_near(path)}")
