@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 import auclid
 from auclid.cli import compare as job
-from auclid.cli import curves, main, models
+from auclid.cli import curves, evaluation, main, models
 from auclid.cli._app import app
 from auclid.cli.data import positives, text
 from auclid.cli.report import report
@@ -570,12 +570,24 @@ def test_evaluate_draws(judged):
         assert Path(name).stat().st_size > 20_000
 
 
+def test_the_picture_tells_the_interval_that_is_printed(judged, monkeypatch):
+    pytest.importorskip("matplotlib")
+    run, is_pos, score, _ = judged
+    told = []
+    monkeypatch.setattr(evaluation, "_paint", lambda plots, path: told.append(plots[0](None)))
+    assert run("evaluate", "m", "judge.csv", "--groups", "patient", "--plot", "one.png").exit_code == 0
+    want = auc_interval(is_pos, score, groups=np.arange(400) // 5)
+    assert f"[{want.low:.3f}, {want.high:.3f}]" in told[0].get_legend().get_texts()[0].get_text()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--groups", "nowhere"], "nowhere"),
+        (["--groups", "nowhere"], "--groups must be a column of the table; got 'nowhere'"),
         (["--alerts", "500"], "--alerts must be at most the number of rows, 400"),
-        (["--max-fpr", "0"], "max_fpr"),
+        (["--max-fpr", "0"], "--max-fpr must be a float in (0.0, 1.0]; got 0."),
+        (["--max-fpr", "1.5"], "--max-fpr must be a float in (0.0, 1.0]; got 1.5."),
+        (["--max-fpr", "nan"], "--max-fpr must be a float in (0.0, 1.0]; got nan."),
         (["--plot", "m"], "must be another than the one to read"),
         (["--plot", "no/where.png"], "folder that exists"),
     ],

@@ -22,6 +22,7 @@ from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
 from auclid.cli import _show, evaluation, experiments, large, models, predictions
 from auclid.cli._show import escape
+from auclid.cli._words import rate
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
 from auclid.cli.report import report
@@ -74,7 +75,9 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column t
 Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Read by blocks, and keep no more rows in memory than this: 2GB.")
 ]
-MaxFPR = Annotated[float, typer.Option(help="Only the top counts, up to this false-positive rate: partial AUC.")]
+MaxFPR = Annotated[
+    float, typer.Option(callback=rate, help="Only the top counts, up to this false-positive rate: partial AUC.")
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -275,7 +278,9 @@ def evaluate(
     groups: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="AUC by this column, or allowing for rows that share a value.")
     ] = None,
-    max_fpr: Annotated[float, typer.Option(help="Also the partial AUC up to this false-positive rate.")] = 1.0,
+    max_fpr: Annotated[
+        float, typer.Option(callback=rate, help="Also the partial AUC up to this false-positive rate.")
+    ] = 1.0,
     alerts: Annotated[int | None, typer.Option(min=1, help="What happens if so many rows are looked at.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")] = None,
     memory: Memory = None,

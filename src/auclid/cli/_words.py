@@ -14,6 +14,13 @@ AS_OPTIONS = {
 }
 
 
+def rate(value: float) -> float:
+    """The value of --max-fpr, or a sentence where it is no rate."""
+    if not 0.0 < value <= 1.0:
+        raise DataError(f"--max-fpr must be a float in (0.0, 1.0]; got {value:g}.")
+    return value
+
+
 def as_options(sentence: str) -> str:
     """A sentence of the library as the command says it.
 

@@ -39,6 +39,8 @@ class Evaluation(NamedTuple):
     alerts: RatesAt | None
     wanted: int | None
     by_group: GroupAUC | None
+    clusters: np.ndarray | None
+    """Which rows belong together, where the intervals allow for it."""
     gini: float
     ks: float
     lift: LiftTable
@@ -76,6 +78,7 @@ def evaluate(is_pos: np.ndarray, score: np.ndarray, called: np.ndarray, classes:
         None if wishes.alerts is None else rates_at(is_pos, score, alerts=wishes.alerts, groups=clusters),
         wishes.alerts,
         by_group,
+        clusters,
         gini(is_pos, score),
         ks(is_pos, score),
         lift_table(is_pos, score, n_bins=min(10, len(score))),
@@ -92,7 +95,10 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
 def group_column(path: Path, name: str, features: list[str] | None) -> np.ndarray:
     """A column of the file as it stands, read as if it were the target, since it need not be a number."""
     others = None if features is None else [f for f in features if f != name and not f.startswith(f"{name}=")][:1]
-    found = read(path, name, columns=others or None).y
+    try:
+        found = read(path, name, columns=others or None).y
+    except DataError as error:
+        raise DataError(str(error).replace("--target", "--groups")) from error
     if found is None:
         raise DataError(f"--groups must name a column of the file; there is no {name!r}.")
     return np.asarray(found)
@@ -103,7 +109,7 @@ def draw(found: Evaluation, path: Path) -> None:
     from auclid import plot
 
     plots: list[Any] = [
-        lambda ax: plot.roc(found.is_pos, found.score, max_fpr=found.max_fpr, ax=ax),
+        lambda ax: plot.roc(found.is_pos, found.score, max_fpr=found.max_fpr, groups=found.clusters, ax=ax),
         lambda ax: plot.scores(found.is_pos, found.score, ax=ax),
         lambda ax: plot.lift(found.is_pos, found.score, name="model", ax=ax),
         lambda ax: plot.lift(found.is_pos, found.score, name="model", kind="lift", ax=ax),
