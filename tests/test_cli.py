@@ -202,7 +202,7 @@ def test_compare_for_the_top_ranks_tests_and_draws_the_region():
         if row is not best:
             assert row.gap == compare_auc(is_pos, row.scores, best.scores, max_fpr=0.1)
     assert "partial AUC up to a false-positive rate of 0.1" in result.verdict
-    assert any("B-LS-SVM learn the whole list" in note for note in result.notes)
+    assert any("B-LS-SVM learns the whole list" in note for note in result.notes)
     page = report(result)
     assert 'class="region"' in page and "left of a false positive rate of 0.1" in page
     assert "Does optimising partial AUC up to a false-positive rate of 0.1 pay on this table?" in page
@@ -219,6 +219,13 @@ def test_models_learn_for_the_top_where_they_can():
     assert models.ours("NBAM", X, 0, 0.1)[1][-1].ranker.max_fpr == 0.1
     assert models.ours("auto", X, 0, 0.1)[1].max_fpr == 0.1
     assert not models.for_the_top(models.ours("SPAM", X, 0, 0.1)[1])
+
+
+def test_the_next_line_keeps_the_region(table):
+    options = "--target", "y", "--against", "ridge", "--max-fpr", "0.2", "--methods"
+    for method, kept in (("RankSVM", True), ("LeastSquaresAUC", False)):
+        line = table("compare", "plain.csv", *options, method).stdout.splitlines()[-1]
+        assert line.startswith("Next: ") and ("--max-fpr 0.2" in line) is kept
 
 
 def test_fit_for_the_top(table):

@@ -75,9 +75,7 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column t
 Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Read by blocks, and keep no more rows in memory than this: 2GB.")
 ]
-MaxFPR = Annotated[
-    float, typer.Option(callback=rate, help="Only the top counts, up to this false-positive rate: partial AUC.")
-]
+MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -140,6 +138,7 @@ def _next_line(data: Path | None, target: str | None, positive: str | None, drop
         ("--positive", positive),
         *(("--drop", name) for name in drop),
         ("--method", method),
+        ("--max-fpr", f"{result.max_fpr:g}" if models.aims(method, result.max_fpr) else None),
     ]
     words = [str(data), *(word for name, value in chosen if value is not None for word in (name, value))]
     return f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid"

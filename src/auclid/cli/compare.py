@@ -140,7 +140,8 @@ def _whole_list(chosen: list[tuple[bool, str, Any]], max_fpr: float) -> list[str
     names = [name for _, name, model in chosen if not models.for_the_top(model)]
     if max_fpr == 1.0 or not names:
         return []
-    return [f"{', '.join(names)} learn the whole list; all are judged by {measured_by(max_fpr)}."]
+    learn = "learns" if len(names) == 1 else "learn"
+    return [f"{', '.join(names)} {learn} the whole list; all are judged by {measured_by(max_fpr)}."]
 
 
 def _all_alike(rows: list[Row], is_pos: np.ndarray, max_fpr: float) -> list[str]:

@@ -84,6 +84,11 @@ def for_the_top(model: BaseEstimator) -> bool:
     return any(value != 1.0 for name, value in model.get_params().items() if name.split("__")[-1] == "max_fpr")
 
 
+def aims(name: str, max_fpr: float) -> bool:
+    """Whether `auclid fit --method NAME` learns for the top up to a rate."""
+    return max_fpr < 1.0 and (name == "auto" or for_the_top(aimed(find(name).build(), max_fpr)))
+
+
 def refuse_whole_list(name: str, model: BaseEstimator, max_fpr: float) -> None:
     """A sentence where someone asks for the top of the list of a method that only knows all of it."""
     checked_region("fit", max_fpr, 0.0)
