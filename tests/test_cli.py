@@ -299,9 +299,9 @@ def test_a_scorecard_leaves_a_page_and_its_points(table):
 
 
 def test_fit_without_a_method_takes_the_front_door(table):
-    assert "AUCClassifier, fitted" in table("fit", "plain.csv", "--target", "y", "--model", "m").stdout
-    assert isinstance(auclid.load("m"), auclid.AUCClassifier)
-    assert table("evaluate", "m", "plain.csv").exit_code == 0
+    assert "AUCClassifier, fitted" in table("fit", "plain.csv", "--target", "y").stdout
+    assert isinstance(auclid.load("model.auclid"), auclid.AUCClassifier)
+    assert table("evaluate", "model.auclid", "plain.csv").exit_code == 0
 
 
 @pytest.mark.parametrize("about", [None, "mine", {"columns": 5}], ids=str)

@@ -216,6 +216,16 @@ def test_shares_of_the_farthest_hundredth():
     np.testing.assert_allclose(tail_share(Z), [0.085, 0.2, 0.45], atol=0.08)
 
 
+def test_the_ends_of_a_scale_are_no_tail_and_a_few_rows_of_one_wild_value_are():
+    days = np.sin(2.0 * np.pi * (np.arange(700) % 7) / 7.0)
+    marks, thirds = np.arange(700) % 5 + 1.0, np.arange(700) % 3 - 1.0
+    wild = np.where(np.arange(700) < 14, 1e5, np.linspace(0.0, 1.0, 700))  # one value in a fiftieth of the rows
+    Z = np.column_stack([days, marks, thirds, wild])
+    np.testing.assert_allclose(tail_share(Z), [0.0, 0.0, 0.0, 1.0], atol=1e-6)
+    np.testing.assert_allclose(tail_share(Z, np.full(700, 3.0)), tail_share(np.repeat(Z, 3, axis=0)), atol=1e-12)
+    assert Columns().fit(Z).ranked_ == ["x3"]
+
+
 def test_a_few_wild_values_no_longer_cost_a_linear_model_its_ranking():
     rng = np.random.default_rng(0)
     X = rng.random((2000, 3))

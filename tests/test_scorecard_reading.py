@@ -171,6 +171,9 @@ def test_points_double_the_odds_and_keep_the_ranking(tmp_path):
     assert len(pd.read_csv(tmp_path / "points.csv")) == len(model.points())
     with pytest.raises(ValueError, match=r"'scale' of Scorecard.points must be a float in \(0.0, inf\). Got 0"):
         model.points(scale=0)
+    for name, value in {"scale": "20", "base": np.nan, "odds": np.inf}.items():
+        with pytest.raises(ValueError, match=f"'{name}' of Scorecard.points must be a float in"):
+            model.points(**{name: value})
 
 
 # --- reasons, plots, page -------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """What a fitted scorecard can be read by: points, contributions, reasons, plots, a page."""
 
 import os
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -223,9 +224,11 @@ class Readable:
 
 
 def _scale(scale: float, base: float, odds: float, whole: bool) -> Scale:
-    for name, value in (("scale", scale), ("odds", odds)):
-        if not np.isfinite(value) or value <= 0.0:
-            raise ValueError(f"The '{name}' of Scorecard.points must be a float in (0.0, inf). Got {value!r} instead.")
+    for name, value, low in (("scale", scale, 0.0), ("base", base, -np.inf), ("odds", odds, 0.0)):
+        if not isinstance(value, Real) or isinstance(value, bool) or not low < value < np.inf:
+            raise ValueError(
+                f"The '{name}' of Scorecard.points must be a float in ({low}, inf). Got {value!r} instead."
+            )
     return Scale(float(scale), float(base), float(odds), bool(whole))
 
 

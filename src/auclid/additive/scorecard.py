@@ -78,9 +78,10 @@ class Scorecard(Readable, Ranker):
     focus_ : float
         How much dearer columns are that add little: c_k = (mean variance of what columns add / that of this one)^focus.
     cv_auc_ : float
-        The held-out AUC of what was chosen; nan where there were too few rows to hold some out.
+        The held-out AUC of what was chosen; nan where there were too few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
-        The offset: minus the sum of shapes that maximises Youden's J on the training rows.
+        The offset: minus the sum of shapes that maximises Youden's J on the training rows; of streams, and of more
+        rows than memory holds, minus the one halfway between the means of the classes.
     classes_ : array of shape (2,)
     n_features_in_ : int
     feature_names_in_ : array of shape (d,), where X has column names
@@ -344,6 +345,8 @@ class Scorecard(Readable, Ranker):
     @by_parts
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class: a sigmoid of the score, fitted to scores of held-out folds.
+
+        Of streams, and of more rows than memory holds, the sigmoid is that of two normal classes of one variance.
 
         Parameters
         ----------

@@ -166,7 +166,7 @@ def _words(text: str) -> list[str]:
 @app.command()
 def fit(
     data: Data,
-    model: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.")],
+    model: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.")] = Path("model.auclid"),
     target: Target = None,
     method: Annotated[str, typer.Option(help="A name from `auclid methods`; auto: AUCClassifier chooses.")] = "auto",
     positive: Positive = None,
