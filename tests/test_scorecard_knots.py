@@ -32,6 +32,15 @@ def test_extra_knots_are_values_and_bracket_what_is_special(seed, count, share, 
             assert {distinct[max(k - 1, 0)], distinct[min(k + 1, len(distinct) - 1)]} <= both
 
 
+@given(st.lists(st.sampled_from([-2.0, 0.0, 0.5, 7.0, np.nan]), min_size=1))
+def test_a_tally_of_equal_weights_is_a_count(values):
+    x = np.array(values)
+    distinct, mass = tally(x, np.ones(len(x)))
+    twice, double = tally(x, np.full(len(x), 2.0))
+    assert list(distinct) == list(twice) == sorted(set(x[~np.isnan(x)]))
+    assert list(2.0 * mass) == list(double) == [2.0 * (x == value).sum() for value in distinct]
+
+
 def test_a_heavy_tail_is_cut_at_medians_and_a_light_one_is_not():
     rng = np.random.default_rng(0)
     heavy, light = np.exp(3 * rng.normal(size=4000)), rng.random(4000)

@@ -18,8 +18,12 @@ TAIL = 10.0
 def tally(values: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The different values of a column, rising, and the weight of the rows of each; missing cells are left out."""
     known = ~np.isnan(values) & (weight > 0.0)
-    distinct, inverse = np.unique(values[known], return_inverse=True)
-    return distinct, np.bincount(inverse, weights=weight[known])
+    values, weight = values[known], weight[known]
+    if (weight == 1.0).all():  # sorting without the places takes a third of the time
+        distinct, counts = np.unique(values, return_counts=True)
+        return distinct, counts.astype(np.float64)
+    distinct, inverse = np.unique(values, return_inverse=True)
+    return distinct, np.bincount(inverse, weights=weight)
 
 
 def quantile_knots(distinct: np.ndarray, mass: np.ndarray, count: int) -> np.ndarray:
