@@ -22,7 +22,6 @@ from auclid import (
     SPAM,
     AdaOAM,
     AUCClassifier,
-    Columns,
     Kernelized,
     KernelRankSVM,
     KMeansNystroem,
@@ -30,7 +29,6 @@ from auclid import (
     LeastSquaresAUCCV,
     RandomFourier,
     RankSVM,
-    Scorecard,
     UniExp,
 )
 from auclid.auto import _files
@@ -204,13 +202,6 @@ def test_a_sample_keeps_the_shares_of_the_classes(monkeypatch):
     some, labels, mass, note = _files.in_memory("AUCClassifier", by_blocks(X, y, weight, memory=0))
     assert 98 <= len(labels) == len(some) == len(mass) <= 102 and 9 <= labels.sum() <= 12
     assert note == f"fitted on {len(labels)} of 4,000 rows, as many as memory= holds"
-
-
-@pytest.mark.parametrize("model", [Scorecard(), Columns()], ids=lambda model: type(model).__name__)
-def test_who_takes_any_columns_wants_them_in_memory(model):
-    X, y, _ = table(60)
-    with pytest.raises(TypeError, match="must have its rows in memory; got rows of files"):
-        model.fit(by_blocks(X, y), y)
 
 
 # ---- bad input ----
