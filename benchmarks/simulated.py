@@ -400,7 +400,7 @@ CASES = {
     "compare_auc, BCa": paired(**BCA),
     "compare_auc, groups": paired_clustered(),
     "compare_auc, FPR <= 0.1": paired(max_fpr=0.1),
-    "compare_auc, FPR <= 0.3, TPR >= 0.3": paired(max_fpr=0.5, min_tpr=0.3),
+    "compare_auc, FPR <= 0.5, TPR >= 0.3": paired(max_fpr=0.5, min_tpr=0.3),
     "compare_auc, one-sided": paired(alternative="greater"),
     "compare_auc, not worse by a margin": not_worse(),
     "compare_auc_unpaired": unpaired(),

@@ -388,6 +388,17 @@ def test_unpaired_adds_the_variances(method):
     assert 0.0 < got.pvalue < 1.0
 
 
+def test_a_bootstrap_p_value_is_of_one_mind_with_its_interval():
+    is_pos, a = rows(60, digits=6)
+    b = a + np.random.default_rng(3).normal(size=60)
+    for level in (0.5, 0.8, 0.9, 0.95, 0.99):
+        got = compare_auc(is_pos, a, b, method="bootstrap", level=level, n_bootstrap=5000, random_state=0)
+        if abs(got.pvalue - (1 - level)) > 0.03:
+            assert (got.low > 0 or got.high < 0) == (got.pvalue < 1 - level)
+    normal = compare_auc(is_pos, a, b)
+    assert normal.pvalue < got.pvalue < normal.pvalue + 0.1
+
+
 def test_unpaired_takes_groups_and_weights_of_each():
     (y_a, a), (y_b, b) = rows(60, seed=1), rows(80, seed=2)
     groups, weight = np.arange(60) // 2, np.random.default_rng(0).random(80)

@@ -67,7 +67,8 @@ def compare_auc(
     level : float in (0, 1)
         Coverage of the interval, which is two-sided whatever the alternative.
     method : {"delong", "bootstrap", "bca"}
-        As in `auc_interval`. A bootstrap p-value is that of the difference divided by the draws' deviation.
+        As in `auc_interval`. A bootstrap p-value is Student's of the difference divided by the draws' deviation, with
+        the degrees of freedom and the correction for few rows of the interval.
     groups, sample_weight, pos_label, max_fpr, min_tpr, n_bootstrap, random_state, progress
         As in `auc_interval`.
     alternative : {"two-sided", "greater", "less"}
@@ -244,7 +245,8 @@ def from_draws(
 ) -> AUCComparison:
     """Interval and p-value from bootstrap draws of a difference."""
     se = float(drawn.std(ddof=1)) if np.ptp(drawn) > 1e-14 else 0.0
-    told = answer(difference, se, errors.units, question)
+    wider = np.sqrt(errors.units / (errors.units - 1.0))  # as in `ends`: the p-value and the interval are of one mind
+    told = answer(difference, float(wider * se), errors.units, question, errors.freedom if se else np.inf)
     if se == 0.0:
         return told
     low, high = ends(drawn, question.level, difference, errors, method)
