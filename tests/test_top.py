@@ -20,7 +20,7 @@ from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
 from auclid.rows import as_table
 from auclid.solvers.path import Labelled
-from auclid.solvers.top import hard_top, top_threshold
+from auclid.solvers.top import hard_top, select, top_threshold
 
 REGIONS = {"one-way": (0.2, 0.0), "from below": (1.0, 0.6), "two-way": (0.3, 0.4), "one row": (0.05, 0.0)}
 
@@ -285,3 +285,13 @@ def test_real_tables_are_certified(name, loss, monkeypatch):
     X, y, _, _ = split(name)
     for region in ({"max_fpr": 0.1}, {"max_fpr": 0.1, "min_tpr": 0.5}):
         assert RankSVM(loss=loss, **region).fit(X, y).gap_ <= 1e-3
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("losses", [[1e300], [1e16], [1.5e20, 3e20, 3e20]])
+def test_losses_that_drown_the_softness_leave_a_top(losses):
+    """The threshold may round up to the greatest loss, and then nobody would be inside."""
+    loss = np.array(losses)
+    found = select(loss, np.ones(len(loss)), 0.5, 0.1)
+    assert found.loss == pytest.approx(loss.max()) and np.isfinite(found.penalty)
+    assert (found.inside[loss == loss.max()] > 0.0).all()

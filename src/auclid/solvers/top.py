@@ -39,6 +39,9 @@ def select(loss: np.ndarray, own: np.ndarray, mass: float, softness: float) -> S
     tau = top_threshold(loss, own, mass, softness)
     inside = np.clip((loss - tau) / softness, 0.0, 1.0)
     weight = own * inside
+    if not weight.any():  # losses so large that softness is lost in their rounding: the top is the greatest of them
+        inside = (loss == loss[own > 0.0].max()).astype(np.float64)
+        weight = own * inside
     weight *= 1.0 / weight.sum()
     return Selection(inside, mass, float(weight @ loss), 0.5 * softness * (float(weight @ inside) - 1.0))
 
