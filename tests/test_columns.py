@@ -381,3 +381,9 @@ def test_rows_bring_their_own_weight_and_have_no_categories():
         Columns().fit(blocks_of(X, 50), sample_weight=np.ones(400))
     with pytest.raises(ValueError, match="'categories' parameter of Columns must be 'auto'"):
         Columns(categories=[3]).fit(blocks_of(X, 50))
+
+
+def test_a_whole_number_beyond_floats_gets_a_sentence():
+    cells = pd.Series([1, 2, 10**400] * 6, dtype=object)
+    with pytest.raises(ValueError, match="Columns"):
+        Columns().fit(pd.DataFrame({"a": cells}))

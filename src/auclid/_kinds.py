@@ -236,7 +236,7 @@ def _parsed(owner: object, column: Column) -> np.ndarray:
         missing = _is_missing(value) or (isinstance(value, str) and not value.strip())
         try:
             out[i] = np.nan if missing else float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             raise _unlike(owner, column, value) from None
     return out
 
