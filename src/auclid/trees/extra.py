@@ -1,11 +1,11 @@
 """Extremely randomised trees, each grown on rows drawn with replacement and judged on the others (out of bag)."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid._generic import kernel
+from auclid._generic import generic, kernel
 from auclid.trees.structs import WORDS, Trees, add_scores
 
 TRIES = 10
@@ -38,8 +38,16 @@ class Growth(NamedTuple):
     """Rows that one tree sees at most."""
 
 
-Plant = Callable[[Sample, np.ndarray, int, Nodes], int]
-"""Grows one tree on a sample, from uniform draws, looking at so many columns a node; says how many nodes it has."""
+class AnyCut(NamedTuple):
+    """A node takes a cut anywhere in a column's range, uniform."""
+
+
+@generic
+def cut_of(cuts, sample, column, lo, hi, sums, draw):
+    """A cut of a column for the sample's rows lo to hi, and how pure it leaves the sides: -1 where all look alike.
+
+    ``sums``: the weight of these rows and of the positives among them; ``draw``: a uniform number.
+    """
 
 
 def extra_trees(
@@ -50,11 +58,11 @@ def extra_trees(
     A node draws √d columns that are not constant in it and a cut for each, uniform in its range, and takes the one that
     leaves the least of Gini's impurity. Leaves are pure.
     """
-    return bagged(X, y, weight, rng, growth, grow)
+    return bagged(X, y, weight, rng, growth, AnyCut())
 
 
 def bagged(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, growth: Growth, plant: Plant
+    X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, growth: Growth, cuts: Any
 ) -> tuple[Trees, np.ndarray]:
     """Trees on rows drawn with replacement, whose leaves hold shares of positives over the number of trees; and every
     row's mean over the trees that have not seen it (out of bag).
@@ -79,7 +87,7 @@ def bagged(
             left=np.zeros(room, dtype=np.int32),
             value=np.zeros(room),
         )
-        used = plant(Sample(columns, y, drawn.astype(np.float64), rows), draws, wanted, whole)
+        used = grow(cuts, Sample(columns, y, drawn.astype(np.float64), rows), draws, wanted, whole)
         tree = _tree(Nodes(*(part[:used] for part in whole)), d)
         others = np.flatnonzero(drawn == 0)
         heard = np.zeros(len(others))
@@ -142,10 +150,11 @@ def joined(trees: list[Trees], scale: float) -> Trees:
 
 
 @kernel
-def grow(sample, draws, wanted, nodes):
+def grow(cuts, sample, draws, wanted, nodes):
     """Grow one tree on the rows of a sample; fills the nodes' arrays and returns how many.
 
-    ``draws`` are uniform numbers, used in turn and, should they run out, from the beginning again.
+    A node looks at ``wanted`` columns, and at one cut of each. ``draws`` are uniform numbers, used in turn and, should
+    they run out, from the beginning again.
     """
     columns, y, weight, rows = sample.columns, sample.y, sample.weight, sample.rows
     feature, threshold, left, value = nodes.feature, nodes.threshold, nodes.left, nodes.value
@@ -169,14 +178,10 @@ def grow(sample, draws, wanted, nodes):
                 if looked_at[column] == node:
                     continue
                 looked_at[column] = node
-                low, high = span(columns[column], rows, lo, hi)
-                if not low < high:
+                cut, gain = cut_of(cuts, sample, column, lo, hi, (mass, positive), draws[at])
+                if gain < 0.0:
                     continue
-                cut = low + draws[at] * (high - low)
                 at = (at + 1) % n_draws
-                if not cut < high:
-                    cut = low
-                gain = purity(columns[column], sample, lo, hi, cut, mass, positive)
                 if gain > best_gain:
                     best, best_gain, best_cut = column, gain, cut
                 found += 1
@@ -190,6 +195,18 @@ def grow(sample, draws, wanted, nodes):
             used += 2
         node += 1
     return used
+
+
+@cut_of.implement(AnyCut)
+def _(cuts, sample, column, lo, hi, sums, draw):
+    x = sample.columns[column]
+    low, high = span(x, sample.rows, lo, hi)
+    if not low < high:
+        return low, -1.0
+    cut = low + draw * (high - low)
+    if not cut < high:
+        cut = low
+    return cut, purity(x, sample, lo, hi, cut, sums[0], sums[1])
 
 
 @kernel

@@ -1,12 +1,11 @@
 """Random forests: trees whose nodes take the best cut of some columns, judged on rows they have not seen."""
 
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.trees.extra import TRIES, Growth, bagged, parted
+from auclid.trees.extra import Growth, bagged, cut_of
 from auclid.trees.structs import Trees
 
 BINS = 64
@@ -20,6 +19,15 @@ class Bins(NamedTuple):
     cuts: np.ndarray  # (d, BINS - 1)
 
 
+class BestCut(NamedTuple):
+    """A node takes the best cut between a column's bins; with room for sums by bin."""
+
+    codes: np.ndarray
+    cuts: np.ndarray
+    masses: np.ndarray
+    positives: np.ndarray
+
+
 def random_forest(
     X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, growth: Growth
 ) -> tuple[Trees, np.ndarray]:
@@ -28,7 +36,7 @@ def random_forest(
     A node draws √d columns that are not constant in it and takes, of all cuts of these between bins of the whole table,
     the one that leaves the least of Gini's impurity. Leaves are pure.
     """
-    return bagged(X, y, weight, rng, growth, partial(grow_best, bins_of(X)))
+    return bagged(X, y, weight, rng, growth, BestCut(*bins_of(X), np.zeros(BINS), np.zeros(BINS)))
 
 
 def bins_of(X: np.ndarray) -> Bins:
@@ -66,50 +74,14 @@ def _cuts(x: np.ndarray) -> np.ndarray:
     return np.concatenate([gaps, between])
 
 
-@kernel
-def grow_best(bins, sample, draws, wanted, nodes):
-    """Grow one tree on the rows of a sample; fills the nodes' arrays and returns how many."""
-    columns, y, weight, rows = sample.columns, sample.y, sample.weight, sample.rows
-    feature, threshold, left, value = nodes.feature, nodes.threshold, nodes.left, nodes.value
-    codes, d, n_draws = bins.codes, columns.shape[0], draws.shape[0]
-    looked_at = np.full(d, -1, np.int64)  # the last node in which a column was looked at
-    begin, end = np.zeros(feature.shape[0], np.int64), np.zeros(feature.shape[0], np.int64)
-    masses, positives = np.zeros(BINS), np.zeros(BINS)
-    end[0] = rows.shape[0]
-    used, node, at = 1, 0, 0
-    while node < used:
-        lo, hi = begin[node], end[node]
-        mass, positive = 0.0, 0.0
-        for r in range(lo, hi):
-            mass += weight[rows[r]]
-            positive += weight[rows[r]] * y[rows[r]]
-        value[node] = positive / mass if mass > 0.0 else 0.5
-        best, best_gain, best_cut, found = -1, -1.0, 0, 0
-        if hi - lo > 1 and 0.0 < positive < mass:
-            for _ in range(TRIES * wanted):
-                column = min(int(draws[at] * d), d - 1)
-                at = (at + 1) % n_draws
-                if looked_at[column] == node:
-                    continue
-                looked_at[column] = node
-                low, high = tally(codes[column], sample, lo, hi, masses, positives)
-                if low == high:
-                    continue
-                cut, gain = best_bin(masses, positives, low, high, mass, positive)
-                if gain > best_gain:
-                    best, best_gain, best_cut = column, gain, cut
-                found += 1
-                if found == wanted:
-                    break
-        if best >= 0:
-            cut = bins.cuts[best, best_cut]
-            middle = parted(columns[best], rows, lo, hi, cut)
-            feature[node], threshold[node], left[node] = best, cut, used
-            begin[used], end[used] = lo, middle
-            begin[used + 1], end[used + 1] = middle, hi
-            used += 2
-        node += 1
-    return used
+@cut_of.implement(BestCut)
+def _(best, sample, column, lo, hi, sums, draw):
+    masses, positives = best.masses, best.positives
+    low, high = tally(best.codes[column], sample, lo, hi, masses, positives)
+    if low == high:
+        return 0.0, -1.0
+    last, gain = best_bin(masses, positives, low, high, sums[0], sums[1])
+    return best.cuts[column, last], gain
 
 
 @kernel
