@@ -20,40 +20,19 @@ from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
-from tables import folder, raw, require_data
+from tables import HALVES, capped, main_part, names, require_data
 
 from auclid import AUCClassifier
 from auclid.metrics import compare_auc, roc_auc
 
 
-def tables():
-    """Names of all tables, training and test parts counted once."""
-    names = (path.name.removesuffix(".npz") for path in folder().glob("*.npz"))
-    return sorted({name.removesuffix(".train").removesuffix(".test") for name in names})
-
-
-HALVES = {"development": slice(0, None, 2), "confirmation": slice(1, None, 2)}
-"""Which of the sorted names."""
-
-
 def load(name, cap):
     """All rows at hand, and which are of the rarest class."""
-    part = "train" if (folder() / f"{name}.train.npz").exists() else None
-    X, y = raw(name, part)
+    X, y = main_part(name)
     labels, counts = np.unique(y, return_counts=True)
     is_pos = y == labels[counts.argmin()]
-    if cap and len(y) > cap:
-        kept = sample(is_pos, cap)
-        X, is_pos = X[kept], is_pos[kept]
-    return X, is_pos
-
-
-def sample(is_pos, cap):
-    """Numbers of ``cap`` rows: the rarest class in proportion, yet a hundred of it where it has so many."""
-    rng, rare = np.random.default_rng(0), is_pos.sum()
-    n_rare = int(max(round(cap * rare / len(is_pos)), min(rare, 100)))
-    parts = ((is_pos, n_rare), (~is_pos, cap - n_rare))
-    return np.sort(np.concatenate([rng.choice(np.flatnonzero(part), n, replace=False) for part, n in parts]))
+    rows = capped(is_pos, cap)
+    return X[rows], is_pos[rows]
 
 
 def scaled(model, X):
@@ -126,7 +105,7 @@ def main():
     heads = "".join(f"{key:>10}" for key in keys)
     print(f"{'table':<38}{heads}{'regret':>9}{'worse':>7}{'time/lgb':>10}  model")
     lines = []
-    for name in options.tables or tables()[HALVES.get(options.half, slice(None))]:
+    for name in options.tables or names()[HALVES.get(options.half, slice(None))]:
         runs = [r for r in (run(name, seed, options.rows, options.cache) for seed in range(options.splits)) if r]
         if not runs:
             print(f"{name:<38} skipped: fewer than two rows of the rarest class in a part")

@@ -13,10 +13,10 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from quality_auto import HALVES, kept, load, tables
+from quality_auto import kept, load
 from scipy import sparse
 from sklearn.model_selection import train_test_split
-from tables import require_data
+from tables import HALVES, names, require_data
 
 from auclid import AUCClassifier
 from auclid.metrics import roc_auc
@@ -67,7 +67,7 @@ def main():
     logging.disable(logging.WARNING)
     print(f"{'table':<38}{'ours':>9}{'seconds':>9}{'in ours':>9}{'in theirs':>10}")
     lines = []
-    for name in options.tables or tables()[HALVES[options.half]][:14]:
+    for name in options.tables or names()[HALVES[options.half]][:14]:
         found = run(name, 0, options)
         if found is None:
             continue

@@ -21,6 +21,31 @@ GIVEN_TEST = {"a9a", "mnist", "letter", "sector.scale", "splice", "pendigits", "
 """Tables that come with a test part which holds both classes."""
 
 
+HALVES = {"development": slice(0, None, 2), "confirmation": slice(1, None, 2)}
+"""Which of the sorted names: rules are chosen on the one half, and confirmed on the other."""
+
+
+def names():
+    """All tables at hand, sorted; training and test parts count once."""
+    files = (path.name.removesuffix(".npz") for path in folder().glob("*.npz"))
+    return sorted({name.removesuffix(".train").removesuffix(".test") for name in files})
+
+
+def main_part(name):
+    """`raw` of all rows, or of the training part of a table that comes in two."""
+    return raw(name, "train" if (folder() / f"{name}.train.npz").exists() else None)
+
+
+def capped(is_pos, cap):
+    """Numbers of at most ``cap`` rows (0: all): positives in proportion, yet a hundred where there are so many."""
+    if not cap or len(is_pos) <= cap:
+        return np.arange(len(is_pos))
+    rng, rare = np.random.default_rng(0), is_pos.sum()
+    n_rare = int(max(round(cap * rare / len(is_pos)), min(rare, 100)))
+    parts = ((is_pos, n_rare), (~is_pos, cap - n_rare))
+    return np.sort(np.concatenate([rng.choice(np.flatnonzero(part), n, replace=False) for part, n in parts]))
+
+
 def folder():
     """The data folder, or None."""
     path = os.environ.get("AUCLID_DATA")

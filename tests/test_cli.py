@@ -287,13 +287,16 @@ def test_the_label_to_rank_on_top_can_be_named(table):
 
 def test_a_scorecard_leaves_a_page_and_its_points(table):
     a, b, _, y = rows(gaps=True)
-    write_csv("gaps.csv", {"a": a, "b": b, "y": y})
+    write_csv("gaps.csv", {"a": a, "b": ["1e9", *b[1:]], "y": y})
+    line = table("fit", "gaps.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", "line.auclid")
     result = table("fit", "gaps.csv", "--target", "y", "--method", "scorecard", "--model", "card.auclid")
+    assert "normal scores" in line.stdout + line.stderr and "normal scores" not in result.stdout + result.stderr
     assert result.exit_code == 0 and "card.html" in result.stdout and "card.points.csv" in result.stdout
     model = auclid.load("card.auclid")
     assert isinstance(model, auclid.Scorecard) and model.shapes_[0].missing != 0.0
     page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
     assert "Rounding points to whole numbers costs" in page and "Row " in page
+    assert "likelier well against ill: 600 points are odds of 50 to one" in page
     assert points[0] == "column,bin,low,high,points" and any(line.startswith("a,missing") for line in points)
     assert table("predict", "card.auclid", "gaps.csv").exit_code == 0
 

@@ -9,8 +9,8 @@ from auclid import Scorecard
 from auclid.additive._basis import basis_rows, make_basis
 from auclid.additive._features import learn_features
 from auclid.additive._knots import SPECIAL, TAIL, extra_knots, quantile_knots, tally
-from auclid.additive._penalty import FAINT, Penalty, penalty_terms
-from auclid.additive._solve import direction, minimiser
+from auclid.additive._penalty import FAINT, Penalty, Terms, penalty_terms
+from auclid.additive._solve import direction, directions, minimiser, penalised
 from auclid.additive._table import Kept
 from auclid.metrics import roc_auc
 
@@ -109,6 +109,22 @@ def test_columns_that_add_little_are_dearer_and_the_rest_is_a_closed_form(focus)
     w = minimiser(S, delta, terms, penalty)
     slope = 2.0 * (S @ w - (1.0 - w @ delta) * delta) + np.diag(cost) @ (0.3 * terms.P + 0.1 * np.eye(len(delta))) @ w
     assert np.abs(slope).max() < 1e-10
+
+
+def test_directions_are_those_of_each_penalty_and_a_singular_matrix_has_its_least_one():
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(200, 6))
+    S, delta = np.cov(Z.T), rng.normal(size=6)
+    terms = Terms(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0]), np.array([0, 2, 5, 6]))
+    grid = [Penalty(alpha, smooth, focus) for alpha in (0.1, 1.0) for smooth in (0.0, 2.0) for focus in (0.0, 1.0)]
+    found = directions(S, delta, terms, grid)
+    for u, penalty in zip(found.T, grid, strict=True):
+        np.testing.assert_allclose(penalised(S, delta, terms, penalty) @ u, delta, atol=1e-12)
+        np.testing.assert_array_equal(u, direction(S, delta, terms, penalty))
+    flat = np.diag([1.0, 4.0, 1.0, -1e-17, 2.0, 1.0])
+    flat[0, 1] = flat[1, 0] = 2.0  # twice the same column, and one of nothing
+    delta[[0, 1, 3]] = 1.0, 2.0, 0.0
+    np.testing.assert_allclose(flat @ direction(flat, delta, terms, Penalty(0.0, 0.0)), delta, atol=1e-12)
 
 
 def test_focus_keeps_columns_of_noise_small(monkeypatch):

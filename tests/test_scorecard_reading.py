@@ -157,6 +157,25 @@ def test_bins_give_the_points_that_rows_get():
     np.testing.assert_array_equal(total, model.total_points(X, scale=30, base=500, odds=2.0))
 
 
+def test_the_table_of_pairs_gives_the_points_that_rows_get():
+    pytest.importorskip("pandas")
+    X, y = problem(1500, product=1.0)
+    X = X[:, 2:]
+    model = Scorecard(n_knots=8).fit(X, y)
+    table, pair = model.points(scale=20), model.shapes_[-1]
+    assert pair.name == ("x0", "x1")
+    nodes = table.loc[table["column"] == "x0 × x1", "points"].to_numpy(dtype=float).reshape(pair.values.shape)
+    hats = [np.stack([np.interp(X[:, j], pair.knots[j], e) for e in np.eye(len(pair.knots[j]))], 1) for j in (0, 1)]
+    together = np.einsum("ni,ij,nj->n", hats[0], nodes, hats[1])
+    sure = np.abs(together % 1.0 - 0.5) > 1e-9  # halves are rounded as their last bit falls
+    total = np.full(len(X), table["points"].iloc[0]) + np.floor(together + 0.5)
+    for j in (0, 1):
+        lines = table[table["column"] == f"x{j}"].iloc[:-1]
+        total += lines["points"].to_numpy()[np.searchsorted(lines["low"].to_numpy(), X[:, j], side="right") - 1]
+    assert sure.mean() > 0.9
+    np.testing.assert_array_equal(total[sure], model.total_points(X, scale=20)[sure])
+
+
 def test_points_double_the_odds_and_keep_the_ranking(tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = problem(1500, product=1.0)
@@ -222,6 +241,21 @@ def test_the_page_is_whole_and_names_every_column(tmp_path):
     for name in ("zero", "left", "right", "when", "town", "missing"):
         assert name in page
     assert "nan" not in page
+    assert "likelier True against False: 600 points are odds of 50 to one, and 50 more double them." in page
+
+
+def test_jumps_are_drawn_as_jumps():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 3, size=(600, 1)).astype(float)
+    model = Scorecard(interactions=0).fit(X, (X[:, 0] == 1) ^ (rng.random(600) < 0.2))
+    shape = model.shapes_[0]
+    assert shape.knots.tolist() == [0, 1, 2] and shape.steps.tolist() == [True, True, False]
+    x, v = np.ravel(model.plot())[0].lines[-1].get_data()
+    np.testing.assert_array_equal(x, [0, 0.5, 0.5, 1, 1.5, 1.5, 2])
+    np.testing.assert_array_equal(v, shape.values[[0, 0, 1, 1, 1, 2, 2]])
+    matplotlib.pyplot.close("all")
 
 
 def test_bands_shrink_with_rows():

@@ -49,6 +49,6 @@ def part_moments(owner: Any, basis: Basis, kept: list[_table.Kept], part: Part) 
     """The moments of both classes of one part."""
     assert part.y is not None
     cells = _table.as_cells(owner, part.X, kept)
-    found = class_sums(basis, cells, part.y.astype(np.int64), 2, part.weight).classes()
+    found = class_sums(basis, cells, part.y == 1, part.weight).classes()
     return Totals([found.neg, found.pos])
 

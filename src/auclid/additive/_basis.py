@@ -232,13 +232,14 @@ def touch_pairs(basis, slot, along, index, value, count):
 
 @kernel
 def add_sums(basis, cells, order, weight, total, first, second):
-    """Add the rows of ``order`` to the sums of w, w z and (upper triangle) w z z' of what they touch.
+    """Add the rows of ``order`` to the sums of w, w z and (upper triangle, line by line) w z z' of what they touch.
 
     What a stretch of rows touches is written down first; then the sums of products are filled some lines at a time,
     as many as stay in the processor's cache.
     """
     slot, along, index, value = room(basis, cells)
-    stretch, lines = STRETCH // max(1, index.shape[0]) + 1, LINES // max(1, second.shape[0]) + 1
+    size = first.shape[0]
+    stretch, lines = STRETCH // max(1, index.shape[0]) + 1, LINES // max(1, size) + 1
     indices, values = np.empty(stretch * index.shape[0], dtype=np.uint64), np.empty(stretch * index.shape[0])
     begin, end, w = np.empty(stretch, dtype=np.int64), np.empty(stretch, dtype=np.int64), np.empty(stretch)
     for start in range(0, order.shape[0], stretch):
@@ -252,19 +253,24 @@ def add_sums(basis, cells, order, weight, total, first, second):
                 indices[at + e], values[at + e] = index[e], value[e]
                 first[index[e]] += w[r] * value[e]
             at += count
-        for high in range(lines, second.shape[0] + lines, lines):
-            add_products(indices, values, begin[:rows], end, w, np.uint64(high), second)
+        for high in range(lines, size + lines, lines):
+            add_products(indices, values, begin[:rows], end, w, np.uint64(high), np.uint64(size), second)
 
 
 @kernel
-def add_products(indices, values, begin, end, w, high, second):
-    """Add products to the lines below ``high``; ``begin`` moves to the entry of each row that comes next."""
+def add_products(indices, values, begin, end, w, high, size, second):
+    """Add products to the lines below ``high``; ``begin`` moves to the entry of each row that comes next.
+
+    Line i of the triangle has its diagonal at i size - i (i - 1) / 2, so entry (i, j) is j - i behind that.
+    """
+    one = np.uint64(1)
     for r in range(begin.shape[0]):
         e = begin[r]
         while e < end[r] and indices[e] < high:
-            v, line = w[r] * values[e], second[indices[e]]
+            v, i = w[r] * values[e], indices[e]
+            line = i * size - ((i * (i + one)) >> one)
             for f in range(e, end[r]):
-                line[indices[f]] += v * values[f]
+                second[line + indices[f]] += v * values[f]
             e += 1
         begin[r] = e
 

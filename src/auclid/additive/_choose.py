@@ -1,40 +1,22 @@
 """How many knots, how smooth, how strong a ridge: by cross-validated AUC from the moments of the folds."""
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid.additive._basis import Basis, basis_scores
 from auclid.additive._penalty import Penalty, Terms
-from auclid.additive._solve import direction
+from auclid.additive._solve import directions
+from auclid.additive._sums import Fold
 from auclid.additive._table import block, slices
 from auclid.metrics._auc import auc_from_parts
-from auclid.stats.moments import ClassMoments
 
 ALPHAS = 10.0 ** np.arange(-5.0, 1.5)
 """Strengths of the ridge that are tried, in units of twice the mean variance of the basis."""
 
 SMOOTHS = (0.0, 2e-3, 2e-2, 2e-1, 2.0, 20.0)
 """Strengths of the roughness penalty that are tried."""
-
-
-class Fold(NamedTuple):
-    """One fold: S, δ and the mean of the rows outside it."""
-
-    S: np.ndarray
-    delta: np.ndarray
-    mean: np.ndarray
-
-    def mixed(self, M: np.ndarray) -> "Fold":
-        """The same of the rows M'z."""
-        return Fold(M.T @ self.S @ M, self.delta @ M, self.mean @ M)
-
-    def leading(self, size: int) -> "Fold":
-        """The same of the first coefficients only."""
-        return Fold(np.ascontiguousarray(self.S[:size, :size]), self.delta[:size], self.mean[:size])
 
 
 class HeldOut(NamedTuple):
@@ -67,15 +49,6 @@ class HeldOut(NamedTuple):
         return held._replace(fold=np.zeros_like(held.fold))
 
 
-def training_folds(parts: Sequence[ClassMoments]) -> list[Fold]:
-    """S and δ of all parts but the k-th, for each k: sums of the others, never a difference."""
-    folds = []
-    for k in range(len(parts)):
-        rest = reduce(add, (part for other, part in enumerate(parts) if other != k))
-        folds.append(Fold(rest.within, rest.delta, rest.all.mean))
-    return folds
-
-
 def scores(basis: Basis, cells: Any, W: np.ndarray) -> np.ndarray:
     """Z W, of rows by blocks."""
     out = np.empty((cells.shape[0], W.shape[1]))
@@ -94,7 +67,7 @@ def grid_auc(
         label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
         if not label.any() or label.all():
             continue
-        W = np.stack([direction(fold.S, fold.delta, terms, penalty) for penalty in penalties], axis=1)
+        W = directions(fold.S, fold.delta, terms, penalties)
         out = np.ascontiguousarray(scores(basis, held.cells[rows], W if M is None else M @ W).T)
         aucs[k] = [auc_from_parts(label, column, weight) for column in out]
     return aucs

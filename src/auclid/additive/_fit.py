@@ -10,7 +10,6 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from auclid.additive._basis import Basis, Feature, basis_rows
-from auclid.additive._choose import Fold
 from auclid.additive._features import MOST, knots_that_fit, learn_features
 from auclid.additive._interactions import with_pairs
 from auclid.additive._monotone import rising_columns, solve_monotone
@@ -20,6 +19,7 @@ from auclid.additive._plan import KNOTS, Plan, Settings, make_plan, unit
 from auclid.additive._purify import purified
 from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
 from auclid.additive._solve import minimiser, penalised
+from auclid.additive._sums import Fold
 from auclid.additive._table import Kept, block
 from auclid.solvers.coordinate import coordinate_descent
 from auclid.solvers.rounds import at_most, run
@@ -69,10 +69,13 @@ def fitted(
         w, others = _learnt_from_rows(model.ranker, plan, cells, is_pos, weight)
     else:
         w = _weights(plan, plan.moments.within, plan.moments.delta, monotone, model.ranker)
-        others = [_weights(plan, fold.S, fold.delta, monotone, model.ranker) for fold in plan.folds]
+        others = [None] * len(plan.folds)
     w = purified(plan.features, plan.basis, w, seen.mean, monotone)
     card = make_card(plan.features, plan.basis, w, seen)
-    cards = [_fold_card(plan, fold, v, monotone) for fold, v in zip(plan.folds, others, strict=True)]
+    cards = []
+    for fold, v in zip(plan.folds, others, strict=True):
+        v = _weights(plan, fold.S, fold.delta, monotone, model.ranker) if v is None else v
+        cards.append(_fold_card(plan, fold, v, monotone))
     shapes = make_shapes(plan.features, card, seen, w, cards)
     odds = _odds(card, cards, plan, cells, is_pos, weight)
     return Found(kept, plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc)
@@ -148,7 +151,7 @@ def by_rows(ranker: Any) -> bool:
 
 def _learnt_from_rows(
     ranker: Any, plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None
-) -> tuple[np.ndarray, list[np.ndarray]]:
+) -> tuple[np.ndarray, list]:
     """Weights of the basis by any linear ranker: of all rows, and of those outside each fold."""
     rows = basis_rows(plan.basis, block(cells, slice(None)))
     if not rows.shape[1]:

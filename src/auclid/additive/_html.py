@@ -10,7 +10,7 @@ from auclid._page.svg import HEIGHT, Frame, nice, text
 from auclid.additive._plot import by_importance
 from auclid.additive._points import Bin
 from auclid.additive._shapes import PairShape, Shape
-from auclid.plot._shapes import Z
+from auclid.plot._shapes import Z, outline
 
 BAR = 22
 """The height of a level's bar."""
@@ -53,12 +53,13 @@ def _line(shape: Shape) -> str:
     low, high = _room(np.concatenate([shape.values - error, shape.values + error, [0.0, shape.missing]]))
     x = shape.knots if len(shape.knots) > 1 else np.array([shape.knots[0], shape.knots[0] + 1.0])
     frame = Frame((float(x[0]), float(x[-1])), (low, high))
-    v, e = np.broadcast_to(shape.values, x.shape), np.broadcast_to(error, x.shape)
-    edge = np.concatenate([x, x[::-1]]), np.concatenate([v + e, (v - e)[::-1]])
+    along, at = outline(x, shape.steps if len(shape.knots) > 1 else None)
+    v, e = np.broadcast_to(shape.values, x.shape)[at], np.broadcast_to(error, x.shape)[at]
+    edge = np.concatenate([along, along[::-1]]), np.concatenate([v + e, (v - e)[::-1]])
     body = [frame.axes(_label(shape), "adds to the score", nice(x[0], x[-1]), nice(low, high))]
     body.append(_shares(frame, shape, x))
     body.append(f'<path class="band ours" d="{frame.path(*edge)}Z"/>')
-    body.append(f'<path class="line ours" d="{frame.path(x, v)}"/>')
+    body.append(f'<path class="line ours" d="{frame.path(along, v)}"/>')
     if shape.missing:
         ends = frame.path([x[0], x[-1]], [shape.missing, shape.missing])
         body.append(f'<path class="chance rival" d="{ends}"/>')

@@ -6,20 +6,18 @@ found on all rows. Where rows are many, the trial is made on some of them.
 """
 
 from collections.abc import Sequence
-from functools import reduce
 from itertools import combinations
-from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid.additive._basis import Feature, fewer_knots, make_basis
-from auclid.additive._choose import SMOOTHS, Fold, HeldOut, grid_auc, held_out_scores, sure_gain, training_folds
+from auclid.additive._choose import SMOOTHS, HeldOut, grid_auc, held_out_scores, sure_gain
 from auclid.additive._pairs import COLUMNS_AT_MOST, best_pairs, residual
 from auclid.additive._penalty import Penalty, penalty_terms
-from auclid.additive._plan import KNOTS, Plan, Settings, fold_moments, near, unit
+from auclid.additive._plan import KNOTS, Plan, Settings, near, unit
 from auclid.additive._solve import minimiser
-from auclid.additive._sums import class_sums
+from auclid.additive._sums import Fold, Folds, class_sums
 
 PAIRS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
@@ -68,13 +66,12 @@ def with_pairs(plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | 
     pairs = best_pairs(plan.features, plan.held.cells, rest, wanted, chosen.n_pairs)
     basis = make_basis(plan.features, pairs)
     rows, weight = _enough_rows(is_pos, weight, plan.fold, settings.rng)
-    parts = fold_moments(basis, cells if rows is None else cells[rows], *_taken(rows, is_pos, weight, plan.fold))
-    folds, total, terms = training_folds(parts), reduce(add, parts), penalty_terms(plan.features, basis)
-    del parts
+    sums = class_sums(basis, cells if rows is None else cells[rows], *_taken(rows, is_pos, weight, plan.fold))
+    total, terms = sums.classes(), penalty_terms(plan.features, basis)
     ridge = chosen.ridge * unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
     auc = plan.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
-    return Plan(plan.features, pairs, basis, terms, penalty, total, folds, plan.held, plan.fold, auc)
+    return Plan(plan.features, pairs, basis, terms, penalty, total, Folds(sums), plan.held, plan.fold, auc)
 
 
 def _enough_rows(
@@ -140,8 +137,7 @@ def _of_fold(
     label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
     rest = residual(score[rows], label, weight)
     pairs = best_pairs(features, held.cells[rows], rest, wanted, most)
-    moments = class_sums(make_basis(features, pairs), held.cells[rows], label.astype(np.int64), 2, weight).classes()
-    return _Found(pairs, Fold(moments.within, moments.delta, moments.all.mean))
+    return _Found(pairs, class_sums(make_basis(features, pairs), held.cells[rows], label, weight).outside(-1))
 
 
 def _gains(

@@ -1,27 +1,16 @@
 """From rows to a plan: knots and penalties chosen by cross-validation, and the moments the weights come from."""
 
 from collections.abc import Sequence
-from functools import reduce
-from operator import add
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.model_selection import StratifiedKFold
 
 from auclid.additive._basis import Basis, Feature, fewer_knots, make_basis
-from auclid.additive._choose import (
-    ALPHAS,
-    SMOOTHS,
-    Fold,
-    HeldOut,
-    grid_auc,
-    mean_auc,
-    nearly_best,
-    sure_gain,
-    training_folds,
-)
+from auclid.additive._choose import ALPHAS, SMOOTHS, HeldOut, grid_auc, mean_auc, nearly_best, sure_gain
 from auclid.additive._penalty import Penalty, Terms, penalty_terms
-from auclid.additive._sums import class_sums
+from auclid.additive._sums import Fold, Folds, Sums, class_sums, mixed_matrix
 from auclid.additive._table import block
 from auclid.stats.moments import ClassMoments, Moments
 
@@ -67,7 +56,7 @@ class Plan(NamedTuple):
     terms: Terms
     penalty: Penalty
     moments: ClassMoments
-    folds: list[Fold]
+    folds: Sequence[Fold]
     held: HeldOut | None
     fold: np.ndarray | None
     """The fold of each row; -1 where it weighs nothing."""
@@ -82,9 +71,8 @@ def make_plan(
     if fold is None:
         return _plain_plan(features, cells, is_pos, weight, settings)
     held = _held_out(cells, is_pos, weight, fold, settings.rng)
-    parts = fold_moments(make_basis(features), cells, is_pos, weight, fold)
-    plan = _choose_shapes(list(features), parts, held, settings)._replace(fold=fold)
-    return plan
+    sums = class_sums(make_basis(features), cells, is_pos, weight, fold)
+    return _choose_shapes(list(features), sums, held, settings)._replace(fold=fold)
 
 
 def fold_numbers(is_pos: np.ndarray, weight: np.ndarray | None, settings: Settings) -> np.ndarray | None:
@@ -114,18 +102,6 @@ def _held_out(
     return HeldOut(block(cells, rows), is_pos[rows], None if weight is None else weight[rows], fold[rows])
 
 
-def fold_moments(
-    basis: Basis, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, fold: np.ndarray | None
-) -> list[ClassMoments]:
-    """The class moments of each fold."""
-    if fold is None:
-        return [class_sums(basis, cells, is_pos.astype(np.int64), 2, weight).classes()]
-    n_folds = int(fold.max()) + 1
-    group = np.where(fold >= 0, 2 * fold + is_pos, -1)
-    sums = class_sums(basis, cells, group, 2 * n_folds, weight)
-    return [sums.classes(k) for k in range(n_folds)]
-
-
 def unit(moments: ClassMoments) -> float:
     """Twice the mean variance of the basis: what strengths of the ridge are measured in."""
     variance = np.diag(moments.within)
@@ -139,7 +115,7 @@ def _plain_plan(
     """No cross-validation: few knots and strong penalties."""
     kept = fewer_knots(features, settings.n_knots or KNOTS[0])[0]
     basis = make_basis(kept)
-    moments = fold_moments(basis, cells, is_pos, weight, None)[0]
+    moments = class_sums(basis, cells, is_pos, weight).classes()
     alpha = PLAIN.alpha * unit(moments) if settings.alphas is None else float(np.median(settings.alphas))
     penalty = Penalty(alpha, PLAIN.smooth if settings.smooth is None else settings.smooth)
     return Plan(kept, [], basis, penalty_terms(kept, basis), penalty, moments, [], None, None, np.nan)
@@ -149,15 +125,16 @@ class _Level(NamedTuple):
     """A number of knots on trial."""
 
     features: list[Feature]
-    M: np.ndarray
+    M: Any
+    """As in `fewer_knots`, but sparse."""
     terms: Terms
     unit: float
 
 
-def _choose_shapes(features: list[Feature], parts: list[ClassMoments], held: HeldOut, settings: Settings) -> Plan:
+def _choose_shapes(features: list[Feature], sums: Sums, held: HeldOut, settings: Settings) -> Plan:
     """The number of knots and the penalties: a whole grid on the fewest knots, then the best one's surroundings."""
-    basis, folds, total = make_basis(features), training_folds(parts), reduce(add, parts)
-    most = max((f.slots for f in features if f.knots is not None), default=2)
+    basis, folds, total = sums.basis, list(Folds(sums)), sums.classes()
+    most = max((int((~f.extra).sum()) for f in features if f.knots is not None), default=2)
     counts = [settings.n_knots] if settings.n_knots else [k for k in KNOTS if k < 2 * most] or [KNOTS[0]]
     best: tuple = (-np.inf,)
     for count in counts:
@@ -190,8 +167,9 @@ def _focused(folds: list[Fold], basis: Basis, held: HeldOut, settings: Settings,
 
 
 def _level(features: list[Feature], count: int, total: ClassMoments) -> _Level:
-    fewer, M = fewer_knots(features, count)
-    variance = np.einsum("ij,ij->j", M, total.within @ M)
+    fewer, dense = fewer_knots(features, count)
+    M = sparse.csr_array(dense)
+    variance = np.diag(mixed_matrix(total.within, M))
     size = 2.0 * float(variance.mean()) if len(variance) and variance.mean() > 0.0 else 1.0
     return _Level(fewer, M, penalty_terms(fewer, make_basis(fewer)), size)
 
@@ -214,6 +192,6 @@ def near(values: np.ndarray, value: float) -> np.ndarray:
     return values[max(k - 1, 0) : k + 2]
 
 
-def _mixed(m: Moments, M: np.ndarray) -> Moments:
+def _mixed(m: Moments, M: Any) -> Moments:
     """The moments of the rows M'z."""
-    return Moments(m.n, m.mean @ M, M.T @ m.scatter @ M)
+    return Moments(m.n, M.T @ m.mean, mixed_matrix(m.scatter, M))

@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid.additive._basis import REACH
 from auclid.additive._odds import Odds
-from auclid.additive._shapes import PairShape, Shape
+from auclid.additive._shapes import Card, PairShape, Shape, card_contributions
 
 
 class Scale(NamedTuple):
@@ -112,7 +112,7 @@ def _cuts(x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _pair_bins(shape: PairShape, factor: float, scale: Scale) -> list[Bin]:
-    """The nodes of the grid; between two knots points are interpolated, then rounded."""
+    """The nodes of the grid; between two knots these points are interpolated, then rounded."""
     points, name = scale.rounded(factor * shape.values), " × ".join(shape.name)
     words = [
         [f"{value:.6g}" for value in knots] if levels is None else [str(level) for level in levels]
@@ -140,10 +140,11 @@ def _range(shape: Shape, low: float, high: float) -> str:
     return f"from {_shown(shape, low)}" if np.isinf(high) else f"{_shown(shape, low)} to {_shown(shape, high)}"
 
 
-def row_points(contributions: np.ndarray, odds: Odds, scale: Scale) -> np.ndarray:
-    """The points of rows: the base, and what each column and pair adds, each rounded by itself."""
-    base = scale.rounded(np.array(scale.offset(odds)))
-    return base + scale.rounded(scale.per_score(odds) * contributions).sum(axis=1)
+def row_points(card: Card, cells: Any, odds: Odds, scale: Scale) -> np.ndarray:
+    """The points of rows, as a reader of the table finds them: nodes of a grid are rounded before rows are."""
+    base, factor = scale.rounded(np.array(scale.offset(odds))), scale.per_score(odds)
+    in_points = Card(card.basis, factor * card.values, factor * card.missing, scale.rounded(factor * card.grid))
+    return base + scale.rounded(card_contributions(in_points, cells)).sum(axis=1)
 
 
 def as_frame(bins: Sequence[Bin], whole: bool) -> Any:

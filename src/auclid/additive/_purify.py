@@ -11,9 +11,6 @@ import numpy as np
 
 from auclid.additive._basis import Basis, Feature, coarse_places
 
-ROUNDS = 1000
-"""Turns of taking out row means and column means, at the most; a grid of rows that hardly vary together takes a few."""
-
 
 def purified(
     features: Sequence[Feature], basis: Basis, w: np.ndarray, mean: np.ndarray, monotone: Container[int] = ()
@@ -39,19 +36,14 @@ def purified(
 
 
 def _apart(grid: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
-    """The grid without effects of its rows and columns, and these effects."""
-    grid, effects = grid.copy(), [np.zeros(size) for size in grid.shape]
+    """The grid without effects of its rows and columns, and these effects: those of least squares, in one solve."""
     share = np.maximum(share, 0.0) + 1e-9 * max(float(share.max()), 1e-300)  # cells without rows follow the others
-    for _ in range(ROUNDS):
-        moved = 0.0
-        for side in (0, 1):
-            means = (share * grid).sum(axis=1 - side) / share.sum(axis=1 - side)
-            grid -= np.expand_dims(means, 1 - side)
-            effects[side] += means
-            moved = max(moved, float(np.abs(means).max()))
-        if moved <= 1e-14 * (1.0 + float(np.abs(grid).max())):
-            break
-    return grid, effects
+    root, size = np.sqrt(share / share.max()).ravel(), grid.shape[0]
+    row, column = np.indices(grid.shape).reshape(2, -1)
+    design = np.concatenate([row[:, None] == np.arange(size), column[:, None] == np.arange(grid.shape[1])], axis=1)
+    found = np.linalg.lstsq(root[:, None] * design, root * grid.ravel(), rcond=None)[0]
+    effects = [found[:size], found[size:]]
+    return grid - effects[0][:, None] - effects[1], effects
 
 
 def _add(feature: Feature, basis: Basis, j: int, effect: np.ndarray, w: np.ndarray) -> None:

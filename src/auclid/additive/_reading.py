@@ -89,7 +89,7 @@ class Readable:
 
         points = base + scale · log2(odds of the row / odds), the odds being those of `predict_proba`. A numeric column
         has a bin for each stretch of values that rounds to the same points, so that rounding is all that is lost; a
-        pair of columns has a line for each node of its grid, and points between two nodes are interpolated.
+        pair of columns has a line for each node of its grid, and points between nodes are interpolated, then rounded.
 
         Parameters
         ----------
@@ -145,7 +145,7 @@ class Readable:
         -------
         array of shape (n,)
         """
-        return row_points(self.contributions(X), self._odds, _scale(scale, base, odds, whole))
+        return row_points(self._card, self._cells(X), self._odds, _scale(scale, base, odds, whole))
 
     def auc_lost(self, X: Any, y: Any, scale: float = 50.0, *, sample_weight: Any = None) -> float:
         """How much lower the AUC of whole points is than that of the scores; negative where it is higher.
@@ -187,7 +187,14 @@ class Readable:
         return plot_shapes(self.shapes_, axes, most)
 
     def to_html(
-        self, path: Any = None, *, title: str = "Scorecard", names: Any = None, facts: Any = (), scale: float = 50.0
+        self,
+        path: Any = None,
+        *,
+        title: str = "Scorecard",
+        names: Any = None,
+        classes: Any = None,
+        facts: Any = (),
+        scale: float = 50.0,
     ) -> str:
         """The scorecard as one self-contained HTML page: shapes, points, and how it was chosen.
 
@@ -198,6 +205,8 @@ class Readable:
         title : str, default="Scorecard"
         names : list of str, optional
             What to call the columns, where X had no names.
+        classes : the two labels, optional
+            What to call ``classes_``, where y was coded.
         facts : list of str, optional
             More lines for the head of the page.
         scale : float in (0, inf), default=50
@@ -210,10 +219,12 @@ class Readable:
         _check.fitted(self, "shapes_")
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         bins = self.point_bins(scale, names=names)
+        no, yes = self.classes_ if classes is None else classes
         own = [
             f"{len(self._kept_columns)} columns, {len(self.interactions_)} pairs; "
             f"ridge {self.alpha_:.3g}, smoothness {self.smooth_:.3g}.",
-            f"Scores rise with the odds of {self.classes_[1]}; {scale:g} points double them, 600 are odds of 50 to 1.",
+            f"The more points, the likelier {yes} against {no}: 600 points are odds of 50 to one, and {scale:g} more "
+            "double them.",
         ]
         if np.isfinite(self.cv_auc_):
             own.insert(1, f"Cross-validated AUC {self.cv_auc_:.4f}.")

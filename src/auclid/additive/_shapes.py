@@ -223,7 +223,7 @@ def make_shapes(
 ) -> list[Shape | PairShape]:
     """The records of a card; ``others`` are those of the folds, for standard errors."""
     errors, grid_errors = _jackknife([c.values for c in others]), _jackknife([c.grid for c in others])
-    basis, covariance = card.basis, seen.covariance
+    basis = card.basis
     out: list[Shape | PairShape] = []
     for j, f in enumerate(features):
         at = slice(basis.first[j], basis.first[j + 1])
@@ -238,7 +238,7 @@ def make_shapes(
                 float(card.missing[j]),
                 None if errors is None else errors[at],
                 f.share,
-                _spread(w, covariance, place[place >= 0]),
+                _spread(w, seen, place[place >= 0]),
                 None if f.knots is None else f.steps,
             )
         )
@@ -263,7 +263,7 @@ def _pair_shape(
         0.0,
         None if errors is None else errors[at].reshape(size),
         seen.mean[inside].reshape(size),
-        _spread(w, seen.covariance, inside),
+        _spread(w, seen, inside),
     )
 
 
@@ -271,8 +271,9 @@ def _pair_levels(feature: Feature, places: np.ndarray) -> list | None:
     return None if feature.levels is None else [[*feature.levels, OTHER][k] for k in places]
 
 
-def _spread(w: np.ndarray, covariance: np.ndarray, at: np.ndarray) -> float:
-    return float(np.sqrt(max(w[at] @ covariance[np.ix_(at, at)] @ w[at], 0.0)))
+def _spread(w: np.ndarray, seen: Moments, at: np.ndarray) -> float:
+    """The standard deviation of what these coefficients add, over the rows seen."""
+    return float(np.sqrt(max(w[at] @ seen.scatter[np.ix_(at, at)] @ w[at] / max(seen.n, 1e-300), 0.0)))
 
 
 def _jackknife(values: list[np.ndarray]) -> np.ndarray | None:

@@ -1,26 +1,78 @@
 """Sums over rows in the basis, block by block; they add up, and class moments come of them."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid._generic import kernel
 from auclid.additive._basis import Basis, add_sums
 from auclid.additive._table import block, slices
 from auclid.stats.moments import ClassMoments, Moments
 
+TILE = 64
+"""Lines and columns of a tile of a matrix."""
+
+
+class Fold(NamedTuple):
+    """One fold: S, δ and the mean of the rows outside it."""
+
+    S: np.ndarray
+    delta: np.ndarray
+    mean: np.ndarray
+
+    def mixed(self, M: Any) -> "Fold":
+        """The same of the rows M'z."""
+        return Fold(mixed_matrix(self.S, M), M.T @ self.delta, M.T @ self.mean)
+
+    def leading(self, size: int) -> "Fold":
+        """The same of the first coefficients only."""
+        return Fold(np.ascontiguousarray(self.S[:size, :size]), self.delta[:size], self.mean[:size])
+
+
+def mixed_matrix(S: np.ndarray, M: Any) -> np.ndarray:
+    """M'SM of a symmetric S and a sparse M."""
+    return M.T @ np.ascontiguousarray((M.T @ S).T)
+
+
+@kernel
+def add_scatter(second, groups, n, mean, share, out):
+    """Add share · (sum of products of these groups − n mean mean') to the upper triangle of out."""
+    size, p = mean.shape[0], 0
+    for i in range(size):
+        line, m = out[i], n * mean[i]
+        for j in range(i, size):
+            total = 0.0
+            for g in groups:
+                total += second[g, p]
+            line[j] += share * (total - m * mean[j])
+            p += 1
+
+
+@kernel
+def mirror(out):
+    """Copy the upper triangle to the lower one, a tile at a time: lines of both stay in the processor's cache."""
+    size = out.shape[0]
+    for a in range(0, size, TILE):
+        for b in range(a, size, TILE):
+            for i in range(a, min(a + TILE, size)):
+                for j in range(max(b, i + 1), min(b + TILE, size)):
+                    out[j, i] = out[i, j]
+
 
 class Sums:
-    """Weight, sum and sum of products of the rows of each group, in the basis.
+    """Weight, sum and sum of products (its upper triangle, line by line) of the rows of each group, in the basis.
 
-    The basis lies between -1 and 2 and is mostly zero, so sums of products do not cancel as those of raw columns do;
-    moments are about the mean, and those of several `Sums` add as Chan, Golub & LeVeque add them.
+    Group 2k holds the negatives of fold k, group 2k + 1 its positives. The basis lies between -1 and 2 and is mostly
+    zero, so sums of products do not cancel as those of raw columns do; moments are about the mean, and those of several
+    `Sums` add as Chan, Golub & LeVeque add them.
     """
 
-    def __init__(self, basis: Basis, n_groups: int) -> None:
-        self.basis = basis
-        self.total = np.zeros((n_groups, 1))
-        self.first = np.zeros((n_groups, basis.size))
-        self.second = [np.zeros((basis.size, basis.size)) for _ in range(n_groups)]
+    def __init__(self, basis: Basis, n_folds: int) -> None:
+        self.basis, self.n_folds = basis, n_folds
+        self.total = np.zeros((2 * n_folds, 1))
+        self.first = np.zeros((2 * n_folds, basis.size))
+        self.second = np.zeros((2 * n_folds, basis.size * (basis.size + 1) // 2))
 
     def add(self, cells: np.ndarray, group: np.ndarray, weight: np.ndarray | None) -> None:
         """Add a block of rows of cells; group numbers from 0."""
@@ -30,27 +82,58 @@ class Sums:
             if len(rows):
                 add_sums(self.basis, cells, rows, weight, self.total[g], self.first[g], self.second[g])
 
-    def moments(self, g: int) -> Moments:
-        """Weight, mean and scatter of one group, whose sums are used up: they may be large."""
-        n, scatter = float(self.total[g, 0]), self.second[g]
-        self.second[g] = np.empty((0, 0))
-        if n == 0.0:
-            return Moments.empty(self.basis.size)
-        mean = self.first[g] / n
-        diagonal = np.diag(scatter).copy()
-        scatter += scatter.T
-        scatter[np.diag_indices_from(scatter)] = diagonal
-        scatter -= np.multiply.outer(n * mean, mean)
+    def classes(self) -> ClassMoments:
+        """Moments of the positives and of the negatives of all folds."""
+        neg, pos = (self._moments(np.arange(side, len(self.total), 2)) for side in (0, 1))
+        return ClassMoments(pos, neg)
+
+    def outside(self, k: int) -> Fold:
+        """S, δ and mean of the rows outside fold k, sums and never a difference; -1: of all rows."""
+        groups = [np.array([2 * j + side for j in range(self.n_folds) if j != k], dtype=np.int64) for side in (0, 1)]
+        S = np.zeros((self.basis.size, self.basis.size))
+        ends = [self._ends(part) for part in groups]
+        for part, (n, mean) in zip(groups, ends, strict=True):
+            if n > 0.0:
+                add_scatter(self.second, part, n, mean, 1.0 / n, S)
+        mirror(S)
+        (n_neg, neg), (n_pos, pos) = ends
+        share = n_pos / (n_pos + n_neg) if n_pos > 0.0 else 0.0
+        return Fold(S, pos - neg, neg + share * (pos - neg))
+
+    def _ends(self, groups: np.ndarray) -> tuple[float, np.ndarray]:
+        """The weight and the mean of these groups together."""
+        n, first = float(self.total[groups].sum()), self.first[groups].sum(axis=0)
+        return n, first / n if n > 0.0 else first
+
+    def _moments(self, groups: np.ndarray) -> Moments:
+        n, mean = self._ends(groups)
+        scatter = np.zeros((self.basis.size, self.basis.size))
+        if n > 0.0:
+            add_scatter(self.second, groups, n, mean, 1.0, scatter)
+            mirror(scatter)
         return Moments(n, mean, scatter)
 
-    def classes(self, k: int = 0) -> ClassMoments:
-        """Moments of the positives (group 2k + 1) and the negatives (group 2k)."""
-        return ClassMoments(self.moments(2 * k + 1), self.moments(2 * k))
+
+class Folds(Sequence):
+    """The `Fold`s of sums, made when they are asked for: with many coefficients each is large."""
+
+    def __init__(self, sums: Sums) -> None:
+        self.sums = sums
+
+    def __len__(self) -> int:
+        return self.sums.n_folds
+
+    def __getitem__(self, k: Any) -> Any:
+        places = range(len(self))[k]
+        return self.sums.outside(places) if isinstance(places, int) else [self.sums.outside(j) for j in places]
 
 
-def class_sums(basis: Basis, cells: Any, group: np.ndarray, n_groups: int, weight: np.ndarray | None) -> Sums:
-    """`Sums` of all rows of a table of cells."""
-    sums = Sums(basis, n_groups)
+def class_sums(
+    basis: Basis, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, fold: np.ndarray | None = None
+) -> Sums:
+    """`Sums` of all rows of a table of cells; ``fold``: the fold of each row, -1 where it is in none."""
+    sums = Sums(basis, 1 if fold is None else int(fold.max()) + 1)
+    group = is_pos.astype(np.int64) if fold is None else np.where(fold >= 0, 2 * fold + is_pos, -1)
     for part in slices(cells):
         sums.add(block(cells, part), group[part], None if weight is None else weight[part])
     return sums

@@ -148,9 +148,10 @@ class Scorecard(Readable, Ranker):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Numbers, booleans, categories, texts and dates; missing cells are allowed. Of numbers in files
+            Numbers, booleans, categories, texts and dates; missing cells are allowed. Of finite numbers in files
             (`auclid.scan`) or dask collections, knots, penalties and pairs come from a sample that fits in memory, the
-            values from all rows.
+            values from all rows. Other kinds of cells that do not fit in memory: fit on a frame of some rows, then
+            give the others to `partial_fit`, a frame at a time.
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
             A pair weighs the product of its two rows' weights.
@@ -227,7 +228,7 @@ class Scorecard(Readable, Ranker):
         else:
             cells = _table.as_cells(self, table, self._kept_columns)
             state = self._kept_columns, self._features, self._card.basis
-        moments = class_sums(state[2], cells, (y == known[1]).astype(np.int64), 2, weight).classes()
+        moments = class_sums(state[2], cells, y == known[1], weight).classes()
         return self._resume(*state, moments if first else ClassMoments(*self._seen) + moments)
 
     def merge(self, other: "Scorecard") -> Self:

@@ -26,7 +26,7 @@ from auclid.cli._words import rate
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
 from auclid.cli.report import report
-from auclid.cli.scorecards import leave_scorecard
+from auclid.cli.scorecards import leave_scorecard, true_notes
 from auclid.cli.verdict import measured_by
 from auclid.datasets import DataError, catalogue
 from auclid.io import about, load, may_write, replacing, save
@@ -205,7 +205,7 @@ def fit(
     known: dict[str, Any] = {"method": name, "columns": rows.feature_names, "target": target, "classes": rows.classes}
     known["dense"], known["frame"] = not sparse.issparse(rows.X), is_frame(rows.X)
     save(model, estimator, about=known)
-    _show.remarks(_unsaid(rows.notes, caught))
+    _show.remarks(_unsaid(true_notes(estimator, rows.notes), caught))
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(max_fpr)} {best.auc:.4f}"

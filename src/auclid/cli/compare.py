@@ -125,7 +125,7 @@ def compare(
     rows = _against_best(sorted(rows, key=_order), data.is_pos[test], max_fpr)
     notes += _all_alike(rows, data.is_pos[test], max_fpr)
     if not is_frame(data.X) and has_missing(data.X):
-        notes.append("Missing values were replaced by the median of their column, except for boosted trees.")
+        notes.append("Missing values were replaced by the median of their column, except for trees and scorecards.")
     told = verdict(rows, max_fpr)
     result = Comparison(data, train, test, seed, rows, told, [*data.notes, *notes], max_fpr=max_fpr)
     best = result.best(ours=True)

@@ -9,11 +9,17 @@ import numpy as np
 from auclid.additive import Scorecard
 from auclid.additive._points import Bin
 from auclid.cli.data import Rows
+from auclid.columns._notes import RANKED
 from auclid.columns._table import taken
 from auclid.io import replacing
 
 EXAMPLES = 3
 """Rows of the highest scores whose reasons are told."""
+
+
+def true_notes(model: Any, notes: list[str]) -> list[str]:
+    """What is odd about a table, less what is not so of a scorecard, which has values as they are."""
+    return [note for note in notes if not isinstance(model, Scorecard) or RANKED not in note]
 
 
 def leave_scorecard(model: Scorecard, rows: Rows, path: Path) -> list[Path]:
@@ -26,7 +32,7 @@ def leave_scorecard(model: Scorecard, rows: Rows, path: Path) -> list[Path]:
         *_examples(model, rows),
     ]
     with replacing(page, "w") as file:
-        file.write(model.to_html(title="Scorecard", names=rows.feature_names, facts=facts))
+        file.write(model.to_html(names=rows.feature_names, classes=rows.classes, facts=facts))
     with replacing(points, "w") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(Bin._fields)

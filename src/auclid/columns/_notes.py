@@ -12,6 +12,10 @@ EXACT = 2.0**53
 """From here on every float is a whole number."""
 
 
+RANKED = "so normal scores stand for the values"
+"""What is said of columns with values far from all others."""
+
+
 class Findings(NamedTuple):
     """Names of odd columns."""
 
@@ -57,7 +61,7 @@ def notes(found: Findings, ranked: list[str]) -> list[str]:
         has = "has" if len(found.constants) == 1 else "have"
         said.append(f"{listed(found.constants)} {has} the same value in every row.")
     if ranked:
-        said.append(f"{listed(ranked)}: a few values are far from all others, so normal scores stand for the values.")
+        said.append(f"{listed(ranked)}: a few values are far from all others, {RANKED}.")
     return said
 
 

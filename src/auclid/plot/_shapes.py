@@ -121,18 +121,37 @@ def _numbers(values: Any) -> np.ndarray | None:
     return None if values is None else np.asarray(values, dtype=float)
 
 
+def outline(x: Any, steps: Any) -> tuple[Any, np.ndarray]:
+    """Where a shape is drawn, and the number of the knot whose value it has there; a jump is two points halfway.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.plot._shapes import outline
+    >>> outline(np.array([0.0, 2.0, 3.0]), np.array([True, False, False]))
+    (array([0., 1., 1., 2., 3.]), array([0, 0, 1, 1, 2]))
+    """
+    knots = np.arange(len(x))
+    jumps = np.zeros(0, dtype=np.intp) if steps is None else np.flatnonzero(np.asarray(steps, dtype=bool)[:-1])
+    middle = x[jumps] + (x[jumps + 1] - x[jumps]) / 2
+    order = np.argsort(np.concatenate([knots, jumps + 0.3, jumps + 0.6]), kind="stable")
+    return np.concatenate([x, middle, middle])[order], np.concatenate([knots, jumps, jumps + 1])[order]
+
+
 def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, share: np.ndarray | None) -> None:
-    """What a number adds, straight between knots."""
+    """What a number adds: straight between knots, or with a jump halfway."""
     x: Any = np.asarray(_get(record, "knots"), dtype=float)
     if _get(record, "kind") == "date":
         x = np.datetime64("1970-01-01", "s") + (x * 86400).astype("timedelta64[s]")
     if share is not None and len(x) > 1:
         _distribution(ax, x, share)
     look, missing = STYLES[0], _get(record, "missing")
+    along, at = outline(x, _get(record, "steps"))
     if error is not None:
-        ax.fill_between(x, values - Z * error, values + Z * error, color=look.color, alpha=0.15, linewidth=0)
+        reach = Z * error[at]
+        ax.fill_between(along, values[at] - reach, values[at] + reach, color=look.color, alpha=0.15, linewidth=0)
     ax.axhline(0.0, color=FAINT, linewidth=0.9, linestyle=(0, (4, 4)))
-    ax.plot(x, values, color=look.color, marker=look.marker if len(x) <= 2 else ".", markersize=4)
+    ax.plot(along, values[at], color=look.color, marker=look.marker if len(x) <= 2 else ".", markersize=4)
     if missing is not None and np.isfinite(float(missing)) and float(missing) != 0.0:
         ax.axhline(float(missing), color=STYLES[1].color, linewidth=1.1, linestyle=":")
         place = (0.02, float(missing))

@@ -197,8 +197,8 @@ def described(owner: str, X: Any) -> tuple[list[str] | None, int, np.dtype]:
                 and getattr(own, "kind", "O") not in "biuf"]  # fmt: skip
         if text:
             raise ValueError(
-                f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], or "
-                "make numbers of it first."
+                f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], make "
+                "numbers of it first, or give frames of rows to Scorecard.partial_fit, which knows texts."
             )
         narrow = all(kind in (np.float32, np.float16) or (kind.kind in "biu" and kind.itemsize <= 2) for kind in kinds)
         return names, len(names), np.dtype(np.float32 if narrow else np.float64)

@@ -365,7 +365,8 @@ class Rows:
         raise ValueError(
             f"The columns of {self._reader.where} must hold finite numbers; block {number} has "
             f"{'NaN' if value != value else 'infinity'} in column {names[column]!r}, row {begin + row:,}. "
-            "Fill in or drop missing values first, or leave the column out with columns=[...]."
+            "Fill in or drop missing values first, leave the column out with columns=[...], or give frames of rows to "
+            "Scorecard.partial_fit, which knows gaps."
         )
 
     def __repr__(self) -> str:

@@ -87,7 +87,8 @@ def all_numbers(kinds: dict[str, Any], where: str) -> None:
     if others:
         raise ValueError(
             f"The columns of {where} must be numbers; {listed(others)} {'hold' if len(others) > 1 else 'holds'} "
-            f"{kinds[others[0]]}. Choose others with columns=[...], or make numbers of them first."
+            f"{kinds[others[0]]}. Choose others with columns=[...], make numbers of them first, or give frames of rows "
+            "to Scorecard.partial_fit, which knows texts."
         )
 
 
