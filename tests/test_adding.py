@@ -127,7 +127,7 @@ class RandomSigns(FeatureMap):
         self.n_components = n_components
         self.random_state = random_state
 
-    def _learn(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
+    def _draw(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
         self._planes = rng.standard_normal((table.shape[1], self.n_components)).astype(dtype)
         self.gamma_ = None
 

@@ -20,10 +20,10 @@ from auclid import AUCClassifier, Columns
 from auclid.auto import _search
 from auclid.auto._candidates import CURVED, LINEAR, Table, candidates, suited
 from auclid.auto._choose import blend, choose
-from auclid.auto._odds import Odds, calibrated, log_odds, probability
 from auclid.auto._trial import Task, Trial, folds, standardised
 from auclid.metrics import partial_auc, roc_auc
 from auclid.registry import METHODS
+from auclid.stats.odds import Odds, calibrated, log_odds, probability
 from reference import in_order
 
 CHEAP = ["LeastSquaresAUC", "logistic"]

@@ -36,7 +36,7 @@ metrics._placements metrics._variance metrics._bootstrap metrics._interval metri
 metrics._operating_point metrics._operating_point_apart metrics._rates metrics._points metrics._lift metrics._many
 metrics._by_group metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
 plot._axes plot._curves plot._forest plot._scores plot._shapes
-stats.folds stats.samples stats.sets stats.prior
+stats.folds stats.samples stats.sets stats.prior stats.odds
 solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
 solvers.risks solvers.path solvers.path_apart solvers.several solvers.unlabelled solvers.unlabelled_choice
 solvers.waves solvers.quadruple
@@ -50,14 +50,14 @@ online._buffered online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
 semi._labels semi._closed_form semi.samult semi.pnu semi.qsg
 additive._table additive._knots additive._basis additive._sums additive._penalty additive._solve additive._choose
-additive._pairs additive._plan additive._interactions additive._monotone additive._purify additive._odds
+additive._pairs additive._plan additive._interactions additive._monotone additive._purify
 additive._shapes additive._features additive._fit additive._points additive._reasons additive._plot additive._html
 additive._reading additive._apart additive.scorecard
 boost.rank_boost
 registry warm baselines
 trees.structs trees.extra trees.forest trees.lightgbm
 auto._columns_0_1 auto._rows auto._arranged auto._learners auto._candidates auto._trial auto._choose auto._leaderboard
-auto._odds auto._cost auto._search auto._files auto._classes auto.classifier calibrated
+auto._cost auto._search auto._files auto._classes auto.classifier calibrated
 datasets io experiments cli
 """.split()
 

@@ -589,7 +589,7 @@ def test_memory_is_fixed():
 def test_more_pairs_than_an_int64_holds():
     sketch = StreamingAUC().update([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0])
     huge = np.int64(1 << 40)
-    sketch._bins = sketch._settle()._replace(pos=sketch._bins.pos * huge, neg=sketch._bins.neg * huge)
+    sketch._bins = sketch._merged()._replace(pos=sketch._bins.pos * huge, neg=sketch._bins.neg * huge)
     assert sketch.result() == (0.875, 0.875, 0.875)
     huge_weight = np.full(4, 1e150)
     assert roc_auc([0, 1, 0, 1], [1.0, 2.0, 2.0, 3.0], sample_weight=huge_weight) == pytest.approx(0.875)

@@ -283,3 +283,21 @@ def test_an_expansion_can_be_read_from_its_attributes():
     np.testing.assert_allclose(model.decision_function(X), f)
     again = Expansion(Waves(model.seed_, 3, "rbf", 2.0), model.amplitudes_, model.phases_, 3)
     np.testing.assert_allclose(again(as_table(X)) + model.intercept_, f)
+
+
+@pytest.mark.parametrize("huge", [1e155, 1e200, 1e308])
+def test_a_batch_with_a_row_beyond_measure_is_refused_whole(huge):
+    """It would fail whichever later batch draws the row."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 2
+    far = X.copy()
+    far[3, 1] = huge
+    model = QSGS2AUC(n_iter=5, batch_size=2, random_state=0).partial_fit(X, y)
+    said = model.decision_function(X)
+    with pytest.raises(ValueError, match="how far rows are apart"):
+        model.partial_fit(far, y)
+    np.testing.assert_array_equal(model.decision_function(X), said)
+    for _ in range(3):
+        model.partial_fit(X, y)
+    with pytest.raises(ValueError, match="how far rows are apart"):
+        QSGS2AUC(n_iter=5, random_state=0).fit(far, y)

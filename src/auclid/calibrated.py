@@ -10,12 +10,12 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_y, check_consistent_length
 
 from auclid import _check
-from auclid.auto._odds import calibrated, log_odds, probability
 from auclid.auto._trial import standardised
 from auclid.base import Ranker
 from auclid.baselines import scores
 from auclid.columns._table import checked_table, floating, taken
 from auclid.square import LeastSquaresAUCCV
+from auclid.stats.odds import calibrated, log_odds, probability
 
 FEWEST = 4
 """Rows of the rarer class without which the ranker's own scores must do."""

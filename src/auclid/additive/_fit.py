@@ -13,7 +13,6 @@ from auclid.additive._basis import Basis, Feature, basis_rows
 from auclid.additive._features import MOST, knots_that_fit, learn_features
 from auclid.additive._interactions import with_pairs
 from auclid.additive._monotone import rising_columns, solve_monotone
-from auclid.additive._odds import Odds, calibrated, from_moments
 from auclid.additive._penalty import Penalty, penalty_terms
 from auclid.additive._plan import KNOTS, Plan, Settings, make_plan, unit
 from auclid.additive._purify import purified
@@ -25,6 +24,7 @@ from auclid.solvers.coordinate import coordinate_descent
 from auclid.solvers.rounds import at_most, run
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.moments import ClassMoments, Moments
+from auclid.stats.odds import Odds, calibrated, from_moments
 
 STREAM = Penalty(1e-3, 0.2)
 """Penalties of a stream, where nothing can be held out; alpha in units of twice the mean variance of the basis."""

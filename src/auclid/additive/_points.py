@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.additive._basis import REACH
-from auclid.additive._odds import Odds
 from auclid.additive._shapes import Card, PairShape, Shape, card_contributions
+from auclid.stats.odds import Odds
 
 
 class Scale(NamedTuple):

@@ -14,12 +14,12 @@ from auclid.auto._columns_0_1 import OldColumns
 from auclid.auto._cost import Clock
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
 from auclid.auto._learners import Boosting, kept, learn
-from auclid.auto._odds import calibrated, log_odds
 from auclid.auto._rows import Rows, dense, rows_of
 from auclid.auto._trial import Task, Trial, block_scores, folds, tried
 from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
+from auclid.stats.odds import calibrated, log_odds
 
 SEARCHED = 10_000
 """Rows on which candidates are compared, where there are more; the chosen ones are then fitted on all."""

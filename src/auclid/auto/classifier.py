@@ -19,7 +19,6 @@ from auclid.auto._cost import Expected, expected
 from auclid.auto._files import in_memory, refitted, retold
 from auclid.auto._leaderboard import FILLED, untried
 from auclid.auto._learners import learn
-from auclid.auto._odds import log_odds, probability
 from auclid.auto._rows import rows_of
 from auclid.auto._search import SEARCHED, Member, Plan, Search, odds_and_threshold, shape_of, total
 from auclid.auto._trial import REPEATS
@@ -30,6 +29,7 @@ from auclid.columns._table import checked_table, floating
 from auclid.metrics._auc import auc_from_parts
 from auclid.rows.source import Rows
 from auclid.square import LeastSquaresAUC
+from auclid.stats.odds import log_odds, probability
 from auclid.trees.structs import Trees
 
 FEW = 10

@@ -6,8 +6,7 @@ how those of older files become today's: `auclid.io._wire.was`. One that no line
 
 from auclid import losses, penalties, schedules
 from auclid.additive import Scorecard, _basis, _shapes, _table
-from auclid.additive import _odds as _scorecard_odds
-from auclid.auto import AUCClassifier, _columns_0_1, _leaderboard, _odds, _search
+from auclid.auto import AUCClassifier, _columns_0_1, _leaderboard, _search
 from auclid.boost import RankBoost
 from auclid.calibrated import Calibrated
 from auclid.columns import Columns, _levels, _numbers
@@ -40,7 +39,7 @@ from auclid.square import (
     MinimaxAUC,
     MulticlassAUC,
 )
-from auclid.stats import buffers, class_means, class_sums, moments, prior, samples, sets
+from auclid.stats import buffers, class_means, class_sums, moments, odds, prior, samples, sets
 from auclid.trees import structs as trees
 
 ESTIMATORS = estimators(
@@ -136,8 +135,7 @@ ENTRIES = (
     Struct("scorecard values", _shapes.Card),
     Struct("shape", _shapes.Shape),
     Struct("shape of a pair", _shapes.PairShape),
-    Struct("scorecard odds", _scorecard_odds.Odds),
-    Struct("odds", _odds.Odds, was("auto._odds.Odds")),
+    Struct("odds", odds.Odds, was("auto._odds.Odds")),
 )
 
 STRUCTS = structs(*ENTRIES)

@@ -1,5 +1,6 @@
 """What both feature maps share: scikit-learn's demands on a transformer, and rows embedded block by block."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -19,12 +20,12 @@ HEAD = 100
 """Rows that are looked at for a size whose squares vanish."""
 
 
-class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator, ABC):
     """A map psi with psi(x).psi(y) near k(x, y).
 
     A subclass gives
 
-    - ``_learn(table, rng, dtype)``: what it learns from the rows, to work in a floating type from then on;
+    - ``_draw(table, rng, dtype)``: what it learns from the rows, to work in a floating type from then on;
     - ``_dtype``: that type;
     - ``_values()``: a function from a block of rows to their values v, in that type;
     - ``_projection``: P where psi(x) = P'v, or None where psi(x) = v;
@@ -44,14 +45,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     kernel: str
     random_state: Any
 
-    def _learn(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _draw(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
+        """What is kept of the rows: frequencies or landmarks."""
 
+    @abstractmethod
     def _values(self) -> Callable[[Block], np.ndarray]:
-        raise NotImplementedError
+        """A function from a block of rows to their values."""
 
+    @abstractmethod
     def _sound(self) -> bool:
-        raise NotImplementedError
+        """Whether what was learnt fits together."""
 
     def fit(self, X: Any, y: Any = None) -> Self:
         """Learn what the map needs to know of the rows.
@@ -71,7 +75,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _fit(self, X: Any, dtype: Any = None) -> Self:
         """`fit`, to work in a floating type that may be narrower than that of the rows."""
         table = _check.rows(self, X, reset=True)
-        self._learn(table, _random.generator(self.random_state), np.dtype(dtype or table.dtype))
+        self._draw(table, _random.generator(self.random_state), np.dtype(dtype or table.dtype))
         self._tell_tiny(as_table(table.part(slice(0, HEAD))))
         return self
 

@@ -102,7 +102,7 @@ class KMeansNystroem(FeatureMap):
         self.kernel = kernel
         self.random_state = random_state
 
-    def _learn(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
+    def _draw(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
         self.landmarks_ = self._landmarks(table, rng).astype(table.dtype, copy=False)
         self.gamma_ = self._gamma(table, min(len(self.landmarks_), table.shape[0] / 20) / 400, rng)
         rows, centre = self.landmarks_.astype(np.float64), table.centre().astype(table.dtype)

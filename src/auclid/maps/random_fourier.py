@@ -83,7 +83,7 @@ class RandomFourier(FeatureMap):
         self.form = form
         self.random_state = random_state
 
-    def _learn(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
+    def _draw(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
         count = self._count
         draw = rng.standard_normal if self.kernel == "rbf" else rng.standard_cauchy
         self._waves = draw((table.shape[1], count)).astype(dtype)

@@ -120,7 +120,7 @@ class StreamingAUC:
             self._waiting.append((key[block].copy(), is_pos[block], None if weight is None else weight[block]))
             self._n_waiting += len(key[block])
             if self._n_waiting >= self.capacity:
-                self._settle()
+                self._merged()
         return self
 
     def __add__(self, other: "StreamingAUC") -> "StreamingAUC":
@@ -135,12 +135,12 @@ class StreamingAUC:
         both = StreamingAUC(pos_label=self.pos_label, capacity=self.capacity)
         for part in (self, other):
             both._neg_label = both._same_negative(part._neg_label)
-        both._bins = _shrink(_join(self._settle(), other._settle()), self.capacity)
+        both._bins = _shrink(_join(self._merged(), other._merged()), self.capacity)
         return both
 
     def result(self) -> AUCBounds:
         """Named tuple (auc, low, high): the AUC of all rows lies in [low, high]."""
-        bins = self._settle()
+        bins = self._merged()
         pos, neg = bins.pos, bins.neg
         if not pos.any() or not neg.any():
             return AUCBounds(float("nan"), float("nan"), float("nan"))
@@ -165,7 +165,7 @@ class StreamingAUC:
         equal to it while the AUC is exact. Rows of a stream that depend on one another make it too short.
         """
         level = number_in("StreamingAUC.interval", "level", level, 0.0, 1.0)
-        bins, (auc, lowest, highest) = self._settle(), self.result()
+        bins, (auc, lowest, highest) = self._merged(), self.result()
         sizes = [_effective(bins.pos, bins.pos_squares), _effective(bins.neg, bins.neg_squares)]
         if min(sizes) < 1.5:
             raise ValueError(
@@ -205,7 +205,7 @@ class StreamingAUC:
             f"Got both {known} and {label} beside it."
         )
 
-    def _settle(self) -> Bins:
+    def _merged(self) -> Bins:
         """Bins of all rows, those still waiting included."""
         for weighted in (False, True):
             some = [rows for rows in self._waiting if (rows[2] is not None) == weighted]

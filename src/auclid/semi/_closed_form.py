@@ -1,5 +1,6 @@
 """What SAMULT and PNU-AUC share: exact risks from the moments of three sets, and one pass that merges."""
 
+from abc import ABC, abstractmethod
 from numbers import Real
 from typing import Any, Self
 
@@ -19,7 +20,7 @@ from auclid.stats.samples import Samples
 from auclid.stats.sets import POSITIVE, UNLABELED, Seen, Sets
 
 
-class ClosedForm(PartlyLabelled, LinearRanker):
+class ClosedForm(PartlyLabelled, LinearRanker, ABC):
     """A linear ranker that minimises a quadratic risk of three sets of rows.
 
     A subclass gives
@@ -64,7 +65,7 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         refusal = self._refusal(seen.sets)
         if refusal:
             raise ValueError(refusal)
-        w = self._learn(seen)
+        w = self._solved(seen)
         if not seen.sets.both_labelled:
             return self._publish(w, w @ seen.sets.midpoint)
         labelled = np.flatnonzero(sets != UNLABELED)
@@ -83,7 +84,7 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         refusal = self._refusal(seen.sets)
         if refusal:
             raise ValueError(refusal)
-        w = self._learn(seen)
+        w = self._solved(seen)
         return self._publish(w, w @ seen.sets.midpoint)
 
     @_check.checked
@@ -133,10 +134,10 @@ class ClosedForm(PartlyLabelled, LinearRanker):
         if self._refusal(seen.sets):
             self._seen, self.n_iter_ = seen, 1
             return self._publish(np.zeros_like(seen.sets.pos.mean), 0.0)
-        w = self._learn(seen)
+        w = self._solved(seen)
         return self._publish(w, w @ seen.sets.midpoint)
 
-    def _learn(self, seen: Seen) -> np.ndarray:
+    def _solved(self, seen: Seen) -> np.ndarray:
         """The weights; sets what was chosen on the way."""
         family = self._family(seen)
         given = self.alpha if isinstance(self.alpha, Real) else None
@@ -157,11 +158,13 @@ class ClosedForm(PartlyLabelled, LinearRanker):
             return [self._convex_weight(family, sets, 1.0)]
         return [weight for weight in family.grid if family.usable(sets, weight) is not None]
 
+    @abstractmethod
     def _family(self, seen: Seen) -> Family:
-        raise NotImplementedError
+        """The family of risks."""
 
+    @abstractmethod
     def _refusal(self, sets: Sets) -> str | None:
-        raise NotImplementedError
+        """Why the sets are not enough, or None."""
 
     def _published(self, family: Family) -> dict[str, float]:
         return {}

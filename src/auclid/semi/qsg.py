@@ -176,6 +176,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self
         """
         table, sets = begin_fit(self, X, y, X_unlabeled)
+        self._require_measurable(table)
         rows = members(sets)
         if not (len(rows[NEGATIVE]) and len(rows[POSITIVE])):
             raise ValueError(
@@ -207,6 +208,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self
         """
         table, sets, first = begin_partial(self, X, y, classes)
+        self._require_measurable(table)
         if first:
             self._begin()
             self._samples = Samples()
@@ -240,6 +242,11 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._expansion(table.shape[1])(table) + self.intercept_
         return _check.finite_scores(self, scores, table.dtype)
+
+    def _require_measurable(self, table: Table) -> None:
+        """Refuse rows that no wave can tell apart: some later mini-batch would draw one, and fail."""
+        with np.errstate(over="ignore"):
+            _check.measurable(self, table.shape[1] * np.square(2.0 * _check.largest(table)))
 
     def _begin(self) -> None:
         """Before any iteration: f = 0, whatever the width of the kernel."""

@@ -1,10 +1,9 @@
 """Moments of the groups of one dense block: the largest group stays where it is, the others are gathered from it."""
 
 import numpy as np
-from scipy.linalg import blas
 
 from auclid.rows import sizes
-from auclid.stats.moments import Moments, block_moments, symmetric
+from auclid.stats.moments import Moments, add_outer, add_products, block_moments, symmetric
 
 NEAR = 1024
 """Rows whose mean is near enough to all others of a block to measure them from."""
@@ -36,7 +35,7 @@ def _in_place(X: np.ndarray, group: np.ndarray, number: int, count: int) -> Mome
         return Moments.empty(d)
     centre = X[:: max(1, n // NEAR)].mean(axis=0, dtype=np.float64)
     turned, size = not X.flags.c_contiguous, max(1, sizes.BLOCK_BYTES // (8 * max(1, d)))
-    scatter, total, work = np.zeros((d, d), order="F"), np.zeros(d), np.empty(min(n, size) * d)
+    scatter, total, work = np.zeros((d, d)), np.zeros(d), np.empty(min(n, size) * d)
     for start in range(0, n, size):
         part = X[start : start + size]
         others = np.flatnonzero(group[start : start + size] != number)
@@ -50,7 +49,7 @@ def _in_place(X: np.ndarray, group: np.ndarray, number: int, count: int) -> Mome
             np.subtract(part, centre, out=rest)
             rest[others] = 0.0
             total += rest.sum(axis=0)
-        scatter = blas.dsyrk(1.0, rest.T, beta=1.0, c=scatter, trans=int(turned), lower=1, overwrite_c=1)
+        add_products(scatter, rest.T if turned else rest)
     mean = total / count
-    scatter = blas.dsyr(-float(count), mean, lower=1, a=scatter, overwrite_a=1)
+    add_outer(scatter, -float(count), mean)
     return Moments(float(count), centre + mean, symmetric(scatter))

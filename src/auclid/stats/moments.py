@@ -3,7 +3,6 @@
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import blas
 
 from auclid.rows.blocks import Block, centred, gram, is_sparse, squares
 from auclid.rows.memory import as_table
@@ -14,6 +13,9 @@ LARGEST = 8192
 
 BLOCKS = 16
 """Blocks of rows, at the most, whose scatter is formed at once."""
+
+SIDE = 2048
+"""Columns whose products with all others are formed at once."""
 
 TINY = np.finfo(np.float64).tiny
 
@@ -174,10 +176,10 @@ def _part(weight: np.ndarray | None, where: slice, order: np.ndarray | None) -> 
 
 
 class Growing:
-    """Moments that grow in place, a block of rows at a time: the lower triangle of one d x d matrix, never copied."""
+    """Moments that grow in place, a block of rows at a time: the upper triangle of one d x d matrix, never copied."""
 
     def __init__(self, d: int) -> None:
-        self.n, self.mean, self._scatter = 0.0, np.zeros(d), np.zeros((d, d), order="F")
+        self.n, self.mean, self._scatter = 0.0, np.zeros(d), np.zeros((d, d))
         self._work = np.empty((0, d))
 
     def add(self, block: Block, weight: np.ndarray | None = None) -> None:
@@ -192,10 +194,10 @@ class Growing:
         # from, the two parts of it are one, and what cancels is small beside what the new rows add.
         jump = shift + offset - self.mean
         if self.n > 0.0 and not is_sparse(rest):
-            self._add_outer(-n * (n / (self.n + n)), offset)
+            add_outer(self._scatter, -n * (n / (self.n + n)), offset)
         else:
-            self._add_outer(-n, offset)
-            self._add_outer(self.n * (n / (self.n + n)), jump)
+            add_outer(self._scatter, -n, offset)
+            add_outer(self._scatter, self.n * (n / (self.n + n)), jump)
         self.n += n
         self.mean = self.mean + jump * (n / self.n)
 
@@ -209,26 +211,39 @@ class Growing:
         rest = self._work[: len(block)]
         np.copyto(rest, block)
         shift = self.mean if self.n > 0.0 else _mean(rest, weight, n)
-        blas.dger(-1.0, shift, np.ones(len(rest)), a=rest.T, overwrite_x=0, overwrite_y=0, overwrite_a=1)
+        rest -= shift
         return rest, shift
 
     def _add_squares(self, rest: Block) -> None:
         if is_sparse(rest):
             self._scatter += gram(rest)
         else:
-            self._scatter = blas.dsyrk(1.0, rest.T, beta=1.0, c=self._scatter, lower=1, overwrite_c=1)
-
-    def _add_outer(self, factor: float, x: np.ndarray) -> None:
-        self._scatter = blas.dsyr(factor, x, lower=1, a=self._scatter, overwrite_a=1)
+            add_products(self._scatter, rest)
 
     def moments(self) -> Moments:
         """The moments so far."""
         return Moments(self.n, self.mean, symmetric(self._scatter))
 
 
-def symmetric(lower: np.ndarray, size: int = 256) -> np.ndarray:
-    """The symmetric matrix of a lower triangle: C-ordered and in place, square by square."""
-    full = lower.T
+def add_products(upper: np.ndarray, X: np.ndarray) -> None:
+    """Add X'X to an upper triangle, in bounded memory.
+
+    By NumPy, as all products around it: the waiting threads of SciPy's BLAS would take the cores from NumPy's.
+    """
+    for start in range(0, len(upper), SIDE):
+        side = slice(start, start + SIDE)
+        upper[side, start:] += X[:, side].T @ X[:, start:]
+
+
+def add_outer(upper: np.ndarray, factor: float, x: np.ndarray) -> None:
+    """Add factor x x' to an upper triangle, in bounded memory."""
+    for start in range(0, len(upper), SIDE):
+        side = slice(start, start + SIDE)
+        upper[side, start:] += np.multiply.outer(factor * x[side], x[start:])
+
+
+def symmetric(full: np.ndarray, size: int = 256) -> np.ndarray:
+    """The symmetric matrix of an upper triangle, in place, square by square."""
     for a in range(0, len(full), size):
         corner = slice(a, a + size)
         full[a + size :, corner] = full[corner, a + size :].T

@@ -51,7 +51,7 @@ class Function(Reader):
         X, y, weight = (*item, None)[:3]
         X, names = block_numbers(X, f"block {number} of {self.where}")
         if not self._looked:
-            self._learn(X, names, y, weight)
+            self._take_first(X, names, y, weight)
         if X.shape[1] != len(self._names):
             raise ValueError(
                 f"Block {number} of {self.where} must have the {len(self._names)} columns of the first; "
@@ -69,7 +69,8 @@ class Function(Reader):
         X = X.astype(self.dtype, copy=False)
         return Block(X, *(None if values is None else np.asarray(values) for values in (y, weight)))
 
-    def _learn(self, X: Any, names: list[str] | None, y: Any, weight: Any) -> None:
+    def _take_first(self, X: Any, names: list[str] | None, y: Any, weight: Any) -> None:
+        """What the first block tells of all: names, types, and what comes beside the rows."""
         self.named = names is not None
         self._names = [f"x{k}" for k in range(X.shape[1])] if names is None else names
         wanted = self.wanted.columns
