@@ -178,6 +178,24 @@ def test_scores_can_be_written_by_blocks(tmp_path):
         model.decision_function(X, out=tmp_path / "scores.npy")
 
 
+def test_a_bad_block_leaves_the_file_of_before_and_no_other(tmp_path):
+    X, y, _ = table()
+    model = LeastSquaresAUC().fit(X, y)
+    before = np.array(model.decision_function(by_blocks(X, y), out=tmp_path / "scores.npy"))
+    X[300, 1] = np.nan
+    with pytest.raises(ValueError, match="has NaN in column"):
+        model.decision_function(by_blocks(X, y), out=tmp_path / "scores.npy")
+    assert [path.name for path in tmp_path.iterdir()] == ["scores.npy"]
+    np.testing.assert_array_equal(np.load(tmp_path / "scores.npy"), before)
+
+
+def test_predictions_can_be_written_by_blocks(tmp_path):
+    X, y, _ = table()
+    rows = by_blocks(X, np.where(y == 1, "sick", "well"))
+    model = LeastSquaresAUC().fit(rows)
+    np.testing.assert_array_equal(model.predict(rows, out=tmp_path / "y.npy"), model.predict(X))
+
+
 def test_metrics_take_the_labels_of_rows():
     X, y, _ = table()
     rows = by_blocks(X, y)

@@ -8,6 +8,9 @@ import auclid
 from auclid import OAM, SPAM, Calibrated, Columns, LeastSquaresAUC, RankSVM
 from auclid.metrics import roc_auc
 
+SIGMOID = 1e-3
+"""How near a probability is: by blocks the ranker has another threshold, and the sigmoid is fitted from elsewhere."""
+
 
 def problem(n=2000, seed=0):
     rng = np.random.default_rng(seed)
@@ -49,6 +52,58 @@ def test_pipelines_frames_weights_and_files(tmp_path):
     weight = np.where(y, 9.0, 1.0)
     chances = Calibrated(LeastSquaresAUC()).fit(frame[["a"]], y, sample_weight=weight).predict_proba(frame[["a"]])[:, 1]
     assert np.average(chances, weights=weight) == pytest.approx(np.average(y, weights=weight), abs=0.01)
+
+
+def by_blocks(X, y, weight=None, size=300):
+    def blocks():
+        for k in range(0, len(y), size):
+            part = slice(k, k + size)
+            yield (X[part], y[part]) if weight is None else (X[part], y[part], weight[part])
+
+    return auclid.scan(blocks)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_rows_of_files_and_of_dask_are_calibrated_as_those_in_memory(weighted):
+    X, y = problem()
+    X[:, 1] *= 100.0
+    labels, weight = np.where(y, "yes", "no"), np.where(np.arange(len(y)) % 3, 2.0, 1.0) if weighted else None
+    ranker = make_pipeline(Columns(), LeastSquaresAUC()) if not weighted else LeastSquaresAUC()
+    whole, rows = Calibrated(ranker).fit(X, labels, weight), by_blocks(X, labels, weight)
+    model = Calibrated(ranker).fit(rows)
+    np.testing.assert_allclose(model.predict_proba(rows), whole.predict_proba(X), atol=SIGMOID)
+    assert np.mean(model.predict(rows) != whole.predict(X)) < 0.01
+    assert model.score(rows) == pytest.approx(whole.score(X, labels, weight), abs=1e-9)
+    da = pytest.importorskip("dask.array")
+    apart = [None if each is None else da.from_array(each, chunks=700) for each in (labels, weight)]
+    lazy = da.from_array(X, chunks=(700, 3))
+    model = Calibrated(ranker).fit(lazy, *apart)
+    chances = model.predict_proba(lazy)
+    assert isinstance(chances, da.Array) and chances.shape == (len(y), 2)
+    np.testing.assert_allclose(chances.compute(), whole.predict_proba(X), atol=SIGMOID)
+
+
+def test_a_sample_of_each_class_counts_for_all_its_rows(monkeypatch):
+    monkeypatch.setattr("auclid.calibrated.SAMPLED", 300)
+    X, y = problem(20_000)
+    chances = Calibrated(LeastSquaresAUC()).fit(by_blocks(X, y)).predict_proba(X)[:, 1]
+    whole = Calibrated(LeastSquaresAUC()).fit(X, y).predict_proba(X)[:, 1]
+    assert chances.mean() == pytest.approx(y.mean(), abs=0.02)
+    assert np.abs(chances - whole).max() < 0.1
+
+
+def test_bad_rows_of_files_change_nothing():
+    X, y = problem()
+    holed = np.where(np.arange(3) + 3 * np.arange(len(y))[:, None] == 4502, np.nan, X)
+    model = Calibrated(LeastSquaresAUC())
+    for rows, said in [
+        (by_blocks(holed, y), "block 5 has NaN in column 'x2', row 1,500"),
+        (by_blocks(X, np.arange(len(y)) % 3), "Only binary"),
+        (auclid.scan(X), "no target"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            model.fit(rows)
+        assert set(vars(model)) == {"ranker", "cv"}
 
 
 def test_a_few_rows_are_fitted_by_their_own_scores():

@@ -375,6 +375,24 @@ def test_dask_collections_are_prepared_as_in_memory():
     np.testing.assert_allclose(parts.transform(lazy).compute(), whole.transform(X), rtol=1e-10, atol=1e-12)
 
 
+def test_a_pipeline_is_fitted_on_rows_as_they_lie():
+    X = heavy()
+    y = np.arange(400) % 2
+    X[:, 0] += y
+
+    def give():
+        for start in range(0, 400, 90):
+            yield pd.DataFrame(X[start : start + 90], columns=list("abcde")), y[start : start + 90]
+
+    rows = auclid.scan(give)
+    assert isinstance(Columns().fit_transform(rows), auclid.Rows)
+    with warnings.catch_warnings(action="error"):
+        parts = make_pipeline(Columns(), LeastSquaresAUC()).fit(rows)
+    whole = make_pipeline(Columns(), LeastSquaresAUC()).fit(X, y)
+    np.testing.assert_allclose(parts[-1].coef_, whole[-1].coef_, rtol=1e-9, atol=1e-12)
+    assert parts.score(rows, y) == pytest.approx(whole.score(X, y))
+
+
 def test_rows_bring_their_own_weight_and_have_no_categories():
     X = heavy()
     with pytest.raises(ValueError, match="with their own weight"):

@@ -1,5 +1,6 @@
 """Rows that lie in files or on a cluster: checked, labelled, and given back one score a row."""
 
+import os
 import warnings
 from collections.abc import Callable
 from functools import partial, wraps
@@ -220,17 +221,29 @@ def _answer_blocks(function: Callable, rows: Rows, out: Any) -> Any:
     if out is None:
         answers = [function(block.X) for block in rows.read()]
         return sparse.vstack(answers, format="csr") if sparse.issparse(answers[0]) else np.concatenate(answers)
-    path, written = Path(out), None
-    for block in rows.read():
-        answer = np.asarray(function(block.X))
-        if written is None:
-            written = np.lib.format.open_memmap(
-                path, mode="w+", dtype=answer.dtype, shape=(rows.shape[0], *answer.shape[1:])
-            )
-            start = 0
-        written[start : start + len(answer)] = answer
-        start += len(answer)
-    assert written is not None
-    written.flush()
-    del written
+    path = Path(out)
+    part = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        _write_blocks(function, rows, part)
+        os.replace(part, path)
+    except BaseException:
+        part.unlink(missing_ok=True)  # what a bad block has ended is neither here nor in the place of an older file
+        raise
     return np.load(path, mmap_mode="r")
+
+
+def _write_blocks(function: Callable, rows: Rows, path: Path) -> None:
+    """A ``.npy`` file of the answers, block after block."""
+    described = False
+    with path.open("wb") as file:
+        for block in rows.read():
+            answer = np.ascontiguousarray(function(block.X))
+            if answer.dtype.hasobject:
+                raise ValueError("out= must be given numbers or texts to write; labels of mixed kinds cannot be.")
+            if not described:
+                kind = np.lib.format.dtype_to_descr(answer.dtype)
+                shape = (rows.shape[0], *answer.shape[1:])
+                head = {"descr": kind, "fortran_order": False, "shape": shape}
+                np.lib.format.write_array_header_1_0(file, head)
+                described = True
+            file.write(answer.tobytes())

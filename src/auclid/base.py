@@ -40,6 +40,8 @@ class Ranker(ClassifierMixin, BaseEstimator):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
+            Rows of files (`auclid.scan`) are answered by blocks; ``out=`` names a ``.npy`` file to write them to. Of a
+            dask collection the answer is lazy.
 
         Returns
         -------
@@ -128,6 +130,8 @@ class LinearRanker(Ranker):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
+            Rows of files (`auclid.scan`) are answered by blocks; ``out=`` names a ``.npy`` file to write them to. Of a
+            dask collection the answer is lazy.
 
         Returns
         -------

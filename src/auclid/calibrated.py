@@ -1,5 +1,7 @@
 """Calibrated: probabilities for any ranker."""
 
+import warnings
+from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
@@ -10,15 +12,22 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_y, check_consistent_length
 
 from auclid import _check
+from auclid._apart import begin_apart, by_parts, lies_apart
 from auclid.auto._trial import standardised
 from auclid.base import Ranker
 from auclid.baselines import scores
 from auclid.columns._table import checked_table, floating, taken
+from auclid.rows.mapped import mapped
+from auclid.rows.source import Rows
 from auclid.square import LeastSquaresAUCCV
+from auclid.stats.apart import sampled
 from auclid.stats.odds import calibrated, log_odds, probability
 
 FEWEST = 4
 """Rows of the rarer class without which the ranker's own scores must do."""
+
+SAMPLED = 20_000
+"""Rows of each class that are held out in turn where rows lie in files or on a cluster: the sigmoid has two numbers."""
 
 
 class Calibrated(Ranker):
@@ -40,6 +49,11 @@ class Calibrated(Ranker):
         The ranker, fitted on all rows.
     classes_ : array of shape (2,)
     n_features_in_ : int
+
+    Notes
+    -----
+    Of rows in files (`auclid.scan`) or in a dask collection the ranker learns from all, and the sigmoid from up to
+    20,000 of each class, which count for as many as there are.
 
     References
     ----------
@@ -66,7 +80,7 @@ class Calibrated(Ranker):
         self.cv = cv
 
     @_check.checked_with_parts
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the ranker on all rows, and the sigmoid to scores of held-out ones.
 
         Parameters
@@ -80,6 +94,8 @@ class Calibrated(Ranker):
         -------
         self
         """
+        if lies_apart(X):
+            return self._fit_apart(X, y, sample_weight)
         _check.labelled(self, y)
         X = checked_table(self, X, reset=True)
         y = _check.labels(_check_y(y, estimator=self))
@@ -93,7 +109,24 @@ class Calibrated(Ranker):
         self._odds = calibrated(held_out, is_pos, weight)
         return self
 
-    def _fitted(self, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> Any:
+    def _fit_apart(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        """`fit` of rows in files or on a cluster; a sample of each class stands for all rows of it."""
+        rows = begin_apart(self, X, y, sample_weight)
+        some, label, weight = sampled(rows, [SAMPLED, SAMPLED])
+        is_pos, drawn = label == 1, np.bincount(label, minlength=2)
+        share = (rows.counts.sum(axis=0) / drawn)[label]
+        if isinstance(X, Rows):
+            labelled = mapped(X, labels=partial(_is_label, self.classes_[1]))
+            self.ranker_ = self._fitted(labelled, None, None)
+        else:
+            self.ranker_ = self._fitted(X, y == self.classes_[1], sample_weight)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # a sample has none to compare
+            held_out = self._held_out(some, is_pos, weight)
+        self._odds = calibrated(held_out, is_pos, share if weight is None else share * weight)
+        return self
+
+    def _fitted(self, X: Any, is_pos: Any, weight: Any) -> Any:
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
         if weight is None:
             return ranker.fit(X, is_pos)
@@ -119,6 +152,9 @@ class Calibrated(Ranker):
             out[test] = middle + spread * standardised(said.astype(np.float64), mass)[0]
         return out
 
+    _takes_tables = False
+
+    @by_parts
     def decision_function(self, X: Any) -> np.ndarray:
         """The ranker's scores as calibrated log-odds: the higher, the more likely ``classes_[1]``.
 
@@ -135,6 +171,7 @@ class Calibrated(Ranker):
         said = np.asarray(scores(self.ranker_, X), dtype=np.float64)
         return _check.finite_scores(self, log_odds(self._odds, said), floating(X))
 
+    @by_parts
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of both classes, in the order of `decision_function`.
 
@@ -154,3 +191,8 @@ class Calibrated(Ranker):
         inner = LeastSquaresAUCCV() if self.ranker is None else self.ranker
         tags.input_tags = inner.__sklearn_tags__().input_tags
         return tags
+
+
+def _is_label(label: Any, y: np.ndarray) -> np.ndarray:
+    """Where y is a label."""
+    return y == label

@@ -2,7 +2,8 @@
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,15 +12,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from auclid._random import seeded
 from auclid.baselines import scores as scored
+from auclid.calibrated import Calibrated
 from auclid.cli import models
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
-from auclid.columns import Columns
 from auclid.datasets import DataError
 from auclid.io import about, load, replacing, save
-from auclid.registry import find
 from auclid.rows import as_array
 from auclid.rows.mapped import mapped
 from auclid.rows.readers.open import column_names, has_own_labels
@@ -111,41 +110,36 @@ def introduced(found: Task, source: str) -> str:
     return f"{source}: {n:,} rows, {d:,} columns, {share:.2%} positive (label {found.classes[1]}), read by blocks"
 
 
-def prepared(rows: Rows) -> tuple[Rows, Columns]:
-    """The rows, dense where most of their entries are stored, and the `Columns` that have seen them all."""
+def shaped(rows: Rows) -> Rows:
+    """The rows, dense where most of their entries are stored."""
     filled = total = 0
     for X, _ in rows.blocks():
         if not sparse.issparse(X):
             break
         filled, total = filled + X.nnz, total + X.shape[0] * X.shape[1]
     thin = 0 < total and filled <= FULL * total
-    rows = mapped(rows, numbers=sparse.csr_matrix if thin else as_array)
-    return rows, Columns().fit(rows)
+    return mapped(rows, numbers=sparse.csr_matrix if thin else as_array)
 
 
-def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) -> tuple[str, Pipeline]:
-    """(name, pipeline) of a method fitted on all rows, behind the same `Columns` as in memory."""
-    name, ranker = _ranker(how)
+def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) -> tuple[str, Any]:
+    """(name, model) of a method fitted on all rows: the same model as of rows in memory."""
+    name, model = _model(how)
     if checkpoint is not None:
-        return name, stream_rows(found, name, ranker, checkpoint)
-    rows, columns = prepared(found.rows)
-    ranker.fit(mapped(rows, numbers=columns.transform))
-    return name, _pipeline(columns, ranker)
+        return name, stream_rows(found, name, model, checkpoint)
+    return name, _with_chances(model).fit(shaped(found.rows))
 
 
-def _ranker(how: Options) -> tuple[str, Any]:
+def _model(how: Options) -> tuple[str, Any]:
     auto = AUTO if how.max_fpr == 1.0 else "RankSVM"
-    chosen = find(auto if how.method.casefold() in ("auto", "aucclassifier") else how.method)
-    if chosen.semi_supervised:
-        raise ValueError(f"{chosen.name} learns from rows without labels as well; the command has none. Use Python.")
-    ranker = models.aimed(seeded(chosen.build(), how.seed), how.max_fpr)
-    models.refuse_whole_list(chosen.name, ranker, how.max_fpr)
-    return chosen.name, ranker
+    chosen = auto if how.method.casefold() in ("auto", "aucclassifier") else how.method
+    name, model = models.ours(chosen, None, how.seed, how.max_fpr)
+    models.refuse_whole_list(name, model, how.max_fpr)
+    return name, model
 
 
-def _pipeline(columns: Columns, ranker: Any) -> Pipeline:
-    """A pipeline of fitted steps."""
-    return Pipeline([("columns", columns), (type(ranker).__name__.lower(), ranker)])
+def _with_chances(model: Any) -> Any:
+    """The model, or one around it that has probabilities."""
+    return model if hasattr(model, "predict_proba") else Calibrated(model)
 
 
 class Checkpoint(NamedTuple):
@@ -183,13 +177,14 @@ class Checkpoint(NamedTuple):
         save(self.path, pipeline, about={"command": self.command, "rows": rows})
 
 
-def stream_rows(found: Task, name: str, ranker: Any, checkpoint: Checkpoint) -> Pipeline:
+def stream_rows(found: Task, name: str, model: Any, checkpoint: Checkpoint) -> Pipeline:
     """The pipeline of a streaming method after one pass in the order of the rows, written down on the way."""
-    if not hasattr(ranker, "partial_fit"):
+    if not (isinstance(model, Pipeline) and hasattr(model.steps[-1][1], "partial_fit")):
         raise DataError(f"--checkpoint is for methods that learn from a stream; {name} does not. SPAM-L2 does.")
     kept, done = checkpoint.resumed()
     if kept is None:
-        kept = _pipeline(prepared(found.rows)[1], ranker)
+        kept = model
+        kept.steps[0][1].fit(shaped(found.rows))
     columns, ranker = kept.steps[0][1], kept.steps[1][1]
     for X, y, at in _pieces(found.rows, done, checkpoint.every):
         ranker.partial_fit(columns.transform(X if columns._sparse else as_array(X)), y, classes=[0, 1])
@@ -212,42 +207,46 @@ def _pieces(rows: Rows, done: int, every: int) -> Iterator[tuple[Any, np.ndarray
 
 
 def predict_rows(estimator: Any, rows: Rows, output: Path, names: Callable[[np.ndarray], list[str]]) -> int:
-    """Write score and label of each row, by blocks, as csv or Parquet; says how many."""
-    count = 0
-    with replacing(output, "wb") as file:
-        write = _parquet(file) if output.suffix in PARQUET else _csv(file)
+    """Write score, probability (where the model has one) and label of each row, by blocks; says how many.
+
+    The file is Parquet where its name says so, else csv.
+    """
+    count, write = 0, _parquet if output.suffix in PARQUET else _csv
+    with replacing(output, "wb") as file, closing(write(file)) as written:
+        next(written)
         for X, _ in rows.blocks():
-            write(np.asarray(scored(estimator, X)), names(estimator.predict(X)))
+            columns: dict[str, Any] = {"score": np.asarray(scored(estimator, X), np.float64)}
+            if hasattr(estimator, "predict_proba"):
+                columns["probability"] = estimator.predict_proba(X)[:, 1]
+            written.send({**columns, "label": names(estimator.predict(X))})
             count += X.shape[0]
-        write(None, [])
     return count
 
 
-def _csv(file: Any) -> Callable:
-    file.write(b"score,label\n")
-
-    def write(scores: np.ndarray | None, labels: list[str]) -> None:
-        if scores is not None:
-            lines = (f"{score!r},{quoted(label)}\n" for score, label in zip(scores.tolist(), labels, strict=True))
-            file.write("".join(lines).encode())
-
-    return write
+Writer = Generator[None, dict[str, Any], None]
+"""Takes columns, block by block."""
 
 
-def _parquet(file: Any) -> Callable:
+def _csv(file: Any) -> Writer:
+    columns = yield
+    file.write((",".join(columns) + "\n").encode())
+    while True:
+        *numbers, labels = columns.values()
+        cells = [map(repr, values.tolist()) for values in numbers] + [map(quoted, labels)]
+        file.write("".join(",".join(row) + "\n" for row in zip(*cells, strict=True)).encode())
+        columns = yield
+
+
+def _parquet(file: Any) -> Writer:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    schema = pa.schema([("score", pa.float64()), ("label", pa.string())])
-    writer = pq.ParquetWriter(file, schema)
-
-    def write(scores: np.ndarray | None, labels: list[str]) -> None:
-        if scores is None:
-            writer.close()
-        else:
-            writer.write_table(pa.table([scores.astype(np.float64), labels], schema=schema))
-
-    return write
+    columns = yield
+    kinds = [(name, pa.string() if name == "label" else pa.float64()) for name in columns]
+    with pq.ParquetWriter(file, pa.schema(kinds)) as writer:
+        while True:
+            writer.write_table(pa.table(columns, schema=writer.schema))
+            columns = yield
 
 
 def quoted(label: str) -> str:
@@ -271,14 +270,14 @@ def sampled(found: Task, source: str, memory: str | None, seed: int) -> Table:
     return Table(source, X, y == 1, found.classes, found.rows.columns, notes)  # type: ignore[arg-type]
 
 
-def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Pipeline, list[str], list[str]]:
-    """(name, pipeline, columns, classes) of a method fitted on a running dask cluster, behind `Columns`."""
+def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Any, list[str], list[str]]:
+    """(name, model, columns, classes) of a method fitted on a running dask cluster."""
     try:
         import dask.dataframe as dd
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, ranker = _ranker(how)
+    name, model = _model(how)
     if how.target is None:
         raise DataError("DATA must have labels: name their column with --target.")
     with Client(address):
@@ -290,6 +289,5 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Pipelin
         levels = np.sort(np.asarray(frame[how.target].unique().compute()))
         is_pos, classes = positives(levels, how.positive)
         X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
-        prepare = Columns().fit(X.to_dask_array())
-        ranker.fit(prepare.transform(X.to_dask_array()), y)
-    return name, _pipeline(prepare, ranker), columns, classes
+        model = _with_chances(model).fit(X.to_dask_array(), y)
+    return name, model, columns, classes

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, Self
 
 import numpy as np
@@ -25,6 +26,7 @@ from auclid.columns._table import checked_table, taken
 from auclid.rows import as_array
 from auclid.rows.apart import Apart, Blocks, Part
 from auclid.rows.cluster import Partitions, is_dask
+from auclid.rows.mapped import mapped
 from auclid.rows.source import Rows
 
 WIDE, THIN = 200, 0.2
@@ -194,6 +196,26 @@ class Columns(TransformerMixin, BaseEstimator):
         self.notes_ = notes(Findings(self.constants_, [], []), self.ranked_)
         return self
 
+    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+        """`fit`, then `transform`: of rows in files, rows that are transformed as they are read.
+
+        So a pipeline that begins with Columns can be fitted on rows that do not fit in memory.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : ignored
+        **params
+            For `fit`.
+
+        Returns
+        -------
+        array or CSR matrix of shape (n, columns that come out), of X's floating type; `Rows` of `Rows`
+        """
+        if isinstance(X, Rows):
+            return mapped(X, numbers=partial(transformed, self.fit(X, **params)))
+        return super().fit_transform(X, y, **params)
+
     _takes_tables = False
 
     @by_parts
@@ -325,6 +347,13 @@ class Columns(TransformerMixin, BaseEstimator):
 def _plain(X: Any) -> bool:
     """Whether every column holds numbers, by the type of the whole."""
     return not _kinds.is_frame(X) and X.dtype.kind == "f"
+
+
+def transformed(columns: Columns, X: Any) -> Any:
+    """A block of rows as `Columns` makes it; a block has no names to compare."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        return columns.transform(X)
 
 
 def is_sparse_part(part: Part) -> bool:

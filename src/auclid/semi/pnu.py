@@ -47,8 +47,9 @@ class PNUAUC(ClosedForm):
     ----------
     coef_ : array of shape (1, d)
     intercept_ : array of shape (1,)
-        Minus the threshold that maximises Youden's J on the labelled rows; after `partial_fit` or `merge`, or without
-        labelled negatives, minus the score halfway between the means. It cannot change an AUC.
+        Minus the threshold that maximises Youden's J on the labelled rows; after `partial_fit` or `merge`, of rows
+        in files or in dask, or without labelled negatives, minus the score halfway between the means. It cannot change
+        an AUC.
     classes_ : array of shape (2,)
     unlabeled_weight_, alpha_, prior_ : float
         The values used. ``prior_`` is nan where the risk does not need it.

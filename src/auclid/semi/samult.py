@@ -37,8 +37,8 @@ class SAMULT(ClosedForm):
     ----------
     coef_ : array of shape (1, d)
     intercept_ : array of shape (1,)
-        Minus the threshold that maximises Youden's J on the labelled rows; after `partial_fit` or `merge`, minus the
-        score halfway between the class means. It cannot change an AUC.
+        Minus the threshold that maximises Youden's J on the labelled rows; after `partial_fit` or `merge`, or of
+        rows in files or in dask, minus the score halfway between the class means. It cannot change an AUC.
     classes_ : array of shape (2,)
     unlabeled_weight_, alpha_ : float
         The values used.

@@ -51,8 +51,9 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     ----------
     coef_ : array of shape (1, d)
     intercept_ : array of shape (1,)
-        Minus the threshold that maximises Youden's J on the training scores; after `partial_fit` or `merge`, minus
-        the score halfway between the class means. It cannot change an AUC.
+        Minus the threshold that maximises Youden's J on the training scores; after `partial_fit`, `merge` or a fit on
+        rows of files or of dask, which are met once, minus the score halfway between the class means. It cannot change
+        an AUC.
     classes_ : array of shape (2,)
     n_iter_ : int
         Iterations made; 1 for the closed form.
