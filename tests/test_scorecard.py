@@ -1,6 +1,7 @@
 """Scorecard: its moments, its optimum, its shapes, its kinds of columns; against slow code one can see is right."""
 
 import pickle
+import warnings
 from itertools import pairwise
 
 import numpy as np
@@ -361,6 +362,18 @@ def test_batches_and_merged_models_give_one_model():
     assert whole.score(X, y) > 0.85
     with pytest.raises(ValueError, match="merge must be given a Scorecard with the same knots"):
         Scorecard().partial_fit(X[:300], y[:300]).merge(Scorecard().partial_fit(X[300:], y[300:]))
+
+
+def test_frames_of_a_stream_are_known_by_their_names():
+    pd = pytest.importorskip("pandas")
+    X, y = problem()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = Scorecard().fit(frame[:300], y[:300])
+        model.partial_fit(frame[300:], y[300:])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(frame[["b", "a", "c"]], y)
 
 
 def test_l1_makes_columns_exactly_zero():

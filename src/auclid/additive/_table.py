@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_y, validate_data
 
 from auclid import _check
 from auclid._kinds import Column, column_names, is_frame, level_codes, numbers, table_columns, words
@@ -51,7 +51,7 @@ def checked_rows(owner: Any, X: Any, reset: bool) -> Any:
 def checked_rows_and_labels(owner: Any, X: Any, y: Any, reset: bool) -> tuple[Any, np.ndarray]:
     """`checked_rows`, and one label a row."""
     _check.labelled(owner, y)
-    y = _check.labels(validate_data(owner, y=y, reset=False))
+    y = _check.labels(_check_y(y, estimator=owner))
     table = checked_rows(owner, X, reset)
     check_consistent_length(first_column(table), y)
     return table, y
