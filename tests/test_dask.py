@@ -293,6 +293,12 @@ def test_several_classes_and_scorecards():
     card = auclid.Scorecard(interactions=0, random_state=0)
     whole, parts = clone(card).fit(X, y), clone(card).fit(cut(X, ends), cut(y, ends))
     np.testing.assert_allclose(parts.decision_function(cut(X, ends)).compute(), whole.decision_function(X), rtol=1e-9)
+    holed = np.where(np.random.default_rng(0).random(X.shape) < 0.2, np.nan, X)
+    whole, parts = clone(card).fit(holed, y), clone(card).fit(cut(holed, ends), cut(y, ends))
+    np.testing.assert_allclose(parts.predict_proba(cut(holed, ends)).compute(), whole.predict_proba(holed), rtol=1e-9)
+    holed[7, 1] = np.inf
+    with pytest.raises(ValueError, match=r"Partition 1 of X given to Scorecard .* it has infinity in column 1. Clip"):
+        clone(card).fit(cut(holed, ends), cut(y, ends))
 
 
 def test_a_class_that_is_rarer_in_some_partitions_only():

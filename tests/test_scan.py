@@ -469,14 +469,35 @@ def test_a_scorecard_of_rows_in_memory_is_that_of_the_table():
     assert parts.score(cut(X, y, 70)) == pytest.approx(whole.score(X, y))
 
 
-def test_the_values_of_a_scorecard_come_from_all_rows(monkeypatch):
+def test_a_scorecard_takes_files_with_gaps_and_others_still_refuse_them(tmp_path):
+    X, y, _ = table(300, 3)
+    X[:, 0] += y
+    X[np.random.default_rng(1).random(X.shape) < 0.2] = np.nan
+    lines = [
+        ",".join(["" if x != x else repr(float(x)) for x in row] + [str(int(t))]) for row, t in zip(X, y, strict=True)
+    ]
+    (tmp_path / "holed.csv").write_text("\n".join(["a,b,c,y", *lines]))
+    rows = auclid.scan(tmp_path / "holed.csv", target="y")
+    whole, parts = (auclid.Scorecard(interactions=0, random_state=0).fit(*given) for given in ((X, y), (rows,)))
+    np.testing.assert_allclose(parts.decision_function(rows), whole.decision_function(X), rtol=1e-9)
+    np.testing.assert_array_equal(parts.decision_function(rows, out=tmp_path / "s.npy"), parts.decision_function(rows))
+    for refused in (lambda: auclid.RankSVM().fit(rows), lambda: rows.head(300), lambda: rows.sample(300)):
+        with pytest.raises(ValueError, match=r"has NaN in column '.', row \d+\. Fill in .* use Scorecard, which knows"):
+            refused()
+    with pytest.raises(ValueError, match="block 0 has infinity in column 'x0', row 1"):
+        auclid.Scorecard().fit(cut(np.array([[np.nan], [np.inf], [1.0]]), [0, 1, 1], 3))
+
+
+@pytest.mark.parametrize("holes", [0.0, 0.2])
+def test_the_values_of_a_scorecard_come_from_all_rows(monkeypatch, holes):
     """Those of the sample's own model once it has been told of all other rows."""
     monkeypatch.setattr(_apart, "LEAST", 200)
     X, y, _ = table(2000, 3)
     X[:, 0] += y
+    X[:, 1:][np.random.default_rng(1).random((2000, 2)) < holes] = np.nan
     rows = auclid.scan(X, target=y, memory=0)
     model = auclid.Scorecard(interactions=0, random_state=0).fit(rows)
-    some, labels, _, whole = _apart.drawn(begin_apart(auclid.LeastSquaresAUC(), rows), 0)
+    some, labels, _, whole = _apart.drawn(begin_apart(auclid.Scorecard(), rows), 0)
     assert not whole and len(labels) == 200
     other = ~np.isin(X[:, 0], some[:, 0])
     again = auclid.Scorecard(interactions=0, random_state=0).fit(some, labels).partial_fit(X[other], y[other])

@@ -62,10 +62,15 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
             )
         if not X.has_target:
             raise ValueError(f"{owner} learns from labels, but the rows have no target. Use scan(..., target=NAME).")
-        return Blocks(X), block_counts(X)
+        return Blocks(X, gaps=knows_gaps(estimator)), block_counts(X)
     _check.labelled(estimator, y)
-    parts = Partitions(owner, X, y, sample_weight)
+    parts = Partitions(owner, X, y, sample_weight, knows_gaps(estimator))
     return parts, parts.label_counts()
+
+
+def knows_gaps(estimator: Any) -> bool:
+    """Whether an estimator takes rows in which numbers are missing."""
+    return bool(getattr(estimator, "_knows_gaps", False))
 
 
 def with_classes(estimator: Any, parts: Apart, counts: list[dict], classes: np.ndarray) -> LabelledParts:
@@ -185,7 +190,7 @@ def by_parts(method: Callable) -> Callable:
         if isinstance(X, Rows):
             _check.fitted(self, "n_features_in_")
             known_columns(self, X.columns if X.named else None, len(X.columns))
-            return _answer_blocks(partial(_answer, method, self, args, kwargs), X, out)
+            return _answer_blocks(partial(_answer, method, self, args, kwargs), X, out, knows_gaps(self))
         if out is not None:
             raise ValueError(
                 f"The 'out' of {method.__name__} is for rows of files; pass auclid.scan(...), or leave it out."
@@ -194,7 +199,7 @@ def by_parts(method: Callable) -> Callable:
             _check.fitted(self, "n_features_in_")
             known_columns(self, [str(name) for name in X.columns] if hasattr(X, "columns") else None, int(X.shape[1]))
             answer_of = partial(_answer, method, self, args, kwargs)
-            return lazily(type(self).__name__, X, answer_of, *_kind_of(self, method, X))
+            return lazily(type(self).__name__, X, answer_of, *_kind_of(self, method, X), gaps=knows_gaps(self))
         return method(self, X, *args, **kwargs)
 
     return answer
@@ -217,14 +222,14 @@ def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | 
     return answer.dtype, None if answer.ndim == 1 else answer.shape[1]
 
 
-def _answer_blocks(function: Callable, rows: Rows, out: Any) -> Any:
+def _answer_blocks(function: Callable, rows: Rows, out: Any, gaps: bool) -> Any:
     if out is None:
-        answers = [function(block.X) for block in rows.read()]
+        answers = [function(block.X) for block in rows.read(gaps)]
         return sparse.vstack(answers, format="csr") if sparse.issparse(answers[0]) else np.concatenate(answers)
     path = Path(out)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        _write_blocks(function, rows, part)
+        _write_blocks(function, rows, part, gaps)
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)  # what a bad block has ended is neither here nor in the place of an older file
@@ -232,11 +237,11 @@ def _answer_blocks(function: Callable, rows: Rows, out: Any) -> Any:
     return np.load(path, mmap_mode="r")
 
 
-def _write_blocks(function: Callable, rows: Rows, path: Path) -> None:
+def _write_blocks(function: Callable, rows: Rows, path: Path, gaps: bool) -> None:
     """A ``.npy`` file of the answers, block after block."""
     described = False
     with path.open("wb") as file:
-        for block in rows.read():
+        for block in rows.read(gaps):
             answer = np.ascontiguousarray(function(block.X))
             if answer.dtype.hasobject:
                 raise ValueError("out= must be given numbers or texts to write; labels of mixed kinds cannot be.")

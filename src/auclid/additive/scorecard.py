@@ -148,7 +148,7 @@ class Scorecard(Readable, Ranker):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Numbers, booleans, categories, texts and dates; missing cells are allowed. Of finite numbers in files
+            Numbers, booleans, categories, texts and dates; missing cells are allowed. Of numbers in files
             (`auclid.scan`) or dask collections, knots, penalties and pairs come from a sample that fits in memory, the
             values from all rows. Other kinds of cells that do not fit in memory: fit on a frame of some rows, then
             give the others to `partial_fit`, a frame at a time.
@@ -325,7 +325,7 @@ class Scorecard(Readable, Ranker):
         table = _table.checked_rows(self, _table.as_known(X), reset=False)
         return _table.as_cells(self, table, self._kept_columns)
 
-    _takes_tables = False
+    _takes_tables, _knows_gaps = False, True
 
     @by_parts
     def decision_function(self, X: Any) -> Any:

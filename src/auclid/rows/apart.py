@@ -86,13 +86,13 @@ class Apart(ABC):
 class Blocks(Apart):
     """`Rows` in parts: their blocks, one after the other."""
 
-    def __init__(self, rows: Rows, steps: Sequence[Callable] = ()) -> None:
-        self._rows, self._steps = rows, tuple(steps)
+    def __init__(self, rows: Rows, steps: Sequence[Callable] = (), gaps: bool = False) -> None:
+        self._rows, self._steps, self._gaps = rows, tuple(steps), gaps
         self.columns, self.dtype = rows.columns if rows.named else None, rows.dtype
         self.width = len(rows.columns)
 
     def _parts(self) -> Iterator[Part]:
-        for number, block in enumerate(self._rows.read()):
+        for number, block in enumerate(self._rows.read(self._gaps)):
             yield Part(number, *block)
 
     def collect(self, function: Callable, *shared: Any) -> Any:

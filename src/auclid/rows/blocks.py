@@ -16,6 +16,30 @@ def is_sparse(block: Block) -> TypeGuard[Any]:
     return sparse.issparse(block)
 
 
+def first_fault(block: Block) -> tuple[int, int, float] | None:
+    """(row, column, value) of the first infinity, else of the first NaN; None where all numbers are finite."""
+    if is_sparse(block):
+        if np.isfinite(block.data).all():
+            return None
+        block = block.tocoo()
+        values, (rows, columns) = block.data, block.coords
+    else:
+        with np.errstate(invalid="ignore", over="ignore"):
+            if np.isfinite(np.add.reduce(block, axis=0)).all() or np.isfinite(block).all():
+                return None
+        rows, columns = np.nonzero(~np.isfinite(block))
+        values = block[rows, columns]
+    wrong = np.isinf(values) if np.isinf(values).any() else np.isnan(values)
+    return int(rows[wrong][0]), int(columns[wrong][0]), float(values[wrong][0])
+
+
+def fault_words(value: float) -> tuple[str, str]:
+    """What a number that is not finite is called, and the beginning of what to do about it."""
+    if np.isinf(value):
+        return "infinity", "Clip it first"
+    return "NaN", "Fill in missing values first, use Scorecard, which knows gaps"
+
+
 def rows_of(block: Block, centre: np.ndarray) -> Dense | CSR:
     """The kernel struct of a float64 block: an array, or a CSR matrix."""
     if is_sparse(block):
@@ -35,6 +59,11 @@ def append(upper: Block, lower: Block) -> Block:
         return sparse.vstack([upper, sparse.csr_array(lower)], format="csr")
     # Fortran-ordered blocks would make a Fortran-ordered one: another type for kernels, and slow rows.
     return np.ascontiguousarray(np.vstack([upper, lower.toarray() if is_sparse(lower) else lower]))
+
+
+def joined(blocks: list[Any]) -> Any:
+    """The rows of blocks of one kind, in their order."""
+    return sparse.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.concatenate(blocks)
 
 
 def pack(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from auclid.rows.apart import Apart, Part, apply
+from auclid.rows.blocks import fault_words, first_fault
 from auclid.rows.labels import label_count
 from auclid.rows.readers.function import block_numbers
 
@@ -24,7 +24,7 @@ def is_dask(X: Any) -> bool:
 class Partitions(Apart):
     """A dask array or frame, with labels and weights of the same partitions."""
 
-    def __init__(self, owner: str, X: Any, y: Any = None, weight: Any = None) -> None:
+    def __init__(self, owner: str, X: Any, y: Any = None, weight: Any = None, gaps: bool = False) -> None:
         import dask
 
         self._dask, self._owner = dask, owner
@@ -36,7 +36,7 @@ class Partitions(Apart):
         )
         make = dask.delayed(made_part, pure=True)
         self._parts = [
-            make(owner, number, block, labels[number], weights[number], (self.dtype, self.width))
+            make(owner, number, block, labels[number], weights[number], (self.dtype, self.width, gaps))
             for number, block in enumerate(numbers)
         ]
         self._steps: tuple[Callable, ...] = ()
@@ -155,20 +155,20 @@ def added(a: Any, b: Any) -> Any:
     return a + b
 
 
-def made_part(owner: str, number: int, block: Any, y: Any, weight: Any, kind: tuple[np.dtype, int]) -> Part:
-    """A partition as numbers of a floating type and so many columns, labels and weights, all checked."""
-    dtype, width = kind
+def made_part(owner: str, number: int, block: Any, y: Any, weight: Any, kind: tuple[np.dtype, int, bool]) -> Part:
+    """A partition as numbers of a floating type and so many columns, with gaps or not; labels and weights; checked."""
+    dtype, width, gaps = kind
     where = f"Partition {number} of X given to {owner}"
     X, names = block_numbers(np.hstack(block) if isinstance(block, list) else block, where)
     if X.shape[1] != width:
         raise ValueError(f"{where} must have {width} columns; got {X.shape[1]}.")
     X = X.astype(dtype, copy=False)
-    values = X.data if sparse.issparse(X) else X
-    if not np.isfinite(values).all():
-        column = None if sparse.issparse(X) else int(np.argwhere(~np.isfinite(values))[0, 1])
-        named = "" if column is None else f" in column {(names[column] if names else column)!r}"
-        fault = "NaN" if np.isnan(values).any() else "infinity"
-        raise ValueError(f"{where} must hold finite numbers; it has {fault}{named}. Fill in missing values first.")
+    fault = first_fault(X)
+    if fault is not None and not (gaps and np.isnan(fault[2])):
+        (what, hint), column = fault_words(fault[2]), names[fault[1]] if names else fault[1]
+        raise ValueError(
+            f"{where} must hold finite numbers; it has {what} in column {column!r}. {hint}, or leave the column out."
+        )
     labels, weight = None if y is None else np.asarray(y), checked_weight(owner, number, weight)
     for name, part in (("y", labels), ("sample_weight", weight)):
         if part is not None and part.shape != (X.shape[0],):
@@ -242,13 +242,15 @@ def _cut(owner: str, name: str, y: Any, X: Any) -> list:
     return np.split(np.asarray(y), ends)
 
 
-def lazily(owner: str, X: Any, function: Callable, dtype: np.dtype, width: int | None = None) -> Any:
+def lazily(
+    owner: str, X: Any, function: Callable, dtype: np.dtype, width: int | None = None, gaps: bool = False
+) -> Any:
     """A dask array of function(block) for each partition: one value a row, or ``width`` of them."""
     import dask
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 
-    parts = Partitions(owner, X)
+    parts = Partitions(owner, X, gaps=gaps)
     call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
     sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts._parts)
     tail = () if width is None else (width,)

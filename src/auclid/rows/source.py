@@ -6,9 +6,9 @@ from numbers import Integral
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 
 from auclid import _random
+from auclid.rows.blocks import fault_words, first_fault, joined
 from auclid.rows.labels import Labels
 from auclid.rows.readers import Block, Reader, Wanted, open_source
 from auclid.rows.store import Store
@@ -118,6 +118,7 @@ class Rows:
         self._labels, self._weights, self._sizes = Labels(), [], []  # type: ignore[var-annotated]
         self._count = self._reader.count
         self._labelled = False  # whether labels and weights of all rows are known
+        self._gap: str | None = None  # what is said of the first number that is missing
 
     def __getstate__(self) -> tuple[Reader, int]:
         return self._reader, self.memory  # what was kept is read anew in another process
@@ -228,6 +229,8 @@ class Rows:
 
     def gather(self, index: np.ndarray) -> tuple[Any, np.ndarray | None]:
         """(X, y) of the rows of these numbers, which ascend; other blocks are not read, where possible."""
+        if self._gap is not None:
+            raise ValueError(self._gap)
         X = self._gather_kept(index) if self._complete else self._reader.take(index)
         if X is None:
             return self._rows_of(self.read(), index)
@@ -236,7 +239,7 @@ class Rows:
     def _gather_kept(self, index: np.ndarray) -> Any:
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
         numbers = np.searchsorted(starts, index, side="right") - 1
-        return _joined([
+        return joined([
             self._reader.shaped(self._store.get(number))[index[numbers == number] - starts[number]]
             for number in (np.unique(numbers) if len(index) else [0])
         ])  # fmt: skip
@@ -251,7 +254,7 @@ class Rows:
             start += X.shape[0]
             if not len(index) or start > index[-1]:
                 break
-        return _joined(parts), np.concatenate(labels) if self.has_target else None  # type: ignore[arg-type]
+        return joined(parts), np.concatenate(labels) if self.has_target else None  # type: ignore[arg-type]
 
     def hold(self) -> None:
         """Make sure that any row can be had at any time: kept, spooled, or in memory or a mapped file by itself."""
@@ -260,11 +263,15 @@ class Rows:
         for _ in self._source_blocks(hold=True):
             pass
 
-    def read(self) -> Iterator[Block]:
-        """Blocks with labels and weights: those kept, or those of the source, which are checked and kept."""
+    def read(self, gaps: bool = False) -> Iterator[Block]:
+        """Blocks with labels and weights: those kept, or those of the source, which are checked and kept.
+
+        A number that is missing is NaN where ``gaps`` are allowed, else an error.
+        """
         if self._reader.late and not self._complete:
             self._read_through()
         blocks = self._kept() if self._complete else self._source_blocks()
+        blocks = blocks if gaps else self._without_gaps(blocks)
         return blocks if self.watch is None else self._watched(blocks)
 
     def _watched(self, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -348,34 +355,30 @@ class Rows:
             pass
 
     def _check(self, number: int, begin: int, X: Any) -> None:
-        """Raise where a number is not finite."""
-        if sparse.issparse(X):
-            sound = bool(np.isfinite(X.data).all())
-        else:
-            with np.errstate(invalid="ignore", over="ignore"):
-                sound = bool(np.isfinite(np.add.reduce(X, axis=0)).all()) or bool(np.isfinite(X).all())
-        if sound:
+        """Raise where a number is infinite; note where the first is missing, which some methods know."""
+        found = first_fault(X)
+        if found is None:
             return
-        X = self._reader.shaped(X)
-        X = X.tocoo() if sparse.issparse(X) else X
-        wrong = ~np.isfinite(X.data if sparse.issparse(X) else X)
-        row, column = (int(k[wrong][0]) for k in X.coords) if sparse.issparse(X) else map(int, np.argwhere(wrong)[0])
-        value = X.data[wrong][0] if sparse.issparse(X) else X[row, column]
-        names = self._reader.columns
-        raise ValueError(
-            f"The columns of {self._reader.where} must hold finite numbers; block {number} has "
-            f"{'NaN' if value != value else 'infinity'} in column {names[column]!r}, row {begin + row:,}. "
-            "Fill in or drop missing values first, leave the column out with columns=[...], or give frames of rows to "
-            "Scorecard.partial_fit, which knows gaps."
+        row, column, value = found
+        what, hint = fault_words(value)
+        words = (
+            f"The columns of {self._reader.where} must hold finite numbers; block {number} has {what} in "
+            f"column {self._reader.columns[column]!r}, row {begin + row:,}. {hint}, or leave the column out with "
+            "columns=[...]."
         )
+        if value == value:
+            raise ValueError(words)
+        self._gap = self._gap or words
+
+    def _without_gaps(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        for block in blocks:
+            if self._gap is not None:
+                raise ValueError(self._gap)
+            yield block
 
     def __repr__(self) -> str:
         n = "?" if self._count is None else f"{self._count:,}"
         return f"<Rows of {self._reader.where}: {n} rows>"
-
-
-def _joined(parts: list[Any]) -> Any:
-    return sparse.vstack(parts, format="csr") if sparse.issparse(parts[0]) else np.concatenate(parts)
 
 
 def _checked_weight(weight: np.ndarray, number: int, where: str) -> np.ndarray:
