@@ -17,12 +17,15 @@ STEPS = {
 
 
 def walk(Z, step, alpha, t0, rskip, askip):
-    """Last iterate and average after a step for each z of Z; ``t0`` None: |z|^2/alpha, mean so far."""
+    """Last iterate and average after a step for each z of Z; ``t0`` None: |z|^2/alpha, mean so far.
+
+    ``alpha`` is a number, or one for each step.
+    """
     w, mean, averaged, squares = np.zeros(Z.shape[1]), np.zeros(Z.shape[1]), 0, []
-    for t, z in enumerate(Z, start=1):
+    for t, (z, a) in enumerate(zip(Z, np.broadcast_to(alpha, len(Z)), strict=True), start=1):
         squares.append(z @ z)
-        age = t + (np.mean(squares) / alpha if t0 is None else t0)
-        w = w + step(w @ z, z @ z, 1.0 / (alpha * age)) * z
+        age = t + (np.mean(squares) / a if t0 is None else t0)
+        w = w + step(w @ z, z @ z, 1.0 / (a * age)) * z
         if t % rskip == 0:
             w = (1.0 - rskip / age) * w
         if t % askip == 0:

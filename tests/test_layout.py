@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 
 ORDER = """
-_version _sparse _weights _hints _generic _random _page.svg
+_version _sparse _weights _hints _threads _generic _random _page.svg
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source rows.mapped rows.files rows.apart rows.cluster
@@ -37,15 +37,16 @@ metrics._operating_point metrics._operating_point_apart metrics._rates metrics._
 metrics._by_group metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
 plot._axes plot._curves plot._forest plot._scores plot._shapes
 stats.folds stats.samples stats.sets stats.prior stats.odds
-solvers.rounds solvers.conjugate solvers.closed_form solvers.coordinate solvers.products solvers.least_squares
-solvers.risks solvers.path solvers.path_apart solvers.several solvers.unlabelled solvers.unlabelled_choice
-solvers.waves solvers.quadruple
+solvers.rounds solvers.conjugate solvers.krylov solvers.closed_form solvers.coordinate solvers.products
+solvers.least_squares solvers.risks solvers.path solvers.path_apart solvers.several solvers.unlabelled
+solvers.unlabelled_choice solvers.waves solvers.quadruple
 solvers.stumps solvers.newton solvers.all_pairs solvers.hinge solvers.pairs_apart solvers.top solvers.soft_top
 solvers.smooth_loss stats.region pairs
 base
 square.least_squares square.least_squares_cv square.multiclass square.minimax
 square.spam square._radius square.solam square.fsauc square.opauc square.adaoam
-pairwise.sam pairwise._warning pairwise._objective pairwise._top_search pairwise.rank_svm pairwise.kernel_rank_svm
+pairwise._warning pairwise._objective pairwise._top_search pairwise._alpha pairwise.sam pairwise.rank_svm
+pairwise._matrix pairwise.kernel_rank_svm
 online._buffered online.oam online.cbr online.uni_exp
 maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
 semi._labels semi._closed_form semi.samult semi.pnu semi.qsg

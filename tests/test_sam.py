@@ -10,8 +10,9 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 import auclid
-from auclid import ASAM, PSAM
+from auclid import ASAM, PSAM, RankSVM
 from auclid.losses import LOSSES, prox_step, slope, value
+from auclid.pairwise.sam import STREAM
 from auclid.solvers import random_pairs
 from reference import all_pairs
 from reference_sam import STEPS, drawn_pairs, streamed_pairs, walk
@@ -71,6 +72,7 @@ def compiled(layout):
 
 @pytest.mark.parametrize("layout", [compiled(layout) for layout in LAYOUTS])
 def test_every_kind_of_rows_takes_the_same_walk(layout, monkeypatch):
+    monkeypatch.setattr("auclid.rows.sizes.COPY_BYTES", 0)
     monkeypatch.setattr("auclid.rows.sizes.BLOCK_BYTES", 8 * 5 * 2 * 7)  # Fortran order: blocks of 7 pairs
     X, is_pos = table()
     X = X.astype(np.float32).astype(np.float64)
@@ -276,6 +278,59 @@ def test_the_scale_of_the_rows_does_not_matter(method, scale):
 
 
 @BOTH
+def test_alpha_is_that_of_the_machine_of_all_pairs(method):
+    X, is_pos = table()
+    model = method(random_state=0).fit(X, is_pos)
+    assert model.alpha == "auto" and model.alpha_ == RankSVM().fit(X, is_pos).alpha_
+    given = method(model.alpha_, random_state=0).fit(X, is_pos)
+    np.testing.assert_array_equal(model.coef_, given.coef_)
+    assert (given.alpha_, given.t0_) == (model.alpha_, model.t0_)
+    weight = np.where(np.arange(60) % 4 == 1, 0.0, 1.0)
+    counted = method(random_state=0).fit(X, is_pos, sample_weight=weight)
+    assert counted.alpha_ == RankSVM().fit(X, is_pos, sample_weight=weight).alpha_
+
+
+@BOTH
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+@pytest.mark.parametrize("scale", [1e-100, 1e-8, 1e8, 1e100])
+def test_units_do_not_matter_by_default(method, verb, scale):
+    X, is_pos = table()
+    plain, scaled = (getattr(method(random_state=0), verb)(factor * X, is_pos) for factor in (1.0, scale))
+    np.testing.assert_allclose(scaled.coef_ * scale, plain.coef_, rtol=1e-6)
+    assert scaled.alpha_ == pytest.approx(plain.alpha_ * scale**2)
+
+
+@BOTH
+@pytest.mark.parametrize("t0", [None, 40.0])
+def test_a_stream_takes_alpha_from_the_pairs_so_far(method, t0):
+    X, is_pos = table(n=80)
+    Z = streamed_pairs(X, is_pos, 1000, seed=0)
+    so_far = np.cumsum(np.sum(Z * Z, axis=1)) / np.arange(1, len(Z) + 1)
+    age = 1.0 / STREAM if t0 is None else t0
+    _, mean = walk(Z, STEPS[method.__name__, "hinge"], STREAM * so_far, age, 3, 4)
+    models = [batches(method(t0=t0, rskip=3, askip=4, random_state=0), X, is_pos, size) for size in (80, 7)]
+    for model in models:
+        np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-9)
+        np.testing.assert_array_equal(model.coef_, models[0].coef_)
+        assert model.alpha_ == pytest.approx(STREAM * so_far[-1]) and model.t0_ == pytest.approx(age)
+
+
+@pytest.mark.parametrize("copied", [0, 1 << 20])
+def test_fortran_order_gives_the_same_bits(copied, monkeypatch):
+    monkeypatch.setattr("auclid.rows.sizes.COPY_BYTES", copied)
+    X, is_pos = table()
+    models = [PSAM(random_state=0).fit(turned(X), is_pos) for turned in (np.asarray, np.asfortranarray)]
+    np.testing.assert_array_equal(models[0].coef_, models[1].coef_)
+
+
+def test_a_stream_after_a_fit_keeps_its_alpha():
+    X, is_pos = table(n=90)
+    model = PSAM(random_state=0).fit(X[:60], is_pos[:60])
+    alpha = model.alpha_
+    assert model.partial_fit(10.0 * X[60:], is_pos[60:]).alpha_ == alpha
+
+
+@BOTH
 def test_extreme_tables_are_ordinary(method):
     same = method(random_state=0).fit(np.ones((6, 3)), [0, 0, 0, 1, 1, 1])
     assert not same.coef_.any() and same.t0_ == 0.0
@@ -301,7 +356,7 @@ def test_rows_too_long_to_square_are_refused(method, verb):
 @BOTH
 def test_alpha_must_be_positive(method):
     X, is_pos = table()
-    said = rf"The 'alpha' parameter of {method.__name__} must be a float in the range \(0.0, inf\). Got 0.0"
+    said = rf"'alpha' parameter of {method.__name__} must be a float in the range \(0.0, inf\) or .*'auto'.* Got 0.0"
     with pytest.raises(ValueError, match=said):
         method(alpha=0.0).fit(X, is_pos)
 
@@ -347,11 +402,11 @@ def _(loss, m):
 @pytest.mark.parametrize("method", [ASAM, PSAM])
 def test_a_loss_of_ones_own_is_that_loss(method):
     X, is_pos = table()
-    ours, mine = (method(loss=loss, random_state=0).fit(X, is_pos) for loss in ("hinge", MyHinge(1)))
+    ours, mine = (method(loss=loss, alpha=1e-3, random_state=0).fit(X, is_pos) for loss in ("hinge", MyHinge(1)))
     np.testing.assert_array_equal(ours.coef_, mine.coef_)
-    stream = [method(loss=loss, random_state=0).partial_fit(X, is_pos) for loss in ("hinge", MyHinge(1))]
+    stream = [method(loss=loss, alpha=1e-3, random_state=0).partial_fit(X, is_pos) for loss in ("hinge", MyHinge(1))]
     np.testing.assert_array_equal(stream[0].coef_, stream[1].coef_)
-    wider = method(loss=MyHinge(3.0), random_state=0).fit(X, is_pos)
+    wider = method(loss=MyHinge(3.0), alpha=1e-3, random_state=0).fit(X, is_pos)
     assert np.linalg.norm(wider.coef_) > np.linalg.norm(mine.coef_)
     assert clone(wider).loss == MyHinge(3.0)
 

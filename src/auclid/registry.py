@@ -156,18 +156,12 @@ def mapped(feature_map: Callable[..., Any], ranker: Callable[..., Any]) -> Calla
 
 
 FOURIER_300 = partial(RandomFourier, n_components=300)
-AUTO_SVM = partial(RankSVM, alpha="auto")
-"""On embedded rows the best alpha spans six powers of ten, from some hundred noisy rows to many clear ones."""
-
-FINE_ASAM, FINE_PSAM = (partial(ranker, alpha=1e-5) for ranker in (ASAM, PSAM))
-"""Embedded rows have length 1, and a curve takes longer weights than a line; few steps keep them short enough."""
-
 EMBEDDED: list[tuple[str, Callable[..., Any], Callable[..., Any], str, str, bool]] = [
-    ("NBAM", KMeansNystroem, AUTO_SVM, KHALID, "curved rankings of any number of rows, all pairs exactly", False),
-    ("FBAM", RandomFourier, AUTO_SVM, KHALID, "the same with random waves for landmarks", False),
-    ("NASAM", KMeansNystroem, FINE_ASAM, KHALID, "curved rankings, a pair a step", True),
-    ("FASAM", RandomFourier, FINE_ASAM, KHALID, "the same with random waves for landmarks", True),
-    ("NPSAM", KMeansNystroem, FINE_PSAM, KHALID, "curved rankings, a pair a step that cannot overshoot", True),
+    ("NBAM", KMeansNystroem, RankSVM, KHALID, "curved rankings of any number of rows, all pairs exactly", False),
+    ("FBAM", RandomFourier, RankSVM, KHALID, "the same with random waves for landmarks", False),
+    ("NASAM", KMeansNystroem, ASAM, KHALID, "curved rankings, a pair a step", True),
+    ("FASAM", RandomFourier, ASAM, KHALID, "the same with random waves for landmarks", True),
+    ("NPSAM", KMeansNystroem, PSAM, KHALID, "curved rankings, a pair a step that cannot overshoot", True),
     ("NSOLAM", KMeansNystroem, SOLAM, KHALID, "curved rankings, a row a step", True),
     ("NOAMseq", KMeansNystroem, PUBLISHED_OAM, LARGE, "comparison; NPSAM ranks better", True),
     ("NOAMgra", KMeansNystroem, GRADIENT_OAM, LARGE, "the same, one update a row", True),

@@ -44,7 +44,7 @@ from auclid.trees import structs as trees
 
 ESTIMATORS = estimators(
     Estimator(AdaOAM, upgrade=_older.stream),
-    Estimator(ASAM, upgrade=_older.stream),
+    Estimator(ASAM, upgrade=_older.pair_sampler),
     Estimator(AUCClassifier, added={"max_fpr": 1.0, "threads": 1}),
     Estimator(Calibrated),
     Estimator(CBR, upgrade=_older.stream),
@@ -60,7 +60,7 @@ ESTIMATORS = estimators(
     Estimator(OAM, upgrade=_older.stream),
     Estimator(OPAUC, added={"sketch": "shrunk"}, upgrade=_older.stream),
     Estimator(PNUAUC),
-    Estimator(PSAM, upgrade=_older.stream),
+    Estimator(PSAM, upgrade=_older.pair_sampler),
     Estimator(QSGS2AUC, added={"_anew": False}),
     Estimator(RandomFourier),
     Estimator(RankBoost),

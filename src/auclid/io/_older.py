@@ -74,3 +74,11 @@ def stream(attributes: dict[str, Any]) -> dict[str, Any]:
     if "_filled" in attributes:
         attributes["_dense"] = attributes.pop("_filled")
     return attributes
+
+
+def pair_sampler(attributes: dict[str, Any]) -> dict[str, Any]:
+    """The attributes of ASAM or PSAM, whose alpha was always a number."""
+    attributes = stream(attributes)
+    if "t0_" in attributes and isinstance(attributes.get("alpha"), float):
+        attributes.setdefault("alpha_", attributes["alpha"])
+    return attributes

@@ -63,7 +63,7 @@ class Kernelized(Ranker):
     Scale the columns first, for instance ``make_pipeline(StandardScaler(), Kernelized())``.
 
     Which ranker? On nine benchmark tables with the default map (``benchmarks/quality_kernels.py``; mean test AUC over
-    five seeds, two for mnist) ``RankSVM(alpha="auto")`` was best on magic04, letter, cod-rna, ijcnn1, connect-4 and
+    five seeds, two for mnist) `RankSVM` was best on magic04, letter, cod-rna, ijcnn1, connect-4 and
     mnist, by 0.0016 to 0.006 over `LeastSquaresAUCCV`. ``PSAM(alpha=1e-5)`` was best on mammography,
     `LeastSquaresAUCCV` on w8a; on skin all were alike.
 

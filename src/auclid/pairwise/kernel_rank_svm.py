@@ -14,6 +14,7 @@ from auclid._progress import CallbackSupportMixin, steps
 from auclid._random import RandomState
 from auclid.base import Ranker
 from auclid.metrics._operating_point import best_threshold
+from auclid.pairwise._matrix import gaussian_matrix
 from auclid.pairwise._warning import warn_unless_converged
 from auclid.rows import Table, as_table, narrow, sizes
 from auclid.solvers import newton
@@ -210,9 +211,11 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         return () if callable(self.kernel) else KERNEL_PARAMS.get(self.kernel, ())
 
     def _matrix(self, table: Table, chosen: np.ndarray) -> np.ndarray:
-        """The kernel matrix of the chosen rows."""
+        """The kernel matrix of the chosen rows; its upper triangle at the least."""
         if self.kernel != "precomputed":
             rows = table.take(chosen)
+            if self.kernel == "rbf" and isinstance(rows, np.ndarray):
+                return gaussian_matrix(rows, float(self.gamma_ or 1.0))
             return self._between(rows, rows)
         if table.shape[0] != table.shape[1]:
             raise ValueError(
@@ -241,7 +244,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         kept = np.sort(order[min(idle, len(order) - 1) :])
         beta = np.zeros_like(point.w)
         beta[kept] = _check.finite(self, point.w[kept])
-        scores = K @ beta
+        scores = point.objective.space.scores(beta)
         _check.told_apart(self, table, scores)
         return {
             "support_": chosen[kept],

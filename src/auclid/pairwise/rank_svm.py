@@ -11,24 +11,17 @@ from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise import _top_search
+from auclid.pairwise._alpha import ALPHA, best_alpha, best_alpha_apart
 from auclid.pairwise._objective import NAMES, Settings, apart_objective, checked_loss, objective
 from auclid.pairwise._warning import warn_unless_converged
 from auclid.solvers import newton
 from auclid.solvers.pairs_apart import pairs_apart
-from auclid.solvers.path import Labelled, cross_validate
-from auclid.solvers.path_apart import cross_validate_apart
+from auclid.solvers.path import Labelled
 from auclid.stats.apart import LabelledParts
-from auclid.stats.folds import folds_of
 from auclid.stats.region import checked_region
 
-ALPHA, SOFTNESS = 1e-3, 0.1
-"""The default strength of the penalty, and the softness of the top."""
-
-FOLDS = 5
-"""Folds that choose alpha="auto"."""
-
-SHARE = 0.3
-"""alpha="auto", in units of the square loss's best: pairs beyond the margin cost nothing, so less need be shrunk."""
+SOFTNESS = 0.1
+"""The softness of the top."""
 
 
 class RankSVM(CallbackSupportMixin, LinearRanker):
@@ -45,7 +38,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     Parameters
     ----------
-    alpha : float in (0, inf) or "auto", default=1e-3
+    alpha : float in (0, inf) or "auto", default="auto"
         Strength of the squared penalty; C = 1/(alpha·n₊·n₋) in ½|w|² + C Σ loss. "auto": 0.3 times the one that
         `LeastSquaresAUCCV` finds best in five folds of up to 10,000 rows of each class, times their share of all rows;
         where only the top counts, the largest that is not clearly worse than the best, by partial AUC in five folds of
@@ -144,7 +137,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     def __init__(
         self,
-        alpha: float | str = ALPHA,
+        alpha: float | str = "auto",
         *,
         loss: Any = "squared_hinge",
         tol: float = 1e-3,
@@ -219,30 +212,6 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
             given = best_alpha(rows) if region.whole else _top_search.best_alpha(rows, settings) or ALPHA
         self.alpha_, self.softness_ = given, settings.softness
         return objective(rows, given, settings)
-
-
-def best_alpha(rows: Labelled) -> float:
-    """What alpha="auto" stands for where all pairs count."""
-    counted = rows.is_pos if rows.weight is None else rows.is_pos[rows.weight > 0.0]
-    if min(counted.sum(), (~counted).sum()) < FOLDS:
-        return ALPHA
-    some, all_rows = rows, len(counted)
-    if max(counted.sum(), (~counted).sum()) > _top_search.MOST_ROWS:
-        some = _top_search.searched(rows, _top_search.MOST_ROWS)
-        counted = some.is_pos
-    tried, _ = cross_validate(some, folds_of(FOLDS, np.array([False, True]), some.is_pos, some.weight))
-    if tried.alpha is None or not np.isfinite(tried.alpha):
-        return ALPHA
-    # What is shrunk is noise, and that of a sample is larger by its share of the rows.
-    return SHARE * tried.alpha * len(counted) / all_rows
-
-
-def best_alpha_apart(rows: LabelledParts) -> float:
-    """What alpha="auto" stands for where rows lie apart."""
-    if rows.counts.sum(axis=0).min() < FOLDS:
-        return ALPHA
-    tried, _ = cross_validate_apart(rows, FOLDS)
-    return ALPHA if tried.alpha is None or not np.isfinite(tried.alpha) else SHARE * tried.alpha
 
 
 def weights_alone(state: newton.State) -> dict[str, np.ndarray]:

@@ -10,7 +10,9 @@ from auclid import _check, _random
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.losses import LOSSES, Loss, as_loss
+from auclid.pairwise._alpha import best_alpha
 from auclid.rows import Table
+from auclid.solvers.path import Labelled
 from auclid.solvers.random_pairs import (
     NEEDS,
     Proximal,
@@ -22,12 +24,15 @@ from auclid.solvers.random_pairs import (
 )
 from auclid.stats.class_means import FirstPass, first_pass
 
+STREAM = 1e-4
+"""alpha="auto" of a stream, in units of E|z|²: chosen on half of the tables, plain and behind feature maps."""
+
 
 class PairSampler(StreamRanker):
     """What ASAM and PSAM share: everything but the step on a pair, ``_rule``."""
 
     _parameter_constraints: dict = {
-        "alpha": [_check.real(closed="neither")],
+        "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
         "n_epochs": [_check.at_least(1)],
         "t0": [_check.real(), None],
         "rskip": [_check.at_least(1)],
@@ -38,7 +43,7 @@ class PairSampler(StreamRanker):
 
     def __init__(
         self,
-        alpha: float = 1e-3,
+        alpha: float | str = "auto",
         *,
         loss: Any = "hinge",
         n_epochs: int = 15,
@@ -60,21 +65,33 @@ class PairSampler(StreamRanker):
     shuffle = None  # pairs are drawn at random, whatever the order of the rows
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
+        # First of all: a table that is made as it is swept may be kept from then on.
+        self.alpha_ = best_alpha(Labelled(table, is_pos, weight)) if self.alpha == "auto" else float(self.alpha)
         known = first_pass(table, is_pos, weight=weight)
         _check.finite(self, known.pair_square)
         return known
 
     def _solver(self, known: FirstPass | None) -> RandomPairs:
         rule, loss = self._rule()
-        steps = Steps(rule, loss, float(self.alpha), int(self.rskip), int(self.askip))
-        return RandomPairs(steps, None if self.t0 is None else float(self.t0), self.average)
+        t0, given = None if self.t0 is None else float(self.t0), self._given(known)
+        relative, alpha = given is None, STREAM if given is None else given
+        born = alpha * t0 if relative and t0 is not None else 1.0
+        steps = Steps(rule, loss, alpha, relative, born, int(self.rskip), int(self.askip))
+        return RandomPairs(steps, t0, self.average)
+
+    def _given(self, known: FirstPass | None) -> float | None:
+        """The alpha that the user gave, or that a fit chose; None where a stream is to find its own."""
+        if self.alpha != "auto":
+            return float(self.alpha)
+        fitted = known is not None or (hasattr(self, "_state") and np.isinf(self._state.walk.n_pairs))
+        return self.alpha_ if fitted else None
 
     @abstractmethod
     def _rule(self) -> tuple[Any, Loss]:
         """How the method steps on a pair, and the loss that it asks."""
 
     def _publish_settings(self, solver: RandomPairs, state: State) -> None:
-        self.t0_ = solver.age(state)
+        self.alpha_, self.t0_ = solver.alpha(state), solver.age(state)
 
 
 class ASAM(PairSampler):
@@ -91,8 +108,10 @@ class ASAM(PairSampler):
 
     Parameters
     ----------
-    alpha : float in (0, inf), default=1e-3
-        Strength of the squared penalty; it divides the step, so 0 is not possible.
+    alpha : float in (0, inf) or "auto", default="auto"
+        Strength of the squared penalty; it divides the step, so 0 is not possible. "auto": in `fit` that of `RankSVM`,
+        by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or what a `fit` before it
+        chose.
     loss : {"hinge", "squared_hinge", "square", "logistic"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented. Where slopes grow
         without bound, as those of the squared losses do, a step goes no further than the margin at which the loss is
@@ -117,6 +136,8 @@ class ASAM(PairSampler):
     classes_ : array of shape (2,)
     n_iter_ : int
         Epochs made.
+    alpha_ : float
+        The ``alpha`` in use; with "auto" and `partial_fit` alone, that for the pairs so far.
     t0_ : float
         The ``t0`` in use; after `partial_fit` alone, that of the pairs so far.
 
@@ -171,8 +192,10 @@ class PSAM(PairSampler):
 
     Parameters
     ----------
-    alpha : float in (0, inf), default=1e-3
-        Strength of the squared penalty; it divides the step, so 0 is not possible.
+    alpha : float in (0, inf) or "auto", default="auto"
+        Strength of the squared penalty; it divides the step, so 0 is not possible. "auto": in `fit` that of `RankSVM`,
+        by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or what a `fit` before it
+        chose.
     loss : {"hinge", "squared_hinge", "square"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` and
         `auclid.losses.prox_step` implemented.
@@ -196,6 +219,8 @@ class PSAM(PairSampler):
     classes_ : array of shape (2,)
     n_iter_ : int
         Epochs made.
+    alpha_ : float
+        The ``alpha`` in use; with "auto" and `partial_fit` alone, that for the pairs so far.
     t0_ : float
         The ``t0`` in use; after `partial_fit` alone, that of the pairs so far.
 

@@ -1,6 +1,7 @@
 """Tables in memory: an array, or a CSR matrix."""
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -9,11 +10,11 @@ from scipy import sparse
 from auclid._generic import REORDER, kernel
 from auclid.rows import sizes
 from auclid.rows.blocks import Block, is_sparse
-from auclid.rows.structs import CSR, Dense
+from auclid.rows.structs import CSR, Dense, row_axpy, row_dot
 from auclid.rows.table import Index, Sweep, Table, slices
 
 MANY_VALUES = 1 << 18
-"""Values from which a compiled loop multiplies float32 rows with a vector: BLAS would want them in float64 first."""
+"""Values from which a compiled loop multiplies rows with a vector: BLAS and SciPy would want float64 first."""
 
 
 def as_table(X: Block | Table) -> Table:
@@ -66,14 +67,26 @@ class DenseTable(Table):
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
         centre = np.zeros(self.shape[1]) if centre is None else centre
-        in_place = self.X.flags.c_contiguous
-        size = sizes.SWEEP if in_place else max(1, min(sizes.SWEEP, self.block_rows() // len(orders)))
+        rows = self._by_rows
+        size = sizes.SWEEP if rows is not None else max(1, min(sizes.SWEEP, self.block_rows() // len(orders)))
         for steps in slices(len(orders[0]), size):
             chosen = [order[steps] for order in orders]
-            if in_place:
-                yield Dense(self.X, centre), chosen, steps
+            if rows is not None:
+                yield Dense(rows, centre), chosen, steps
             else:
                 yield self._gather(chosen, centre), _places(chosen), steps
+
+    @cached_property
+    def _by_rows(self) -> np.ndarray | None:
+        """The array, C-ordered; None where that would take too large a copy."""
+        if self.X.flags.c_contiguous:
+            return self.X
+        if self.X.nbytes > sizes.COPY_BYTES:
+            return None
+        copy = np.empty(self.shape, self.X.dtype)
+        for part in slices(self.shape[0], self.block_rows()):  # a block at a time, so that the cache helps
+            copy[part] = self.X[part]
+        return _read_only(copy)
 
     def _gather(self, chosen: Sequence[np.ndarray], centre: np.ndarray) -> Dense:
         """The chosen rows of an F-ordered array as C-ordered ones: a column at a time, so that the cache helps."""
@@ -98,9 +111,17 @@ class SparseTable(Table):
         return self.X[index]
 
     def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        if index is None and W.ndim == 1 and self.X.nnz >= MANY_VALUES:
+            out = np.empty(self.shape[0])
+            row_dots_with(self._rows(), np.ascontiguousarray(W, dtype=np.float64), out)
+            return out
         return self.X @ W if index is None and self._small() else super().matmul(W, index)
 
     def rmatmul(self, U: np.ndarray) -> np.ndarray:
+        if U.ndim == 1 and self.X.nnz >= MANY_VALUES:
+            out = np.zeros(self.shape[1])
+            add_rows(self._rows(), np.ascontiguousarray(U, dtype=np.float64), out)
+            return out
         return self.X.T @ U if self._small() else super().rmatmul(U)
 
     def _small(self) -> bool:
@@ -108,9 +129,12 @@ class SparseTable(Table):
         return self.X.dtype == np.float64 or self.X.nnz * 8 <= sizes.LARGE_BYTES
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
-        rows = CSR(_read_only(self.X.data), _read_only(self.X.indices), _read_only(self.X.indptr))
+        rows = self._rows()
         for steps in slices(len(orders[0]), sizes.SWEEP):
             yield rows, [order[steps] for order in orders], steps
+
+    def _rows(self) -> CSR:
+        return CSR(_read_only(self.X.data), _read_only(self.X.indices), _read_only(self.X.indptr))
 
     def block_rows(self) -> int:
         density = max(1.0, self.X.nnz / max(1, self.shape[0]))
@@ -135,6 +159,21 @@ def each_row_dot(X: np.ndarray, w: np.ndarray, out: np.ndarray) -> None:
         for k in range(w.shape[0]):
             total += X[i, k] * w[k]
         out[i] = total
+
+
+@kernel
+def row_dots_with(rows: CSR, w: np.ndarray, out: np.ndarray) -> None:
+    """out_i = x_i . w, in float64: SciPy would make a float64 copy of float32 rows first."""
+    for i in range(out.shape[0]):
+        out[i] = row_dot(rows, i, w)
+
+
+@kernel
+def add_rows(rows: CSR, u: np.ndarray, out: np.ndarray) -> None:
+    """out += sum_i u_i x_i, in float64."""
+    for i in range(u.shape[0]):
+        if u[i] != 0.0:
+            row_axpy(rows, i, u[i], out)
 
 
 def _places(chosen: Sequence[np.ndarray]) -> list[np.ndarray]:

@@ -6,6 +6,9 @@ BLOCK_BYTES = 1 << 21
 LARGE_BYTES = 1 << 25
 """Memory for what need not stay in the cache: bounded all the same."""
 
+COPY_BYTES = 1 << 28
+"""Memory for a C-ordered copy of F-ordered rows, for who steps from row to row."""
+
 SAMPLE = 1 << 12
 """Rows that tell where a table is centred."""
 

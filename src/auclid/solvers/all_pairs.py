@@ -21,10 +21,17 @@ WIDE = 1000
 """Columns up to which a Hessian is formed."""
 
 
+CACHED_BYTES, ROUGH_BYTES = 1 << 22, 1 << 28
+"""Memory of a kernel's matrix in float32, for products of few digits, at the least (less is cached) and at the most."""
+
+
 class Space(Protocol):
     """How weights make scores."""
 
     size: int
+
+    rough_scores: Callable[[np.ndarray], np.ndarray] | None
+    """`scores` to few digits, where that is quicker."""
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """What w gives to each row."""
@@ -56,6 +63,8 @@ class LinearSpace:
         """X w"""
         return self.table.matmul(w)
 
+    rough_scores = None  # for conjugate gradients: these are as quick as any
+
     def gradient(self, slope: np.ndarray) -> np.ndarray:
         """X' slope"""
         return self.table.rmatmul(slope)
@@ -78,15 +87,29 @@ class LinearSpace:
 
 
 class KernelSpace:
-    """Functions sum_k b_k k(x_k, .) with the inner product a'Kb: a slope of scores is its own gradient."""
+    """Functions sum_k b_k k(x_k, .) with the inner product a'Kb: a slope of scores is its own gradient.
+
+    Of K, only the upper triangle is read. A product takes as long as that takes to be read, so conjugate gradients,
+    which need few digits, read a copy in float32 where that pays.
+    """
 
     def __init__(self, K: np.ndarray) -> None:
         self.K = np.ascontiguousarray(K, dtype=np.float64)
         self.size = len(K)
+        self._unit = float(np.abs(np.diag(self.K)).max(initial=0.0)) or 1.0
+        self._rough = rough_upper(self.K, self._unit) if CACHED_BYTES <= 4 * self.K.size <= ROUGH_BYTES else None
 
     def scores(self, w: np.ndarray) -> np.ndarray:
-        """K b, by one triangle of K: a product takes as long as K takes to be read."""
+        """K b"""
         return linalg.blas.dsymv(1.0, self.K.T, w, lower=1)
+
+    def rough_scores(self, w: np.ndarray) -> np.ndarray:
+        """K b to six digits."""
+        size = float(np.abs(w).max(initial=0.0))
+        if self._rough is None or not size > 0.0:
+            return self.scores(w)
+        product = linalg.blas.ssymv(1.0, self._rough.T, (w / size).astype(np.float32), lower=1)
+        return (self._unit * size) * product.astype(np.float64)
 
     def gradient(self, slope: np.ndarray) -> np.ndarray:
         """The slope itself."""
@@ -99,7 +122,7 @@ class KernelSpace:
     def norm(self, v: np.ndarray) -> float:
         """The square root of b'Kb."""
         square = float(v @ self.scores(v))
-        if square < 0.0 and square < -1e-8 * float(np.abs(v) @ (np.abs(self.K) @ np.abs(v))):
+        if square < 0.0 and square < -1e-8 * float(np.abs(v) @ KernelSpace(np.abs(self.K)).scores(np.abs(v))):
             raise ValueError(
                 "The kernel must be positive semidefinite; got one by which a function has a negative squared "
                 "length. Use another kernel, for instance 'rbf'."
@@ -112,6 +135,15 @@ class KernelSpace:
     def preconditioner(self, point: "PairPoint") -> Preconditioner:
         """Nothing: conjugate gradients know the kernel already by the inner product."""
         return lambda v: v
+
+
+def rough_upper(K: np.ndarray, unit: float, size: int = 256) -> np.ndarray:
+    """The upper triangle of K / unit in float32."""
+    rough = np.zeros(K.shape, np.float32)
+    for start in range(0, len(K), size):
+        part = slice(start, start + size)
+        rough[part, start:] = K[part, start:] * (1.0 / unit)
+    return rough
 
 
 ActiveHinges = list[tuple[float, ActivePairs]]
@@ -152,8 +184,14 @@ class PairPoint:
         return self.objective.space.norm(self.gradient)
 
     def move(self, w: np.ndarray) -> Move:
-        """A direction with its scores."""
-        return Move(w, self.objective.space.scores(w))
+        """A direction with its scores, which may be rough."""
+        space = self.objective.space
+        return Move(w, (space.rough_scores or space.scores)(w))
+
+    def exact(self, move: Move) -> Move:
+        """The direction with all digits of its scores."""
+        space = self.objective.space
+        return move if space.rough_scores is None else Move(move.w, space.scores(move.w))
 
     def inner(self, move: Move, v: np.ndarray) -> float:
         """The inner product of a direction and a gradient."""

@@ -17,6 +17,12 @@ from auclid.solvers.conjugate import conjugate_gradients
 MOST_PRODUCTS = 250
 """Products with the Hessian at the most for one Newton step."""
 
+FINEST, COARSEST = 1e-3, 0.2
+"""How exact conjugate gradients are, at the most and at the least: the residual's share of the gradient."""
+
+PATIENCE = 10
+"""Products with the Hessian that may be spent on digits beyond the coarsest."""
+
 SAMPLE_STEPS = 100
 """Newton steps at the most on a sample of the rows, which only says where to start."""
 
@@ -58,7 +64,10 @@ class Point(Protocol):
         """The length of the gradient."""
 
     def move(self, w: np.ndarray) -> Move:
-        """A direction with its scores."""
+        """A direction with its scores, which may be rough."""
+
+    def exact(self, move: Move) -> Move:
+        """The direction with all digits of its scores."""
 
     def product(self, move: Move) -> np.ndarray:
         """The Hessian times a direction."""
@@ -158,18 +167,26 @@ def update(state: State) -> State:
     # Formed anew where the last one made conjugate gradients cost more than that.
     if precondition is None or 5 * state.products > objective.size:
         precondition = point.preconditioner()
-    accuracy = float(np.clip(0.5 * objective.target(point) / point.norm, 1e-3, 0.1))
-    end = accuracy * np.linalg.norm(point.gradient)
-    found = None
+    fine, coarse = accuracies(objective, point)
+    size, found = np.linalg.norm(point.gradient), None
     solutions = conjugate_gradients(point.product, -point.gradient, precondition, point.move, point.inner)
     for found in islice(solutions, MOST_PRODUCTS):
-        if np.linalg.norm(found.residual) <= end:
+        if np.linalg.norm(found.residual) <= (fine if found.products < PATIENCE else coarse) * size:
             break
     search = bracketed_search if objective.kinked else line_search
-    lower = None if found is None else search(point, found.x)
+    lower = None if found is None else search(point, point.exact(found.x))
     if found is None or lower is None or (lower.value >= point.value and lower.norm >= point.norm):
         return state._replace(stuck=True)
     return State(objective, lower, precondition, found.products, state.n_iter + 1)
+
+
+def accuracies(objective: Objective, point: Any) -> tuple[float, float]:
+    """How exact conjugate gradients should be: as long as that costs little, and else (a forcing sequence).
+
+    Far from the target the next Hessian will be another one, so there is no use in this one's last digits.
+    """
+    fine = float(np.clip(0.5 * objective.target(point) / point.norm, FINEST, COARSEST))
+    return fine, max(fine, min(COARSEST, float(np.sqrt(point.norm / objective.start_norm))))
 
 
 def sharpened(state: State) -> State:

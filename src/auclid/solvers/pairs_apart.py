@@ -212,6 +212,10 @@ class ApartPoint:
         """A direction; scores are made anew where the rows are."""
         return Move(w, 0.0)
 
+    def exact(self, move: Move) -> Move:
+        """The direction as it is."""
+        return move
+
     def inner(self, move: Move, v: np.ndarray) -> float:
         """move . v"""
         return move.w @ v

@@ -1,19 +1,26 @@
 """The path of alpha, cross-validated: exactly what fitting anew on each fold gives, for about the price of a fit."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from auclid._threads import side_by_side
 from auclid.metrics._auc import auc_from_parts
 from auclid.rows import Table, sizes
 from auclid.solvers.closed_form import minimiser, path
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
+from auclid.solvers.products import some_path
 from auclid.stats.folds import Fold, training_moments
 from auclid.stats.moments import class_moments
 
 ROUNDING = 1e-12
 """AUCs nearer than this are equal: how their sums are cut into blocks must not choose between alphas."""
+
+
+MANY = 1 << 20
+"""Scores from which threads are worth their start."""
 
 
 class CrossValidated(NamedTuple):
@@ -56,8 +63,18 @@ Found = tuple[CrossValidated, np.ndarray | None]
 
 def cross_validate(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None = None) -> Found:
     """Try the penalties, or a grid around the scale of the rows, on each fold; fit all rows with the best."""
-    by = _by_moments if moments_are_cheaper(rows.table) else _by_products
-    return by(rows, folds, alphas)
+    if moments_are_cheaper(rows.table):
+        return _by_moments(rows, folds, alphas)
+    tried = _by_products(rows, folds, alphas, _exact_path)
+    w = None if tried.alpha is None else LeastSquares(tried.alpha).from_products(*rows).w
+    return tried, w
+
+
+def likely_alpha(rows: Labelled, folds: Sequence[Fold]) -> float | None:
+    """The penalty that `cross_validate` finds best; of very many columns nearly so, in a fraction of the time."""
+    if moments_are_cheaper(rows.table):
+        return _by_moments(rows, folds, None)[0].alpha
+    return _by_products(rows, folds, None, some_path).alpha
 
 
 def _by_moments(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None) -> Found:
@@ -75,8 +92,12 @@ def _by_moments(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None
     return CrossValidated(alphas, aucs, alpha), None if alpha is None else minimiser(total, alpha)
 
 
-def _by_products(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None) -> Found:
-    """Too many columns for moments: conjugate gradients for each fold and alpha."""
+Path = Callable[[Table, np.ndarray, np.ndarray | None, np.ndarray], np.ndarray]
+"""The minimiser for each alpha, a column each."""
+
+
+def _by_products(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None, path_of: Path) -> CrossValidated:
+    """Too many columns for moments: the path of each fold by products with its rows."""
     table, is_pos, weight = rows
     if alphas is None:
         alphas = alpha_grid(float(class_moments(table, is_pos, weight, full=False).within) / table.shape[1], 10)
@@ -84,11 +105,16 @@ def _by_products(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | Non
     for row, fold in zip(aucs, folds, strict=True):
         counts, (label, mass) = fold.counts(len(is_pos), weight), rows.held_out(fold.test)
         if both(is_pos, counts) and both(label, mass):
-            W = [LeastSquares(alpha).from_products(table, is_pos, counts).w for alpha in alphas]
-            row[:] = path_auc(table, fold.test, label, mass, np.column_stack(W))
-    alpha = best_alpha(alphas, aucs)
-    w = None if alpha is None else LeastSquares(alpha).from_products(table, is_pos, weight).w
-    return CrossValidated(alphas, aucs, alpha), w
+            W = path_of(table, is_pos, counts, alphas)
+            known = np.isfinite(W[0])
+            row[known] = path_auc(table, fold.test, label, mass, np.ascontiguousarray(W[:, known]))
+            row[~known] = -np.inf  # no alpha to choose
+    return CrossValidated(alphas, aucs, best_alpha(alphas, aucs))
+
+
+def _exact_path(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray) -> np.ndarray:
+    """Conjugate gradients for each alpha."""
+    return np.column_stack([LeastSquares(alpha).from_products(table, is_pos, weight).w for alpha in alphas])
 
 
 def path_auc(
@@ -99,7 +125,8 @@ def path_auc(
     aucs: list[float] = []
     for first in range(0, W.shape[1], columns):
         scores = np.ascontiguousarray(table.matmul(np.ascontiguousarray(W[:, first : first + columns]), test).T)
-        aucs += [auc_from_parts(is_pos, column, weight) for column in scores]
+        each = partial(auc_from_parts, is_pos, weight=weight)
+        aucs += side_by_side(each, list(scores)) if scores.size >= MANY else map(each, scores)
     return aucs
 
 

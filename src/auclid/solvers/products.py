@@ -10,8 +10,12 @@ import numpy as np
 
 from auclid.rows import Table
 from auclid.solvers.conjugate import conjugate_gradients
+from auclid.solvers.krylov import shifted_solutions
 from auclid.solvers.rounds import Iterate
 from auclid.stats.moments import class_moments
+
+PRODUCTS, NEAR = 20, 0.1
+"""Products with the rows that `some_path` takes, and the residual with which it calls an answer near."""
 
 
 class PairQuadratic(NamedTuple):
@@ -26,19 +30,45 @@ class PairQuadratic(NamedTuple):
 def pair_quadratic(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, alpha: float) -> PairQuadratic:
     """The mean square loss of all pairs of a table's rows; rows are centred implicitly, so sparse ones stay sparse."""
     moments = class_moments(table, is_pos, weight, full=False)
-    delta, means = moments.delta, np.stack([moments.neg.mean, moments.pos.mean], axis=1)
+    means = np.stack([moments.neg.mean, moments.pos.mean], axis=1)
+    share = class_shares(is_pos, weight)
+    bend, delta = curvature(table, is_pos, share, means), moments.delta
+    diagonal = 2.0 * (np.maximum(table.rmatmul_squares(share) - (means**2).sum(axis=1), 0.0) + delta**2) + alpha
+    return PairQuadratic(lambda v: bend(v) + alpha * v, diagonal, 2.0 * delta, alpha)
+
+
+def class_shares(is_pos: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """The weight of each row as a share of its class's."""
     label = is_pos.astype(np.intp)
-    share = 1.0 / np.array([moments.neg.n, moments.pos.n])[label]
-    if weight is not None:
-        share *= weight
+    share = np.ones(len(label)) if weight is None else weight
+    return share / np.bincount(label, share, minlength=2)[label]
+
+
+def curvature(
+    table: Table, is_pos: np.ndarray, share: np.ndarray, means: np.ndarray
+) -> Callable[[np.ndarray], np.ndarray]:
+    """v -> 2(S + dd')v, from `class_shares` and the class means, a column each (negative, positive)."""
+    label, delta = is_pos.astype(np.intp), means[:, 1] - means[:, 0]
 
     def product(v: np.ndarray) -> np.ndarray:
         scores = (table.matmul(v) - (v @ means)[label]) * share
         within = table.rmatmul(scores) - means @ np.bincount(label, scores, minlength=2)
-        return 2.0 * (within + delta * (delta @ v)) + alpha * v
+        return 2.0 * (within + delta * (delta @ v))
 
-    diagonal = 2.0 * (np.maximum(table.rmatmul_squares(share) - (means**2).sum(axis=1), 0.0) + delta**2) + alpha
-    return PairQuadratic(product, diagonal, 2.0 * delta, alpha)
+    return product
+
+
+def some_path(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray) -> np.ndarray:
+    """Nearly the minimiser for each alpha, a column each: from few products with the rows, all alphas together.
+
+    NaN where so few are not enough, as for small alphas.
+    """
+    share = class_shares(is_pos, weight)
+    means = np.stack([table.rmatmul(np.where(is_pos == c, share, 0.0)) for c in (False, True)], axis=1)
+    product = curvature(table, is_pos, share, means)
+    W, residual = shifted_solutions(product, 2.0 * (means[:, 1] - means[:, 0]), alphas, PRODUCTS)
+    W[:, residual > NEAR] = np.nan
+    return W
 
 
 def linear_iterates(problem: PairQuadratic) -> Iterator[Iterate]:

@@ -9,7 +9,6 @@ import numpy as np
 from auclid._generic import kernel
 from auclid.penalties import L2, ElasticNet, prox
 from auclid.rows import CSR, Table, row_axpy, row_dot
-from auclid.schedules import rate
 from auclid.solvers.iterate import (
     TINY,
     Iterate,
@@ -22,7 +21,7 @@ from auclid.solvers.iterate import (
     scaled,
     step_row,
 )
-from auclid.solvers.row_steps import Clock, State, Steps, settle, unit_step
+from auclid.solvers.row_steps import Clock, State, Steps, row_move, row_step, settle, unit_step
 from auclid.solvers.stream import StreamSolver, copied
 from auclid.solvers.thresholded import sweep_thresholded
 from auclid.stats.class_means import (
@@ -89,8 +88,7 @@ def sweep_l2(rows, at, label, means, steps, state):
     """One step a row with an L2 penalty, O(nnz) each: the projections w . mu_c are kept up to date."""
     v, rest, factors, a, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.projections, state.t
     clock = settle(v, rest, state.clock)
-    schedule, relative, guarded, l2 = steps.schedule, steps.relative, steps.guarded, steps.penalty.l2
-    n, mean_square = means.n, means.mean_square
+    guarded, l2, n, mean_square = steps.guarded, steps.penalty.l2, means.n, means.mean_square
     for k in range(at.shape[0]):
         fetch_ahead(rows, at, k)
         i, c = at[k], label[k]
@@ -99,14 +97,12 @@ def sweep_l2(rows, at, label, means, steps, state):
         if n[0] == 0.0 or n[1] == 0.0:
             continue
         t += 1.0
-        p = n[1] / (n[0] + n[1])
-        step = rate(schedule, t) * (unit_step(n, mean_square) if relative else 1.0)
-        e = 2.0 * step * (1.0 - p if c else p)
+        e, reach = row_step(steps, n, mean_square, t, c)
         x0, x1, square = entered_row(means, rows, i, met)
         if guarded:
             e /= 1.0 + e * square
-        move = -e * (f - a[1 - c] - (1.0 if c else -1.0))
-        shrink = 1.0 / (1.0 + step * p * (1.0 - p) * l2)
+        move = row_move(e, f, a[1 - c], c)
+        shrink = 1.0 / (1.0 + reach * l2)
         step_row(v, rest, factors, rows, i, move)
         a[0] = shrink * (a[0] + move * x0)
         a[1] = shrink * (a[1] + move * x1)
@@ -121,8 +117,7 @@ def sweep_l2(rows, at, label, means, steps, state):
 def sweep_any(rows, at, label, means, steps, state):
     """One step a row with any penalty, O(d) each."""
     v, rest, a, t = state.iterate.v, state.iterate.rest, state.projections, state.t
-    schedule, relative, guarded, penalty = steps.schedule, steps.relative, steps.guarded, steps.penalty
-    n, mean_square = means.n, means.mean_square
+    guarded, penalty, n, mean_square = steps.guarded, steps.penalty, means.n, means.mean_square
     clock = settle(v, rest, state.clock)
     factors = renewed(v, rest, state.iterate.factors)
     for k in range(at.shape[0]):
@@ -132,14 +127,11 @@ def sweep_any(rows, at, label, means, steps, state):
         if n[0] == 0.0 or n[1] == 0.0:
             continue
         t += 1.0
-        p = n[1] / (n[0] + n[1])
-        step = rate(schedule, t) * (unit_step(n, mean_square) if relative else 1.0)
-        e = 2.0 * step * (1.0 - p if c else p)
+        e, reach = row_step(steps, n, mean_square, t, c)
         if guarded:
             e /= 1.0 + e * square_length(means, rows, i, k)
-        opposite = mean_score(means, rows, 1 - c, v)
-        row_axpy(rows, i, -e * (f - opposite - (1.0 if c else -1.0)), v)
-        prox(penalty, v, step * p * (1.0 - p))
+        row_axpy(rows, i, row_move(e, f, mean_score(means, rows, 1 - c, v), c), v)
+        prox(penalty, v, reach)
         factors = averaged(factors, t * t)
         factors = renewed(v, rest, factors)
     if t > 0.0:

@@ -109,6 +109,8 @@ class Steps(NamedTuple):
     rule: Any  # Subgradient, Bounded or Proximal
     loss: Loss
     alpha: float
+    relative: bool  # whether alpha is in units of E|z|^2
+    born: float  # alpha t0, in units of `Walk.pair_square`
     rskip: int  # steps from one shrinking of w to the next
     askip: int  # steps from one averaged iterate to the next
 
@@ -118,7 +120,7 @@ class Walk(NamedTuple):
 
     iterate: Iterate
     t: int
-    pair_square: float  # alpha t0: by default E|z|^2
+    pair_square: float  # E|z|^2; or alpha t0, where both are given
     n_pairs: float  # how many pairs `pair_square` is the mean of; infinite where it is settled
 
 
@@ -146,7 +148,7 @@ class RandomPairs(StreamSolver[State]):
         total, n, size, n_pairs = np.zeros((2, d)), np.zeros(2), 0.0, 0.0
         if known is not None:
             total, n, size, n_pairs = known.total.copy(), known.n.copy(), known.pair_square, np.inf
-        if self.t0 is not None:
+        if self.t0 is not None and not self.steps.relative:
             size, n_pairs = self.steps.alpha * self.t0, np.inf
         return State(Walk(begin(d), 0, size, n_pairs), total, n, empty(d))
 
@@ -190,9 +192,13 @@ class RandomPairs(StreamSolver[State]):
         w = average(iterate) if self.average else current(iterate)
         return w, w @ midpoint(state.total, state.n)
 
+    def alpha(self, state: State) -> float:
+        """The alpha in use."""
+        return float(penalty(self.steps, state.walk.pair_square))
+
     def age(self, state: State) -> float:
         """The t0 in use."""
-        return state.walk.pair_square / self.steps.alpha
+        return self.steps.born * state.walk.pair_square / self.alpha(state)
 
 
 @kernel
@@ -219,10 +225,16 @@ def find_partners(window, draws, pairs, total, n):
 
 
 @kernel
+def penalty(steps, size):
+    """alpha, for pairs of mean square length ``size``."""
+    return steps.alpha * size if steps.relative and size > 0.0 else steps.alpha
+
+
+@kernel
 def sweep(rows, pos, neg, steps, walk):
     """One step for each pair, O(nnz of its rows): shrinking and averaging touch scalars only."""
     v, rest, factors = walk.iterate.v, walk.iterate.rest, walk.iterate.factors
-    rule, loss, alpha, rskip, askip = steps.rule, steps.loss, steps.alpha, steps.rskip, steps.askip
+    rule, loss, born, rskip, askip = steps.rule, steps.loss, steps.born, steps.rskip, steps.askip
     t, size, n_pairs = walk.t, walk.pair_square, walk.n_pairs
     to_shrink, to_average = rskip - t % rskip, askip - t % askip
     for k in range(pos.shape[0]):
@@ -233,7 +245,8 @@ def sweep(rows, pos, neg, steps, walk):
         if n_pairs < np.inf:
             n_pairs += 1.0
             size += (pair_square(rows, i, j) - size) / n_pairs
-        inverse = alpha * t + size  # alpha (t + t0), one over the step
+        alpha = penalty(steps, size)
+        inverse = alpha * t + born * size  # alpha (t + t0), one over the step
         c = move(rule, loss, rows, i, j, factors.now * pair_dot(rows, i, j, v), 1.0 / inverse)
         if c != 0.0:
             step_pair(v, rest, factors, rows, i, j, c)

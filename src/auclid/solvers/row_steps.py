@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
+from auclid.schedules import rate
 from auclid.solvers.iterate import Iterate
 from auclid.stats.class_means import Running
 
@@ -64,3 +65,17 @@ def unit_step(n, mean_square):
     p = n[1] / (n[0] + n[1])
     size = 4.0 * p * (1.0 - p) * mean_square[0]
     return 1.0 / size if size > 0.0 else 1.0
+
+
+@kernel
+def row_step(steps, n, mean_square, t, c):
+    """2 eta (1-p) or 2 eta p, for the step eta of time t and a row of class c; and how far the penalty reaches."""
+    p = n[1] / (n[0] + n[1])
+    step = rate(steps.schedule, t) * (unit_step(n, mean_square) if steps.relative else 1.0)
+    return 2.0 * step * (1.0 - p if c else p), step * p * (1.0 - p)
+
+
+@kernel
+def row_move(e, f, opposite, c):
+    """How much of a row of class c and score f enters w by SPAM's gradient; w . mu of the other class is `opposite`."""
+    return -e * (f - opposite - (1.0 if c else -1.0))

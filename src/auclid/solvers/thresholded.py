@@ -13,9 +13,8 @@ import numpy as np
 
 from auclid._generic import generic, kernel
 from auclid.rows import row_entry, row_span
-from auclid.schedules import rate
 from auclid.solvers.iterate import TINY, Factors, Iterate, fetch_ahead, renewed
-from auclid.solvers.row_steps import Clock, State, settle, sign, unit_step
+from auclid.solvers.row_steps import Clock, State, row_move, row_step, settle, sign
 from auclid.stats.class_means import Known, Running, add_row, square_length
 
 STRETCH = 1 << 16
@@ -211,8 +210,8 @@ def score_row(rows, i, c, columns, means, clock):
 def sweep_thresholded(rows, at, label, means, steps, state):
     """One step a row with an elastic net, O(nnz) each."""
     u, rest, a, t = state.iterate.v, state.iterate.rest, state.projections, state.t
-    schedule, relative, guarded, penalty = steps.schedule, steps.relative, steps.guarded, steps.penalty
-    n, mean_square, d = means.n, means.mean_square, state.iterate.v.shape[0]
+    guarded, penalty, n, mean_square = steps.guarded, steps.penalty, means.n, means.mean_square
+    d = u.shape[0]
     factors, room, clock = state.iterate.factors, 4 * d + 64, state.clock
     heap = Heap(keys=np.empty(room), columns=np.empty(room, dtype=np.int64), lower=np.empty(d))
     columns = Columns(u=u, rest=rest, heap=heap, U=state.sums[0], V=state.sums[1])
@@ -234,15 +233,11 @@ def sweep_thresholded(rows, at, label, means, steps, state):
         if n[0] == 0.0 or n[1] == 0.0:
             continue
         t += 1.0
-        p = n[1] / (n[0] + n[1])
-        step = rate(schedule, t) * (unit_step(n, mean_square) if relative else 1.0)
-        e = 2.0 * step * (1.0 - p if c else p)
+        e, reach = row_step(steps, n, mean_square, t, c)
         if guarded:
             e /= 1.0 + e * square_length(means, rows, i, k)
         opposite = clock.P * (columns.U[1 - c] - clock.Q * columns.V[1 - c]) / column_count(means, 1 - c)
-        move = -e * (f - opposite - (1.0 if c else -1.0))
-        size = move_row(rows, i, move, columns, means, size, clock)
-        reach = step * p * (1.0 - p)
+        size = move_row(rows, i, row_move(e, f, opposite, c), columns, means, size, clock)
         Q, P = clock.Q + reach * penalty.l1 / clock.P, clock.P / (1.0 + reach * penalty.l2)
         size = drop_zeros(columns, means, size, Clock(P=P, Q=Q, A=clock.A, B=clock.B))
         clock = Clock(P=P, Q=Q, A=clock.A + t * t * P, B=clock.B + t * t * P * Q)

@@ -9,6 +9,10 @@ from sklearn.model_selection import check_cv
 
 from auclid.rows import Table
 from auclid.stats.moments import ClassMoments, class_moments, grouped_moments
+from auclid.stats.visits import sorted_rows
+
+ALIKE = 1e-9
+"""Keys, relative to the largest, that are no further apart than this are those of equal rows, but for rounding."""
 
 
 class Fold(NamedTuple):
@@ -23,6 +27,26 @@ class Fold(NamedTuple):
         if self.train is None:
             times[self.test] = 0.0
         return times if weight is None else times * weight
+
+
+def folds_by_content(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, n_folds: int) -> list[Fold] | None:
+    """Folds of each class in which equal rows are together, whatever their order and number: so are weights repeats.
+
+    None where rows are too many to look at; none at all where a class has fewer unlike rows than folds.
+    """
+    order = sorted_rows(table, is_pos)
+    keys = None if order is None else table.keys()
+    if order is None or keys is None:
+        return None
+    order = order if weight is None else order[weight[order] > 0.0]
+    label, keys = is_pos[order], keys[order]
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(keys) > ALIKE * np.abs(keys).max(initial=0.0)) | (label[1:] != label[:-1])
+    number = np.cumsum(new) - 1
+    number[label] -= number[~label].max(initial=-1) + 1
+    if min(number[label].max(initial=-1), number[~label].max(initial=-1)) + 1 < n_folds:
+        return []
+    return [Fold(None, np.sort(order[number % n_folds == k])) for k in range(n_folds)]
 
 
 def folds_of(cv: Any, classes: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> list[Fold]:
