@@ -18,6 +18,9 @@ from auclid.rows.labels import LabelCount, label_count
 from auclid.rows.source import Rows
 from auclid.stats.apart import LabelledParts, coded, numbered
 
+FEW = 8
+"""Labels up to which it is quickest to look for each."""
+
 
 def lies_apart(X: Any) -> bool:
     """Whether rows are not in memory: `Rows`, a dask collection, or such rows as another estimator prepared them."""
@@ -125,11 +128,9 @@ def block_counts(rows: Rows) -> list[dict]:
 
 def count_codes(codes: np.ndarray, levels: list, weight: np.ndarray | None) -> dict:
     """{label: LabelCount}"""
-    rows = np.bincount(codes, minlength=len(levels))
-    found = {}
-    for k in np.flatnonzero(rows):
-        found[levels[k]] = label_count(codes == k, weight)
-    return found
+    present = range(len(levels)) if len(levels) <= FEW else np.flatnonzero(np.bincount(codes))
+    members = {levels[k]: codes == k for k in present}
+    return {level: label_count(here, weight) for level, here in members.items() if here.any()}
 
 
 def two_classes(estimator: Any, counts: list[dict], where: tuple[str, str]) -> np.ndarray:

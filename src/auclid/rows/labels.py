@@ -24,9 +24,10 @@ class LabelCount(NamedTuple):
 
 def label_count(here: np.ndarray, weight: np.ndarray | None) -> LabelCount:
     """The count of a label that stands where ``here`` says."""
-    at = np.flatnonzero(here)
     if weight is None:
-        return LabelCount(len(at), len(at), 1.0, int(at[0]), int(at[0]), None)
+        count, first = int(np.count_nonzero(here)), int(here.argmax())
+        return LabelCount(count, count, 1.0, first, first, None)
+    at = np.flatnonzero(here)
     idle, weighed = at[weight[at] == 0.0], at[weight[at] > 0.0]
     firsts = (int(each[0]) if len(each) else None for each in (at, weighed, idle))
     return LabelCount(len(at), len(weighed), float(weight[at].max()), *firsts)

@@ -11,6 +11,7 @@ from auclid import _random
 from auclid.rows.blocks import fault_words, first_fault, joined
 from auclid.rows.labels import Labels
 from auclid.rows.readers import Block, Reader, Wanted, open_source
+from auclid.rows.readers.reader import checked_weight
 from auclid.rows.store import Store
 
 KEPT = 1 << 26
@@ -299,7 +300,8 @@ class Rows:
     def _source_blocks(self, hold: bool = False) -> Iterator[Block]:
         reader, store, begin = self._reader, self._store, 0
         reader.unchanged()
-        spool, number, keep = hold or reader.slow or self._passes > 0, -1, hold or not reader.resident
+        spool, number = hold or reader.slow or self._passes > 0, -1
+        keep = hold or (not reader.resident and (spool or self._may_fit()))
         for number, block in enumerate(reader.read()):
             self._check(number, begin, block.X)
             self._note(number, block)
@@ -308,6 +310,10 @@ class Rows:
             begin += block.X.shape[0]
             yield block._replace(X=reader.shaped(block.X))
         self._end(number + 1, begin)
+
+    def _may_fit(self) -> bool:
+        """Whether all rows may be kept in memory: a part of them alone would save no second pass over the source."""
+        return self._count is None or self._count * len(self._reader.columns) * self.dtype.itemsize <= self.memory
 
     def _end(self, blocks: int, rows: int) -> None:
         """A pass is over: it must have met as many rows as the one before."""
@@ -334,7 +340,7 @@ class Rows:
         if block.y is not None and number == self._labels.blocks:
             self._labels.add(block.y, self._reader.where)
         if block.weight is not None and number == len(self._weights) and not self._labelled:
-            self._weights.append(_checked_weight(block.weight, number, self._reader.where))
+            self._weights.append(checked_weight(block.weight, number, self._reader.where))
 
     def _label(self) -> None:
         """Make sure that labels and weights of all rows are known."""
@@ -379,17 +385,6 @@ class Rows:
     def __repr__(self) -> str:
         n = "?" if self._count is None else f"{self._count:,}"
         return f"<Rows of {self._reader.where}: {n} rows>"
-
-
-def _checked_weight(weight: np.ndarray, number: int, where: str) -> np.ndarray:
-    weight = np.asarray(weight, np.float64)
-    wrong = ~(np.isfinite(weight) & (weight >= 0.0))
-    if wrong.any():
-        raise ValueError(
-            f"The sample_weight of {where} must hold finite numbers that are not negative; "
-            f"block {number} has {weight[wrong][0]}."
-        )
-    return weight
 
 
 def _size(owner: str, n: int) -> int:

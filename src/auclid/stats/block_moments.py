@@ -1,10 +1,9 @@
-"""Moments of the groups of one dense block: the largest group stays where it is, the others are gathered from it."""
+"""Moments of the groups of one dense block, all in one pass over its rows."""
 
 import numpy as np
 
 from auclid._generic import REORDER, kernel
-from auclid.rows import sizes
-from auclid.stats.moments import Moments, add_products, symmetric
+from auclid.stats.moments import Moments, block_moments
 
 NEAR = 1024
 """Rows whose mean is near enough to all others of a block to measure them from."""
@@ -21,116 +20,119 @@ def dense_block_moments(X: np.ndarray, group: np.ndarray, n_groups: int) -> list
 
     Sorting the rows by group, as `grouped_moments` does for a table, costs as much as reading them from a file.
     """
-    members = [group == g for g in range(n_groups)]
-    largest = int(np.argmax([np.count_nonzero(here) for here in members]))
+    members = [np.flatnonzero(group == g) for g in range(n_groups)]
+    if X.shape[1] > NARROW:
+        return [block_moments(_rows_at(X, at)) for at in members]
+    centres = np.array([_near(X, at) for at in members])
+    totals, scatters = _sums(X, group, centres, int(np.argmax([len(at) for at in members])))
     return [
-        _moments(X, here) if g == largest else _moments(_gathered(X, np.flatnonzero(here)))
-        for g, here in enumerate(members)
+        _about_mean(len(at), centre, total, scatter)
+        for at, centre, total, scatter in zip(members, centres, totals, scatters, strict=True)
     ]
 
 
-def _gathered(X: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Some rows, in the order of memory that X has."""
-    return X.take(at, axis=0) if X.flags.c_contiguous else X.T.take(at, axis=1).T
+def _near(X: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """A point near some rows, to measure them from: squares are then about as large as those about their mean."""
+    return _rows_at(X, at[:: max(1, len(at) // NEAR)]).mean(axis=0, dtype=np.float64) if len(at) else X[:0].sum(axis=0)
 
 
-def _moments(X: np.ndarray, here: np.ndarray | None = None) -> Moments:
-    """The moments of the rows that are ``here``: measured from a common point, the others then count as zero."""
-    n, d = X.shape
-    count = n if here is None else int(np.count_nonzero(here))
-    if not count:
-        return Moments.empty(d)
-    centre = X[:: max(1, n // NEAR)].mean(axis=0, dtype=np.float64)
-    counted = np.ones(n) if here is None else here.astype(np.float64)
-    total, scatter = (_short_sums if d <= NARROW else _long_sums)(X, counted, centre)
-    mean = total / count
-    scatter -= np.multiply.outer(count * mean, mean)
-    return Moments(float(count), centre + mean, scatter)
+def _rows_at(X: np.ndarray, at: np.ndarray) -> np.ndarray:
+    return X[at] if X.flags.c_contiguous else np.ascontiguousarray(X.T[:, at].T)
 
 
-def _short_sums(X: np.ndarray, counted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(sum of c z, sum of c zz') of the rows z = x - centre, where c is 1 or 0."""
-    d = len(centre)
-    padded, size = -(-d // 4) * 4, min(STRETCH, STRETCH_BYTES // (8 * d) // 16 * 16)
-    work, products, total = np.zeros((padded, size)), np.zeros((padded, padded)), np.zeros(d)
+def _sums(X: np.ndarray, group: np.ndarray, centres: np.ndarray, largest: int) -> tuple[np.ndarray, np.ndarray]:
+    """The sums of z and of zz' over the rows of each group, z = x - its centre."""
+    n_groups, d = centres.shape
+    padded, size = -(-d // 4) * 4, min(STRETCH, STRETCH_BYTES // (8 * max(1, d)) // 16 * 16)
+    work, products = np.zeros((n_groups, padded, size)), np.zeros((n_groups, padded, padded))
+    totals = np.zeros((n_groups, d))
     if X.flags.c_contiguous:
-        add_rows(X, counted, centre, work, products, total)
+        add_rows(X, group, centres, work, products, totals)
     else:
-        add_columns(X.T, counted, centre, work, products, total)
-    lower = np.tril(products[:d, :d])
-    return total, lower + np.tril(lower, -1).T
+        add_columns(X.T, group, centres, largest, work, products, totals)
+    lower = np.tril(products[:, :d, :d])
+    return totals, lower + np.tril(lower, -1).transpose(0, 2, 1)
 
 
-def _long_sums(X: np.ndarray, counted: np.ndarray, centre: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same by BLAS."""
-    n, d = X.shape
-    turned, size = not X.flags.c_contiguous, max(1, sizes.BLOCK_BYTES // (8 * d))
-    scatter, total, work = np.zeros((d, d)), np.zeros(d), np.empty(min(n, size) * d)
-    for start in range(0, n, size):
-        part, own = X[start : start + size], counted[start : start + size]
-        # Columns stay together where they are, so that nothing is dealt out; BLAS takes either.
-        rest = work[: part.size].reshape(part.T.shape if turned else part.shape)
-        if turned:
-            np.subtract(part.T, centre[:, None], out=rest)
-            rest *= own
-            total += rest.sum(axis=1)
-        else:
-            np.subtract(part, centre, out=rest)
-            rest *= own[:, None]
-            total += rest.sum(axis=0)
-        add_products(scatter, rest.T if turned else rest)
-    return total, symmetric(scatter)
-
-
-@kernel(fastmath=REORDER)
-def add_columns(
-    columns: np.ndarray,
-    counted: np.ndarray,
-    centre: np.ndarray,
-    work: np.ndarray,
-    products: np.ndarray,
-    total: np.ndarray,
-) -> None:
-    """Add the sums of z and of zz' (its lower triangle) over rows whose columns lie together."""
-    d, n = columns.shape
-    for start in range(0, n, work.shape[1]):
-        size = min(work.shape[1], n - start)
-        for k in range(d):
-            total[k] += centred_column(
-                columns[k, start : start + size], counted[start : start + size], centre[k], work[k, :size]
-            )
-        add_by_fours(work, size, products)
+def _about_mean(count: int, centre: np.ndarray, total: np.ndarray, scatter: np.ndarray) -> Moments:
+    if not count:
+        return Moments.empty(len(centre))
+    mean = total / count
+    return Moments(float(count), centre + mean, scatter - np.multiply.outer(count * mean, mean))
 
 
 @kernel(fastmath=REORDER)
 def add_rows(
     rows: np.ndarray,
-    counted: np.ndarray,
-    centre: np.ndarray,
+    group: np.ndarray,
+    centres: np.ndarray,
     work: np.ndarray,
     products: np.ndarray,
-    total: np.ndarray,
+    totals: np.ndarray,
 ) -> None:
-    """Add the sums of z and of zz' (its lower triangle) over C-ordered rows."""
+    """Add the sums of z and of zz' (its lower triangle) over C-ordered rows: those of a group wait till it has many."""
     n, d = rows.shape
-    for start in range(0, n, work.shape[1]):
-        size = min(work.shape[1], n - start)
-        part, own = rows[start : start + size], counted[start : start + size]
-        for i in range(size):
-            row = part[i]
+    waiting = np.zeros(len(centres), np.int64)
+    for i in range(n):
+        g = group[i]
+        if g < 0 or g >= len(centres):
+            continue
+        row, place = rows[i], waiting[g]
+        for k in range(d):
+            z = row[k] - centres[g, k]
+            work[g, k, place] = z
+            totals[g, k] += z
+        waiting[g] += 1
+        if waiting[g] == work.shape[2]:
+            add_by_fours(work[g], waiting[g], products[g])
+            waiting[g] = 0
+    for g in range(len(centres)):
+        add_by_fours(work[g], waiting[g], products[g])
+
+
+@kernel(fastmath=REORDER)
+def add_columns(
+    columns: np.ndarray,
+    group: np.ndarray,
+    centres: np.ndarray,
+    largest: int,
+    work: np.ndarray,
+    products: np.ndarray,
+    totals: np.ndarray,
+) -> None:
+    """The same for rows whose columns lie together: the largest group stays there, and others count as zero in it."""
+    d, n = columns.shape
+    waiting, own = np.zeros(len(centres), np.int64), group == largest
+    for start in range(0, n, work.shape[2]):
+        size = min(work.shape[2], n - start)
+        stretch = slice(start, start + size)
+        for k in range(d):
+            totals[largest, k] += centred_column(
+                columns[k, stretch], own[stretch], centres[largest, k], work[largest, k, :size]
+            )
+        add_by_fours(work[largest], size, products[largest])
+        for i in range(start, start + size):
+            g = group[i]
+            if g == largest or g < 0 or g >= len(centres):
+                continue
             for k in range(d):
-                z = (row[k] - centre[k]) * own[i]
-                work[k, i] = z
-                total[k] += z
-        add_by_fours(work, size, products)
+                z = columns[k, i] - centres[g, k]
+                work[g, k, waiting[g]] = z
+                totals[g, k] += z
+            waiting[g] += 1
+            if waiting[g] == work.shape[2]:
+                add_by_fours(work[g], waiting[g], products[g])
+                waiting[g] = 0
+    for g in range(len(centres)):
+        add_by_fours(work[g], waiting[g], products[g])
 
 
 @kernel(fastmath=REORDER)
 def centred_column(column: np.ndarray, counted: np.ndarray, centre: float, out: np.ndarray) -> float:
-    """out_i = c_i (x_i - centre); returns their sum."""
+    """out_i = x_i - centre where that is counted, else 0; returns their sum."""
     total = 0.0
     for i in range(column.shape[0]):
-        z = (column[i] - centre) * counted[i]
+        z = column[i] - centre if counted[i] else 0.0
         out[i] = z
         total += z
     return total

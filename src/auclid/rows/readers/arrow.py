@@ -94,9 +94,10 @@ def all_numbers(kinds: dict[str, Any], where: str) -> None:
 
 def number_values(values: Any) -> np.ndarray:
     """An Arrow column of numbers as a NumPy array: NaN where one is missing."""
-    if str(values.type) == "bool":
+    kind = str(values.type)
+    if kind == "bool":
         values = values.cast("uint8")
-    elif str(values.type).startswith("decimal") or str(values.type) == "null":
+    elif kind.startswith("decimal") or kind == "null":
         values = values.cast("float64")
     return values.to_numpy(zero_copy_only=False)
 

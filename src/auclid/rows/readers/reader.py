@@ -1,7 +1,7 @@
 """Reader: what every source of rows can do, and the block that it gives."""
 
 from abc import ABC, abstractmethod
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -81,14 +81,21 @@ def block_rows(d: int, dtype: np.dtype) -> int:
     return max(1, READ_BYTES // (dtype.itemsize * max(1, d)))
 
 
+DEPTH = 3
+"""Blocks that are made beforehand: with one alone, who makes them and who uses them wait for each other in turn."""
+
+
 def ahead(items: Iterable) -> Iterator:
-    """The same items, each made in another thread while the one before is in use."""
+    """The same items, made in another thread while those before are in use."""
     source, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
-        coming = pool.submit(next, source, end)
-        while (item := coming.result()) is not end:
-            coming = pool.submit(next, source, end)
-            yield item
+        coming = deque(pool.submit(next, source, end) for _ in range(DEPTH))
+        try:
+            while (item := coming.popleft().result()) is not end:
+                coming.append(pool.submit(next, source, end))
+                yield item
+        finally:
+            pool.shutdown(cancel_futures=True)  # who wants no more blocks does not wait for them
 
 
 def in_order(X: Any, where: str) -> Any:
@@ -100,6 +107,18 @@ def in_order(X: Any, where: str) -> Any:
             "Make it anew from its entries, for instance with scipy.sparse.coo_array."
         )
     return X
+
+
+def checked_weight(weight: np.ndarray, number: int, where: str) -> np.ndarray:
+    """The weights of a block as float64; raises where one is negative or not finite."""
+    weight = np.asarray(weight, np.float64)
+    wrong = ~(np.isfinite(weight) & (weight >= 0.0))
+    if wrong.any():
+        raise ValueError(
+            f"The sample_weight of {where} must hold finite numbers that are not negative; "
+            f"block {number} has {weight[wrong][0]}."
+        )
+    return weight
 
 
 def chosen(wanted: Wanted, names: Sequence[str], where: str) -> list[str]:
