@@ -16,14 +16,17 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import has_fit_parameter
 
 import auclid
-from auclid import AUCClassifier, Columns
+from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard
 from auclid.auto import _search
 from auclid.auto._candidates import CURVED, LINEAR, Table, candidates, suited
 from auclid.auto._choose import blend, choose
+from auclid.auto._learners import Forest, grown, judged_from_all, judged_within, one_forest, rungs
+from auclid.auto._logistic import held_out_scores
 from auclid.auto._trial import Task, Trial, folds, standardised
 from auclid.metrics import partial_auc, roc_auc
 from auclid.registry import METHODS
 from auclid.stats.odds import Odds, calibrated, log_odds, probability
+from auclid.trees.structs import scores as tree_scores
 from reference import in_order
 
 CHEAP = ["LeastSquaresAUC", "logistic"]
@@ -80,8 +83,9 @@ def test_held_out_auc_is_what_refitting_by_hand_gives():
     order = in_order(Z, y == "bad")
     Z, label = Z[order], (y == "bad")[order]
     parts, size = folds(5, label, int(label.sum()), seed)
+    exact = LogisticRegression(solver="newton-cholesky", tol=1e-10)
     by_hand = [
-        roc_auc(label[test], LogisticRegression(max_iter=300).fit(Z[train], label[train]).decision_function(Z[test]))
+        roc_auc(label[test], exact.fit(Z[train], label[train]).decision_function(Z[test]))
         for train, test in parts
     ]
     assert size == 5 and len(parts) == 20
@@ -813,3 +817,83 @@ def test_hostile_trees_are_not_sound():
         assert not trees._replace(**{field: broken}).sound()
     assert not trees._replace(roots=trees.roots + 10**7).sound()
     assert not trees._replace(value=trees.value[:-1]).sound()
+
+
+# --- what one fit on all rows tells of folds ------------------------------------------------------
+
+
+def parts_of(y, repeats=2):
+    found, size = folds(5, y, 60 if repeats == 4 else 150, 0)
+    return [found[k : k + size] for k in range(0, size * repeats, size)]
+
+
+@pytest.mark.parametrize("kind", ["narrow", "wide", "sparse", "weighted"])
+@pytest.mark.parametrize("recipe", [LeastSquaresAUCCV(), LogisticRegression(max_iter=300)], ids=["squares", "logistic"])
+def test_scores_of_folds_are_those_of_fitting_anew(kind, recipe):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((160, 200 if kind == "wide" else 7))
+    y, weight = X[:, 0] + rng.standard_normal(160) > 0.5, None
+    if kind == "sparse":
+        X = sparse.csr_array(np.where(X > 0.5, X, 0.0))
+    if kind == "weighted":
+        weight = rng.integers(0, 4, 160).astype(float)
+    repeats = parts_of(y)
+    model, said = judged_from_all(recipe, X, y, weight, repeats)
+    if isinstance(recipe, LogisticRegression):
+        anew = LogisticRegression(solver="lbfgs" if kind == "sparse" else "newton-cholesky", tol=1e-9, max_iter=10_000)
+    else:
+        anew = LeastSquaresAUC(alpha=model.alpha_)
+    assert len(said) == 10
+    for scores, (train, test) in zip(said, (fold for repeat in repeats for fold in repeat), strict=True):
+        own = None if weight is None else weight[train]
+        by_hand = anew.fit(X[train], y[train], sample_weight=own).decision_function(X[test])
+        np.testing.assert_allclose(scores - scores.mean(), by_hand - by_hand.mean(), atol=2e-3 * by_hand.std())
+    assert model.decision_function(X).shape == (160,) and model.n_features_in_ == X.shape[1]
+
+
+def test_a_kernel_is_the_same_from_its_parts():
+    X, y = ring()
+    recipe = candidates(["kernel"], Table(400, 2, False, 90), 3)[0].recipe
+    model, said = judged_from_all(recipe, X, y, None, parts_of(y, 1))
+    whole = clone(recipe).set_params(ranker__alphas=model.ranker_.alphas_).fit(X, y)
+    np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6)
+    train, test = parts_of(y, 1)[0][0]
+    Z = model.feature_map_.transform(X)
+    by_hand = LeastSquaresAUC(alpha=model.ranker_.alpha_).fit(Z[train], y[train]).decision_function(Z[test])
+    np.testing.assert_allclose(said[0] - said[0].mean(), by_hand - by_hand.mean(), atol=1e-6)
+
+
+def test_newton_steps_that_do_not_suit_are_left_to_scikit_learn():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((200, 250)), rng.random(200) < 0.5
+    model = LogisticRegression().fit(X, y)
+    assert held_out_scores(model, X, y, None, [np.arange(20)]) is None  # too many columns
+
+
+def test_a_scorecard_tells_honestly_how_it_would_have_done():
+    rng = np.random.default_rng(0)
+    X, noise = rng.standard_normal((400, 5)), rng.random(400) < 0.5
+    model, said = judged_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, noise, None)
+    assert roc_auc(noise, said) == pytest.approx(0.5, abs=0.08)
+    assert roc_auc(noise, model.decision_function(X)) > roc_auc(noise, said)
+    X, y = ring(600)
+    model, said = judged_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, y, None)
+    assert roc_auc(y, said) == pytest.approx(model.score(*ring(3000, seed=5)), abs=0.03)
+    weight = np.append(np.zeros(9), np.ones(591))
+    assert judged_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, y, weight) is None
+    assert judged_within(Scorecard(interactions=0, random_state=0), X[:40], np.arange(40) < 10, None) is None
+
+
+def test_a_forest_in_two_parts_is_a_forest_and_a_hopeless_one_is_not_finished():
+    X, y = ring()
+    recipe = Forest(60, 5)
+    parts = [grown(part, X, y, None) for part in rungs(recipe, 20)]
+    trees, said = one_forest(*parts, 1.0 / 3.0)
+    assert len(trees.roots) == 60 and trees.sound()
+    by_hand = (tree_scores(parts[0][0], X) + 2.0 * tree_scores(parts[1][0], X)) / 3.0
+    np.testing.assert_allclose(tree_scores(trees, X), by_hand)
+    assert roc_auc(y, said) > 0.9
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((600, 40))
+    model = new(methods=["logistic", "forest"]).fit(X, X.sum(axis=1) > 0.0)
+    assert re.search(r"behind by 0\.\d+ with 25 trees", lines(model)["forest"].note)

@@ -115,7 +115,7 @@ def job_data(n=300, d=3, missing=False):
 @pytest.mark.parametrize("shape", [(100, 5), (10**6, 5), (10**4, 5000)], ids=str)
 def test_sensible_methods_are_in_the_registry_and_suit(shape):
     for X in (np.broadcast_to(0.0, shape), sparse.csr_matrix(shape)):
-        names = [models.ours(name, X[:9], 0)[0] for name in models.sensible(X)[0]]
+        names = [models.ours(name, 0)[0] for name in models.sensible(X)[0]]
         assert len(set(names)) == len(names) >= 3
     few, told = models.sensible(sparse.csr_matrix(shape))
     assert len(models.sensible(np.broadcast_to(0.0, shape))[0]) >= len(few)
@@ -136,7 +136,7 @@ def test_a_method_that_fails_keeps_its_row(monkeypatch, run):
         def fit(self, X, y):
             raise ValueError("no <luck>")
 
-    monkeypatch.setattr(models, "ours", lambda name, X, seed, max_fpr: ("Broken", Broken()))
+    monkeypatch.setattr(models, "ours", lambda name, seed, max_fpr: ("Broken", Broken()))
     result = run("compare", "--methods", "any", *LIGHT)
     assert "Broken" in result.stdout and "Broken failed: no <luck>" in result.stderr
     assert "none of our methods" in result.stdout
@@ -212,13 +212,20 @@ def test_compare_for_the_top_ranks_tests_and_draws_the_region():
 
 
 def test_models_learn_for_the_top_where_they_can():
-    X = np.zeros((9, 2))
-    assert models.ours("RankSVM", X, 0, 0.1)[1][-1].max_fpr == 0.1
-    assert models.ours("SVMpAUC", X, 0, 0.05)[1][-1].max_fpr == 0.05
-    assert models.ours("TopPush", X, 0, 0.05)[1][-1].max_fpr == "top"
-    assert models.ours("NBAM", X, 0, 0.1)[1][-1].ranker.max_fpr == 0.1
-    assert models.ours("auto", X, 0, 0.1)[1].max_fpr == 0.1
-    assert not models.for_the_top(models.ours("SPAM", X, 0, 0.1)[1])
+    assert models.ours("RankSVM", 0, 0.1)[1][-1].max_fpr == 0.1
+    assert models.ours("SVMpAUC", 0, 0.05)[1][-1].max_fpr == 0.05
+    assert models.ours("TopPush", 0, 0.05)[1][-1].max_fpr == "top"
+    assert models.ours("NBAM", 0, 0.1)[1][-1].ranker.max_fpr == 0.1
+    assert models.ours("auto", 0, 0.1)[1].max_fpr == 0.1
+    assert not models.for_the_top(models.ours("SPAM", 0, 0.1)[1])
+
+
+def test_scales_are_told_of_where_columns_are_scaled(table):
+    a, b, _, y = rows()
+    write_csv("wild.csv", {"a": ["1e9", *a[1:]], "b": b, "y": y})
+    for method, told in (("RankSVM", True), ("Scorecard", False)):
+        result = table("fit", "wild.csv", "--target", "y", "--method", method)
+        assert result.exit_code == 0 and ("normal scores" in result.output + result.stderr) == told
 
 
 def test_the_next_line_keeps_the_region(table):

@@ -405,3 +405,11 @@ def test_a_whole_number_beyond_floats_gets_a_sentence():
     cells = pd.Series([1, 2, 10**400] * 6, dtype=object)
     with pytest.raises(ValueError, match="Columns"):
         Columns().fit(pd.DataFrame({"a": cells}))
+
+
+def test_tails_of_all_columns_at_once_are_those_of_each():
+    rng = np.random.default_rng(0)
+    Z = np.column_stack([rng.standard_cauchy(301), rng.integers(0, 3, 301), np.ones(301), np.arange(301.0) < 4])
+    np.testing.assert_allclose(tail_share(Z), tail_share(Z, np.ones(301)))
+    np.testing.assert_allclose(tail_share(Z[:20]), tail_share(Z[:20], np.full(20, 2.0)))
+    np.testing.assert_allclose(tail_share(Z[:1]), tail_share(Z[:1], np.ones(1)))

@@ -38,7 +38,7 @@ metrics._by_group metrics._multiclass metrics._scorer metrics._cross_val metrics
 plot._axes plot._curves plot._forest plot._scores plot._shapes
 stats.folds stats.samples stats.sets stats.prior stats.odds
 solvers.rounds solvers.conjugate solvers.krylov solvers.closed_form solvers.coordinate solvers.products
-solvers.least_squares solvers.risks solvers.path solvers.path_apart solvers.several solvers.unlabelled
+solvers.least_squares solvers.risks solvers.span solvers.path solvers.path_apart solvers.several solvers.unlabelled
 solvers.unlabelled_choice solvers.waves solvers.quadruple
 solvers.stumps solvers.newton solvers.all_pairs solvers.hinge solvers.pairs_apart solvers.top solvers.soft_top
 solvers.smooth_loss stats.region pairs
@@ -57,8 +57,8 @@ additive._reading additive._apart additive.scorecard
 boost.rank_boost
 registry warm baselines
 trees.structs trees.extra trees.forest trees.lightgbm
-auto._columns_0_1 auto._rows auto._arranged auto._learners auto._candidates auto._trial auto._choose auto._leaderboard
-auto._cost auto._search auto._files auto._classes auto.classifier calibrated
+auto._columns_0_1 auto._rows auto._arranged auto._logistic auto._learners auto._candidates auto._trial auto._choose
+auto._leaderboard auto._cost auto._search auto._files auto._classes auto.classifier calibrated
 datasets io experiments cli
 """.split()
 

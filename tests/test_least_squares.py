@@ -468,3 +468,16 @@ def test_folds_share_out_the_rows_that_count():
     kept = weight > 0.0
     assert np.isfinite(model.cv_auc_).all()
     assert model.score(X[kept], y[kept]) > 0.6
+
+
+def test_more_columns_than_rows_are_crossed_in_the_span_of_the_rows_to_the_same_result():
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((40, 70)), np.arange(40) % 3 == 0
+    wide = LeastSquaresAUCCV().fit(X, y)
+    anew = LeastSquaresAUC(alpha=wide.alpha_).fit(X, y)
+    np.testing.assert_allclose(wide.coef_, anew.coef_, atol=1e-8 * np.abs(anew.coef_).max())
+    by_hand = []
+    for train, test in StratifiedKFold(5).split(X, y):
+        models = (LeastSquaresAUC(alpha=alpha).fit(X[train], y[train]) for alpha in wide.alphas_[::7])
+        by_hand.append([roc_auc_score(y[test], model.decision_function(X[test])) for model in models])
+    np.testing.assert_allclose(wide.cv_auc_[:, ::7], by_hand, atol=1e-12)

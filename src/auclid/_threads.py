@@ -1,7 +1,11 @@
-"""Independent pieces of work side by side: what comes out does not depend on how many threads there are."""
+"""Threads: those of the numerical libraries limited for a while, and independent pieces of work side by side.
+
+What comes out does not depend on how many threads there are.
+"""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any, TypeVar
 
@@ -12,14 +16,26 @@ R = TypeVar("R")
 
 
 @cache
-def _libraries() -> list[Any]:
-    """The BLAS libraries of this process; looking for them takes some milliseconds."""
-    return ThreadpoolController().select(user_api="blas").lib_controllers
+def _libraries() -> ThreadpoolController:
+    """The libraries of this process; looking for them takes some milliseconds, longer than many a fit."""
+    from sklearn import cluster  # noqa: F401  it loads the OpenMP of scikit-learn, which is to be among them
+
+    return ThreadpoolController()
+
+
+def limited(threads: int | None, api: str | None = None) -> AbstractContextManager[Any]:
+    """A context in which BLAS and OpenMP, or the one that is named, use so many threads; None leaves them as they are."""
+    return _libraries().limit(limits=threads, user_api=api)
+
+
+@cache
+def _blas() -> list[Any]:
+    return _libraries().select(user_api="blas").lib_controllers
 
 
 def allowed() -> int:
     """As many threads as BLAS may use now: so OMP_NUM_THREADS and threadpoolctl's limits hold here, too."""
-    return min((int(library.num_threads or 1) for library in _libraries()), default=1)
+    return min((int(library.num_threads or 1) for library in _blas()), default=1)
 
 
 def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> list[R]:

@@ -44,6 +44,8 @@ class Found(NamedTuple):
     moments: ClassMoments
     odds: Odds
     cv_auc: float
+    held_out: np.ndarray | None = None
+    """The score of each row by the folds it is not in; None where some have none."""
 
 
 def fitted(
@@ -54,15 +56,14 @@ def fitted(
     weight: np.ndarray | None,
     given: Mapping,
     monotone: Mapping[int, int],
-    rng: np.random.Generator,
+    settings: Settings,
 ) -> Found:
     """What a `Scorecard` learns from these rows."""
     wanted = _number(model.n_knots) or KNOTS[-1]
     knots = knots_that_fit(kept, wanted, cells.shape[0] if _free(model) else MOST)
-    features = learn_features(kept, cells, weight, knots, given, rng, _free(model))
+    features = learn_features(kept, cells, weight, knots, given, settings.rng, _free(model))
     if isinstance(model.ranker, LeastSquaresAUC) and model.ranker.l1 > 0.0:
         features = [f._replace(reference=int(f.share.argmax())) for f in features]  # zero is then one shape only
-    settings = _settings(model, monotone, rng)
     plan = with_pairs(make_plan(features, cells, is_pos, weight, settings), cells, is_pos, weight, settings)
     seen = plan.moments.all
     if by_rows(model.ranker):
@@ -77,8 +78,14 @@ def fitted(
         v = _weights(plan, fold.S, fold.delta, monotone, model.ranker) if v is None else v
         cards.append(_fold_card(plan, fold, v, monotone))
     shapes = make_shapes(plan.features, card, seen, w, cards)
-    odds = _odds(card, cards, plan, cells, is_pos, weight)
-    return Found(kept, plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc)
+    held_out = _held_out(cards, plan)
+    if held_out is None or plan.held is None:
+        odds = calibrated(card_scores(card, cells), is_pos, weight)
+    else:
+        odds = calibrated(held_out, plan.held.is_pos, plan.held.weight)
+    if held_out is not None and len(held_out) < len(is_pos):
+        held_out = None
+    return Found(kept, plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc, held_out)
 
 
 def first_features(
@@ -127,7 +134,8 @@ def _free(model: Any) -> bool:
     return not isinstance(model.n_knots, Integral)
 
 
-def _settings(model: Any, monotone: Mapping[int, int], rng: np.random.Generator) -> Settings:
+def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generator) -> Settings:
+    """What the parameters of a `Scorecard` leave to be chosen."""
     alphas = None
     if isinstance(model.ranker, LeastSquaresAUCCV) and model.ranker.alphas is not None:
         alphas = np.asarray(model.ranker.alphas, dtype=np.float64)
@@ -196,14 +204,12 @@ def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: LeastSquaresAUC) -> np
     return found.w
 
 
-def _odds(
-    card: Card, cards: Sequence[Card], plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None
-) -> Odds:
-    """The sigmoid on held-out scores; on the training scores where there are too few rows to hold some out."""
+def _held_out(cards: Sequence[Card], plan: Plan) -> np.ndarray | None:
+    """The score of each row that is held out; None where there are too few rows to hold some out."""
     if plan.held is None:
-        return calibrated(card_scores(card, cells), is_pos, weight)
+        return None
     scores = np.zeros(len(plan.held.is_pos))
     for k, other in enumerate(cards):
         rows = plan.held.rows(k)
         scores[rows] = card_scores(other, plan.held.cells[rows])
-    return calibrated(scores, plan.held.is_pos, plan.held.weight)
+    return scores

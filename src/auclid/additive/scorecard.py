@@ -162,6 +162,11 @@ class Scorecard(Readable, Ranker):
         """
         if lies_apart(X):
             return self._fit_apart(begin_apart(self, X, y, sample_weight), getattr(X, "memory", None))
+        self._fit_and_hold_out(X, y, sample_weight)
+        return self
+
+    def _fit_and_hold_out(self, X: Any, y: Any, sample_weight: Any = None, coarse: bool = False) -> np.ndarray | None:
+        """`fit`; returns the score of each row by folds it is not in, or None where not all rows were held out."""
         X = _table.as_known(X)
         table, y = _table.checked_rows_and_labels(self, X, y, reset=True)
         weight = _check.ratios(sample_weight, _Shaped(_table.length(table)))
@@ -174,11 +179,13 @@ class Scorecard(Readable, Ranker):
         cells = _table.as_cells(self, table, kept)
         rng = _random.generator(0 if self.random_state is None else self.random_state)
         monotone = self._directions(names, kept)
-        self._set(_fit.fitted(self, kept, cells, is_pos, weight, given, monotone, rng))
+        settings = _fit.settings_of(self, monotone, rng)._replace(coarse=coarse)
+        found = _fit.fitted(self, kept, cells, is_pos, weight, given, monotone, settings)
+        self._set(found)
         self._chosen = self.alpha_, self.smooth_, self.focus_
         scores = card_scores(self._card, cells)
         self.intercept_ = np.array([-float(best_threshold(is_pos, scores, weight))])
-        return self
+        return found.held_out
 
     def _fit_apart(self, rows: LabelledParts, memory: int | None) -> Self:
         """Knots, penalties and pairs from as many rows as memory may hold; the values from all rows, in one pass."""

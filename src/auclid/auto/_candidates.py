@@ -16,7 +16,7 @@ from auclid.registry import ALIASES, METHODS, find
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 
 PATH_COLUMNS = 1_000
-"""Columns up to which least squares chooses its penalty itself."""
+"""Columns, or rows where they are fewer, up to which least squares chooses its penalty itself."""
 
 CURVED_COLUMNS = 2_000
 """Columns up to which curves are worth looking for."""
@@ -131,7 +131,8 @@ def candidate(name: str, table: Table, seed: int) -> Candidate:
 
 
 def _least_squares(name: str, table: Table, seed: int) -> Candidate:
-    return Candidate(name, LeastSquaresAUCCV() if table.d <= PATH_COLUMNS else LeastSquaresAUC())
+    narrow = table.d <= PATH_COLUMNS or (table.n <= PATH_COLUMNS and not table.is_sparse)
+    return Candidate(name, LeastSquaresAUCCV() if narrow else LeastSquaresAUC())
 
 
 def _rank_svm(name: str, table: Table, seed: int) -> Candidate:

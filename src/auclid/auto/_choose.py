@@ -5,7 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid.auto._trial import Task, Trial
-from auclid.square import LeastSquaresAUC
+from auclid.solvers.least_squares import LeastSquares
+from auclid.stats.moments import class_moments
 
 SHRINK = 200.0
 """Over the rows of the rarer class, the penalty on the weights of a blend: the fewer they are, the more the weights
@@ -56,7 +57,7 @@ def blend(S: np.ndarray, task: Task, used: np.ndarray) -> np.ndarray:
         top = y | (mean >= edge)
         S, y, weight = S[top], y[top], None if weight is None else weight[top]
     rarest = min(float(of.sum() if weight is None else weight[of].sum()) for of in (y, ~y))
-    w = LeastSquaresAUC(alpha=SHRINK / rarest, positive=True).fit(S, y, sample_weight=weight).coef_[0]
+    w = LeastSquares(SHRINK / rarest, positive=True).from_moments(class_moments(S, y, weight)).w
     w = w / w.sum() if w.sum() > 0.0 else np.full(len(w), 1.0 / len(w))
     w[w < SMALLEST] = 0.0
     return w / w.sum()

@@ -2,16 +2,28 @@
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
 
 from auclid import baselines
 from auclid.additive import Scorecard
+from auclid.auto._logistic import held_out_scores
 from auclid.maps import Kernelized
-from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
-from auclid.trees.extra import Growth, extra_trees
+from auclid.maps._map import embedded
+from auclid.maps.kernelized import fitted_map
+from auclid.rows import as_table
+from auclid.solvers.closed_form import minimiser
+from auclid.solvers.path import alpha_grid
+from auclid.solvers.span import in_span
+from auclid.square import LeastSquaresAUCCV
+from auclid.stats.folds import Fold as HeldOut
+from auclid.stats.folds import training_moments
+from auclid.stats.moments import class_moments
+from auclid.trees.extra import Growth, extra_trees, joined
 from auclid.trees.forest import random_forest
 from auclid.trees.lightgbm import read_booster
 from auclid.trees.structs import Trees
@@ -19,6 +31,9 @@ from auclid.trees.structs import scores as tree_scores
 
 FOREST_ROWS = 10_000
 """Rows that one tree of a forest sees at most."""
+
+ALPHAS = 19
+"""Penalties that least squares tries."""
 
 
 class Boosting(NamedTuple):
@@ -43,45 +58,97 @@ class Forest(NamedTuple):
 
 def learn(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> Any:
     """The model of some rows; it need not tell the user what it would tell its own."""
+    if isinstance(recipe, Forest):
+        return grown(recipe, X, is_pos, weight)[0]
+    if isinstance(recipe, Boosting):
+        return _quietly(partial(boosted, recipe), X, is_pos, weight)
+    return _quietly(clone(recipe).fit, X, is_pos, weight)
+
+
+Fold = tuple[np.ndarray, np.ndarray]
+"""Numbers of the rows to learn from, and of those to hold out."""
+
+
+Judged = tuple[Any, np.ndarray]
+"""The model of all rows, and each row's score by parts of it that have not seen the row."""
+
+
+def judged_within(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> Judged | None:
+    """A scorecard judged by the folds in which it chose its penalties; None for other candidates, or where it had too
+    few rows for folds."""
+    if not isinstance(recipe, Scorecard):
+        return None
+    model = clone(recipe)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        if isinstance(recipe, Forest):
-            return grown(recipe, X, is_pos, weight)[0]
-        if isinstance(recipe, Boosting):
-            return boosted(recipe, X, is_pos, weight)
-        model = clone(recipe)
-        return model.fit(X, is_pos) if weight is None else model.fit(X, is_pos, sample_weight=weight)
+        held_out = model._fit_and_hold_out(X, is_pos, weight, coarse=True)
+    return None if held_out is None else (model, held_out)
 
 
-class Shared(NamedTuple):
-    """What all folds of a candidate share, found without labels or too weak to tell them: a map, a penalty."""
+def judged_from_all(
+    recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None, folds: Sequence[Sequence[Fold]]
+) -> tuple[Any, list[np.ndarray]] | None:
+    """The model of all rows, and the scores of the rows that each fold holds out: of least squares, also behind a
+    kernel's map, whose moments add up, and of logistic regression, which is not far from it. None for others.
 
-    recipe: Any
-    """What is left to learn on a fold."""
-    rows: Any
-    model: Any
-    """The model of all rows."""
-
-
-def shared(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> Shared | None:
-    """A kernel's map and the penalties of least squares and of a scorecard, found once from all rows; nothing for
-    other candidates."""
-    params = {} if weight is None else {"sample_weight": weight}
+    The map and the penalty are found once from all rows: they are found without labels, or too weak to tell them.
+    ``folds``: repeat after repeat, each holding out every row once; the scores are those of all folds in turn.
+    """
+    if isinstance(recipe, LogisticRegression | LeastSquaresAUCCV) and _wide(X):
+        Z, back = in_span(X)
+        found = judged_from_all(recipe, Z, is_pos, weight, folds)
+        return None if found is None else (_widened(found[0], back), found[1])
+    if isinstance(recipe, LogisticRegression):
+        model = _quietly(clone(recipe).fit, X, is_pos, weight)
+        said = held_out_scores(model, X, is_pos, weight, [test for repeat in folds for _, test in repeat])
+        return None if said is None else (model, said)
     if isinstance(recipe, LeastSquaresAUCCV):
-        model = clone(recipe).fit(X, is_pos, **params)
-        return Shared(LeastSquaresAUC(alpha=float(model.alpha_)), X, model)
-    if isinstance(recipe, Kernelized) and isinstance(recipe.ranker, LeastSquaresAUCCV):
-        model = clone(recipe).fit(X, is_pos, **params)
-        penalty = LeastSquaresAUC(alpha=float(model.ranker_.alpha_))
-        return Shared(penalty, model.feature_map_.transform(X), model)
-    if isinstance(recipe, Scorecard):
-        model = clone(recipe).fit(X, is_pos, **params)
-        simpler = clone(recipe).set_params(ranker=LeastSquaresAUC(alpha=float(model.alpha_)), smooth=model.smooth_)
-        return Shared(simpler, X, model)
-    return None
+        model = ranker = _quietly(_fewer(recipe, X, is_pos, weight).fit, X, is_pos, weight)
+    elif isinstance(recipe, Kernelized) and isinstance(recipe.ranker, LeastSquaresAUCCV):
+        feature_map = fitted_map(recipe.feature_map, as_table(X), None)
+        rows = embedded(as_table(X), feature_map)
+        X = rows.part(slice(None))
+        ranker = _quietly(_fewer(recipe.ranker, X, is_pos, weight).fit, X, is_pos, weight)
+        model = clone(recipe)._assemble(feature_map, ranker, rows)
+    else:
+        return None
+    table, said = as_table(X), []
+    for repeat in folds:
+        trained, _ = training_moments(table, is_pos, weight, [HeldOut(None, test) for _, test in repeat])
+        said += [
+            table.matmul(minimiser(moments, float(ranker.alpha_)), test)
+            for moments, (_, test) in zip(trained, repeat, strict=True)
+        ]
+    return model, said
 
 
-def grown(recipe: Forest, X: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> tuple[Trees, np.ndarray]:
+def _wide(X: Any) -> bool:
+    """Whether rows are better seen in the coordinates of their span."""
+    return isinstance(X, np.ndarray) and len(X) < X.shape[1]
+
+
+def _widened(model: Any, back: np.ndarray) -> Any:
+    """A linear model of coordinates as one of the columns that these came from."""
+    model.coef_, model.n_features_in_ = (back @ model.coef_[0])[None], len(back)
+    return model
+
+
+def _fewer(recipe: LeastSquaresAUCCV, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> LeastSquaresAUCCV:
+    """A copy that tries fewer penalties, two in a power of ten: an AUC for each of fifty takes longer than the rest."""
+    if recipe.alphas is not None:
+        return clone(recipe)
+    variance = float(class_moments(X, is_pos, weight, full=False).within) / X.shape[1]
+    return clone(recipe).set_params(alphas=alpha_grid(variance, ALPHAS))
+
+
+def _quietly(fit: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> Any:
+    """What ``fit`` gives; it need not tell the user what it would tell its own."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return fit(X, is_pos) if weight is None else fit(X, is_pos, sample_weight=weight)
+
+
+def grown(recipe: Forest, X: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> Judged:
     """A forest, and what its trees say of the rows that they have not seen."""
     weight = np.ones(len(is_pos)) if weight is None else weight
     rng = np.random.default_rng(recipe.seed)
@@ -89,7 +156,19 @@ def grown(recipe: Forest, X: np.ndarray, is_pos: np.ndarray, weight: np.ndarray 
     return grow(X, is_pos.astype(np.float64), weight, rng, Growth(recipe.n_trees, FOREST_ROWS))
 
 
-def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> Any:
+def rungs(recipe: Forest, first: int) -> tuple[Forest, Forest]:
+    """The first trees of a forest, and the rest."""
+    rest = recipe._replace(n_trees=recipe.n_trees - first, seed=recipe.seed + 1)
+    return recipe._replace(n_trees=first), rest
+
+
+def one_forest(first: Judged, rest: Judged, share: float) -> Judged:
+    """Two forests as one, to which the first adds that share of the trees."""
+    trees = [forest._replace(value=forest.value * part) for (forest, _), part in ((first, share), (rest, 1.0 - share))]
+    return joined(trees, 1.0), share * first[1] + (1.0 - share) * rest[1]
+
+
+def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, sample_weight: np.ndarray | None = None) -> Any:
     """Boosted trees: LightGBM's where it is installed, scikit-learn's otherwise."""
     if not baselines.has_lightgbm():
         model = baselines.boosting(
@@ -100,7 +179,7 @@ def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, weight: np.ndar
             random_state=recipe.seed,
             categorical_features=list(recipe.categories) or None,
         )
-        return model.fit(X, is_pos, sample_weight=weight)
+        return model.fit(X, is_pos, sample_weight=sample_weight)
     import lightgbm
 
     settings = {
@@ -113,8 +192,9 @@ def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, weight: np.ndar
         "force_col_wise": True,  # else it times both ways first
         "verbosity": -1,
     }
-    data = lightgbm.Dataset(X, is_pos, weight=weight, categorical_feature=list(recipe.categories), free_raw_data=False)
-    return lightgbm.train(settings, data, recipe.n_trees)
+    categories = list(recipe.categories)
+    data = lightgbm.Dataset(X, is_pos, weight=sample_weight, categorical_feature=categories, free_raw_data=False)
+    return lightgbm.train(settings, data, recipe.n_trees, keep_training_booster=True)  # else it is written and read
 
 
 def staged_scores(model: Any, X: np.ndarray, stages: Sequence[int]) -> list[np.ndarray]:

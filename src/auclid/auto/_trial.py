@@ -9,7 +9,18 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from auclid.auto._candidates import LINEAR, Candidate
-from auclid.auto._learners import Forest, grown, learn, shared, staged_scores
+from auclid.auto._learners import (
+    Fold,
+    Forest,
+    Judged,
+    grown,
+    judged_from_all,
+    judged_within,
+    learn,
+    one_forest,
+    rungs,
+    staged_scores,
+)
 from auclid.auto._learners import scores as model_scores
 from auclid.auto._rows import Rows, dense
 from auclid.metrics import compare_auc, partial_auc
@@ -31,10 +42,11 @@ HEAT, SLOWER = 1_000, 0.03
 """Where folds have three times so many rows, a curved candidate first learns from so many of them: it is given up where
 it is behind the leader, who knew all, by that much and two standard errors (racing on growing samples)."""
 
+RUNG = 25
+"""Trees after which a forest is given up that is as far behind."""
+
 LEAST = 25
 """Rows of the rarer class, among those thousand, below which they tell nothing."""
-
-Fold = tuple[np.ndarray, np.ndarray]
 
 
 class Task(NamedTuple):
@@ -131,17 +143,13 @@ def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | 
     gap = None if leader is None or candidate.level == LINEAR else _heat(candidate, task, rows, leader)
     if gap is not None:
         return f"dropped: behind by {gap:.3f} when it had learnt from {HEAT:,} rows"
-    if isinstance(candidate.recipe, Forest) and not task.given:
-        return _out_of_bag(candidate, task)
+    found = None if task.given else _judged_at_once(candidate, task, rows, leader)
+    if found is not None:
+        return found
     parts = task.parts(candidate.level)
-    start = time.perf_counter()
-    once = None if task.given else shared(candidate.recipe, rows, task.is_pos, task.weight)
-    seconds = time.perf_counter() - start
-    inner = candidate if once is None else candidate._replace(recipe=once.recipe)
-    source = rows if once is None else once.rows
     runs: list = []
     for some in (parts[:FIRST], parts[FIRST:]):
-        runs += parallel(delayed(_run)(inner, task, source, *part) for part in some)
+        runs += parallel(delayed(_run)(candidate, task, rows, *part) for part in some)
         mean = float(np.mean([own for _, own in runs]))
         if len(runs) < len(parts) and late(mean, len(parts) - len(runs)):
             return f"dropped: it would take {mean:.2g} s a fold, more than the budget leaves"
@@ -149,8 +157,7 @@ def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | 
             gap = _behind(task, [(parts[k][1], run[0][-1]) for k, run in enumerate(runs)], leader)
             if gap is not None:
                 return f"dropped: behind by {gap:.3f} after {len(runs)} folds"
-    found = _trial(candidate, task, parts, runs)
-    return found if once is None else found._replace(model=once.model, seconds=found.seconds + seconds)
+    return _trial(candidate, task, parts, runs)
 
 
 def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial) -> float | None:
@@ -166,22 +173,50 @@ def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial) -> float |
     return _behind(task, [(test, stages[-1])], leader, SLOWER)
 
 
-def _out_of_bag(candidate: Candidate, task: Task) -> Trial:
-    """All trees at once: each row is judged by those that have not seen it."""
+def _judged_at_once(candidate: Candidate, task: Task, rows: Any, leader: Trial | None) -> Trial | str | None:
+    """The trial of a candidate whose one fit on all rows tells how it would have done without some of them."""
     start = time.perf_counter()
-    model, said = grown(candidate.recipe, dense(task.rows.plain), task.is_pos, task.weight)
+    seen = dense(rows) if candidate.raw else rows
+    if isinstance(candidate.recipe, Forest):
+        within: Judged | str | None = _forest(candidate.recipe, task, seen, leader)
+    else:
+        within = judged_within(candidate.recipe, seen, task.is_pos, task.weight)
+    if isinstance(within, str):
+        return within
+    if within is not None:
+        model, said = within
+        seconds = time.perf_counter() - start
+        scores, middle, spread = standardised(said, task.weight)
+        areas = np.array([task.area(test, said[test]) for _, test in task.folds[: task.size]])
+        return Trial(candidate.level, scores, areas, middle, spread, seconds, model=model)
+    parts = task.folds if candidate.level == LINEAR else task.folds[: task.size]
+    repeats = [parts[k : k + task.size] for k in range(0, len(parts), task.size)]
+    summed = judged_from_all(candidate.recipe, seen, task.is_pos, task.weight, repeats)
+    if summed is None:
+        return None
     seconds = time.perf_counter() - start
-    scores, middle, spread = standardised(said, task.weight)
-    areas = np.array([task.area(test, said[test]) for _, test in task.folds[: task.size]])
-    return Trial(candidate.level, scores, areas, middle, spread, seconds, model=model)
+    runs = [([scores], seconds) for scores in summed[1]]
+    return _trial(candidate, task, parts, runs)._replace(model=summed[0])
+
+
+def _forest(recipe: Forest, task: Task, seen: np.ndarray, leader: Trial | None) -> Judged | str:
+    """A forest judged out of bag, or why it was given up when it was small."""
+    if leader is None or recipe.n_trees <= RUNG:
+        return grown(recipe, seen, task.is_pos, task.weight)
+    first, rest = rungs(recipe, RUNG)
+    begun = grown(first, seen, task.is_pos, task.weight)
+    gap = _behind(task, [(np.arange(len(task.is_pos)), begun[1])], leader, SLOWER)
+    if gap is not None:
+        return f"dropped: behind by {gap:.3f} with {RUNG} trees"
+    return one_forest(begun, grown(rest, seen, task.is_pos, task.weight), RUNG / recipe.n_trees)
 
 
 def _behind(task: Task, found: list, leader: Trial, margin: float = BEHIND) -> float | None:
     """How far the candidate is behind the leader on the rows held out so far, where that is beyond noise."""
     rows = np.concatenate([test for test, _ in found])
-    if np.isnan(leader.scores[rows]).any():
-        return None
     mine = np.concatenate([standardised(held_out, task.mass(test))[0] for test, held_out in found])
+    judged = ~np.isnan(leader.scores[rows])
+    rows, mine = rows[judged], mine[judged]
     if min(task.is_pos[rows].sum(), (~task.is_pos[rows]).sum()) < 2:
         return None
     weight = task.mass(rows)

@@ -8,11 +8,11 @@ import numpy as np
 from joblib import Parallel
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import _check_y, check_array, check_consistent_length
-from threadpoolctl import threadpool_limits
 
 from auclid import _check, _random
 from auclid._apart import by_parts
 from auclid._progress import CallbackSupportMixin, steps
+from auclid._threads import limited
 from auclid.auto import _classes
 from auclid.auto._candidates import candidates, named
 from auclid.auto._cost import Expected, expected
@@ -65,7 +65,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         Scorecard.
     cv : int in [2, inf), splitter or list of (train, test), default=5
         Stratified folds. For linear candidates they are repeated below 300 rows of the rarer class, up to six times;
-        others are judged by as many folds as hold out 100 rows of it. A splitter, or a list of folds, is not repeated.
+        boosting is judged by as many folds as hold out 100 rows of it, forests out of bag, a scorecard by the folds in
+        which it chooses its penalties. A splitter, or a list of folds, is not repeated, and goes for all.
     n_jobs : int or None, default=None
         Folds that are fitted at a time, each in a process of its own, as in joblib. It does not change the model.
     max_fpr : float in (0, 1], default=1.0
@@ -99,8 +100,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     So are the landmarks of the kernel and the penalties of least squares. More than 10,000 rows are compared on a
     stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000. With folds of 3,000 rows
     or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and two standard errors
-    behind the leader; so is one that is .01 and two standard errors behind after two folds. With fewer than 10 rows in
-    a class there is no search: one strongly regularised linear ranker is fitted, with a warning.
+    behind the leader; so is a forest of 25 trees, and a candidate that is .01 and two standard errors behind after two
+    folds. Folds of linear and kernel models follow from sums over all rows. With fewer than 10 rows in a class there is
+    no search: one strongly regularised linear ranker is fitted, with a warning.
 
     `decision_function` is the calibrated log-odds (Platt's sigmoid on held-out scores), bent beyond ±8 so that it stays
     below 16: `predict_proba` then is a strictly increasing function of it and has the same AUC. `predict` cuts at
@@ -195,7 +197,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self.classes_ = _check.two_classes(self, y)
         is_pos = y == self.classes_[1]
         _check.both_weighed(self, is_pos, weight)
-        with threadpool_limits(self.threads):
+        with limited(self.threads):
             self._fit_two(X, y, is_pos, weight, together, names)
         if note:
             members, fresh = refitted(self.members_, self._columns, rows)
@@ -269,7 +271,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         X = checked_table(self, X, reset=False)
         if hasattr(self, "models_"):
             return _classes.side_by_side(self.models_, X)
-        with threadpool_limits(self.threads):
+        with limited(self.threads):
             said = total(self.members_, self._columns, X)
         return _check.finite_scores(self, log_odds(self._odds, said), floating(X))
 

@@ -188,10 +188,11 @@ def fit(
         how = large.Options(target, positive, drop or [], method, seed, memory, max_fpr)
         _fit_large(data, model, how, kept, scheduler)
         return
-    rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
-    _show.introduce(rows)
-    name, estimator = models.ours(method, rows.X, seed, max_fpr)
+    name, estimator = models.ours(method, seed, max_fpr)
     models.refuse_whole_list(name, estimator, max_fpr)
+    scaled = not isinstance(estimator, Scorecard)
+    rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or (), scaled=scaled)
+    _show.introduce(rows)
     if isinstance(estimator, AUCClassifier):
         with warnings.catch_warnings(action="ignore"):  # the fit will say it again
             told = estimator.expect(rows.X, rows.is_pos)

@@ -73,7 +73,7 @@ def candidates(
 ) -> tuple[list[tuple[bool, str, Any]], list[str]]:
     """[(ours or not, name, model)] and notes. A name nobody knows is an error before any training."""
     suited, notes = (methods, []) if methods else models.sensible(X)
-    chosen = [(True, *models.ours(name, X, seed, max_fpr)) for name in suited]
+    chosen = [(True, *models.ours(name, seed, max_fpr)) for name in suited]
     notes += _whole_list(chosen, max_fpr)
     for name in against:
         try:

@@ -42,8 +42,12 @@ def read_rows(
     positive: str | None = None,
     one_hot: bool = False,
     drop: Sequence[str] = (),
+    scaled: bool = True,
 ) -> Rows:
-    """The rows of a file, or of the embedded table where there is none."""
+    """The rows of a file, or of the embedded table where there is none.
+
+    Notes tell how columns will be scaled, unless whoever learns from them takes their values as they are.
+    """
     if path is None:
         table = load_mammography()
         names = [text(label) for label in (0, 1)]
@@ -57,17 +61,17 @@ def read_rows(
         raise DataError(NO_LABELS)
     is_pos, classes = positives(y, positive)
     if is_frame(X):
-        notes = [*notes, *odd_columns(X)]
+        notes = [*notes, *odd_columns(X, scaled)]
     if sparse.issparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1]:
         X = X.toarray()
     return Rows(str(path), X, is_pos, classes, names, notes)
 
 
-def odd_columns(X: Any) -> list[str]:
-    """What `auclid.Columns` finds odd about a table, in the words of the command."""
+def odd_columns(X: Any, scaled: bool = True) -> list[str]:
+    """What `auclid.Columns` finds odd about a table, in the words of the command; also about scales, if they matter."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        notes = Columns().fit(X).notes_
+        notes = Columns(scale="auto" if scaled else None).fit(X).notes_
     return [note.replace("leave it out unless", "leave it out (--drop NAME) unless") for note in notes]
 
 

@@ -49,7 +49,7 @@ def sensible(X: Any) -> tuple[list[str], list[str]]:
     return suited, [f"{name} is left out: {why}." for name, why in WHY_NOT.items() if name not in suited]
 
 
-def ours(name: str, X: Any, seed: int, max_fpr: float = 1.0) -> Named:
+def ours(name: str, seed: int, max_fpr: float = 1.0) -> Named:
     """(name, pipeline) of a method by the name of its paper, or of "auto"; for the top, if it can learn that."""
     if name.casefold() in ("auto", "aucclassifier"):
         return front_door(seed, max_fpr)

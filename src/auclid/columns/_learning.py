@@ -148,8 +148,12 @@ def _dense(
 def _medians(ends: Extremes, some: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """The median of every column: a value may be missing later that never was before."""
     median = np.zeros(some.shape[1], dtype=some.dtype)
-    gaps = np.isnan(some)
-    for k in np.flatnonzero(~np.isnan(ends.low)):
+    gaps, whole = np.isnan(some), ~np.isnan(ends.low)
+    if weight is None:
+        full = np.flatnonzero(whole & ~ends.holed)
+        median[full] = np.median(some[:, full], axis=0)
+        whole = whole & ends.holed
+    for k in np.flatnonzero(whole):
         known = ~gaps[:, k] if ends.holed[k] else slice(None)
         x = some[known, k]
         if len(x):

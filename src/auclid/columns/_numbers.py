@@ -80,7 +80,10 @@ def to_rank(Z: np.ndarray, scale: str | None, weight: np.ndarray | None) -> np.n
 
 def tail_share(Z: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     """The share of each column's sum of squares about the median that its farthest hundredth of rows has."""
-    centre, edge = np.array([_centre_and_edge(x, weight) for x in Z.T]).T
+    if weight is None:
+        centre, edge = _centres_and_edges(Z)
+    else:
+        centre, edge = np.array([_centre_and_edge(x, weight) for x in Z.T]).T
     distance = np.abs(Z - centre)
     squares = np.square(distance, dtype=np.float64) * (1.0 if weight is None else weight[:, None])
     total = squares.sum(axis=0)
@@ -88,12 +91,23 @@ def tail_share(Z: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
     return np.divide(far, total, out=np.zeros_like(total), where=total > 0.0)
 
 
-def _centre_and_edge(x: np.ndarray, weight: np.ndarray | None) -> tuple[float, float]:
+def _centres_and_edges(Z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """What `_centre_and_edge` gives of each column, where no row weighs more than another."""
+    n = len(Z)
+    centre = np.median(Z, axis=0)
+    ordered, mass = np.sort(np.abs(Z - centre), axis=0), np.arange(1.0, n + 1.0)
+    edge = ordered[min(int(np.searchsorted(mass, (1.0 - TAIL) * n)), n - 1)]
+    nearer = (ordered < ordered[-1]).sum(axis=0) - 1
+    few = (nearer >= 0) & (nearer + 1.0 >= (1.0 - TIED) * n)
+    return centre, np.where(few, np.minimum(edge, np.take_along_axis(ordered, nearer[None], axis=0)[0]), edge)
+
+
+def _centre_and_edge(x: np.ndarray, weight: np.ndarray) -> tuple[float, float]:
     """The median, and the distance from it beyond which lies a hundredth of the rows, or the few that are farthest."""
     centre = weighted_median(x, weight)
     distance = np.abs(x - centre)
     order = np.argsort(distance)
-    ordered, mass = distance[order], np.cumsum(np.ones(len(x)) if weight is None else weight[order])
+    ordered, mass = distance[order], np.cumsum(weight[order])
     edge = ordered[min(int(np.searchsorted(mass, (1.0 - TAIL) * mass[-1])), len(x) - 1)]
     nearer = int(np.searchsorted(ordered, ordered[-1])) - 1
     few = nearer >= 0 and mass[nearer] >= (1.0 - TIED) * mass[-1]

@@ -15,7 +15,7 @@ from auclid import _check, _kinds
 from auclid._apart import by_parts, remember_columns
 from auclid.columns import _dates, _levels
 from auclid.columns._learning import Pieces, learn
-from auclid.columns._notes import Findings, identifier, notes
+from auclid.columns._notes import Findings, identifiers, notes
 from auclid.columns._numbers import (
     Numbers,
     SparseNumbers,
@@ -268,7 +268,7 @@ class Columns(TransformerMixin, BaseEstimator):
             self._numbers, constant = learn(Pieces(X, weight), self.scale, self._sparse)
             found.constants.extend(np.array(names)[constant].tolist())
             if not self._sparse:
-                found.identifiers.extend(name for name, x in zip(names, X.T, strict=True) if identifier(x))
+                found.identifiers.extend(identifiers(names, X))
             return
         columns = _kinds.table_columns(self, X)
         self.kinds_ = ["category" if k in chosen else column.kind for k, column in enumerate(columns)]
@@ -284,7 +284,7 @@ class Columns(TransformerMixin, BaseEstimator):
             self._numbers, constant = learn(Pieces(rows, weight), self.scale, False)
             numbered = self._number_names(names)
             found.constants.extend(np.array(numbered)[constant].tolist())
-            found.identifiers.extend(name for name, x in zip(numbered, rows.T, strict=True) if identifier(x))
+            found.identifiers.extend(identifiers(numbered, rows))
 
     def _number_names(self, names: list[str] | None = None) -> list[str]:
         """The columns of numbers: those of dates are several."""

@@ -180,6 +180,11 @@ class Kernelized(Ranker):
         self.ranker_.partial_fit(rows, y, classes=classes, **params)
         return self._publish(rows)
 
+    def _assemble(self, feature_map: Any, ranker: Ranker, rows: Embedded) -> Self:
+        """Take a fitted map, and a ranker that was fitted on the rows it makes."""
+        self.feature_map_, self.ranker_, self.n_features_in_ = feature_map, ranker, feature_map.n_features_in_
+        return self._publish(rows)
+
     def _publish(self, rows: Embedded) -> Self:
         """Keep w and P w, the weights of the values: to make these takes longer than to score a row."""
         if isinstance(self.ranker_, LinearRanker):

@@ -10,9 +10,9 @@ from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
-from threadpoolctl import threadpool_limits
 
 from auclid import _check
+from auclid._threads import limited
 from auclid.maps._kernel_block import Gaussian, Pairwise, floats, kernel_of
 from auclid.maps._map import FeatureMap
 from auclid.rows import Table, as_array, squares
@@ -153,7 +153,7 @@ def centres(sample: Block, m: int, rng: np.random.Generator) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # equal centres do no harm: the cut-off removes them
         start = as_array(sample[far_apart(sample, m, rng)])
-        with threadpool_limits(1, user_api="openmp"):  # three threads or more add up in any order: other bits
+        with limited(1, "openmp"):  # three threads or more add up in any order: other bits
             return KMeans(m, init=start, n_init=1, max_iter=ROUNDS).fit(sample).cluster_centers_
 
 

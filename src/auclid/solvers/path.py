@@ -8,10 +8,11 @@ import numpy as np
 
 from auclid._threads import side_by_side
 from auclid.metrics._auc import auc_from_parts
-from auclid.rows import Table, sizes
+from auclid.rows import DenseTable, Table, as_table, sizes
 from auclid.solvers.closed_form import minimiser, path
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.products import some_path
+from auclid.solvers.span import in_span
 from auclid.stats.folds import Fold, training_moments
 from auclid.stats.moments import class_moments
 
@@ -63,6 +64,8 @@ Found = tuple[CrossValidated, np.ndarray | None]
 
 def cross_validate(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None = None) -> Found:
     """Try the penalties, or a grid around the scale of the rows, on each fold; fit all rows with the best."""
+    if isinstance(rows.table, DenseTable) and rows.table.shape[0] < rows.table.shape[1]:
+        return _by_span(rows, folds, alphas)
     if moments_are_cheaper(rows.table):
         return _by_moments(rows, folds, alphas)
     tried = _by_products(rows, folds, alphas, _exact_path)
@@ -75,6 +78,16 @@ def likely_alpha(rows: Labelled, folds: Sequence[Fold]) -> float | None:
     if moments_are_cheaper(rows.table):
         return _by_moments(rows, folds, None)[0].alpha
     return _by_products(rows, folds, None, some_path).alpha
+
+
+def _by_span(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None) -> Found:
+    """More columns than rows: the same in the coordinates of their span."""
+    table, is_pos, weight = rows
+    if alphas is None:
+        alphas = alpha_grid(float(class_moments(table, is_pos, weight, full=False).within) / table.shape[1], 50)
+    Z, V = in_span(table.part(slice(None)))
+    found, w = _by_moments(Labelled(as_table(Z), is_pos, weight), folds, alphas)
+    return found, None if w is None else V @ w
 
 
 def _by_moments(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None) -> Found:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.trees.extra import Growth, bagged, cut_of
+from auclid.trees.extra import Growth, bagged, cut_of, squared
 from auclid.trees.structs import Trees
 
 BINS = 64
@@ -26,6 +26,8 @@ class BestCut(NamedTuple):
     cuts: np.ndarray
     masses: np.ndarray
     positives: np.ndarray
+    seen: np.ndarray
+    """Room for the bins of rows in a node."""
 
 
 def random_forest(
@@ -36,7 +38,9 @@ def random_forest(
     A node draws √d columns that are not constant in it and takes, of all cuts of these between bins of the whole table,
     the one that leaves the least of Gini's impurity. Leaves are pure.
     """
-    return bagged(X, y, weight, rng, growth, BestCut(*bins_of(X), np.zeros(BINS), np.zeros(BINS)))
+    masses, positives = np.zeros(BINS, dtype=np.int64), np.zeros(BINS, dtype=np.int64)
+    cuts = BestCut(*bins_of(X), masses, positives, np.empty(len(X), dtype=np.uint8))
+    return bagged(X, y, weight, rng, growth, cuts)
 
 
 def bins_of(X: np.ndarray) -> Bins:
@@ -76,44 +80,41 @@ def _cuts(x: np.ndarray) -> np.ndarray:
 
 @cut_of.implement(BestCut)
 def _(best, sample, column, lo, hi, sums, draw):
-    masses, positives = best.masses, best.positives
-    low, high = tally(best.codes[column], sample, lo, hi, masses, positives)
+    low, high = tally(best, sample, column, lo, hi)
     if low == high:
         return 0.0, -1.0
-    last, gain = best_bin(masses, positives, low, high, sums[0], sums[1])
+    last, gain = best_bin(best, low, high, sums[0], sums[1])
     return best.cuts[column, last], gain
 
 
 @kernel
-def tally(codes, sample, lo, hi, masses, positives):
+def tally(best, sample, column, lo, hi):
     """Weights of the rows of a node by bin, and of the positives; the least and the greatest bin that has some."""
-    y, weight, rows = sample.y, sample.weight, sample.rows
+    codes, seen, masses, positives = best.codes[column], best.seen, best.masses, best.positives
     low, high = BINS, -1
     for r in range(lo, hi):
-        b = codes[rows[r]]
+        b = codes[sample.rows[r]]
+        seen[r] = b
         low, high = min(low, b), max(high, b)
-    for b in range(low, high + 1):
-        masses[b], positives[b] = 0.0, 0.0
-    for r in range(lo, hi):
-        i = rows[r]
-        masses[codes[i]] += weight[i]
-        positives[codes[i]] += weight[i] * y[i]
+    if low < high:
+        masses[low : high + 1] = 0
+        positives[low : high + 1] = 0
+        for r in range(lo, hi):
+            masses[seen[r]] += sample.mass[r]
+            positives[seen[r]] += sample.positive[r]
     return low, high
 
 
 @kernel
-def best_bin(masses, positives, low, high, mass, positive):
+def best_bin(best, low, high, mass, positive):
     """The last bin of the left side that leaves the least impurity, and how pure the sides then are."""
-    best, best_gain, mass_left, positive_left = low, -1.0, 0.0, 0.0
+    last, best_gain, mass_left, positive_left = low, -1.0, 0, 0
     for b in range(low, high):
-        mass_left += masses[b]
-        positive_left += positives[b]
-        mass_right, positive_right = mass - mass_left, positive - positive_left
-        gain = 0.0
-        if mass_left > 0.0:
-            gain += positive_left * positive_left / mass_left
-        if mass_right > 0.0:
-            gain += positive_right * positive_right / mass_right
+        if best.masses[b] == 0:
+            continue
+        mass_left += best.masses[b]
+        positive_left += best.positives[b]
+        gain = squared(mass_left, positive_left) + squared(mass - mass_left, positive - positive_left)
         if gain > best_gain:
-            best, best_gain = b, gain
-    return best, best_gain
+            last, best_gain = b, gain
+    return last, best_gain
