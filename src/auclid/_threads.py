@@ -24,7 +24,7 @@ def _libraries() -> ThreadpoolController:
 
 
 def limited(threads: int | None, api: str | None = None) -> AbstractContextManager[Any]:
-    """A context in which BLAS and OpenMP, or the one that is named, use so many threads; None leaves them as they are."""
+    """A context in which BLAS and OpenMP, or the one named, use so many threads; None leaves them as they are."""
     return _libraries().limit(limits=threads, user_api=api)
 
 

@@ -26,8 +26,8 @@ class LeastSquaresAUCCV(LinearRanker):
     Parameters
     ----------
     alphas : array of floats in [0, inf), or None, default=None
-        Penalties to try. None: 50 values (10 above 3,000 columns, where each is solved by itself, by conjugate
-        gradients) from 1e-7 to 1e2 times twice the mean eigenvalue of S.
+        Penalties to try. None: 50 values (10 above 3,000 columns, unless dense rows are fewer: there each is solved by
+        itself, by conjugate gradients) from 1e-7 to 1e2 times twice the mean eigenvalue of S.
     cv : int, splitter or iterable of (train, test), default=5
         As in scikit-learn; a number means stratified folds.
 
