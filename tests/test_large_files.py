@@ -137,12 +137,27 @@ def test_a_killed_stream_goes_on_to_the_same_bits(folder, tmp_path, monkeypatch)
     assert "must be a file that the same command wrote" in " ".join(said.split())
 
 
+def test_a_scorecard_by_blocks_knows_gaps(tmp_path):
+    rng = np.random.default_rng(0)
+    a = rng.normal(size=300)
+    y = a + rng.normal(size=300) > 0
+    cells = ["" if k % 5 == 0 else str(x) for k, x in enumerate(a)]
+    lines = [f"{cell},{x * x},{'yes' if t else 'no'}" for cell, x, t in zip(cells, a, y, strict=True)]
+    (tmp_path / "gaps.csv").write_text("\n".join(["a,b,y", *lines]))
+    words = [tmp_path / "gaps.csv", "--target", "y", "--memory", "1MB", "--model", tmp_path / "m.auclid"]
+    run("fit", *words, "--method", "Scorecard")
+    said = run("evaluate", tmp_path / "m.auclid", tmp_path / "gaps.csv", "--target", "y", "--memory", "1MB")
+    assert float(said.split("AUC ")[1][:6]) > 0.7
+    assert "use Scorecard, which knows gaps" in " ".join(run("fit", *words, "--method", "RankSVM", code=2).split())
+
+
 def test_bad_large_input_gets_one_sentence(folder, tmp_path):
     for words, expected in [
         (["--target", "Y"], "must name a column"),
         ([], "name their column with --target"),
         (["--target", "y", "--drop", "zz"], "--drop must be a column of DATA; got 'zz'"),
         (["--target", "a0", "--drop", "y"], "different values"),
+        (["--target", "a0"], "must be numbers; 'y' holds string. Leave it out with --drop NAME."),
         (["--target", "y", "--memory", "lots"], "must be a number of bytes"),
         (["--target", "y", "--checkpoint", tmp_path / "c", "--method", "RankSVM"], "learn from a stream; RankSVM"),
     ]:

@@ -21,6 +21,7 @@ from auclid.datasets import DataError
 from auclid.io import about, load, replacing, save
 from auclid.rows import as_array
 from auclid.rows.mapped import mapped
+from auclid.rows.readers.arrow import OTHERS
 from auclid.rows.readers.open import column_names, has_own_labels
 from auclid.rows.source import Rows, as_bytes, scan
 
@@ -33,8 +34,6 @@ BLOCKS_ONLY = {".arrow", ".feather", ".ipc", ".npy"}
 AUTO = "LeastSquaresAUCCV"
 """What "auto" stands for where rows do not fit: exact, in three passes."""
 
-
-IN_PYTHON = "Choose others with columns=[...], or make numbers of them first."
 
 PARQUET = (".parquet", ".pq")
 
@@ -80,7 +79,7 @@ def scanned(path: Path, target: str | None, drop: list[str], memory: str | None,
     try:
         return scan(path, target=target, columns=kept, memory=memory)
     except ValueError as error:
-        raise DataError(str(error).replace(IN_PYTHON, "Leave it out with --drop NAME.")) from None
+        raise DataError(str(error).replace(OTHERS, "Leave it out with --drop NAME.")) from None
 
 
 def task(path: Path, target: str | None, positive: str | None, drop: list[str], memory: str | None) -> Task:
@@ -113,7 +112,7 @@ def introduced(found: Task, source: str) -> str:
 def shaped(rows: Rows) -> Rows:
     """The rows, dense where most of their entries are stored."""
     filled = total = 0
-    for X, _ in rows.blocks():
+    for X, _, _ in rows.read(gaps=True):
         if not sparse.issparse(X):
             break
         filled, total = filled + X.nnz, total + X.shape[0] * X.shape[1]
@@ -214,7 +213,7 @@ def predict_rows(estimator: Any, rows: Rows, output: Path, names: Callable[[np.n
     count, write = 0, _parquet if output.suffix in PARQUET else _csv
     with replacing(output, "wb") as file, closing(write(file)) as written:
         next(written)
-        for X, _ in rows.blocks():
+        for X, _, _ in rows.read(gaps=True):
             columns: dict[str, Any] = {"score": np.asarray(scored(estimator, X), np.float64)}
             if hasattr(estimator, "predict_proba"):
                 columns["probability"] = estimator.predict_proba(X)[:, 1]
@@ -256,7 +255,7 @@ def quoted(label: str) -> str:
 
 def scores_of(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Scores and predictions of all rows, by blocks."""
-    found = [(np.asarray(scored(estimator, X)), estimator.predict(X)) for X, _ in rows.blocks()]
+    found = [(np.asarray(scored(estimator, X)), estimator.predict(X)) for X, _, _ in rows.read(gaps=True)]
     return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
 

@@ -30,7 +30,7 @@ class Mapped(Reader):
         return Block(X, y, block.weight)
 
     def read(self) -> Iterator[Block]:
-        return map(self._made, self.rows.read())
+        return map(self._made, self.rows.read(gaps=True))  # who reads these rows is told of gaps
 
     def read_labels(self) -> Iterator[Block] | None:
         return map(self._made, self._labels_alone()) if self.has_target else None

@@ -16,6 +16,12 @@ MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None"
 BUFFER = 1 << 16
 """Bytes of a column of a Parquet file that are read at a time: without a number, a row group is in memory whole."""
 
+OTHERS = (
+    "Choose others with columns=[...], make numbers of them first, or give frames of rows to Scorecard.partial_fit, "
+    "which knows texts."
+)
+"""What to do about columns that are no numbers."""
+
 NARROW = {"bool", "int8", "uint8", "int16", "uint16", "halffloat", "float"}
 """Types whose values are exact in float32."""
 
@@ -87,8 +93,7 @@ def all_numbers(kinds: dict[str, Any], where: str) -> None:
     if others:
         raise ValueError(
             f"The columns of {where} must be numbers; {listed(others)} {'hold' if len(others) > 1 else 'holds'} "
-            f"{kinds[others[0]]}. Choose others with columns=[...], make numbers of them first, or give frames of rows "
-            "to Scorecard.partial_fit, which knows texts."
+            f"{kinds[others[0]]}. {OTHERS}"
         )
 
 
