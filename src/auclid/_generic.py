@@ -98,16 +98,21 @@ def floats(struct: Struct) -> Struct:
     return fields._make(float(x) if isinstance(x, Real) else x for x in fields)
 
 
-def kernel(function: Callable[..., Any] | None = None, *, fastmath: bool | set[str] = False) -> Any:
+def kernel(
+    function: Callable[..., Any] | None = None, *, fastmath: bool | set[str] = False, allocates: bool = True
+) -> Any:
     """Compile a loop on first call; find the compiled code again in the next process.
 
     Compiled code lies in a folder named by a hash of every file of the package that defines kernels or
     structs, so an upgrade never runs stale code. The folder is below ``NUMBA_CACHE_DIR`` where that is set
     and in the user's cache folder otherwise; where neither can be written, code stays in memory.
+
+    ``allocates=False`` is for hot loops that make no array and return whole ones they were given: Numba then counts no
+    references to arrays, which costs as much as a short row's arithmetic wherever a loop hands arrays to a function.
     """
     if function is None:
-        return lambda f: kernel(f, fastmath=fastmath)
-    compiled: Any = numba.njit(nogil=True, fastmath=fastmath)(function)
+        return lambda f: kernel(f, fastmath=fastmath, allocates=allocates)
+    compiled: Any = numba.njit(nogil=True, fastmath=fastmath, _nrt=allocates)(function)
     if not getattr(numba.config, "DISABLE_JIT", False) and _ours(function.__module__) and cache_folder() is not None:
         compiled._cache = _Cache(function)
     return compiled

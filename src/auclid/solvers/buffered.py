@@ -109,7 +109,7 @@ class BufferedHinge(Buffered[State]):
         return {"buffer_size": state.lengths.shape[1]}
 
 
-@kernel
+@kernel(allocates=False)
 def sweep_in_turn(window, limit, trail, t, lengths):
     """w += min(C, (1 - w.z)+ / |z|^2) z for the pairs of a row in turn."""
     rows, at, members, held = window.rows, window.at, window.members, window.held

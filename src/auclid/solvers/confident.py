@@ -98,7 +98,7 @@ def confident_step(m, root_v, phi, C):
     return alpha, 2.0 * root_v / (a + np.sqrt(a * a + 4.0))
 
 
-@kernel
+@kernel(allocates=False)
 def sweep(window, limit, phi, work, mean, bound):
     """Each row meets the opposite buffer; changes mean, covariance and bounds; returns how many pairs had a loss."""
     rows, at, members, held = window.rows, window.at, window.members, window.held

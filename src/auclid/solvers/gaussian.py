@@ -247,7 +247,7 @@ def any_negative(rows, count):
     return False
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, allocates=False)
 def row_variance(rows, i, cov):
     """x_i . cov x_i with variances cov."""
     total = 0.0
@@ -258,7 +258,7 @@ def row_variance(rows, i, cov):
     return total
 
 
-@kernel
+@kernel(allocates=False)
 def pair_variance_by_columns(rows, i, j, x, cov):
     """z . cov z with variances cov, column by column; x holds row i and is left so."""
     total = 0.0
@@ -276,7 +276,7 @@ def pair_variance_by_columns(rows, i, j, x, cov):
     return total
 
 
-@kernel
+@kernel(allocates=False)
 def offset_variance(rows, i, j, x, cov, C):
     """The sum of z^2 / (1/cov + C), column by column; x holds row i and is left so."""
     total = 0.0
@@ -294,7 +294,7 @@ def offset_variance(rows, i, j, x, cov, C):
     return total
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, allocates=False)
 def multiply(A, x, out):
     """out = A x from the lower triangle of A, four rows at a time: each number is read once and used twice."""
     d = x.shape[0]
@@ -321,7 +321,7 @@ def multiply(A, x, out):
         out[r] = along_p + p[r] * a
 
 
-@kernel(fastmath={"contract"})
+@kernel(fastmath={"contract"}, allocates=False)
 def reduce(A, h):
     """A -= h h' in the lower triangle of A."""
     for r in range(h.shape[0]):

@@ -71,20 +71,20 @@ def trail_average(trail: Trail) -> np.ndarray:
     return trail.w - trail.behind / max(trail.weight, 1.0)
 
 
-@kernel
+@kernel(allocates=False)
 def fetch_ahead(rows, at, k):
     """Ask for the row of a step soon to come: in random order, rows are waited for longer than computed with."""
     if k + AHEAD < at.shape[0]:
         row_fetch(rows, at[k + AHEAD])
 
 
-@kernel
+@kernel(allocates=False)
 def step_row(v, rest, factors, rows, i, a):
     """w += a x_i"""
     row_axpy_two(rows, i, a / factors.now, v, -factors.past * a / factors.now, rest)
 
 
-@kernel
+@kernel(allocates=False)
 def step_pair(v, rest, factors, rows, i, j, a):
     """w += a (x_i - x_j)"""
     a /= factors.now
@@ -103,7 +103,7 @@ def averaged(factors, weight):
     return Factors(now=factors.now, past=factors.past + weight * factors.now, weight=factors.weight + weight)
 
 
-@kernel
+@kernel(allocates=False)
 def renewed(v, rest, factors):
     """Make v anew: v = w, with now = 1 and past = 0."""
     for j in range(v.shape[0]):

@@ -336,7 +336,7 @@ def sweep(rows, at, label, draws, steps, state):
     return State(w=w, t=t, seen=seen, spread=spread, squares=squares)
 
 
-@kernel
+@kernel(allocates=False)
 def gradient(rows, i, c, steps, state, eta, work):
     """g of row i of class c; its own part damped where the rule says so."""
     w, gap, g, penalty, other = state.w, work.gap, work.g, steps.penalty, 1 - c

@@ -83,7 +83,7 @@ class Proximal(StreamSolver[State]):
         return schedule._replace(step=schedule.step * unit_step(seen.n, seen.mean_square))
 
 
-@kernel
+@kernel(allocates=False)
 def sweep_l2(rows, at, label, means, steps, state):
     """One step a row with an L2 penalty, O(nnz) each: the projections w . mu_c are kept up to date."""
     v, rest, factors, a, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.projections, state.t
@@ -113,7 +113,7 @@ def sweep_l2(rows, at, label, means, steps, state):
     return State(iterate=iterate, projections=a, t=t, seen=state.seen, clock=clock, sums=state.sums)
 
 
-@kernel
+@kernel(allocates=False)
 def sweep_any(rows, at, label, means, steps, state):
     """One step a row with any penalty, O(d) each."""
     v, rest, a, t = state.iterate.v, state.iterate.rest, state.projections, state.t

@@ -201,7 +201,7 @@ class RandomPairs(StreamSolver[State]):
         return self.steps.born * state.walk.pair_square / self.alpha(state)
 
 
-@kernel
+@kernel(allocates=False)
 def find_partners(window, draws, pairs, total, n):
     """Pair each row of a window with one of the other class's reservoir, if that holds any; says how many.
 
@@ -230,7 +230,7 @@ def penalty(steps, size):
     return steps.alpha * size if steps.relative and size > 0.0 else steps.alpha
 
 
-@kernel
+@kernel(allocates=False)
 def sweep(rows, pos, neg, steps, walk):
     """One step for each pair, O(nnz of its rows): shrinking and averaging touch scalars only."""
     v, rest, factors = walk.iterate.v, walk.iterate.rest, walk.iterate.factors

@@ -107,7 +107,7 @@ def radius_for(steps, size):
     return steps.radius / np.sqrt(size) if steps.relative_radius else steps.radius
 
 
-@kernel
+@kernel(allocates=False)
 def sweep(rows, at, label, means, steps, state):
     """One primal-dual step a row, O(nnz) each: |w|^2 and the projections w . mu_c are kept up to date."""
     v, rest, factors, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.t
@@ -121,7 +121,8 @@ def sweep(rows, at, label, means, steps, state):
         met = met_row(means, rows, i, k, v)
         before = factors.now * met[0]
         f = add_scored_row(means, rows, i, c, before, m)
-        point[:2] -= before - f
+        point[0] -= before - f
+        point[1] -= before - f
         if n[0] == 0.0 or n[1] == 0.0:
             continue
         t += 1.0
@@ -166,7 +167,7 @@ def sweep(rows, at, label, means, steps, state):
     )
 
 
-@kernel
+@kernel(allocates=False)
 def saddle_step(f, q, c, p, step, size, guarded, point):
     """Move point = (b, a, alpha) for a row of class c whose score is f; returns how much of x enters w."""
     share, sign = (2.0 * (1.0 - p), 1.0) if c else (2.0 * p, -1.0)
@@ -182,14 +183,14 @@ def saddle_step(f, q, c, p, step, size, guarded, point):
     return move
 
 
-@kernel
+@kernel(allocates=False)
 def expected_ascent(alpha, projections, p, step):
     """Where alpha's mean step over all rows leads, guarded: unlike one row's, whatever the class that arrives."""
     ascent = 2.0 * p * (1.0 - p) * step
     return alpha + ascent / (1.0 + ascent) * (projections[0] - projections[1] - alpha)
 
 
-@kernel
+@kernel(allocates=False)
 def clip(point, radius, longest_square):
     """|a|, |b| <= radius kappa and |alpha| <= 2 radius kappa, where kappa^2 = longest_square."""
     most = radius * np.sqrt(longest_square) if longest_square > 0.0 else 0.0

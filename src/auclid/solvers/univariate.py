@@ -85,7 +85,7 @@ def product_log(log_a):
     return u
 
 
-@kernel
+@kernel(allocates=False)
 def sweep(rows, at, label, steps, state):
     """One step a row, O(nnz) each."""
     v, rest, factors, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.t

@@ -97,7 +97,7 @@ def advance(
     return window, Buffers(*pack(kept), held, seen, centre)
 
 
-@kernel
+@kernel(allocates=False)
 def admit(window, k):
     """Let the row of step k into the buffer of its class, where its slot says so."""
     c, slot = window.label[k], window.slot[k]

@@ -220,14 +220,14 @@ def midpoint(total: np.ndarray, n: np.ndarray) -> np.ndarray:
     return 0.5 * (mean[0] + mean[1])
 
 
-@kernel
+@kernel(allocates=False)
 def sum_rows(rows, at, label, total, squares):
     """Add each row to its class's sum, and note its |x|^2."""
     for k in range(at.shape[0]):
         squares[k] = row_sum(rows, at[k], total[label[k]])
 
 
-@kernel
+@kernel(allocates=False)
 def sum_weighted_rows(rows, at, label, weight, total, squares):
     """Add each row to its class's sum by its weight, and note its |x|^2: zero where it does not count."""
     for k in range(at.shape[0]):

@@ -74,7 +74,7 @@ def pair_square_floor(sums: ClassSums, k: int) -> float:
         return float(np.where(scatter > 1e-9 * sums.square, scatter / (n + k), 0.0).sum())
 
 
-@kernel
+@kernel(allocates=False)
 def add_to_sums(sums, rows, at, label, out):
     """Add rows to the sums of their classes; writes E|z|^2 as it was after each, 0 while a class is missing."""
     n = sums.n
@@ -87,7 +87,7 @@ def add_to_sums(sums, rows, at, label, out):
         out[k] = pair_square(sums) if n[0] > 0.0 and n[1] > 0.0 else 0.0
 
 
-@kernel
+@kernel(allocates=False)
 def add_to_scatter(stats, rows, i, c, gap):
     """Let row i enter the mean and the trace of its class; writes gap = x_i - mu_c as it was before."""
     mean, n = stats.mean[c], stats.n
@@ -98,7 +98,7 @@ def add_to_scatter(stats, rows, i, c, gap):
     stats.trace[c] += q * (n[c] - 1.0) / n[c]
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, allocates=False)
 def gap_from(rows, i, mean, gap):
     """gap <- x_i - mean; returns its squared length."""
     for j in range(mean.shape[0]):
@@ -107,7 +107,7 @@ def gap_from(rows, i, mean, gap):
     return inner(gap, gap)
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, allocates=False)
 def inner(u, v):
     """u . v"""
     total = 0.0
