@@ -113,7 +113,7 @@ def sweep_l2(rows, at, label, means, steps, state):
     return State(iterate=iterate, projections=a, t=t, seen=state.seen, clock=clock, sums=state.sums)
 
 
-@kernel(allocates=False)
+@kernel
 def sweep_any(rows, at, label, means, steps, state):
     """One step a row with any penalty, O(d) each."""
     v, rest, a, t = state.iterate.v, state.iterate.rest, state.projections, state.t
