@@ -1,8 +1,8 @@
 """Dask on this machine: the weights and bits of one process, time, the driver's memory, a killed worker, exact areas.
 
 ``python benchmarks/bench_dask.py`` prints a line a bar; ``--model`` what a core carries, and the estimate of the guide;
-``--rows N`` makes the synthetic rows fewer than 10⁸; ``fits``, ``areas`` or ``bits`` runs that part alone. covtype
-comes from AUCLID_DATA; without it, rows of its shape.
+``--rows N`` makes the synthetic rows fewer than 10⁸; ``fits``, ``areas``, ``bits`` or ``peer`` runs that part alone.
+covtype comes from AUCLID_DATA; without it, rows of its shape.
 """
 
 import gc
@@ -131,6 +131,7 @@ def driver_memory(rows):
         before = peak()
         seconds, model = timed(lambda: RankSVM().fit(*made(rows, 100)))
         print(f"RankSVM, {rows:,} synthetic rows x 20 columns: {seconds:.1f} s, {model.n_iter_} steps")
+        print(f"driver memory: {before:.0f} MB after a small fit, {peak():.0f} MB in the end", flush=True)
         line("driver memory beyond 64 bytes a row of the rarer class", peak() - before - 64e-6 * rows / 100, 200, "MB")
 
 
@@ -148,8 +149,8 @@ def areas(rows):
         line("AUC, driver memory over that", used / max(peak() - before, 1.0), 0.1)
 
 
-def bits_and_time():
-    """covtype twenty times over."""
+def bits():
+    """covtype twenty times over: the weights of one process, and the same bits whoever computes them."""
     X, y = covtype()
     whole = LeastSquaresAUC().fit(np.tile(X, (COPIES, 1)), np.tile(y, COPIES))
     found = {}
@@ -166,8 +167,6 @@ def bits_and_time():
                 line("a worker killed in the middle of RankSVM: bits that differ", changed, 0)
                 off = np.abs(linear.coef_ - whole.coef_).max() / np.abs(whole.coef_).max()
                 line("LeastSquaresAUC, weights against one process (relative)", float(off), 1e-10)
-                theirs = peer(rows, labels)
-                line("LeastSquaresAUC, time over LogisticRegression's", seconds / theirs, 0.15)
     line("numbers of different bits with 1, 2 and 4 workers", len({each[1] for each in found.values()}) - 1, 0)
 
 
@@ -182,15 +181,27 @@ def killed(local, rows, labels):
         return weights
 
 
+def time_over_peer():
+    """covtype twenty times over, on two workers, against a logistic regression on the same."""
+    with cluster(2) as local, Client(local):
+        rows, labels = repeated(*covtype())
+        seconds = timed(lambda: LeastSquaresAUC().fit(rows, labels))[0]
+        print(f"two workers: LeastSquaresAUC {seconds:.1f} s", flush=True)
+        line("LeastSquaresAUC, time over LogisticRegression's", seconds / peer(rows, labels), 0.15)
+
+
 def peer(rows, labels):
     """Seconds of dask-ml's LogisticRegression; of scikit-learn's on the collected array where it is not installed."""
     try:
         from dask_ml.linear_model import LogisticRegression as Lazy
 
-        return timed(lambda: Lazy().fit(rows, labels))[0]
+        seconds = timed(lambda: Lazy().fit(rows, labels))[0]
+        print(f"dask-ml's LogisticRegression: {seconds:.1f} s", flush=True)
     except ImportError:
         print("dask-ml is not installed: scikit-learn's LogisticRegression on the collected array in its place")
-        return timed(lambda: LogisticRegression(max_iter=100).fit(*dask.compute(rows, labels)))[0]
+        seconds = timed(lambda: LogisticRegression(max_iter=100).fit(*dask.compute(rows, labels)))[0]
+        print(f"scikit-learn's LogisticRegression: {seconds:.1f} s", flush=True)
+    return seconds
 
 
 def model():
@@ -216,7 +227,8 @@ def main():
         model()
         return
     rows = int(float(sys.argv[sys.argv.index("--rows") + 1])) if "--rows" in sys.argv else 100_000_000
-    parts = {"fits": lambda: driver_memory(rows), "areas": lambda: areas(rows), "bits": bits_and_time}
+    parts = {"fits": lambda: driver_memory(rows), "areas": lambda: areas(rows), "bits": bits}
+    parts["peer"] = time_over_peer
     for name, part in parts.items():
         if name in sys.argv or not parts.keys() & set(sys.argv):
             part()

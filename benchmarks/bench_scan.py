@@ -34,10 +34,10 @@ def told(**facts):
     print(json.dumps({**facts, "peak": peak()}))
 passes = 0
 whole = Rows.read
-def counted(self):
+def counted(self, *args, **options):
     global passes
     passes += 1
-    return whole(self)
+    return whole(self, *args, **options)
 Rows.read = counted
 small = np.random.default_rng(0).normal(size=(500, 40)).astype(np.float32)
 if what == "read":

@@ -225,6 +225,13 @@ def test_a_sample_keeps_the_shares_of_the_classes(monkeypatch):
 # ---- bad input ----
 
 
+def test_a_missing_label_is_told_by_the_front_door_too():
+    X, y, _ = table()
+    holed = np.where(np.arange(len(y)) == 410, np.nan, y)
+    with pytest.raises(ValueError, match="block 4 has rows without one"):
+        AUCClassifier(methods=["LeastSquaresAUC"]).fit(by_blocks(X, holed))
+
+
 @pytest.mark.parametrize("model", [LeastSquaresAUC(), RankSVM(), SPAM()], ids=lambda model: type(model).__name__)
 def test_bad_rows_are_told_in_a_sentence_and_nothing_changes(model):
     X, y, _ = table()
@@ -235,7 +242,7 @@ def test_bad_rows_are_told_in_a_sentence_and_nothing_changes(model):
     bad = X.copy()
     bad[450, 1] = np.nan
     for rows, said in [
-        (by_blocks(X, y3), "Only binary"),
+        (by_blocks(X, y3), "Only binary.* A third, 2, first comes in block 4"),
         (by_blocks(X, holed), r"block 4 has rows without one"),
         (by_blocks(bad, y), r"block 4 has NaN in column 'x1', row 450"),
         (auclid.scan(X), "no target"),
@@ -267,6 +274,15 @@ def test_folds_other_than_a_number_are_refused():
     X, y, _ = table()
     with pytest.raises(ValueError, match="'cv' parameter of LeastSquaresAUCCV must be a number of folds where"):
         LeastSquaresAUCCV(cv=[(np.arange(50), np.arange(50, 100))]).fit(by_blocks(X, y))
+
+
+@pytest.mark.parametrize("share", [0.2, 0.8])
+def test_alpha_is_chosen_by_the_same_rows_as_in_memory(monkeypatch, share):
+    from auclid.pairwise import _alpha
+
+    monkeypatch.setattr(_alpha, "MOST_ROWS", 60)
+    X, y, _ = table(share=share)
+    assert RankSVM().fit(by_blocks(X, y)).alpha_ == pytest.approx(RankSVM().fit(X, y).alpha_, rel=1e-9)
 
 
 @given(values=st.lists(st.integers(-5, 5), min_size=1, max_size=40))

@@ -154,6 +154,11 @@ def two_classes(estimator: Any, counts: list[dict], where: tuple[str, str]) -> n
         raise ValueError(f"{error} A third, {third!r}, first comes in {kind} {first[third]}.") from None
 
 
+def own_classes(estimator: Any, rows: Rows) -> np.ndarray:
+    """The two classes of rows of files."""
+    return two_classes(estimator, block_counts(rows), _where(rows))
+
+
 def _where(X: Any) -> tuple[str, str]:
     return ("block", X.where) if isinstance(X, Rows) else ("partition", "y")
 

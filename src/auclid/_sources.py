@@ -39,13 +39,18 @@ def own_labels(estimator: Any, rows: Rows) -> Any:
     if not rows.has_target:
         owner = type(estimator).__name__
         raise ValueError(f"{owner} learns from labels, but the rows have no target: scan(..., target=NAME).")
+    all_labelled(rows)
+    return rows.target()
+
+
+def all_labelled(rows: Rows) -> None:
+    """Raise where a row of files has no label."""
     missing = rows.labels().missing()
     if missing is not None:
         raise ValueError(
             f"The target of {rows.where} must have a label in each row; block {missing[0]} has rows without one. "
             "Leave them out, or learn from them with SAMULT or PNUAUC."
         )
-    return rows.target()
 
 
 def own_weight(estimator: Any, rows: Rows) -> np.ndarray | None:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from auclid import _check, _random, _sources
-from auclid._apart import begin_apart, by_parts
+from auclid._apart import begin_apart, by_parts, own_classes
 from auclid._progress import CallbackSupportMixin, steps
 from auclid._weights import drawn
 from auclid.metrics._auc import checked_auc
@@ -76,11 +76,12 @@ class Ranker(ClassifierMixin, BaseEstimator):
 
     def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """Check everything before anything changes; returns the table, which rows are positive, and their weights."""
+        own = isinstance(X, Rows) and y is None
         if isinstance(X, Rows) and sample_weight is None:
             sample_weight = _sources.own_weight(self, X)
         table, y = _check.rows_and_labels(self, X, y, reset=True)
         weight = _check.ratios(sample_weight, table)
-        classes = _check.two_classes(self, y)
+        classes = own_classes(self, X) if own else _check.two_classes(self, y)
         is_pos = y == classes[1]
         _check.both_weighed(self, is_pos, weight)
         self.classes_ = classes

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
+from auclid._sources import all_labelled
 from auclid.auto._columns_0_1 import OldColumns
 from auclid.auto._leaderboard import Entry, noted
 from auclid.auto._rows import rows_of
@@ -22,6 +23,7 @@ def in_memory(owner: str, rows: Rows) -> tuple[Any, np.ndarray, np.ndarray | Non
     """(X, y, weight, note) of as many rows as may be kept in memory, each class by its share, always the same ones."""
     if not rows.has_target:
         raise ValueError(f"{owner} learns from labels, but the rows have no target: scan(..., target=NAME).")
+    all_labelled(rows)
     n, d = rows.shape
     size = max(LEAST, rows.memory // (8 * max(1, d)))
     index = np.arange(n) if n <= size else drawn(rows.labels().codes, size)

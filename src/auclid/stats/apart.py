@@ -78,14 +78,14 @@ def sampled(rows: LabelledParts, sizes: list[int], seed: int = 0) -> tuple[Any, 
 def drawn_places(rows: LabelledParts, sizes: list[int], seed: int = 0) -> list[list[np.ndarray]]:
     """Which rows to draw of each part: for each set, places among its rows of that set."""
     rng, total = np.random.default_rng(seed), rows.counts.sum(axis=0)
-    wanted: list[list[np.ndarray]] = [[] for _ in rows.counts]
-    for k, size in enumerate(sizes):
+    wanted = [[np.arange(0)] * len(sizes) for _ in rows.counts]
+    for k in sorted(range(len(sizes)), key=lambda k: (total[k], -k)):  # the rarer class first, as `Pairs.sample` does
         drawn = np.arange(total[k])
-        if total[k] > size:
-            drawn = np.sort(rng.choice(total[k], size, replace=False, shuffle=False))
+        if total[k] > sizes[k]:
+            drawn = np.sort(rng.choice(total[k], sizes[k], replace=False, shuffle=False))
         before = np.concatenate([[0], np.cumsum(rows.counts[:, k])])
         for number, (a, b) in enumerate(pairwise(before)):
-            wanted[number].append(drawn[np.searchsorted(drawn, a) : np.searchsorted(drawn, b)] - a)
+            wanted[number][k] = drawn[np.searchsorted(drawn, a) : np.searchsorted(drawn, b)] - a
     return wanted
 
 

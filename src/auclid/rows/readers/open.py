@@ -92,9 +92,13 @@ def _paths(source: str | Path) -> list[Path]:
         raise ValueError(
             f"scan must be given a file, folder or glob; {str(source)!r} is a pipe, a device or a link to nothing."
         )
+    if not found and path.is_dir():
+        kinds = f"a folder with files of a known kind ({', '.join(ENDINGS)})"
+        raise FileNotFoundError(f"scan must be given {kinds}; {str(source)!r} has none.")
     if not found:
-        what = "a folder with files of a known kind" if path.is_dir() else "a file, folder or glob that exists"
-        raise FileNotFoundError(f"scan must be given {what}; there is none at {str(source)!r}.{_near(path)}")
+        raise FileNotFoundError(
+            f"scan must be given a file, folder or glob that exists; there is none at {str(source)!r}.{_near(path)}"
+        )
     return sorted(found)
 
 
