@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._threads import side_by_side
-from auclid.metrics._auc import auc_from_parts
+from auclid.metrics._auc import auc_from_parts, auc_of_two
 from auclid.rows import DenseTable, Table, as_table, sizes
+from auclid.rows.table import slices
 from auclid.solvers.closed_form import minimiser, path
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.products import some_path
@@ -20,8 +21,8 @@ ROUNDING = 1e-12
 """AUCs nearer than this are equal: how their sums are cut into blocks must not choose between alphas."""
 
 
-MANY = 1 << 20
-"""Scores from which threads are worth their start."""
+MANY, AT_ONCE = 1 << 20, 1 << 13
+"""Scores from which threads are worth their start, and rows that are scored at once."""
 
 
 class CrossValidated(NamedTuple):
@@ -134,13 +135,23 @@ def path_auc(
     table: Table, test: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None, W: np.ndarray
 ) -> list[float]:
     """The AUC of each column of W on the held-out rows; columns go in groups, so that memory stays bounded."""
-    columns = max(1, sizes.LARGE_BYTES // (16 * len(test)))
+    columns = max(1, 2 * sizes.LARGE_BYTES // (8 * len(test)))
     aucs: list[float] = []
+    each: Callable[[np.ndarray], float] = partial(auc_from_parts, is_pos, weight=weight)
+    if weight is None:  # positives first, so that no score is dealt out again
+        test, each = np.concatenate([test[is_pos], test[~is_pos]]), partial(_auc_of_cut, int(is_pos.sum()))
     for first in range(0, W.shape[1], columns):
-        scores = np.ascontiguousarray(table.matmul(np.ascontiguousarray(W[:, first : first + columns]), test).T)
-        each = partial(auc_from_parts, is_pos, weight=weight)
+        some = np.ascontiguousarray(W[:, first : first + columns])
+        scores = np.empty((some.shape[1], len(test)))
+        for part in slices(len(test), AT_ONCE):  # in the cache, a column of scores becomes a row at no cost
+            scores[:, part] = table.matmul(some, test[part]).T
         aucs += side_by_side(each, list(scores)) if scores.size >= MANY else map(each, scores)
     return aucs
+
+
+def _auc_of_cut(count: int, scores: np.ndarray) -> float:
+    """The AUC of scores of which the first so many are the positives'."""
+    return auc_of_two(scores[:count], scores[count:])
 
 
 def both(is_pos: np.ndarray, weight: np.ndarray | None) -> bool:

@@ -1,9 +1,15 @@
 """Moments of the groups of one dense block, all in one pass over its rows."""
 
+from functools import partial, reduce
+from operator import add
+
 import numpy as np
 
 from auclid._generic import REORDER, kernel
-from auclid.stats.moments import Moments, block_moments
+from auclid._threads import side_by_side
+from auclid.rows.memory import MANY_VALUES, DenseTable
+from auclid.rows.table import Table, slices
+from auclid.stats.moments import ClassMoments, Moments, block_moments, grouped_moments
 
 NEAR = 1024
 """Rows whose mean is near enough to all others of a block to measure them from."""
@@ -11,8 +17,34 @@ NEAR = 1024
 NARROW = 200
 """Columns up to which a compiled loop takes less than BLAS: for 40 of them, which BLAS squares whole, a third."""
 
+PIECE = 1 << 16
+"""Rows of a table that one thread is given at a time."""
+
 STRETCH_BYTES, STRETCH = 1 << 18, 496
 """Memory of the rows that such a loop has in hand, so that they stay in the cache; and how many, at the most."""
+
+
+def table_moments(table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None = None) -> list[Moments]:
+    """`grouped_moments`; of many short dense rows by a compiled loop, pieces of the table side by side."""
+    if weight is not None or not isinstance(table, DenseTable) or not short_and_many(table.X):
+        return grouped_moments(table, group, n_groups, weight)
+    pieces = side_by_side(partial(_piece_moments, table.X, group, n_groups), slices(len(group), PIECE))
+    return [reduce(add, each) for each in zip(*pieces, strict=True)]
+
+
+def table_class_moments(table: Table, is_pos: np.ndarray, weight: np.ndarray | None = None) -> ClassMoments:
+    """`class_moments` by way of `table_moments`."""
+    neg, pos = table_moments(table, is_pos.astype(np.int8), 2, weight)
+    return ClassMoments(pos, neg)
+
+
+def short_and_many(X: np.ndarray) -> bool:
+    """Whether a compiled loop pays."""
+    return 0 < X.shape[1] <= NARROW and X.size >= MANY_VALUES
+
+
+def _piece_moments(X: np.ndarray, group: np.ndarray, n_groups: int, piece: slice) -> list[Moments]:
+    return dense_block_moments(X[piece], group[piece], n_groups)
 
 
 def dense_block_moments(X: np.ndarray, group: np.ndarray, n_groups: int) -> list[Moments]:
