@@ -268,6 +268,21 @@ def test_a_blend_is_judged_by_weights_that_have_not_seen_the_rows():
     np.testing.assert_allclose((c.scores[fold] - d.scores[fold]) / (2.0 * b.scores[fold]), 1.0 - w[0])
 
 
+def test_a_curve_must_be_ahead_of_simple_models_by_a_standard_error():
+    rng = np.random.default_rng(0)
+    labels = [np.arange(80) < 12 for _ in range(5)]
+    line, other = (trial(told(1.0, rng, labels), labels) for _ in range(2))
+    copy = line._replace(level=CURVED)
+    chosen = choose({"a": line, "b": other, "curve": copy}, task(labels))
+    assert chosen.weights == {"a": 0.5, "b": 0.5}
+    np.testing.assert_allclose(chosen.scores, (line.scores + other.scores) / 2.0)
+    by_fold = zip(labels, chosen.scores.reshape(5, -1), strict=True)
+    assert chosen.aucs == pytest.approx([roc_auc(y, s) for y, s in by_fold])
+    sharp = trial(told(0.3, rng, labels), labels, CURVED)
+    assert choose({"a": line, "b": other, "curve": sharp}, task(labels)).weights["curve"] > 0.5
+    assert set(choose({"curve": copy, "sharp": sharp}, task(labels)).weights) == {"curve", "sharp"}
+
+
 def test_members_that_all_rank_backwards_share_alike():
     labels = [np.arange(20) < 5 for _ in range(2)]
     y = np.concatenate(labels)

@@ -1,10 +1,12 @@
 """How much of each candidate to use."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.auto._candidates import LINEAR
 from auclid.auto._trial import Task, Trial
+from auclid.metrics import compare_auc
 from auclid.solvers.least_squares import LeastSquares
 from auclid.stats.moments import class_moments
 
@@ -17,6 +19,12 @@ SMALLEST = 0.02
 """A member with a smaller share of a blend is not worth its time."""
 
 
+ERRORS = 1.0
+"""Standard errors of the difference by which the blend of all must be ahead of the mean of the simple models: where
+folds are noisy it is not, and curves that look well by chance are left out. Chosen on half of the tables (mean
+AUC .8973, without it .8958; 15 tables of at most 3,000 rows), confirmed on 15 others (.9517 with and without)."""
+
+
 class Choice(NamedTuple):
     """A weight for each name in use, the held-out scores of that (NaN where there are none), and its AUC on folds."""
 
@@ -26,7 +34,7 @@ class Choice(NamedTuple):
 
 
 def choose(trials: dict[str, Trial], task: Task) -> Choice:
-    """The `Choice` from trials by name: a blend of all that add to it.
+    """The `Choice` from trials by name: a blend of all that add to it, where it is surely ahead of the simple ones.
 
     Its held-out scores come from weights that were found without the fold that they score.
     """
@@ -40,8 +48,22 @@ def choose(trials: dict[str, Trial], task: Task) -> Choice:
             held_out[test] = S[test] @ blend(S, task, train[judged[train]])
             areas.append(task.area(test, held_out[test]))
     found = blend(S, task, np.flatnonzero(judged))
+    simple = np.array([trial.level == LINEAR for trial in trials.values()])
+    if simple.any() and not simple.all() and not _ahead(task, held_out, S[:, simple].mean(axis=1)):
+        found = simple / simple.sum()
+        held_out = np.where(np.isnan(held_out), np.nan, S[:, simple].mean(axis=1))
+        areas = [task.area(test, held_out[test]) for _, test in task.folds[: task.size] if judged[test].all()]
     weights = {name: float(w) for name, w in zip(names, found, strict=True) if w}
     return Choice(weights, held_out, np.array(areas))
+
+
+def _ahead(task: Task, scores: np.ndarray, simple: np.ndarray) -> bool:
+    """Whether held-out scores rank better than those of simple models, by more than a standard error of the
+    difference (DeLong's)."""
+    rows = np.flatnonzero(~np.isnan(scores))
+    how: dict[str, Any] = {"sample_weight": task.mass(rows), "max_fpr": task.max_fpr}
+    gain = compare_auc(task.is_pos[rows], scores[rows], simple[rows], **how)
+    return gain.difference > ERRORS * (gain.high - gain.low) / (2.0 * 1.96)
 
 
 def blend(S: np.ndarray, task: Task, used: np.ndarray) -> np.ndarray:

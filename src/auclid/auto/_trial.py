@@ -42,8 +42,8 @@ HEAT, SLOWER = 1_000, 0.03
 """Where folds have three times so many rows, a curved candidate first learns from so many of them: it is given up where
 it is behind the leader, who knew all, by that much and two standard errors (racing on growing samples)."""
 
-RUNG = 25
-"""Trees after which a forest is given up that is as far behind."""
+RUNG, SMALLER = 25, 0.05
+"""Trees after which a forest is given up that is so far behind, and two standard errors: more of them gain some .03."""
 
 LEAST = 25
 """Rows of the rarer class, among those thousand, below which they tell nothing."""
@@ -205,7 +205,7 @@ def _forest(recipe: Forest, task: Task, seen: np.ndarray, leader: Trial | None) 
         return grown(recipe, seen, task.is_pos, task.weight)
     first, rest = rungs(recipe, RUNG)
     begun = grown(first, seen, task.is_pos, task.weight)
-    gap = _behind(task, [(np.arange(len(task.is_pos)), begun[1])], leader, SLOWER)
+    gap = _behind(task, [(np.arange(len(task.is_pos)), begun[1])], leader, SMALLER)
     if gap is not None:
         return f"dropped: behind by {gap:.3f} with {RUNG} trees"
     return one_forest(begun, grown(rest, seen, task.is_pos, task.weight), RUNG / recipe.n_trees)

@@ -47,7 +47,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
     whose weights minimise the square loss over all pairs of held-out scores plus (100/r) Σ wₘ², with r rows of the
     rarer class: the fewer there are, the more a weight follows what its member achieves alone (stacking with
-    shrinkage).
+    shrinkage). Where that is not ahead of the mean of the linear members by a standard error of the difference, on
+    held-out rows, the mean it is.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     So are the landmarks of the kernel and the penalties of least squares. More than 10,000 rows are compared on a
     stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000. With folds of 3,000 rows
     or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and two standard errors
-    behind the leader; so is a forest of 25 trees, and a candidate that is .01 and two standard errors behind after two
+    behind the leader; so is a forest that is .05 behind with 25 trees, and a candidate that is .01 behind after two
     folds. Folds of linear and kernel models follow from sums over all rows. With fewer than 10 rows in a class there is
     no search: one strongly regularised linear ranker is fitted, with a warning.
 
