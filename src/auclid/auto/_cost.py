@@ -54,11 +54,15 @@ def expected(found: list[Candidate], table: Table, searched: int, folds: int, re
     return Expected(seconds, int(3 * width * (table.n + searched) + 8 * 400 * min(table.n, 1 << 14)))
 
 
+TRIAL = 0.5
+"""The share of the time left that a candidate may be on trial, where it can be stopped."""
+
+
 class Clock:
     """Keeps a budget of seconds, the final fits included; without one, it never says that time is over."""
 
-    def __init__(self, budget: float | None, table: Table, searched: int) -> None:
-        self.budget, self.start, self.table, self.searched = budget, time.perf_counter(), table, searched
+    def __init__(self, budget: float | None, start: float, table: Table, searched: int) -> None:
+        self.budget, self.start, self.table, self.searched = budget, start, table, searched
         self.final, self.pace = 0.0, 1.0
 
     def room(self, candidate: Candidate, folds: int) -> bool:
@@ -73,6 +77,17 @@ class Clock:
         """Seconds that no final fit needs."""
         return float("inf") if self.budget is None else self.budget - (time.perf_counter() - self.start) - self.final
 
+    def end(self) -> float | None:
+        """When all must be over."""
+        return None if self.budget is None else self.start + self.budget
+
+    def timed(self, candidate: Candidate) -> Candidate:
+        """The candidate, told to stop where it can: so that as much time is left as it takes to fit it once more."""
+        if self.budget is None or not isinstance(candidate.recipe, Boosting):
+            return candidate
+        until = time.perf_counter() + TRIAL * max(self.left(), 0.0)
+        return candidate._replace(recipe=candidate.recipe._replace(until=until))
+
     def late(self, seconds: float, folds: int) -> bool:
         """Whether a candidate of so many seconds a fold cannot end in time."""
         return self.left() < seconds * (folds + self.growth())
@@ -81,7 +96,8 @@ class Clock:
         """How much longer a fit on all rows takes than one on a fold."""
         return self.table.n / (0.8 * self.searched)
 
-    def took(self, candidate: Candidate, seconds: float) -> None:
-        """Learn from a candidate that was tried: it will have to be fitted once more."""
-        self.final += seconds * self.growth()
+    def took(self, candidate: Candidate, seconds: float, again: float) -> None:
+        """Learn from a candidate that was tried in some seconds a fit: it will have to be fitted once more, in as many,
+        or in none where it was fitted on all rows."""
+        self.final += again * self.growth()
         self.pace = max(self.pace, min(10.0, seconds / fit_seconds(candidate, 0.8 * self.searched, self.table.d)))

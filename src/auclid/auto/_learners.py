@@ -1,5 +1,6 @@
 """What candidates learn, whichever library they come from: a model of rows, and its scores of others."""
 
+import time
 import warnings
 from collections.abc import Sequence
 from functools import partial
@@ -45,6 +46,8 @@ class Boosting(NamedTuple):
     """Rows of a leaf, at the least."""
     seed: int
     categories: tuple[int, ...] = ()
+    until: float | None = None
+    """When to stop, by `time.perf_counter`, whatever number of trees there is."""
 
 
 class Forest(NamedTuple):
@@ -62,6 +65,10 @@ def learn(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) ->
         return grown(recipe, X, is_pos, weight)[0]
     if isinstance(recipe, Boosting):
         return _quietly(partial(boosted, recipe), X, is_pos, weight)
+    if isinstance(recipe, Scorecard):
+        model = clone(recipe)
+        _quietly(partial(model._fit_and_hold_out, coarse=True), X, is_pos, weight)
+        return model
     return _quietly(clone(recipe).fit, X, is_pos, weight)
 
 
@@ -194,7 +201,17 @@ def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, sample_weight: 
     }
     categories = list(recipe.categories)
     data = lightgbm.Dataset(X, is_pos, weight=sample_weight, categorical_feature=categories, free_raw_data=False)
-    return lightgbm.train(settings, data, recipe.n_trees, keep_training_booster=True)  # else it is written and read
+    stops = [] if recipe.until is None else [partial(_stop, recipe.until)]
+    how: dict[str, Any] = {"keep_training_booster": True, "callbacks": stops}  # else it is written and read again
+    return lightgbm.train(settings, data, recipe.n_trees, **how)
+
+
+def _stop(until: float, progress: Any) -> None:
+    """Tell LightGBM that no more trees are wanted when time is over."""
+    if time.perf_counter() > until:
+        from lightgbm.callback import EarlyStopException
+
+        raise EarlyStopException(progress.iteration, [])
 
 
 def staged_scores(model: Any, X: np.ndarray, stages: Sequence[int]) -> list[np.ndarray]:

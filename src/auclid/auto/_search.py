@@ -50,6 +50,8 @@ class Plan(NamedTuple):
     seed: int
     max_fpr: float
     budget: float | None
+    start: float = 0.0
+    """When the fit began, by `time.perf_counter`."""
 
 
 class Search:
@@ -76,7 +78,7 @@ class Search:
         parts, size = folds(found.cv, label, rarest, plan.seed, None if groups is None else groups[part])
         rows = self.rows if self.whole else self.rows.part(part)
         self.task = Task(rows, label, own, parts, size, found.given, plan.max_fpr)
-        self.clock = Clock(plan.budget, table, len(label))
+        self.clock = Clock(plan.budget, plan.start, table, len(label))
         self.trials: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
 
@@ -89,12 +91,16 @@ class Search:
             return
         leader = max(self.trials.values(), key=lambda trial: trial.aucs.mean(), default=None)
         late = self.clock.late if self.trials else lambda seconds, folds: False
-        found = tried(candidate, self.task, parallel, leader, late)
+        found = tried(self.clock.timed(candidate), self.task, parallel, leader, late)
         if isinstance(found, str):
             self.dropped[candidate.name] = found
             return
+        seconds = 0.0 if self.whole and found.model is not None else found.seconds
+        if self.trials and self.clock.late(seconds, 0):
+            self.dropped[candidate.name] = "dropped: no time is left to fit it on all rows"
+            return
         self.trials[candidate.name] = found
-        self.clock.took(candidate, found.seconds)
+        self.clock.took(candidate, found.seconds, seconds)
 
     def conclusion(self) -> dict[str, Any]:
         """The fitted attributes that follow from the trials made so far."""
@@ -136,7 +142,7 @@ class Search:
             return candidate.recipe
         last = candidate.stages[-1]
         more = len(self.is_pos) >= MANY_ROWS and (trial.stage == last or not self.whole)
-        return candidate.recipe._replace(n_trees=2 * last if more else trial.stage)
+        return candidate.recipe._replace(n_trees=2 * last if more else trial.stage, until=self.clock.end())
 
 
 def shape_of(rows: Rows, rarest: int, max_fpr: float) -> Table:

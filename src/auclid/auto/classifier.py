@@ -1,5 +1,6 @@
 """AUCClassifier: compare, choose, blend, calibrate, refit."""
 
+import time
 import warnings
 from numbers import Integral
 from typing import Any, Self
@@ -215,13 +216,14 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         groups: np.ndarray | None,
         names: list[str],
     ) -> None:
+        start = time.perf_counter()
         columns = _quietly_fitted(X, weight)
         rarest = int(min(is_pos.sum(), (~is_pos).sum()))
         if rarest < FEW:
             self.__dict__.update(lone_model(columns, X, is_pos, weight, rarest))
             return
         seed = int(_random.generator(self.random_state).integers(2**31 - 10))
-        plan = Plan(names, self.cv, seed, self.max_fpr, self.budget)
+        plan = Plan(names, self.cv, seed, self.max_fpr, self.budget, start)
         search = Search(columns, X, is_pos, weight, groups, plan)
         with Parallel(n_jobs=self.n_jobs) as parallel:
             for number in steps(self, len(search.candidates), search.conclusion, X, y):
