@@ -4,6 +4,7 @@
 default. Ratios are of the shortest of several runs in turn, kernels compiled before.
 """
 
+import re
 import subprocess
 import sys
 import warnings
@@ -138,7 +139,7 @@ def installed(name, seen):
     seen.add(name)
     found = metadata.distribution(name)
     size = sum(file.locate().stat().st_size for file in found.files or [] if file.locate().is_file())
-    needs = {line.split(";")[0].split("[")[0].strip(" <>=!~0123456789.,()") for line in plain(found.requires)}
+    needs = {re.match(r"[\w.-]+", line).group() for line in plain(found.requires)}
     return size + sum(installed(need, seen) for need in sorted(needs - seen) if need not in seen)
 
 
