@@ -1,5 +1,7 @@
 """Rows that lie in files are learnt from as rows in memory are: the same folds, the same weights, the same scores."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -290,6 +292,18 @@ def test_a_tree_of_sums_depends_on_the_number_of_values_only(values):
     assert tree_sum(values) == sum(values)
     depth = tree_sum([f"({value})" for value in values])
     assert depth == "".join(f"({value})" for value in values)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_means_of_very_many_rows_keep_their_digits(order):
+    """Sums of a million numbers, one after the other, would be wrong in the eleventh."""
+    from auclid.stats.block_moments import dense_block_moments
+
+    X = np.random.default_rng(0).standard_normal((1_000_000, 3)).astype(np.float32) + np.float32(1.0)
+    for found in dense_block_moments(np.asarray(X, order=order), (np.arange(len(X)) % 3 == 0).astype(np.int8), 2):
+        rows = X[::3] if found.n < 500_000 else np.delete(X, np.s_[::3], axis=0)
+        exact = [math.fsum(column.tolist()) / len(rows) for column in rows.T]
+        np.testing.assert_allclose(found.mean, exact, rtol=3e-15)
 
 
 @given(n=st.integers(1, 60), d=st.integers(1, 5), groups=st.integers(1, 4), seed=st.integers(0, 99), far=st.booleans())

@@ -111,15 +111,13 @@ def add_rows(
             continue
         row, place = rows[i], waiting[g]
         for k in range(d):
-            z = row[k] - centres[g, k]
-            work[g, k, place] = z
-            totals[g, k] += z
+            work[g, k, place] = row[k] - centres[g, k]
         waiting[g] += 1
         if waiting[g] == work.shape[2]:
-            add_by_fours(work[g], waiting[g], products[g])
+            add_waiting(work[g], waiting[g], products[g], totals[g])
             waiting[g] = 0
     for g in range(len(centres)):
-        add_by_fours(work[g], waiting[g], products[g])
+        add_waiting(work[g], waiting[g], products[g], totals[g])
 
 
 @kernel(fastmath=REORDER)
@@ -148,15 +146,24 @@ def add_columns(
             if g == largest or g < 0 or g >= len(centres):
                 continue
             for k in range(d):
-                z = columns[k, i] - centres[g, k]
-                work[g, k, waiting[g]] = z
-                totals[g, k] += z
+                work[g, k, waiting[g]] = columns[k, i] - centres[g, k]
             waiting[g] += 1
             if waiting[g] == work.shape[2]:
-                add_by_fours(work[g], waiting[g], products[g])
+                add_waiting(work[g], waiting[g], products[g], totals[g])
                 waiting[g] = 0
     for g in range(len(centres)):
-        add_by_fours(work[g], waiting[g], products[g])
+        add_waiting(work[g], waiting[g], products[g], totals[g])
+
+
+@kernel(fastmath=REORDER)
+def add_waiting(work: np.ndarray, size: int, products: np.ndarray, total: np.ndarray) -> None:
+    """Add what the rows in hand sum up to: one number at a time would lose digits of the sum of very many."""
+    for k in range(total.shape[0]):
+        column, own = work[k, :size], 0.0
+        for r in range(size):
+            own += column[r]
+        total[k] += own
+    add_by_fours(work, size, products)
 
 
 @kernel(fastmath=REORDER)
