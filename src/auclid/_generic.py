@@ -112,7 +112,8 @@ def kernel(
     """
     if function is None:
         return lambda f: kernel(f, fastmath=fastmath, allocates=allocates)
-    compiled: Any = numba.njit(nogil=True, fastmath=fastmath, _nrt=allocates)(function)
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "_nrt": allocates}
+    compiled: Any = numba.njit(**options)(function)
     if not getattr(numba.config, "DISABLE_JIT", False) and _ours(function.__module__) and cache_folder() is not None:
         compiled._cache = _Cache(function)
     return compiled
