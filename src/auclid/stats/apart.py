@@ -80,9 +80,10 @@ def drawn_places(rows: LabelledParts, sizes: list[int], seed: int = 0) -> list[l
     rng, total = np.random.default_rng(seed), rows.counts.sum(axis=0)
     wanted = [[np.arange(0)] * len(sizes) for _ in rows.counts]
     for k in sorted(range(len(sizes)), key=lambda k: (total[k], -k)):  # the rarer class first, as `Pairs.sample` does
-        drawn = np.arange(total[k])
         if total[k] > sizes[k]:
             drawn = np.sort(rng.choice(total[k], sizes[k], replace=False, shuffle=False))
+        else:
+            drawn = np.arange(total[k])
         before = np.concatenate([[0], np.cumsum(rows.counts[:, k])])
         for number, (a, b) in enumerate(pairwise(before)):
             wanted[number][k] = drawn[np.searchsorted(drawn, a) : np.searchsorted(drawn, b)] - a
