@@ -27,10 +27,15 @@ def not_dask(estimator: Any, X: Any) -> None:
 
 def in_memory_only(estimator: Any, X: Any) -> None:
     """Refuse rows of files and dask collections where all rows must be in memory."""
-    if isinstance(X, Rows) or is_dask(X):
+    if isinstance(X, Rows):
         raise TypeError(
-            f"{type(estimator).__name__} must have its rows in memory; got rows of files or a dask collection. "
+            f"{type(estimator).__name__} must have its rows in memory; got rows of files. "
             "Pass a part of them, such as rows.sample(100_000)."
+        )
+    if is_dask(X):
+        raise TypeError(
+            f"{type(estimator).__name__} must have its rows in memory; got a dask collection. "
+            f"Compute a part of it, such as X[:100_000].compute(); {DASK} learn from all of it."
         )
 
 
