@@ -41,7 +41,7 @@ def calibrated(scores: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None
     >>> from auclid.stats.odds import calibrated
     >>> odds = calibrated(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, True, False, True]))
     >>> odds.probability(np.array([0.0, 1.5])).round(2)
-    array([0.31, 0.5 ])
+    array([0.35, 0.5 ])
     """
     mass = np.ones(len(scores)) if weight is None else weight
     n_pos, n_neg = float(mass[is_pos].sum()), float(mass[~is_pos].sum())
