@@ -534,3 +534,11 @@ def test_a_row_alone_is_learnt_without_a_copy_of_the_covariance_and_a_bad_one_ch
         np.testing.assert_array_equal(now, then)
     fresh = CBR(buffer_size=5, random_state=0).partial_fit(np.vstack([X, X[:1], X]), np.concatenate([y, y[:1], y]))
     same(model.partial_fit(X, y), fresh)
+
+
+def test_no_c_is_too_large_for_a_stream_of_tiny_and_good_rows():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), np.arange(30) % 3 == 0
+    model = CBR(C=1.7e308, buffer_size=7, covariance="diagonal", random_state=0).partial_fit(X, y)
+    model.partial_fit(np.full_like(X, 5e-324), y).partial_fit(X, y)
+    assert np.isfinite(model.decision_function(X)).all()

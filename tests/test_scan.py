@@ -518,3 +518,12 @@ def test_the_front_door_fits_what_it_can_on_all_rows(monkeypatch):
     again = clone(member.model).fit(model._columns.transform(X), y)
     np.testing.assert_allclose(member.model.coef_, again.coef_, rtol=1e-9)
     assert 0.6 < model.score(auclid.scan(X, target=y)) < 1.0
+
+
+def test_huge_rows_that_are_all_alike_have_one_score():
+    """No pair has a slope at w = 0, but for rounding."""
+    X, y = np.tile([7.233862197682021e99, 5.760566719128468e99], (38, 1)), np.arange(38) % 4 == 0
+    parts = [(X[k : k + 9], y[k : k + 9]) for k in range(0, 38, 9)]
+    model = auclid.RankSVM().fit(auclid.scan(lambda: iter(parts)))
+    assert np.isfinite(model.coef_).all()
+    assert np.ptp(model.decision_function(X)) == 0.0

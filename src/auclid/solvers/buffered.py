@@ -18,6 +18,9 @@ from auclid.stats.class_sums import ClassSums, add_to_sums, no_sums
 SHARE = 0.03
 """C E|z|^2 of the default C, for buffers of 50 rows."""
 
+LARGEST = 1e150
+"""No C is larger: no step is either, since equal rows have none, and products with it stay finite."""
+
 
 @dataclass(frozen=True)
 class Buffered(StreamSolver[S]):
@@ -57,7 +60,7 @@ class Buffered(StreamSolver[S]):
     def limit(self, pair_squares: np.ndarray) -> np.ndarray:
         """C, or SHARE/E|z|^2 (50/M) where that is left to the data; 0 while there is no E|z|^2."""
         if self.C is not None:
-            return np.full(len(pair_squares), self.C)
+            return np.full(len(pair_squares), min(self.C, LARGEST))
         share = SHARE * 50.0 / self.capacity
         with np.errstate(over="ignore"):
             return np.divide(share, pair_squares, out=np.zeros(len(pair_squares)), where=pair_squares > 0.0)

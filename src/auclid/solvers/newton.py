@@ -186,7 +186,8 @@ def accuracies(objective: Objective, point: Any) -> tuple[float, float]:
     Far from the target the next Hessian will be another one, so there is no use in this one's last digits.
     """
     fine = float(np.clip(0.5 * objective.target(point) / point.norm, FINEST, COARSEST))
-    return fine, max(fine, min(COARSEST, float(np.sqrt(point.norm / objective.start_norm))))
+    begun = objective.start_norm
+    return fine, max(fine, min(COARSEST, float(np.sqrt(point.norm / begun)) if begun > 0.0 else COARSEST))
 
 
 def sharpened(state: State) -> State:
