@@ -4,8 +4,7 @@ import numpy as np
 
 from auclid.pairwise._top_search import MOST_ROWS
 from auclid.rows import as_table
-from auclid.solvers.least_squares import moments_are_cheaper
-from auclid.solvers.path import Labelled, likely_alpha
+from auclid.solvers.path import FEW_COLUMNS, Labelled, likely_alpha
 from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.folds import folds_by_content, folds_of
 from auclid.stats.pair_sums import Pairs
@@ -14,7 +13,7 @@ ALPHA = 1e-3
 """The strength of the penalty where a class has fewer rows than folds."""
 
 MOST_WIDE_ROWS = 3000
-"""Rows of each class that are looked at where columns are very many."""
+"""Rows of each class that are looked at where columns are many."""
 
 FOLDS = 5
 """Folds that are held out in turn."""
@@ -27,7 +26,7 @@ def best_alpha(rows: Labelled, n_rows: int | None = None) -> float:
     """What alpha="auto" stands for where all pairs count; the rows may be a sample of ``n_rows``."""
     counted = rows.is_pos if rows.weight is None else rows.is_pos[rows.weight > 0.0]
     some, n_rows = rows, n_rows or len(counted)
-    most = MOST_ROWS if moments_are_cheaper(rows.table) else MOST_WIDE_ROWS
+    most = MOST_ROWS if rows.table.shape[1] <= FEW_COLUMNS else MOST_WIDE_ROWS
     if max(counted.sum(), (~counted).sum()) > most:
         chosen = Pairs(rows.is_pos, rows.weight).sample(most)
         some = Labelled(as_table(rows.table.part(chosen)), *rows.held_out(chosen))
