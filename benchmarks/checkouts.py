@@ -1,6 +1,6 @@
 """Are loads, fits and streams as fast as in another checkout? Both in one run, in turns.
 
-    git worktree add ../before v0.1.0
+    git worktree add ../before COMMIT
     python benchmarks/checkouts.py ../before            # all cases
     python benchmarks/checkouts.py ../before spam load  # cases whose name holds one of these words
 
