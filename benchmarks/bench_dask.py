@@ -27,7 +27,7 @@ from threadpoolctl import threadpool_limits
 
 from auclid import LeastSquaresAUC, RankSVM
 from auclid.metrics import roc_auc
-from auclid.stats.block_moments import dense_block_moments
+from auclid.stats.moments import grouped_moments
 
 COPIES, PARTS = 20, 40
 
@@ -210,7 +210,7 @@ def model():
     X, y = rng.standard_normal((n, d), dtype=np.float32), rng.random(n) < 0.01
     group, w = y.astype(np.int8), rng.standard_normal(d)
     with threadpool_limits(1):
-        moments = cpu(lambda: dense_block_moments(X, group, 2)) / n
+        moments = cpu(lambda: grouped_moments(X, group, 2)) / n
         scores = cpu(lambda: X.astype(np.float64) @ w) / n
     rows, cores, rare, parts, read = 1e10, 400, 1e8, 10_000, 0.5e-6
     sweep = rows * (read + 2 * scores) / cores

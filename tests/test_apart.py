@@ -297,30 +297,31 @@ def test_a_tree_of_sums_depends_on_the_number_of_values_only(values):
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_means_of_very_many_rows_keep_their_digits(order):
     """Sums of a million numbers, one after the other, would be wrong in the eleventh."""
-    from auclid.stats.block_moments import dense_block_moments
+    from auclid.stats.moments import grouped_moments
 
     X = np.random.default_rng(0).standard_normal((1_000_000, 3)).astype(np.float32) + np.float32(1.0)
-    for found in dense_block_moments(np.asarray(X, order=order), (np.arange(len(X)) % 3 == 0).astype(np.int8), 2):
+    for found in grouped_moments(np.asarray(X, order=order), (np.arange(len(X)) % 3 == 0).astype(np.int8), 2):
         rows = X[::3] if found.n < 500_000 else np.delete(X, np.s_[::3], axis=0)
         exact = [math.fsum(column.tolist()) / len(rows) for column in rows.T]
         np.testing.assert_allclose(found.mean, exact, rtol=3e-15)
 
 
 @given(n=st.integers(1, 60), d=st.integers(1, 5), groups=st.integers(1, 4), seed=st.integers(0, 99), far=st.booleans())
-def test_moments_of_a_block_are_those_of_its_groups(n, d, groups, seed, far):
+def test_moments_by_the_compiled_loop_are_those_by_blas(n, d, groups, seed, far):
     from auclid.rows import sizes
-    from auclid.stats.block_moments import dense_block_moments
-    from auclid.stats.moments import grouped_moments
+    from auclid.stats import moments
 
     rng = np.random.default_rng(seed)
     X, group = rng.normal(size=(n, d)) + (1e4 if far else 0.0), rng.integers(-1, groups + 1, n)
-    before, sizes.BLOCK_BYTES = sizes.BLOCK_BYTES, 200
-    try:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sizes, "BLOCK_BYTES", 200)
         for layout in (X, np.asfortranarray(X), np.asfortranarray(X.astype(np.float32)), X.astype(np.float32)):
-            ours, theirs = dense_block_moments(layout, group, groups), grouped_moments(layout, group, groups)
+            theirs = moments.grouped_moments(layout, group, groups)
+            with patch.context() as few:
+                few.setattr(moments, "MANY_VALUES", 0)
+                few.setattr(moments, "PIECE", 25)
+                ours = moments.grouped_moments(layout, group, groups)
             for a, b in zip(ours, theirs, strict=True):
                 assert a.n == b.n
                 np.testing.assert_allclose(a.mean, b.mean, rtol=1e-12, atol=1e-12)
                 np.testing.assert_allclose(a.scatter, b.scatter, rtol=1e-7, atol=1e-7)
-    finally:
-        sizes.BLOCK_BYTES = before

@@ -25,7 +25,7 @@ rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.emb
 rows.readers.reader rows.readers.arrow rows.readers.libsvm rows.readers.arrays rows.readers.function rows.readers.open
 rows.labels rows.store rows.source rows.mapped rows.files rows.apart rows.cluster
 _labels _sources _check _kinds _progress
-losses penalties schedules stats.moments stats.block_moments stats.class_means stats.class_sums stats.pair_sums
+losses penalties schedules stats.scatter stats.moments stats.class_means stats.class_sums stats.pair_sums
 stats.visits stats.buffers stats.loss_sums
 solvers.stream solvers.iterate solvers.row_steps solvers.thresholded solvers.proximal solvers.saddle solvers.stages
 solvers.one_pass solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate

@@ -254,11 +254,11 @@ def add_sums(basis, cells, order, weight, total, first, second):
                 first[index[e]] += w[r] * value[e]
             at += count
         for high in range(lines, size + lines, lines):
-            add_products(indices, values, begin[:rows], end, w, np.uint64(high), np.uint64(size), second)
+            add_cross_products(indices, values, begin[:rows], end, w, np.uint64(high), np.uint64(size), second)
 
 
 @kernel
-def add_products(indices, values, begin, end, w, high, size, second):
+def add_cross_products(indices, values, begin, end, w, high, size, second):
     """Add products to the lines below ``high``; ``begin`` moves to the entry of each row that comes next.
 
     Line i of the triangle has its diagonal at i size - i (i - 1) / 2, so entry (i, j) is j - i behind that.

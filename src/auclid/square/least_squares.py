@@ -17,7 +17,6 @@ from auclid.rows import Table
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.rounds import Rounds, Solution
 from auclid.stats.apart import LabelledParts, class_moments_apart
-from auclid.stats.block_moments import table_class_moments
 from auclid.stats.moments import ClassMoments, class_moments, require_room
 
 
@@ -131,7 +130,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         moments: ClassMoments | None = None
         self.solver_ = "moments" if self._by_moments(table) else "products"
         if self.solver_ == "moments":
-            moments = table_class_moments(table, is_pos, weight)
+            moments = class_moments(table, is_pos, weight)
             found = settings.from_moments(moments, rounds)
         else:
             found = settings.from_products(table, is_pos, weight, rounds)

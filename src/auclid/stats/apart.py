@@ -9,8 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid.rows.apart import Apart, Part, Totals
-from auclid.rows.memory import DenseTable, as_table
-from auclid.stats.block_moments import dense_block_moments
+from auclid.rows.memory import as_table
 from auclid.stats.moments import ClassMoments, grouped_moments
 
 
@@ -61,10 +60,7 @@ def class_moments_apart(rows: LabelledParts) -> ClassMoments:
 def part_moments(part: Part, n_sets: int) -> Totals:
     """The moments of each set of one part."""
     assert part.y is not None
-    table = as_table(part.X)
-    if part.weight is None and isinstance(table, DenseTable):
-        return Totals(dense_block_moments(table.X, part.y, n_sets))
-    return Totals(grouped_moments(table, part.y, n_sets, part.weight))
+    return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight))
 
 
 def sampled(rows: LabelledParts, sizes: list[int], seed: int = 0) -> tuple[Any, np.ndarray, np.ndarray | None]:

@@ -8,8 +8,7 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from auclid.rows import Table
-from auclid.stats.block_moments import table_moments
-from auclid.stats.moments import ClassMoments, class_moments
+from auclid.stats.moments import ClassMoments, class_moments, grouped_moments
 from auclid.stats.visits import sorted_rows
 
 ALIKE = 1e-9
@@ -83,7 +82,7 @@ def training_moments(
     group = is_pos.astype(np.int16)
     for number, fold in enumerate(folds):
         group[fold.test] += 2 * number
-    parts = table_moments(table, group, 2 * len(folds), weight)
+    parts = grouped_moments(table, group, 2 * len(folds), weight)
     return leave_one_out([ClassMoments(pos, neg) for neg, pos in zip(parts[::2], parts[1::2], strict=True)])
 
 

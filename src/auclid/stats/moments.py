@@ -1,12 +1,16 @@
 """Count, mean and scatter of rows: a commutative monoid under +, so any order of chunks gives the same."""
 
 from dataclasses import dataclass
+from functools import partial, reduce
+from operator import add
 
 import numpy as np
 
+from auclid._threads import side_by_side
 from auclid.rows.blocks import Block, centred, gram, is_sparse, squares
-from auclid.rows.memory import as_table
-from auclid.rows.table import Table
+from auclid.rows.memory import MANY_VALUES, DenseTable, as_table
+from auclid.rows.table import Table, slices
+from auclid.stats.scatter import group_sums
 
 LARGEST = 8192
 """Columns up to which a d x d matrix is kept (half a gigabyte)."""
@@ -16,6 +20,15 @@ BLOCKS = 16
 
 SIDE = 2048
 """Columns whose products with all others are formed at once."""
+
+NARROW = 200
+"""Columns up to which a compiled loop takes less than BLAS: for 40 of them, which BLAS squares whole, a third."""
+
+PIECE = 1 << 16
+"""Rows that one thread is given at a time, for such a loop."""
+
+NEAR = 1024
+"""Rows whose mean is near enough to all others to measure them from."""
 
 TINY = np.finfo(np.float64).tiny
 
@@ -135,6 +148,9 @@ def grouped_moments(
         group = np.where(weight > 0.0, group, -1)
     if not full:
         return _traces(table, group, n_groups, weight)
+    if weight is None and isinstance(table, DenseTable) and _short_and_many(table.X):
+        pieces = side_by_side(partial(_piece_moments, table.X, group, n_groups), slices(len(group), PIECE))
+        return [reduce(add, each) for each in zip(*pieces, strict=True)]
     width = table.shape[1] if table.projection is None else len(table.projection)
     totals = [Growing(width) for _ in range(n_groups)]
     for where, block in table.value_blocks(_rows_at_once(table, width, n_groups)):
@@ -145,6 +161,36 @@ def grouped_moments(
             total.add(rows[part], None if mass is None else mass[part])
     found = [total.moments() for total in totals]
     return found if table.projection is None else [moments.projected(table.projection) for moments in found]
+
+
+def _short_and_many(X: np.ndarray) -> bool:
+    return 0 < X.shape[1] <= NARROW and X.size >= MANY_VALUES
+
+
+def _piece_moments(X: np.ndarray, group: np.ndarray, n_groups: int, piece: slice) -> list[Moments]:
+    """The moments of each group of a piece of an array, by a compiled loop: no sorting of its rows by group."""
+    X, group = X[piece], group[piece]
+    members = [np.flatnonzero(group == g) for g in range(n_groups)]
+    centres = np.array([_near(X, at) for at in members])
+    return [
+        _about_mean(len(at), centre, total, scatter)
+        for at, centre, total, scatter in zip(members, centres, *group_sums(X, group, centres), strict=True)
+    ]
+
+
+def _near(X: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """A point near some rows, to measure them from: squares are then about as large as those about their mean."""
+    if not len(at):
+        return np.zeros(X.shape[1])
+    return X[at[:: max(1, len(at) // NEAR)]].mean(axis=0, dtype=np.float64)
+
+
+def _about_mean(count: int, centre: np.ndarray, total: np.ndarray, scatter: np.ndarray) -> Moments:
+    """The moments of so many rows, from their sums and squares about another point."""
+    if not count:
+        return Moments.empty(len(centre))
+    mean = total / count
+    return Moments(float(count), centre + mean, scatter - np.multiply.outer(count * mean, mean))
 
 
 def _rows_at_once(table: Table, width: int, n_groups: int) -> int:
