@@ -53,6 +53,24 @@ def some_model(rng: np.random.Generator) -> Any:
     return model
 
 
+def ends_case(cls: type, name: str, value: float, stream: bool) -> None:
+    """One fit, or a stream of two batches, on a good table with one parameter at an end of its range."""
+    model, y = small(cls()).set_params(**{name: value}), np.arange(40) % 2
+    X = np.random.default_rng(0).normal(size=(40, 4)) + 0.5 * y[:, None]
+    what = f"{cls.__name__}({name} = {value if isinstance(value, float) else f'2**{value.bit_length() - 1}'})"
+    if stream:
+        call = lambda: model.partial_fit(X[:20], y[:20], classes=[0, 1]).partial_fit(X[20:], y[20:])  # noqa: E731
+    else:
+        call = lambda: model.fit(X, y)  # noqa: E731
+    if attempt(f"fit of {what}", call) is not None:
+        for told in (attempt(f"scores of {what}", lambda: scores_of(model, X)), *published(model)):
+            finite(f"what {what} tells", told)
+
+
+def published(model: Any) -> list[Any]:
+    return [getattr(model, name, None) for name in ("coef_", "intercept_")]
+
+
 def scores_of(model: Any, X: Any) -> Any:
     for name in ("decision_function", "transform", "predict_proba"):
         if hasattr(model, name):
@@ -77,8 +95,8 @@ def fit_case(rng: np.random.Generator) -> None:
     finite(f"scores of {what}", attempt(f"scores of {what}", lambda: scores_of(model, X)))
     other = numbers(rng, 5, d)
     finite(f"scores of {what} elsewhere", attempt(f"scores of {what}", lambda: scores_of(model, other)))
-    for name in ("coef_", "intercept_"):
-        finite(f"{name} of {what}", getattr(model, name, None))
+    for told in published(model):
+        finite(f"coefficients of {what}", told)
 
 
 def _arguments(model: Any) -> tuple[str, ...]:

@@ -3,15 +3,17 @@
 import os
 import time
 from itertools import pairwise
+from numbers import Real
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
+from sklearn.utils._param_validation import Interval
 
 import auclid
-from attack_fits import CLASSES, batch_case, broken_case, fit_case, small
+from attack_fits import CLASSES, batch_case, broken_case, ends_case, fit_case, small
 from auclid import CBR, OAM, SPAM, LeastSquaresAUC, RankSVM
 from auclid._sparse import fault
 from auclid.datasets import DataError, read_table
@@ -217,6 +219,21 @@ def test_fits_on_hostile_tables_end_well(seed):
 def test_broken_matrices_and_bad_batches_end_well(seed):
     broken_case(np.random.default_rng(seed))
     batch_case(np.random.default_rng(seed))
+
+
+TIMES = ("n_epochs", "n_iter", "n_rounds", "n_jobs", "cv")
+"""Whole numbers that say how often something is done: a large one is asked to take for ever."""
+
+
+@pytest.mark.parametrize("cls", CLASSES)
+def test_a_parameter_at_the_ends_of_its_range_is_refused_or_learnt_with(cls):
+    for name, constraints in cls._parameter_constraints.items():
+        for interval in (each for each in constraints if isinstance(each, Interval) and name not in TIMES):
+            ends = (5e-324, 1e-155, 1e155, 1.7e308) if interval.type is Real else (2**40, 2**63, 2**1300)
+            for value in (end for end in ends if interval.is_satisfied_by(end)):
+                ends_case(cls, name, value, stream=False)
+                if hasattr(cls, "partial_fit"):
+                    ends_case(cls, name, value, stream=True)
 
 
 @pytest.mark.long

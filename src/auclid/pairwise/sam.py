@@ -24,6 +24,9 @@ from auclid.solvers.random_pairs import (
 )
 from auclid.stats.class_means import FirstPass, first_pass
 
+NEVER = 2**62
+"""A number of rows that no stream reaches."""
+
 STREAM = 1e-4
 """alpha="auto" of a stream, in units of E|z|²: chosen on half of the tables, plain and behind feature maps."""
 
@@ -76,7 +79,7 @@ class PairSampler(StreamRanker):
         t0, given = None if self.t0 is None else float(self.t0), self._given(known)
         relative, alpha = given is None, STREAM if given is None else given
         born = alpha * t0 if relative and t0 is not None else 1.0
-        steps = Steps(rule, loss, alpha, relative, born, int(self.rskip), int(self.askip))
+        steps = Steps(rule, loss, alpha, relative, born, int(min(self.rskip, NEVER)), int(min(self.askip, NEVER)))
         return RandomPairs(steps, t0, self.average)
 
     def _given(self, known: FirstPass | None) -> float | None:

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from functools import reduce
-from math import ceil
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +20,9 @@ from auclid.solvers.quadruple import QuadruplyStochastic
 from auclid.solvers.waves import Expansion, Waves
 from auclid.stats.samples import Samples, contrast
 from auclid.stats.sets import NEGATIVE, POSITIVE, members
+
+LARGEST = 1e300
+"""theta and offset beyond it count as this: their ratio, the step, is a number."""
 
 MOST = 10_000
 """Iterations up to which a stream that auclid 0.1 began goes on as it did then, with more at every batch."""
@@ -274,9 +276,11 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         return self
 
     def _settings(self) -> QuadruplyStochastic:
-        theta = 1.5 / self.alpha if self.theta is None else self.theta
-        offset = ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
-        return QuadruplyStochastic(self.unlabeled_weight, self.alpha, theta, offset, self.batch_size)
+        theta = min(1.5 / self.alpha if self.theta is None else self.theta, LARGEST)
+        offset = np.ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
+        return QuadruplyStochastic(
+            self.unlabeled_weight, self.alpha, theta, float(min(offset, LARGEST)), self.batch_size
+        )
 
     def _attributes(self, f: Expansion) -> dict[str, Any]:
         """The fitted attributes as they would be if the fit stopped now."""

@@ -18,7 +18,7 @@ class QuadruplyStochastic(NamedTuple):
     unlabeled_weight: float
     alpha: float
     theta: float
-    offset: int
+    offset: float
     batch_size: int
 
     def steps(
