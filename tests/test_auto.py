@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from joblib import Parallel
 from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -16,13 +17,24 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import has_fit_parameter
 
 import auclid
-from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard
+from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard, baselines
 from auclid.auto import _search
 from auclid.auto._candidates import CURVED, LINEAR, Table, candidates, suited
 from auclid.auto._choose import blend, choose
-from auclid.auto._learners import Forest, grown, judged_from_all, judged_within, one_forest, rungs
+from auclid.auto._cost import Clock
+from auclid.auto._learners import (
+    Boosting,
+    Forest,
+    boosted,
+    grown,
+    judged_from_all,
+    judged_within,
+    kept,
+    one_forest,
+    rungs,
+)
 from auclid.auto._logistic import held_out_scores
-from auclid.auto._trial import Task, Trial, folds, standardised
+from auclid.auto._trial import Task, Trial, folds, standardised, tried
 from auclid.metrics import partial_auc, roc_auc
 from auclid.registry import METHODS
 from auclid.stats.odds import Odds, calibrated, log_odds, probability
@@ -811,6 +823,62 @@ def test_a_budget_is_kept():
     model = fitted(X, y, methods="auto", budget=0.1)
     assert time.process_time() - start < 0.3
     assert any("budget" in entry.note for entry in model.leaderboard_)
+
+
+def test_a_candidate_that_a_thousand_rows_show_to_be_slow_is_not_tried_on_more():
+    X, y = ring(6000)
+    search = _search.Search(Columns().fit(X), X, y, None, None, plan(["logistic", "boosting", "kernel"]))
+    asked = []
+
+    def late(seconds, fits, rows):
+        asked.append((fits, rows))
+        return seconds > 0.0
+
+    with Parallel(1) as parallel:
+        search.run(0, parallel)
+        for candidate in search.candidates[1:]:
+            said = tried(candidate, search.task, parallel, search.trials["logistic"], late)
+            assert re.fullmatch(r"dropped: .* s for 1,000 rows are more than the budget leaves", said)
+    assert asked == [(2, 1000), (1, 1000)]
+
+
+def test_a_budget_keeps_time_for_the_final_fits():
+    table = Table(100_000, 10, False, 20_000)
+    logistic, boosting, forest = candidates(["logistic", "boosting", "forest"], table, 0)
+    clock = Clock(100.0, time.perf_counter(), table, 10_000)
+    before = clock.left()
+    clock.took(logistic, 0.5, True)
+    assert clock.finals["logistic"] == pytest.approx(0.5 * clock.growth(logistic)) and clock.growth(logistic) > 5.0
+    assert clock.growth(forest) < 4.0  # no tree sees more than 10,000 rows
+    assert clock.pace == min(10.0, 0.5 / clock.guess(logistic))
+    assert clock.left() < before - clock.finals["logistic"]
+    assert clock.left_for([]) > clock.left_for(["logistic"])
+    timed = clock.timed(boosting, 2).recipe.seconds
+    assert timed == pytest.approx(0.25 * clock.left(), abs=0.01) and clock.timed(forest, 2) == forest
+    assert not clock.late(boosting, 0.01, 2) and clock.late(boosting, 50.0, 2)
+    just = 0.95 * clock.left() / (2.0 + clock.growth(boosting))
+    assert clock.late(boosting, just, 2, rows=1000) and not clock.late(boosting, just, 2)
+
+
+@pytest.mark.skipif(not baselines.has_lightgbm(), reason="scikit-learn's boosting cannot be stopped")
+def test_boosting_that_has_no_time_stops():
+    X, y = ring(2000)
+    few, many = (kept(boosted(Boosting(50, 8, 20, 0, (), seconds), X, y), 2) for seconds in (0.0, None))
+    assert len(few.roots) == 1 and len(many.roots) == 50
+
+
+@pytest.mark.parametrize("name", ["LeastSquaresAUC", "kernel"])
+def test_all_rows_choose_among_the_penalty_of_a_part_and_smaller_ones(monkeypatch, name):
+    X, y = ring(600)
+    monkeypatch.setattr(_search, "SEARCHED", 200)
+    monkeypatch.setattr(_search, "ENOUGH", 10)
+    search = _search.Search(Columns().fit(X), X, y, None, None, plan([name]))
+    with Parallel(1) as parallel:
+        search.run(0, parallel)
+    model = search.members({name: 1.0})[0].model
+    small, whole = (getattr(each, "ranker_", each) for each in (search.trials[name].model, model))
+    np.testing.assert_allclose(whole.alphas_, small.alpha_ * np.array([1.0, 10.0**-0.5, 0.1]))
+    assert whole.alpha_ in whole.alphas_
 
 
 def test_threads_are_limited_and_do_not_change_the_model():

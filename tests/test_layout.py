@@ -57,8 +57,8 @@ additive._reading additive._apart additive.scorecard
 boost.rank_boost
 registry warm baselines
 trees.structs trees.extra trees.forest trees.lightgbm
-auto._columns_0_1 auto._rows auto._arranged auto._logistic auto._learners auto._candidates auto._trial auto._choose
-auto._leaderboard auto._cost auto._search auto._files auto._classes auto.classifier calibrated
+auto._columns_0_1 auto._rows auto._arranged auto._logistic auto._learners auto._candidates auto._cost auto._trial
+auto._choose auto._leaderboard auto._search auto._files auto._classes auto.classifier calibrated
 datasets io experiments cli
 """.split()
 

@@ -49,6 +49,22 @@ def test_all_but_the_quadruply_stochastic_one_take_weights():
     assert without == ["QSGS2AUC", "KMeansNystroem", "Kernelized", "RandomFourier"]  # Kernelized: as its ranker
 
 
+@pytest.mark.parametrize("verb", ["fit", "partial_fit"])
+def test_the_one_without_weights_says_why_and_what_takes_them(verb):
+    X, y, weight = problem()
+    model = auclid.QSGS2AUC(n_iter=5)
+    said = rf"QSGS2AUC\.{verb} takes no sample_weight: .* Kernelized\(RandomFourier\(\), SAMULT\(\)\)"
+    with pytest.raises(TypeError, match=said):
+        getattr(model, verb)(X, y, sample_weight=weight)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'weights'"):
+        getattr(model, verb)(X, y, weights=weight)
+    assert "classes_" not in vars(model)
+    getattr(model, verb)(X, y, sample_weight=None)
+    for around in (auclid.Calibrated(model), auclid.Kernelized(auclid.RandomFourier(5), model)):
+        with pytest.raises(TypeError, match="takes no sample_weight"):
+            around.fit(X, y, sample_weight=weight)
+
+
 @TOGETHER
 @pytest.mark.parametrize("layout", [np.asarray, sparse.csr_array], ids=["dense", "csr"])
 def test_whole_weights_are_repeated_rows(cls, layout):

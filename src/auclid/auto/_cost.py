@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from auclid.additive import Scorecard
-from auclid.auto._candidates import LANDMARKS, LINEAR, Candidate, Table
+from auclid.auto._candidates import LANDMARKS, LINEAR, MANY_ROWS, Candidate, Table
 from auclid.auto._learners import FOREST_ROWS, Boosting, Forest
 from auclid.maps import Kernelized
 from auclid.square import LeastSquaresAUCCV
@@ -24,16 +24,16 @@ def fit_seconds(candidate: Candidate, n: float, d: int) -> float:
     """A rough guess at one fit on n rows of d columns, from what the method does with each entry."""
     recipe = candidate.recipe
     if isinstance(recipe, Boosting):
-        return recipe.n_trees * (1e-4 + 1.6e-5 * d + 5e-9 * n * d)
+        return recipe.n_trees * (3e-4 + 8.5e-5 * d + 5e-9 * n * d)
     if isinstance(recipe, Forest):
         size = min(n, FOREST_ROWS)
-        return recipe.n_trees * 1.2e-8 * size * np.log2(size + 2.0) * np.sqrt(d)
+        return recipe.n_trees * (1.1e-8 * size * np.log2(size + 2.0) * np.sqrt(d) + 8e-8 * n)
     if candidate.name == "Scorecard":
-        return 1e-2 + 1e-9 * n * d * (8.0 + 0.1 * d) + 1e-9 * (8.0 * d) ** 2.5
+        return 2e-2 + 3.5e-7 * n * d + 1e-9 * (8.0 * d) ** 3
     if candidate.level == LINEAR:
-        return 3e-3 + 1e-7 * n * d + (2e-10 * n * d * d + 3e-9 * d**3 if d <= 1_000 else 0.0)
-    m = float(np.clip(n / 20.0, *LANDMARKS))
-    return 5e-3 + 1e-8 * n * m * (1.0 + d / 100.0) + 2e-10 * n * m * m + 3e-9 * m**3
+        return 4e-3 + 3e-8 * n * d + (2e-10 * n * d * d + 3e-9 * d**3 if d <= 1_000 else 0.0)
+    m = float(getattr(getattr(recipe, "feature_map", None), "n_components", None) or np.clip(n / 20.0, *LANDMARKS))
+    return 1e-2 + 2e-8 * n * m * (1.0 + d / 100.0) + 5e-11 * n * m * m + 5e-9 * m**3
 
 
 def fits(candidate: Candidate, folds: int) -> int:
@@ -51,11 +51,14 @@ def expected(found: list[Candidate], table: Table, searched: int, folds: int, re
         times = fits(candidate, folds * (repeats if candidate.level == LINEAR else 1))
         seconds += times * fit_seconds(candidate, share, table.d) + fit_seconds(candidate, table.n, table.d)
     width = 8 * table.d * (0.1 if table.is_sparse else 1.0)
-    return Expected(seconds, int(3 * width * (table.n + searched) + 8 * 400 * min(table.n, 1 << 14)))
+    return Expected(float(seconds), int(3 * width * (table.n + searched) + 8 * 400 * min(table.n, 1 << 14)))
 
 
 TRIAL = 0.5
 """The share of the time left that a candidate may be on trial, where it can be stopped."""
+
+CLOSING = 1e-6
+"""Seconds a row that is compared, for each candidate and once more, that weighing and judging them takes in the end."""
 
 
 class Clock:
@@ -63,41 +66,55 @@ class Clock:
 
     def __init__(self, budget: float | None, start: float, table: Table, searched: int) -> None:
         self.budget, self.start, self.table, self.searched = budget, start, table, searched
-        self.final, self.pace = 0.0, 1.0
+        self.finals: dict[str, float] = {}
+        self.taken, self.guessed = 0.0, 0.0
+
+    @property
+    def pace(self) -> float:
+        """How much longer than guessed the candidates have taken so far."""
+        return float(np.clip(self.taken / self.guessed, 1.0, 10.0)) if self.guessed else 1.0
 
     def room(self, candidate: Candidate, folds: int) -> bool:
         """Whether a candidate can be tried and fitted in what is left, by the guess and how it has fared so far."""
         if self.budget is None:
             return True
-        share = self.searched * 0.8
-        guess = fits(candidate, folds) * fit_seconds(candidate, share, self.table.d)
-        return self.left() > self.pace * (guess + fit_seconds(candidate, self.table.n, self.table.d))
+        return self.left() > self.pace * self.guess(candidate) * (fits(candidate, folds) + self.growth(candidate))
 
     def left(self) -> float:
-        """Seconds that no final fit needs."""
-        return float("inf") if self.budget is None else self.budget - (time.perf_counter() - self.start) - self.final
+        """Seconds that neither a final fit nor the conclusion needs."""
+        return self.left_for(list(self.finals))
 
-    def end(self) -> float | None:
-        """When all must be over."""
-        return None if self.budget is None else self.start + self.budget
+    def left_for(self, others: list[str]) -> float:
+        """Seconds that neither the final fits of others nor the conclusion needs."""
+        if self.budget is None:
+            return float("inf")
+        closing = CLOSING * self.searched * (2.0 + len(self.finals))
+        return self.budget - (time.perf_counter() - self.start) - closing - sum(self.finals[name] for name in others)
 
-    def timed(self, candidate: Candidate) -> Candidate:
+    def timed(self, candidate: Candidate, folds: int) -> Candidate:
         """The candidate, told to stop where it can: so that as much time is left as it takes to fit it once more."""
         if self.budget is None or not isinstance(candidate.recipe, Boosting):
             return candidate
-        until = time.perf_counter() + TRIAL * max(self.left(), 0.0)
-        return candidate._replace(recipe=candidate.recipe._replace(until=until))
+        seconds = TRIAL * max(self.left(), 0.0) / folds
+        return candidate._replace(recipe=candidate.recipe._replace(seconds=seconds))
 
-    def late(self, seconds: float, folds: int) -> bool:
-        """Whether a candidate of so many seconds a fold cannot end in time."""
-        return self.left() < seconds * (folds + self.growth())
+    def late(self, candidate: Candidate, seconds: float, folds: int, rows: int | None = None) -> bool:
+        """Whether a candidate that took so many seconds on a fold, or on so many rows, cannot end in time with as many
+        folds to come."""
+        if rows is not None:
+            seconds *= self.guess(candidate) / fit_seconds(candidate, rows, self.table.d)
+        return self.left() < seconds * (folds + self.growth(candidate))
 
-    def growth(self) -> float:
-        """How much longer a fit on all rows takes than one on a fold."""
-        return self.table.n / (0.8 * self.searched)
+    def guess(self, candidate: Candidate) -> float:
+        """Seconds of a fit on a fold."""
+        return fit_seconds(candidate, 0.8 * self.searched, self.table.d)
 
-    def took(self, candidate: Candidate, seconds: float, again: float) -> None:
-        """Learn from a candidate that was tried in some seconds a fit: it will have to be fitted once more, in as many,
-        or in none where it was fitted on all rows."""
-        self.final += again * self.growth()
-        self.pace = max(self.pace, min(10.0, seconds / fit_seconds(candidate, 0.8 * self.searched, self.table.d)))
+    def growth(self, candidate: Candidate) -> float:
+        """How much longer a fit on all rows takes than one on a fold; boosting may then have twice the trees."""
+        longer = fit_seconds(candidate, self.table.n, self.table.d) / self.guess(candidate)
+        return longer * (2.0 if isinstance(candidate.recipe, Boosting) and self.table.n >= MANY_ROWS else 1.0)
+
+    def took(self, candidate: Candidate, seconds: float, again: bool) -> None:
+        """Learn from a candidate that was tried in some seconds a fit, and will have to be fitted once more or not."""
+        self.finals[candidate.name] = seconds * self.growth(candidate) if again else 0.0
+        self.taken, self.guessed = self.taken + seconds, self.guessed + self.guess(candidate)

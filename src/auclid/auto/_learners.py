@@ -46,8 +46,8 @@ class Boosting(NamedTuple):
     """Rows of a leaf, at the least."""
     seed: int
     categories: tuple[int, ...] = ()
-    until: float | None = None
-    """When to stop, by `time.perf_counter`, whatever number of trees there is."""
+    seconds: float | None = None
+    """After which no more trees are grown, whatever number there is."""
 
 
 class Forest(NamedTuple):
@@ -148,6 +148,16 @@ def _fewer(recipe: LeastSquaresAUCCV, X: Any, is_pos: np.ndarray, weight: np.nda
     return clone(recipe).set_params(alphas=alpha_grid(variance, ALPHAS))
 
 
+def less_penalised(recipe: Any, tried: Any) -> Any:
+    """Least squares, also behind a kernel's map, that looks no farther than a tenth of the penalty that fewer rows have
+    found: more rows need no stronger one. Other recipes as they are."""
+    ranker = getattr(tried, "ranker_", tried)
+    if not hasattr(ranker, "alpha_") or not isinstance(getattr(recipe, "ranker", recipe), LeastSquaresAUCCV):
+        return recipe
+    name = "ranker__alphas" if isinstance(recipe, Kernelized) else "alphas"
+    return clone(recipe).set_params(**{name: float(ranker.alpha_) * np.array([1.0, 10.0**-0.5, 0.1])})
+
+
 def _quietly(fit: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> Any:
     """What ``fit`` gives; it need not tell the user what it would tell its own."""
     with warnings.catch_warnings():
@@ -189,6 +199,7 @@ def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, sample_weight: 
         return model.fit(X, is_pos, sample_weight=sample_weight)
     import lightgbm
 
+    start = time.perf_counter()
     settings = {
         "objective": "binary",
         "num_leaves": recipe.leaves,
@@ -201,7 +212,7 @@ def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, sample_weight: 
     }
     categories = list(recipe.categories)
     data = lightgbm.Dataset(X, is_pos, weight=sample_weight, categorical_feature=categories, free_raw_data=False)
-    stops = [] if recipe.until is None else [partial(_stop, recipe.until)]
+    stops = [] if recipe.seconds is None else [partial(_stop, start + recipe.seconds)]
     how: dict[str, Any] = {"keep_training_booster": True, "callbacks": stops}  # else it is written and read again
     return lightgbm.train(settings, data, recipe.n_trees, **how)
 
@@ -219,7 +230,12 @@ def staged_scores(model: Any, X: np.ndarray, stages: Sequence[int]) -> list[np.n
     if hasattr(model, "staged_decision_function"):
         staged = enumerate(model.staged_decision_function(X), start=1)
         return [scores.ravel() for number, scores in staged if number in stages]
-    return [model.predict(X, raw_score=True, num_iteration=stage) for stage in stages]
+    return [_raw_score(model, X, stage) for stage in stages]
+
+
+def _raw_score(booster: Any, X: np.ndarray, n_trees: int | None = None) -> np.ndarray:
+    """What LightGBM says of each row, by one thread: left to itself it takes as many as there are, for any few rows."""
+    return booster.predict(X, raw_score=True, num_iteration=n_trees, num_threads=1)
 
 
 def kept(model: Any, d: int) -> Any:
@@ -232,5 +248,5 @@ def scores(model: Any, X: Any) -> np.ndarray:
     if isinstance(model, Trees):
         return tree_scores(model, X)
     if hasattr(model, "model_to_string"):
-        return model.predict(X, raw_score=True)
+        return _raw_score(model, X)
     return np.asarray(model.decision_function(X), dtype=np.float64)

@@ -1,5 +1,6 @@
 """The search: candidates are tried one after the other; at any time it can be concluded."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,9 @@ from auclid.auto._arranged import Arranged, arranged
 from auclid.auto._candidates import MANY_ROWS, Candidate, Table, candidates
 from auclid.auto._choose import choose
 from auclid.auto._columns_0_1 import OldColumns
-from auclid.auto._cost import Clock
+from auclid.auto._cost import Clock, fits
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
-from auclid.auto._learners import Boosting, kept, learn
+from auclid.auto._learners import Boosting, kept, learn, less_penalised
 from auclid.auto._rows import Rows, dense, rows_of
 from auclid.auto._trial import Task, Trial, block_scores, folds, tried
 from auclid.baselines import has_missing
@@ -90,17 +91,18 @@ class Search:
             self.dropped[candidate.name] = "dropped: more than the budget leaves"
             return
         leader = max(self.trials.values(), key=lambda trial: trial.aucs.mean(), default=None)
-        late = self.clock.late if self.trials else lambda seconds, folds: False
-        found = tried(self.clock.timed(candidate), self.task, parallel, leader, late)
+        late = partial(self.clock.late, candidate) if self.trials else lambda *_, **__: False
+        found = tried(self.clock.timed(candidate, count), self.task, parallel, leader, late)
         if isinstance(found, str):
             self.dropped[candidate.name] = found
             return
-        seconds = 0.0 if self.whole and found.model is not None else found.seconds
-        if self.trials and self.clock.late(seconds, 0):
+        seconds = found.seconds / (1 if found.model is None else fits(candidate, 1))
+        again = not self.whole or found.model is None
+        if again and late(seconds, 0):
             self.dropped[candidate.name] = "dropped: no time is left to fit it on all rows"
             return
         self.trials[candidate.name] = found
-        self.clock.took(candidate, found.seconds, seconds)
+        self.clock.took(candidate, seconds, again)
 
     def conclusion(self) -> dict[str, Any]:
         """The fitted attributes that follow from the trials made so far."""
@@ -123,26 +125,29 @@ class Search:
 
     def members(self, weights: dict[str, float]) -> list[Member]:
         """The models in use, fitted on all rows."""
-        members = []
+        members, waiting = [], list(weights)
         for candidate in self.candidates:
             if candidate.name not in weights:
                 continue
+            waiting.remove(candidate.name)
             trial, X = self.trials[candidate.name], self.rows.plain if candidate.raw else self.rows.scaled
             model = trial.model if self.whole else None
             if model is None:
-                recipe = self._staged(candidate, trial)
+                recipe = self._final(candidate, trial, waiting)
                 model = kept(learn(recipe, dense(X) if candidate.raw else X, self.is_pos, self.weight), X.shape[1])
             weight = weights[candidate.name]
             members.append(Member(candidate.name, weight, trial.middle, trial.spread, candidate.raw, model))
         return members
 
-    def _staged(self, candidate: Candidate, trial: Trial) -> Any:
-        """The recipe with the number of trees that did best; twice the last number, where more rows or trees help."""
+    def _final(self, candidate: Candidate, trial: Trial, waiting: list[str]) -> Any:
+        """The recipe with what the trial has found: a penalty, or the number of trees that did best; twice the last
+        number, where more rows or trees help, unless those who wait need the time."""
         if not isinstance(candidate.recipe, Boosting) or trial.stage is None:
-            return candidate.recipe
+            return less_penalised(candidate.recipe, trial.model)
         last = candidate.stages[-1]
         more = len(self.is_pos) >= MANY_ROWS and (trial.stage == last or not self.whole)
-        return candidate.recipe._replace(n_trees=2 * last if more else trial.stage, until=self.clock.end())
+        seconds = None if self.clock.budget is None else self.clock.left_for(waiting)
+        return candidate.recipe._replace(n_trees=2 * last if more else trial.stage, seconds=seconds)
 
 
 def shape_of(rows: Rows, rarest: int, max_fpr: float) -> Table:

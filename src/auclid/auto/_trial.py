@@ -9,6 +9,7 @@ from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from auclid.auto._candidates import LINEAR, Candidate
+from auclid.auto._cost import fits
 from auclid.auto._learners import (
     Fold,
     Forest,
@@ -140,9 +141,9 @@ def _both_in_each(found: list[Fold], is_pos: np.ndarray, what: str) -> list[Fold
 def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | None, late: Any) -> Trial | str:
     """The `Trial` of a candidate, or why it was given up; ``late(seconds, folds)`` says so where time runs out."""
     rows = task.rows.plain if candidate.raw else task.rows.scaled
-    gap = None if leader is None or candidate.level == LINEAR else _heat(candidate, task, rows, leader)
-    if gap is not None:
-        return f"dropped: behind by {gap:.3f} when it had learnt from {HEAT:,} rows"
+    hopeless = None if leader is None or candidate.level == LINEAR else _heat(candidate, task, rows, leader, late)
+    if hopeless is not None:
+        return hopeless
     found = None if task.given else _judged_at_once(candidate, task, rows, leader)
     if found is not None:
         return found
@@ -160,8 +161,8 @@ def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | 
     return _trial(candidate, task, parts, runs)
 
 
-def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial) -> float | None:
-    """How far a candidate that learnt from a thousand rows is behind, where that is too far to be made up for."""
+def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial, late: Any) -> str | None:
+    """Why a candidate that learnt from a thousand rows is given up: too far behind to make up for it, or too slow."""
     train, test = task.folds[0]
     if len(train) < 3 * HEAT:
         return None
@@ -169,8 +170,11 @@ def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial) -> float |
     counted = task.is_pos[some if task.weight is None else some[task.weight[some] > 0.0]]
     if min(counted.sum(), (~counted).sum()) < LEAST:
         return None
-    stages, _ = _run(candidate, task, rows, some, test)
-    return _behind(task, [(test, stages[-1])], leader, SLOWER)
+    stages, seconds = _run(candidate, task, rows, some, test)
+    if late(seconds, fits(candidate, len(task.parts(candidate.level))), rows=HEAT):
+        return f"dropped: {seconds:.2g} s for {HEAT:,} rows are more than the budget leaves"
+    gap = _behind(task, [(test, stages[-1])], leader, SLOWER)
+    return None if gap is None else f"dropped: behind by {gap:.3f} when it had learnt from {HEAT:,} rows"
 
 
 def _judged_at_once(candidate: Candidate, task: Task, rows: Any, leader: Trial | None) -> Trial | str | None:

@@ -100,7 +100,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     -----
     Columns are prepared once, from all rows and without labels; trees see missing values and categories as they are.
     So are the landmarks of the kernel and the penalties of least squares. More than 10,000 rows are compared on a
-    stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000. With folds of 3,000 rows
+    stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000; on all rows least squares
+    then chooses among the penalty of the sample and two smaller ones, down to a tenth of it. With folds of 3,000 rows
     or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and two standard errors
     behind the leader; so is a forest that is .05 behind with 25 trees, and a candidate that is .01 behind after two
     folds. Folds of linear and kernel models follow from sums over all rows. With fewer than 10 rows in a class there is
@@ -179,7 +180,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         -------
         self
         """
-        names, note, rows = named(self.methods), "", X
+        start, names, note, rows = time.perf_counter(), named(self.methods), "", X
         if isinstance(X, Rows):
             X, y, sample_weight, note = in_memory(type(self).__name__, X)
         _check.labelled(self, y)
@@ -200,7 +201,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         is_pos = y == self.classes_[1]
         _check.both_weighed(self, is_pos, weight)
         with limited(self.threads):
-            self._fit_two(X, y, is_pos, weight, together, names)
+            self._fit_two(X, y, is_pos, weight, together, Plan(names, self.cv, 0, self.max_fpr, self.budget, start))
         if note:
             members, fresh = refitted(self.members_, self._columns, rows)
             lines = retold(self.__dict__["leaderboard_"], fresh, note, rows.shape[0])
@@ -214,17 +215,15 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         is_pos: np.ndarray,
         weight: np.ndarray | None,
         groups: np.ndarray | None,
-        names: list[str],
+        plan: Plan,
     ) -> None:
-        start = time.perf_counter()
         columns = _quietly_fitted(X, weight)
         rarest = int(min(is_pos.sum(), (~is_pos).sum()))
         if rarest < FEW:
             self.__dict__.update(lone_model(columns, X, is_pos, weight, rarest))
             return
         seed = int(_random.generator(self.random_state).integers(2**31 - 10))
-        plan = Plan(names, self.cv, seed, self.max_fpr, self.budget, start)
-        search = Search(columns, X, is_pos, weight, groups, plan)
+        search = Search(columns, X, is_pos, weight, groups, plan._replace(seed=seed))
         with Parallel(n_jobs=self.n_jobs) as parallel:
             for number in steps(self, len(search.candidates), search.conclusion, X, y):
                 search.run(number, parallel)
@@ -253,7 +252,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         found = candidates(named(self.methods), table, 0)
         seconds, size = expected(found, table, min(table.n, SEARCHED), folds, repeats)
         times = len(counts) if len(counts) > 2 else 1
-        return Expected(min(times * seconds, self.budget or np.inf), size)
+        return Expected(float(min(times * seconds, self.budget or np.inf)), size)
 
     _takes_tables = False
 

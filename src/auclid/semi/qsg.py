@@ -162,7 +162,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     _in_memory = "SAMULT, or Kernelized(RandomFourier(), SAMULT())"
 
     @_check.checked
-    def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **unknown: Any) -> Self:
         """Learn from labelled and unlabelled rows in ``n_iter`` iterations.
 
         Parameters
@@ -172,11 +172,14 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
             Labels, and marks on unlabelled rows; see ``unlabeled``.
         X_unlabeled : array, CSR matrix or frame of shape (m, d), optional
             More unlabelled rows. A Pipeline does not transform them: inside one, put them into X and mark them in y.
+        **unknown
+            Refused; ``sample_weight`` with the reason.
 
         Returns
         -------
         self
         """
+        _refuse_weights("fit", unknown)
         table, sets = begin_fit(self, X, y, X_unlabeled)
         self._require_measurable(table)
         rows = members(sets)
@@ -191,7 +194,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         return self._iterate(table, rows, X, y, self._rng)
 
     @_check.checked
-    def partial_fit(self, X: Any, y: Any, classes: Any = None) -> Self:
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, **unknown: Any) -> Self:
         """Add a batch of rows to a sample of 2,000 rows a set, and learn f anew from that sample.
 
         The sample is uniform over all rows so far, those of `fit` included, and f is made by ``n_iter`` iterations from
@@ -204,11 +207,14 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         y : array of shape (n,)
         classes : the two labels, optional
             Needed on the first call unless that batch holds both.
+        **unknown
+            Refused; ``sample_weight`` with the reason.
 
         Returns
         -------
         self
         """
+        _refuse_weights("partial_fit", unknown)
         table, sets, first = begin_partial(self, X, y, classes)
         self._require_measurable(table)
         if first:
@@ -291,3 +297,14 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         _check.told_apart(self, labelled, scores)
         threshold = best_threshold(is_pos, scores)
         return {"amplitudes_": amplitudes, "phases_": phases, "intercept_": -float(threshold), "n_iter_": f.count}
+
+
+def _refuse_weights(method: str, unknown: dict[str, Any]) -> None:
+    """Say why there are no weights; refuse other words as Python does."""
+    if unknown.pop("sample_weight", None) is not None:
+        raise TypeError(
+            f"QSGS2AUC.{method} takes no sample_weight: it draws its batches evenly from samples of the rows, which "
+            "know no weights. Use Kernelized(RandomFourier(), SAMULT()), which takes them, or repeat rows."
+        )
+    if unknown:
+        raise TypeError(f"QSGS2AUC.{method}() got an unexpected keyword argument {next(iter(unknown))!r}")
