@@ -151,6 +151,41 @@ def test_a_scorecard_by_blocks_knows_gaps(tmp_path):
     assert "use Scorecard, which knows gaps" in " ".join(run("fit", *words, "--method", "RankSVM", code=2).split())
 
 
+def test_a_scorecard_by_blocks_knows_texts_and_dates_and_leaves_its_page(tmp_path):
+    rng = np.random.default_rng(0)
+    a, day, colour = rng.normal(size=600), rng.integers(1, 29, 600), rng.choice(["red", "blue", "green"], 600)
+    y = a + (colour == "red") + day / 14 + rng.normal(size=600) > 1.5
+    gone = rng.random((600, 2)) < 0.1
+    lines = [
+        f"{'' if g[0] else x},{'' if g[1] else c},2024-02-{d:02d},{x > 1},{'yes' if t else 'no'}"
+        for x, c, d, t, g in zip(a, colour, day, y, gone, strict=True)
+    ]
+    data = tmp_path / "all.csv"
+    data.write_text("\n".join(["a,colour,day,high,y", *lines]))
+    said, scores = {}, {}
+    for name, more in (("whole", []), ("blocks", ["--memory", "1MB"])):
+        words = [data, "--target", "y", "--method", "Scorecard", "--model", tmp_path / f"{name}.auclid"]
+        said[name] = " ".join(run("fit", *words, *more).split())
+        assert ("read by blocks" in said[name]) == bool(more)
+        page, points = ((tmp_path / f"{name}.{end}").read_text() for end in ("html", "points.csv"))
+        assert "colour" in page and "600 rows of" in page and "Rounding points to whole numbers costs" in page
+        assert "<li>Row " in page
+        assert "\ncolour,red," in points and "\nday,below 2024-" in points
+        for again in ([], ["--memory", "1MB"]):
+            run("predict", tmp_path / f"{name}.auclid", data, "--output", tmp_path / "s.csv", *again)
+            scores[name, bool(again)] = np.loadtxt(tmp_path / "s.csv", delimiter=",", skiprows=1, usecols=(0, 1))
+        told = run("evaluate", tmp_path / f"{name}.auclid", data, "--target", "y", "--memory", "1MB")
+        assert float(told.split("AUC ")[1][:6]) > 0.75
+    for found in scores.values():
+        np.testing.assert_allclose(found, scores["whole", False], rtol=1e-9)
+    assert (tmp_path / "whole.points.csv").read_text() == (tmp_path / "blocks.points.csv").read_text()
+    refused = run("fit", data, "--target", "y", "--memory", "1MB", "--model", tmp_path / "m", code=2)
+    assert "must be numbers; 'colour', 'day' hold string. Leave it out with --drop NAME. --method Scorecard knows" in (
+        " ".join(refused.split())
+    )
+    assert not (tmp_path / "m").exists()
+
+
 def test_bad_large_input_gets_one_sentence(folder, tmp_path):
     for words, expected in [
         (["--target", "Y"], "must name a column"),

@@ -23,7 +23,7 @@ from auclid.auto import _files
 from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._operating_point_apart import best_threshold_apart
 from auclid.rows.readers import reader
-from auclid.rows.source import as_bytes
+from auclid.rows.sizes import as_bytes
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -248,7 +248,7 @@ def test_a_text_in_a_later_block_of_a_csv(tmp_path, monkeypatch):
         ({"target": "y", "columns": ["a0", "b9"]}, r"'columns' parameter of scan must name a column .*got 'b9'"),
         ({"target": "y", "sample_weight": "ww"}, r"'sample_weight' parameter of scan must name a column"),
         ({"target": "y", "columns": ["a0", "y"]}, r"must be numbers to learn from; got 'y'"),
-        ({"target": "y"}, r"must be numbers; 'name' holds (large_)?string\. Choose others with columns="),
+        ({"target": "y", "columns": ["a0", "list"]}, r"must be numbers; 'list' holds list<.*>\. Choose others with"),
         ({"target": "y", "columns": "a0"}, r"'columns' parameter of scan must be a list of names; got 'a0'"),
         ({"target": "y", "memory": "much"}, r"'memory' parameter of scan must be a number of bytes"),
         ({"target": "y", "memory": -1}, r"'memory' parameter of scan must be a number of bytes"),
@@ -256,7 +256,8 @@ def test_a_text_in_a_later_block_of_a_csv(tmp_path, monkeypatch):
 )
 def test_bad_options_are_told_at_once(tmp_path, options, said):
     X, y, w = table()
-    parquet.write_table(pa.table({**named(X, y, w), "name": ["b"] * len(y)}), tmp_path / "a.parquet")
+    more = {"name": ["b"] * len(y), "list": [[1]] * len(y)}
+    parquet.write_table(pa.table({**named(X, y, w), **more}), tmp_path / "a.parquet")
     with pytest.raises(ValueError, match=said):
         auclid.scan(tmp_path / "a.parquet", **options)
 
@@ -501,8 +502,12 @@ def test_the_values_of_a_scorecard_come_from_all_rows(monkeypatch, holes):
     some, labels, _, whole = _apart.drawn(begin_apart(auclid.Scorecard(), rows), 0)
     assert not whole and len(labels) == 200
     other = ~np.isin(X[:, 0], some[:, 0])
-    again = auclid.Scorecard(interactions=0, random_state=0).fit(some, labels).partial_fit(X[other], y[other])
-    np.testing.assert_allclose(model.decision_function(X), again.decision_function(X), rtol=1e-6, atol=1e-9)
+    drawn = auclid.Scorecard(interactions=0, random_state=0).fit(some, labels)
+    np.testing.assert_array_equal(model.predict_proba(X).sum(axis=1), 1.0)
+    assert model.cv_auc_ == drawn.cv_auc_ and model._odds == drawn._odds
+    np.testing.assert_allclose(model.shapes_[0].error, np.sqrt(0.1) * drawn.shapes_[0].error)
+    again = drawn.partial_fit(X[other], y[other])
+    np.testing.assert_allclose(model.contributions(X), again.contributions(X), rtol=1e-6, atol=1e-9)
 
 
 def test_the_front_door_fits_what_it_can_on_all_rows(monkeypatch):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auclid import Scorecard
+from auclid import LeastSquaresAUC, Scorecard
 from auclid.additive import _fit
 from auclid.additive._basis import make_basis
 from auclid.additive._monotone import rising_columns, solve_bounded
@@ -241,7 +241,25 @@ def test_the_page_is_whole_and_names_every_column(tmp_path):
     for name in ("zero", "left", "right", "when", "town", "missing"):
         assert name in page
     assert "nan" not in page
-    assert "likelier True against False: 600 points are odds of 50 to one, and 50 more double them." in page
+    said = f"likelier True against False: 600 points are odds of 50 to one, and {model.scale_:g} more double them."
+    assert said in page
+    assert "and 50 more double them." in model.to_html(scale=50)
+
+
+def test_points_are_finer_where_rounding_would_blur_them():
+    """Of more columns, more is lost by rounding each: then more points double the odds, and less is lost."""
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.5
+    few, many = (rng.normal(size=(400, d)) + 1.5 / np.sqrt(d) * y[:, None] for d in (2, 60))
+    coarse, fine = (Scorecard(LeastSquaresAUC(alpha=1.0), interactions=0, n_knots=3).fit(X, y) for X in (few, many))
+    assert coarse.scale_ == 50.0 < fine.scale_
+    np.testing.assert_array_equal(fine.total_points(many), fine.total_points(many, fine.scale_))
+    lost = [fine.total_points(many, s) - fine.total_points(many, s, whole=False) for s in (50.0, fine.scale_)]
+    spread = [np.abs(each).mean() / s for each, s in zip(lost, (50.0, fine.scale_), strict=True)]
+    assert spread[1] < 0.6 * spread[0]
+    score = fine.decision_function(many)
+    within = np.sqrt(0.5 * (score[y].var() + score[~y].var())) * fine._odds.slope / np.log(2.0)
+    assert np.sqrt(60 / 12) <= 0.01 * fine.scale_ * within * 1.05
 
 
 def test_jumps_are_drawn_as_jumps():

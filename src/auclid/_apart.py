@@ -65,15 +65,20 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
             )
         if not X.has_target:
             raise ValueError(f"{owner} learns from labels, but the rows have no target. Use scan(..., target=NAME).")
-        return Blocks(X, gaps=knows_gaps(estimator)), block_counts(X)
+        return Blocks(X, gaps=knows_gaps(estimator), words=knows_words(estimator)), block_counts(X)
     _check.labelled(estimator, y)
-    parts = Partitions(owner, X, y, sample_weight, knows_gaps(estimator))
+    parts = Partitions(owner, X, y, sample_weight, knows_gaps(estimator), knows_words(estimator))
     return parts, parts.label_counts()
 
 
 def knows_gaps(estimator: Any) -> bool:
     """Whether an estimator takes rows in which numbers are missing."""
     return bool(getattr(estimator, "_knows_gaps", False))
+
+
+def knows_words(estimator: Any) -> bool:
+    """Whether an estimator takes columns of texts, categories and dates."""
+    return bool(getattr(estimator, "_knows_words", False))
 
 
 def with_classes(estimator: Any, parts: Apart, counts: list[dict], classes: np.ndarray) -> LabelledParts:
@@ -196,6 +201,8 @@ def by_parts(method: Callable) -> Callable:
         if isinstance(X, Rows):
             _check.fitted(self, "n_features_in_")
             known_columns(self, X.columns if X.named else None, len(X.columns))
+            if not knows_words(self):
+                X.numbers_only()
             return _answer_blocks(partial(_answer, method, self, args, kwargs), X, out, knows_gaps(self))
         if out is not None:
             raise ValueError(
@@ -204,6 +211,7 @@ def by_parts(method: Callable) -> Callable:
         if is_dask(X):
             _check.fitted(self, "n_features_in_")
             known_columns(self, [str(name) for name in X.columns] if hasattr(X, "columns") else None, int(X.shape[1]))
+            described(type(self).__name__, X, knows_words(self))
             answer_of = partial(_answer, method, self, args, kwargs)
             return lazily(type(self).__name__, X, answer_of, *_kind_of(self, method, X), gaps=knows_gaps(self))
         return method(self, X, *args, **kwargs)
@@ -215,7 +223,7 @@ def _answer(method: Callable, estimator: Any, args: tuple, kwargs: dict, X: Any)
     """A method's answer for one block; as a table, which has no names to miss, where the estimator takes one."""
     if getattr(estimator, "_takes_tables", True):
         return method(estimator, as_table(X), *args, **kwargs)
-    some = X if X.shape[0] else np.zeros((1, X.shape[1]), X.dtype)  # no estimator takes a part without rows
+    some = X if X.shape[0] else np.zeros((1, X.shape[1]), getattr(X, "dtype", float))  # none takes a part without rows
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were looked at before
         return method(estimator, some, *args, **kwargs)[: X.shape[0]]
@@ -223,14 +231,14 @@ def _answer(method: Callable, estimator: Any, args: tuple, kwargs: dict, X: Any)
 
 def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | None]:
     """The type of one answer, and how many there are a row (None: one): told by a row of zeros."""
-    _, width, dtype = described(type(estimator).__name__, X)
+    _, width, dtype = described(type(estimator).__name__, X, words=True)
     answer = np.asarray(_answer(method, estimator, (), {}, np.zeros((1, width), dtype)))
     return answer.dtype, None if answer.ndim == 1 else answer.shape[1]
 
 
 def _answer_blocks(function: Callable, rows: Rows, out: Any, gaps: bool) -> Any:
     if out is None:
-        answers = [function(block.X) for block in rows.read(gaps)]
+        answers = [function(rows.shown(block.X)) for block in rows.read(gaps, words=True)]
         return sparse.vstack(answers, format="csr") if sparse.issparse(answers[0]) else np.concatenate(answers)
     path = Path(out)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -247,8 +255,8 @@ def _write_blocks(function: Callable, rows: Rows, path: Path, gaps: bool) -> Non
     """A ``.npy`` file of the answers, block after block."""
     described = False
     with path.open("wb") as file:
-        for block in rows.read(gaps):
-            answer = np.ascontiguousarray(function(block.X))
+        for block in rows.read(gaps, words=True):
+            answer = np.ascontiguousarray(function(rows.shown(block.X)))
             if answer.dtype.hasobject:
                 raise ValueError("out= must be given numbers or texts to write; labels of mixed kinds cannot be.")
             if not described:

@@ -83,7 +83,7 @@ def words(column: Column) -> np.ndarray:
         try:
             text = known[value, type(value)]
         except KeyError:
-            text = known[value, type(value)] = _word(value)
+            text = known[value, type(value)] = word(value)
         out[i] = text
     return out
 
@@ -142,7 +142,7 @@ def _column(owner: object, name: str, part: Any) -> Column:
     if dtype.startswith("bool"):
         return Column(name, "bool", values)
     kind = {"b": "bool", "i": "number", "u": "number", "f": "number", "m": "number", "M": "date"}.get(values.dtype.kind)
-    return Column(name, kind or _looked_at(owner, name, values), values)
+    return Column(name, kind or looked_at(owner, name, values), values)
 
 
 def _array(part: Any, dtype: str) -> np.ndarray:
@@ -173,7 +173,7 @@ def _plain(values: np.ndarray) -> np.ndarray:
     return np.asarray(values, dtype=object) if values.dtype.kind in "USTV" else np.asarray(values)
 
 
-def _looked_at(owner: object, name: str, values: np.ndarray) -> str:
+def looked_at(owner: object, name: str, values: np.ndarray) -> str:
     """The kind of a column of objects, by all of its values."""
     found = {type(value) for value in values if not _is_missing(value)}
     strange = [kind for kind in found if not issubclass(kind, (str, Real, Decimal, np.bool_, *DATES))]
@@ -187,13 +187,14 @@ def _looked_at(owner: object, name: str, values: np.ndarray) -> str:
             return kind
     if not found:
         return "number"
-    return _text_kind(values) if all(issubclass(each, str) for each in found) else "category"
+    return text_kind(values) if all(issubclass(each, str) for each in found) else "category"
 
 
 DATES = (datetime.date, np.datetime64)
 
 
-def _text_kind(values: np.ndarray) -> str:
+def text_kind(values: Iterable) -> str:
+    """What texts are, by all of them: numbers, dates, or texts."""
     texts = {str(value).strip() for value in values if not _is_missing(value)} - {""}
     if texts and all(map(_reads_as_number, texts)):
         return "number"
@@ -222,7 +223,8 @@ def _is_missing(value: Any) -> bool:
     return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64, Decimal)) and bool(value != value)
 
 
-def _word(value: Any) -> str | None:
+def word(value: Any) -> str | None:
+    """A value as a text, None where it is missing; a whole number is written without a point."""
     if _is_missing(value):
         return None
     if isinstance(value, (float, np.floating)) and float(value).is_integer():

@@ -1,15 +1,18 @@
 """Scorecards of rows in files or on a cluster: what to look at from a sample, how much it counts from all rows."""
 
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
 
+from auclid._kinds import Column, numbers, text_kind
 from auclid.additive import _table
 from auclid.additive._basis import Basis
 from auclid.additive._sums import class_sums
 from auclid.rows.apart import Part, Totals
-from auclid.rows.source import KEPT
+from auclid.rows.sizes import KEPT
+from auclid.rows.words import Meaning, shown
 from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.moments import ClassMoments
 
@@ -27,28 +30,78 @@ def drawn(rows: LabelledParts, memory: int | None) -> tuple[Any, np.ndarray, np.
     share = min(1.0, size / int(counts.sum()))
     sizes = [min(int(count), max(FEWEST, round(share * int(count)))) for count in counts]
     X, codes, weight = sampled(rows, sizes)
-    return named(X, rows.parts.columns), rows.classes[codes], weight, sum(sizes) == int(counts.sum())
+    return named(X, rows.parts), rows.classes[codes], weight, sum(sizes) == int(counts.sum())
 
 
-def named(X: Any, columns: list[str] | None) -> Any:
-    """The rows as a frame, where their columns have names."""
-    if columns is None or not isinstance(X, np.ndarray):
+def named(X: Any, parts: Any) -> Any:
+    """The rows as a table of what their numbers stand for, where their columns have names."""
+    if parts.columns is None or not isinstance(X, np.ndarray):
         return X
-    import pyarrow as pa
+    return shown(X, parts.columns, parts.meanings)
 
-    return pa.table(dict(zip(columns, np.ascontiguousarray(X.T), strict=True)))
+
+def counted_levels(owner: Any, rows: LabelledParts) -> dict[int, _table.Kept]:
+    """The columns of texts and categories as all rows tell them, by their number: one pass that counts texts."""
+    columns, meanings = rows.parts.columns or [], rows.parts.meanings
+    words = {k: meanings[name] for k, name in enumerate(columns) if name in meanings and meanings[name].is_words}
+    if not words:
+        return {}
+    sizes = {k: len(meaning.levels) for k, meaning in words.items()}
+    counts = rows.parts.get(rows.parts.total(part_counts, sizes))
+    kept = {}
+    for (k, meaning), count in zip(words.items(), counts, strict=True):
+        levels = dict(zip(meaning.levels, count.tolist(), strict=True))
+        kind = text_kind(text for text, size in levels.items() if size) if meaning.kind == "text" else "category"
+        own = _table.common_levels(owner, columns[k], levels) if kind in ("text", "category") else None
+        kept[k] = _table.Kept(columns[k], kind, own)
+    return kept
+
+
+def shrunken_errors(shapes: Sequence[Any], share: float) -> list[np.ndarray | None]:
+    """The errors of shapes, told from a share of the rows, once the values come from all of them."""
+    return [None if shape.error is None else np.sqrt(share) * shape.error for shape in shapes]
+
+
+def part_counts(part: Part, sizes: Mapping[int, int]) -> Totals:
+    """How many rows of positive weight have each text of each of these columns."""
+    some = part.X if part.weight is None else part.X[part.weight > 0.0]
+    found = []
+    for k, size in sizes.items():
+        known = some[:, k][~np.isnan(some[:, k])]
+        found.append(np.bincount(known.astype(np.intp), minlength=size))
+    return Totals(found)
+
+
+def cell_tables(owner: Any, meanings: Mapping[str, Meaning], kept: list[_table.Kept]) -> dict[int, np.ndarray]:
+    """For each column of texts, the cell of each place in its list, and of a missing text."""
+    tables = {}
+    for k, column in enumerate(kept):
+        meaning = meanings.get(column.name)
+        if meaning is not None and meaning.is_words:
+            texts = np.array([*meaning.levels, None], dtype=object)
+            cells = Column(column.name, column.kind, texts)
+            tables[k] = numbers(owner, cells) if column.levels is None else _table.codes(cells, column)
+    return tables
 
 
 def all_moments(owner: Any, rows: LabelledParts, basis: Basis, kept: list[_table.Kept]) -> ClassMoments:
     """The moments of both classes in the basis, in one pass over all rows."""
-    neg, pos = rows.parts.get(rows.parts.total(partial(part_moments, type(owner)(), basis, kept)))
+    tables = cell_tables(owner, rows.parts.meanings, kept)
+    neg, pos = rows.parts.get(rows.parts.total(partial(part_moments, type(owner)(), basis, kept, tables)))
     return ClassMoments(pos, neg)
 
 
-def part_moments(owner: Any, basis: Basis, kept: list[_table.Kept], part: Part) -> Totals:
+def part_moments(
+    owner: Any, basis: Basis, kept: list[_table.Kept], tables: Mapping[int, np.ndarray], part: Part
+) -> Totals:
     """The moments of both classes of one part."""
     assert part.y is not None
-    cells = _table.as_cells(owner, part.X, kept)
+    plain = [column._replace(levels=None) if k in tables else column for k, column in enumerate(kept)]
+    cells = _table.as_cells(owner, part.X, plain)
+    if tables:
+        cells = np.array(cells, dtype=np.float64)
+    for k, table in tables.items():
+        place = cells[:, k]
+        cells[:, k] = table[np.where(np.isnan(place), len(table) - 1, place).astype(np.intp)]
     found = class_sums(basis, cells, part.y == 1, part.weight).classes()
     return Totals([found.neg, found.pos])
-

@@ -33,6 +33,13 @@ STREAM_KNOTS = 16
 """Knots of a stream."""
 
 
+SCALES = 50.0, 100.0, 200.0, 400.0, 800.0
+"""Points that double the odds: the first that is fine enough."""
+
+BLUR = 0.01
+"""How much rounding may blur scores, in units of their spread within a class."""
+
+
 class Found(NamedTuple):
     """All that a fit publishes."""
 
@@ -44,6 +51,8 @@ class Found(NamedTuple):
     moments: ClassMoments
     odds: Odds
     cv_auc: float
+    scale: float
+    """Points that double the odds."""
     held_out: np.ndarray | None = None
     """The score of each row by the folds it is not in; None where some have none."""
 
@@ -85,7 +94,8 @@ def fitted(
         odds = calibrated(held_out, plan.held.is_pos, plan.held.weight)
     if held_out is not None and len(held_out) < len(is_pos):
         held_out = None
-    return Found(kept, plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc, held_out)
+    scale = fine_scale(odds, w, plan.moments, shapes)
+    return Found(kept, plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc, scale, held_out)
 
 
 def first_features(
@@ -111,8 +121,19 @@ def resumed(
     odds = from_moments(moments, w) if complete else Odds()
     odds = odds._replace(offset=odds.offset + odds.slope * float(seen.mean @ w))
     shapes = make_shapes(features, card, seen, w, [])
-    found = Found(kept, features, card, shapes, penalty, moments, odds, np.nan)
+    scale = fine_scale(odds, w, moments, shapes) if complete else SCALES[0]
+    found = Found(kept, features, card, shapes, penalty, moments, odds, np.nan, scale)
     return found, float((moments.midpoint - seen.mean) @ w)
+
+
+def fine_scale(odds: Odds, w: np.ndarray, moments: ClassMoments, shapes: Sequence[Any]) -> float:
+    """Points that double the odds, so many that whole points blur scores by at most BLUR of their spread.
+
+    What m shapes that are rounded one by one add to a sum is a deviation of √(m/12) points.
+    """
+    spread = odds.slope / np.log(2.0) * np.sqrt(max(0.5 * float(w @ moments.within @ w), 0.0))
+    blur = np.sqrt(sum(shape.importance > 0.0 for shape in shapes) / 12.0)
+    return next((scale for scale in SCALES if blur <= BLUR * scale * spread), SCALES[-1] if spread > 0.0 else SCALES[0])
 
 
 def _stream_penalty(model: Any, moments: ClassMoments) -> Penalty:

@@ -26,6 +26,7 @@ class Readable:
     cv_auc_: float
     alpha_: float
     smooth_: float
+    scale_: float = 50.0  # of files of older releases
     _card: Any
     _odds: Any
     _kept_columns: list
@@ -83,7 +84,13 @@ class Readable:
         return [[reason for reason in row if sign * reason.contribution >= 0.0] for row in found]
 
     def points(
-        self, scale: float = 50.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True, path: Any = None
+        self,
+        scale: float | str = "auto",
+        *,
+        base: float = 600.0,
+        odds: float = 50.0,
+        whole: bool = True,
+        path: Any = None,
     ) -> Any:
         """The scorecard as a table of bins and points: the points of a row are those of its bins, added up.
 
@@ -93,8 +100,9 @@ class Readable:
 
         Parameters
         ----------
-        scale : float in (0, inf), default=50
-            Points that double the odds of ``classes_[1]``.
+        scale : float in (0, inf) or "auto", default="auto"
+            Points that double the odds of ``classes_[1]``. "auto": 50, or 100, 200 and so on where there are so many
+            columns that rounding each to whole points would blur the ranking; ``scale_`` holds it.
         base : float, default=600
             Points of a row with the odds ``odds``.
         odds : float in (0, inf), default=50
@@ -108,17 +116,17 @@ class Readable:
         frame of pandas with the columns ``column``, ``bin``, ``low``, ``high``, ``points``
         """
         _check.fitted(self, "shapes_")
-        frame = as_frame(point_bins(self.shapes_, self._odds, _scale(scale, base, odds, whole)), bool(whole))
+        frame = as_frame(point_bins(self.shapes_, self._odds, self._scale(scale, base, odds, whole)), bool(whole))
         if path is not None:
             frame.to_csv(path, index=False)
         return frame
 
-    def point_bins(self, scale: float = 50.0, *, names: Any = None) -> list[Bin]:
+    def point_bins(self, scale: float | str = "auto", *, names: Any = None) -> list[Bin]:
         """The lines of `points`, as records: for those without pandas.
 
         Parameters
         ----------
-        scale : float in (0, inf), default=50
+        scale : float in (0, inf) or "auto", default="auto"
         names : list of str, optional
             What to call the columns, where X had no names.
 
@@ -128,10 +136,10 @@ class Readable:
         """
         _check.fitted(self, "shapes_")
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
-        return point_bins(shapes, self._odds, _scale(scale, 600.0, 50.0, True))
+        return point_bins(shapes, self._odds, self._scale(scale, 600.0, 50.0, True))
 
     def total_points(
-        self, X: Any, scale: float = 50.0, *, base: float = 600.0, odds: float = 50.0, whole: bool = True
+        self, X: Any, scale: float | str = "auto", *, base: float = 600.0, odds: float = 50.0, whole: bool = True
     ) -> np.ndarray:
         """The points of each row, as `points` gives them with the same scale.
 
@@ -145,16 +153,16 @@ class Readable:
         -------
         array of shape (n,)
         """
-        return row_points(self._card, self._cells(X), self._odds, _scale(scale, base, odds, whole))
+        return row_points(self._card, self._cells(X), self._odds, self._scale(scale, base, odds, whole))
 
-    def auc_lost(self, X: Any, y: Any, scale: float = 50.0, *, sample_weight: Any = None) -> float:
+    def auc_lost(self, X: Any, y: Any, scale: float | str = "auto", *, sample_weight: Any = None) -> float:
         """How much lower the AUC of whole points is than that of the scores; negative where it is higher.
 
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,)
-        scale : float in (0, inf), default=50
+        scale : float in (0, inf) or "auto", default="auto"
             Points that double the odds: the larger, the finer the points.
         sample_weight : array of shape (n,), optional
 
@@ -165,6 +173,15 @@ class Readable:
         exact = checked_auc("Scorecard.auc_lost", y, self.decision_function(X), sample_weight, self.classes_[1])
         whole = checked_auc("Scorecard.auc_lost", y, self.total_points(X, scale), sample_weight, self.classes_[1])
         return float(exact - whole)
+
+    def _scale(self, scale: float | str, base: float, odds: float, whole: bool) -> Scale:
+        scale = self.scale_ if isinstance(scale, str) and scale == "auto" else scale
+        for name, value, low in (("scale", scale, 0.0), ("base", base, -np.inf), ("odds", odds, 0.0)):
+            if not isinstance(value, Real) or isinstance(value, bool) or not low < value < np.inf:
+                raise ValueError(
+                    f"The '{name}' of Scorecard.points must be a float in ({low}, inf). Got {value!r} instead."
+                )
+        return Scale(float(scale), float(base), float(odds), bool(whole))
 
     def plot(self, *, axes: Any = None, most: int | None = 12) -> Any:
         """Draw the shapes: one panel a column or pair, the most important first, with a 95 % band.
@@ -194,7 +211,7 @@ class Readable:
         names: Any = None,
         classes: Any = None,
         facts: Any = (),
-        scale: float = 50.0,
+        scale: float | str = "auto",
     ) -> str:
         """The scorecard as one self-contained HTML page: shapes, points, and how it was chosen.
 
@@ -209,7 +226,7 @@ class Readable:
             What to call ``classes_``, where y was coded.
         facts : list of str, optional
             More lines for the head of the page.
-        scale : float in (0, inf), default=50
+        scale : float in (0, inf) or "auto", default="auto"
             Points that double the odds.
 
         Returns
@@ -220,10 +237,11 @@ class Readable:
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         bins = self.point_bins(scale, names=names)
         no, yes = self.classes_ if classes is None else classes
+        doubles = self._scale(scale, 600.0, 50.0, True).scale
         own = [
             f"{len(self._kept_columns)} columns, {len(self.interactions_)} pairs; "
             f"ridge {self.alpha_:.3g}, smoothness {self.smooth_:.3g}.",
-            f"The more points, the likelier {yes} against {no}: 600 points are odds of 50 to one, and {scale:g} more "
+            f"The more points, the likelier {yes} against {no}: 600 points are odds of 50 to one, and {doubles:g} more "
             "double them.",
         ]
         if np.isfinite(self.cv_auc_):
@@ -232,15 +250,6 @@ class Readable:
         if path is not None:
             Path(os.fspath(path)).write_text(page, encoding="utf-8")
         return page
-
-
-def _scale(scale: float, base: float, odds: float, whole: bool) -> Scale:
-    for name, value, low in (("scale", scale, 0.0), ("base", base, -np.inf), ("odds", odds, 0.0)):
-        if not isinstance(value, Real) or isinstance(value, bool) or not low < value < np.inf:
-            raise ValueError(
-                f"The '{name}' of Scorecard.points must be a float in ({low}, inf). Got {value!r} instead."
-            )
-    return Scale(float(scale), float(base), float(odds), bool(whole))
 
 
 def _renamed(shapes: list, old: list[str], names: Any) -> list:

@@ -1,6 +1,7 @@
 """The cells of any table as floats: NaN where one is missing, a category as the number of its level."""
 
 import warnings
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -80,13 +81,20 @@ def _has_objects(X: Any) -> bool:
 NUMBERS = ("int", "uint", "float", "double")
 
 
-def kept_columns(owner: Any, X: Any, table: Any, weight: np.ndarray | None, categories: list[int]) -> list[Kept]:
-    """The kind of each column, and the levels of those that are categories; ``categories`` are so by request."""
+def kept_columns(
+    owner: Any, X: Any, table: Any, weight: np.ndarray | None, categories: list[int], known: Mapping[int, Kept]
+) -> list[Kept]:
+    """The kind of each column, and the levels of those that are categories; ``categories`` are so by request.
+
+    ``known``: columns, by number, of which more rows than these have told.
+    """
     columns = table if isinstance(table, list) else _as_columns(X, table, categories)
     out = []
     for k, name in enumerate(column_names(X)):
         column = columns[k]
-        if column is not None and (k in categories or column.kind in ("category", "text")):
+        if k in known and (known[k].levels is not None or k not in categories):
+            out.append(known[k])
+        elif column is not None and (k in categories or column.kind in ("category", "text")):
             kind = "category" if k in categories else column.kind
             out.append(Kept(name, kind, _levels(owner, column, weight)))
         else:
@@ -111,10 +119,15 @@ def _levels(owner: Any, column: Column, weight: np.ndarray | None) -> list[str]:
     for text in texts:
         counts[text] = counts.get(text, 0) + 1
     counts.pop(None, None)
+    return common_levels(owner, column.name, counts)
+
+
+def common_levels(owner: Any, name: str, counts: Mapping[str, int]) -> list[str]:
+    """The levels of a category that are told apart, by how many rows have each."""
     common = sorted((text for text, count in counts.items() if count >= LEAST), key=lambda text: (-counts[text], text))
     if counts and not common:
         warnings.warn(
-            f"Column {column.name!r} of {type(owner).__name__} has {len(counts)} levels, none of them in {LEAST} rows: "
+            f"Column {name!r} of {type(owner).__name__} has {len(counts)} levels, none of them in {LEAST} rows: "
             "all are one pooled level. Leave the column out, or group its levels.",
             UserWarning,
             stacklevel=2,
@@ -130,16 +143,16 @@ def as_cells(owner: Any, table: Any, kept: list[Kept]) -> Any:
             return table
         dense = (table.toarray() if sparse.issparse(table) else table).astype(np.float64)
         for k in wanted:
-            dense[:, k] = _codes(Column(kept[k].name, "number", dense[:, k].copy()), kept[k])
+            dense[:, k] = codes(Column(kept[k].name, "number", dense[:, k].copy()), kept[k])
         return dense
     out = np.empty((length(table), len(kept)))
     for k, (column, known) in enumerate(zip(table, kept, strict=True)):
         known_kind = column._replace(kind=known.kind, name=known.name)
-        out[:, k] = numbers(owner, known_kind) if known.levels is None else _codes(column, known)
+        out[:, k] = numbers(owner, known_kind) if known.levels is None else codes(column, known)
     return out
 
 
-def _codes(column: Column, known: Kept) -> np.ndarray:
+def codes(column: Column, known: Kept) -> np.ndarray:
     codes = level_codes(words(column), known.levels or []).astype(np.float64)
     codes[codes < 0.0] = np.nan
     return codes

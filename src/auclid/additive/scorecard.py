@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from numbers import Integral
+from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
@@ -13,7 +14,7 @@ from auclid._apart import begin_apart, by_parts, lies_apart
 from auclid._kinds import column_names, column_numbers
 from auclid._random import RandomState
 from auclid.additive import _fit, _table
-from auclid.additive._apart import all_moments, drawn
+from auclid.additive._apart import all_moments, counted_levels, drawn, shrunken_errors
 from auclid.additive._basis import make_basis, same_basis
 from auclid.additive._features import given_knots
 from auclid.additive._reading import Readable
@@ -77,11 +78,13 @@ class Scorecard(Readable, Ranker):
         The penalties chosen.
     focus_ : float
         How much dearer columns are that add little: c_k = (mean variance of what columns add / that of this one)^focus.
+    scale_ : float
+        Points that double the odds, where `points` is not told how many.
     cv_auc_ : float
         The held-out AUC of what was chosen; nan where there were too few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
-        The offset: minus the sum of shapes that maximises Youden's J on the training rows; of streams, and of more
-        rows than memory holds, minus the one halfway between the means of the classes.
+        The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on those drawn of more
+        than memory holds; of streams, minus the one halfway between the means of the classes.
     classes_ : array of shape (2,)
     n_features_in_ : int
     feature_names_in_ : array of shape (d,), where X has column names
@@ -148,10 +151,9 @@ class Scorecard(Readable, Ranker):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Numbers, booleans, categories, texts and dates; missing cells are allowed. Of numbers in files
-            (`auclid.scan`) or dask collections, knots, penalties and pairs come from a sample that fits in memory, the
-            values from all rows. Other kinds of cells that do not fit in memory: fit on a frame of some rows, then
-            give the others to `partial_fit`, a frame at a time.
+            Numbers, booleans, categories, texts and dates; missing cells are allowed. Of rows in files
+            (`auclid.scan`) or dask collections that do not fit in memory, knots, penalties and pairs come from a sample
+            that does, levels and values from all rows.
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
             A pair weighs the product of its two rows' weights.
@@ -165,8 +167,13 @@ class Scorecard(Readable, Ranker):
         self._fit_and_hold_out(X, y, sample_weight)
         return self
 
-    def _fit_and_hold_out(self, X: Any, y: Any, sample_weight: Any = None, coarse: bool = False) -> np.ndarray | None:
-        """`fit`; returns the score of each row by folds it is not in, or None where not all rows were held out."""
+    def _fit_and_hold_out(
+        self, X: Any, y: Any, sample_weight: Any = None, coarse: bool = False, known: Mapping = MappingProxyType({})
+    ) -> np.ndarray | None:
+        """`fit`; returns the score of each row by folds it is not in, or None where not all rows were held out.
+
+        ``known``: columns, by number, of which more rows have told.
+        """
         X = _table.as_known(X)
         table, y = _table.checked_rows_and_labels(self, X, y, reset=True)
         weight = _check.ratios(sample_weight, _Shaped(_table.length(table)))
@@ -175,7 +182,7 @@ class Scorecard(Readable, Ranker):
         _check.both_weighed(self, is_pos, weight)
         self.classes_ = classes
         names = column_names(X)
-        kept, given = self._kept(X, table, weight, names)
+        kept, given = self._kept(X, table, weight, names, known)
         cells = _table.as_cells(self, table, kept)
         rng = _random.generator(0 if self.random_state is None else self.random_state)
         monotone = self._directions(names, kept)
@@ -190,11 +197,17 @@ class Scorecard(Readable, Ranker):
     def _fit_apart(self, rows: LabelledParts, memory: int | None) -> Self:
         """Knots, penalties and pairs from as many rows as memory may hold; the values from all rows, in one pass."""
         X, y, weight, all_rows = drawn(rows, memory)
-        self.fit(X, y, weight)
+        self._fit_and_hold_out(X, y, weight, known={} if all_rows else counted_levels(self, rows))
         if all_rows or _fit.by_rows(self.ranker):
             return self
+        kept = self._odds, self.scale_, self.cv_auc_, shrunken_errors(self.shapes_, len(y) / int(rows.counts.sum()))
         moments = all_moments(self, rows, self._card.basis, self._kept_columns)
-        return self._resume(self._kept_columns, self._features, self._card.basis, moments)
+        self._resume(self._kept_columns, self._features, self._card.basis, moments)
+        self._odds, self.scale_, self.cv_auc_, errors = kept
+        self.shapes_ = [shape._replace(error=error) for shape, error in zip(self.shapes_, errors, strict=True)]
+        scores = card_scores(self._card, self._cells(X))
+        self.intercept_ = np.array([-float(best_threshold(y == self.classes_[1], scores, weight))])
+        return self
 
     @_check.checked_with_parts
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -267,12 +280,14 @@ class Scorecard(Readable, Ranker):
         self.intercept_ = np.array([-threshold])
         return self
 
-    def _kept(self, X: Any, table: Any, weight: np.ndarray | None, names: list[str]) -> tuple[list, dict]:
+    def _kept(
+        self, X: Any, table: Any, weight: np.ndarray | None, names: list[str], known: Mapping = MappingProxyType({})
+    ) -> tuple[list, dict]:
         """The kinds of the columns, and the knots that were given."""
         wanted = [] if isinstance(self.categories, str) else column_numbers(self, "categories", self.categories, names)
         given = given_knots(self, self.n_knots, names)
         wanted += [place for place, value in given.items() if isinstance(value, list)]
-        kept = _table.kept_columns(self, X, table, weight, wanted)
+        kept = _table.kept_columns(self, X, table, weight, wanted, known)
         for place, value in given.items():
             if isinstance(value, list):
                 kept[place] = kept[place]._replace(levels=value)
@@ -314,7 +329,7 @@ class Scorecard(Readable, Ranker):
         """Publish what a fit found."""
         self._card, self._kept_columns, self._features = found.card, found.kept, found.features
         self._seen, self._odds = (found.moments.pos, found.moments.neg), found.odds
-        self.shapes_, self.cv_auc_ = found.shapes, found.cv_auc
+        self.shapes_, self.cv_auc_, self.scale_ = found.shapes, found.cv_auc, found.scale
         self.alpha_, self.smooth_, self.focus_ = map(float, found.penalty)
         self.knots_ = {f.name: f.levels if f.knots is None else f.knots for f in found.features}
         self.interactions_ = [shape.name for shape in found.shapes if isinstance(shape.name, tuple)]
@@ -332,7 +347,7 @@ class Scorecard(Readable, Ranker):
         table = _table.checked_rows(self, _table.as_known(X), reset=False)
         return _table.as_cells(self, table, self._kept_columns)
 
-    _takes_tables, _knows_gaps = False, True
+    _takes_tables, _knows_gaps, _knows_words = False, True, True
 
     @by_parts
     def decision_function(self, X: Any) -> Any:
@@ -354,7 +369,7 @@ class Scorecard(Readable, Ranker):
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class: a sigmoid of the score, fitted to scores of held-out folds.
 
-        Of streams, and of more rows than memory holds, the sigmoid is that of two normal classes of one variance.
+        Of streams, the sigmoid is that of two normal classes of one variance.
 
         Parameters
         ----------

@@ -25,8 +25,9 @@ from auclid.cli._show import escape
 from auclid.cli._words import rate
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
+from auclid.cli.fitting import fit_large
 from auclid.cli.report import report
-from auclid.cli.scorecards import leave_scorecard, true_notes
+from auclid.cli.scorecards import card_facts, leave_scorecard, true_notes
 from auclid.cli.verdict import measured_by
 from auclid.datasets import DataError, catalogue
 from auclid.io import about, load, may_write, replacing, save
@@ -186,7 +187,7 @@ def fit(
     if checkpoint is not None or scheduler is not None or large.by_blocks(data, memory):
         kept = None if checkpoint is None else (checkpoint, every)
         how = large.Options(target, positive, drop or [], method, seed, memory, max_fpr)
-        _fit_large(data, model, how, kept, scheduler)
+        fit_large(data, model, how, kept, scheduler)
         return
     name, estimator = models.ours(method, seed, max_fpr)
     models.refuse_whole_list(name, estimator, max_fpr)
@@ -213,26 +214,9 @@ def fit(
         _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, {judged}."))
     _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
-        for path in leave_scorecard(estimator, rows, model):
+        facts = card_facts(estimator, rows)
+        for path in leave_scorecard(estimator, model, rows.feature_names, rows.classes, facts):
             _show.say(escape(f"To read: {path}"))
-
-
-def _fit_large(
-    data: Path, model: Path, how: large.Options, checkpoint: tuple[Path, int] | None, scheduler: str | None
-) -> None:
-    """`fit` of rows that need not fit in memory."""
-    start = perf_counter()
-    if scheduler is not None:
-        name, estimator, columns, classes = large.fit_on_cluster(data, how, scheduler)
-    else:
-        found = large.task(data, how.target, how.positive, how.drop, how.memory)
-        _show.say(escape(large.introduced(found, str(data))))
-        with _show.passes(found.rows):
-            name, estimator = large.fit_rows(found, how, large.Checkpoint.of(data, how, checkpoint))
-        columns, classes = found.rows.columns, found.classes
-    known = {"method": name, "columns": columns, "target": how.target, "classes": classes, "dense": True}
-    save(model, estimator, about=known)
-    _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
 
 
 @app.command()

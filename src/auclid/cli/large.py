@@ -2,8 +2,9 @@
 
 import hashlib
 import os
+import warnings
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -12,6 +13,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from auclid.additive import Scorecard
 from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
 from auclid.cli import models
@@ -23,7 +25,8 @@ from auclid.rows import as_array
 from auclid.rows.mapped import mapped
 from auclid.rows.readers.arrow import OTHERS
 from auclid.rows.readers.open import column_names, has_own_labels
-from auclid.rows.source import Rows, as_bytes, scan
+from auclid.rows.sizes import as_bytes
+from auclid.rows.source import Rows, scan
 
 LARGE = 1 << 29
 """Bytes of a file beyond which it is read by blocks, asked or not."""
@@ -36,6 +39,9 @@ AUTO = "LeastSquaresAUCCV"
 
 
 PARQUET = (".parquet", ".pq")
+
+KNOWS = "--method Scorecard knows texts and dates."
+"""What is said besides of columns that are no numbers."""
 
 
 class Options(NamedTuple):
@@ -76,17 +82,19 @@ def scanned(path: Path, target: str | None, drop: list[str], memory: str | None,
         if strange:
             raise DataError(f"--drop must be a column of DATA; got {strange[0]!r}.")
         kept = [name for name in every if name not in drop and name != target]
-    try:
+    with in_words():
         return scan(path, target=target, columns=kept, memory=memory)
-    except ValueError as error:
-        raise DataError(str(error).replace(OTHERS, "Leave it out with --drop NAME.")) from None
 
 
-def task(path: Path, target: str | None, positive: str | None, drop: list[str], memory: str | None) -> Task:
-    """The rows of a file of any size with labels 0 and 1."""
+def task(
+    path: Path, target: str | None, positive: str | None, drop: list[str], memory: str | None, words: bool = True
+) -> Task:
+    """The rows of a file of any size with labels 0 and 1; ``words``: whether columns may hold texts and dates."""
     if target is None and not has_own_labels(path):
         raise DataError("DATA must have labels: name their column with --target.")
     rows = scanned(path, target, drop, memory)
+    if not words:
+        numbers_only(rows)
     if not rows.has_target:
         raise DataError("DATA must have labels: name their column with --target.")
     labels = rows.labels()
@@ -111,6 +119,7 @@ def introduced(found: Task, source: str) -> str:
 
 def shaped(rows: Rows) -> Rows:
     """The rows, dense where most of their entries are stored."""
+    numbers_only(rows)
     filled = total = 0
     for X, _, _ in rows.read(gaps=True):
         if not sparse.issparse(X):
@@ -125,7 +134,24 @@ def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) 
     name, model = _model(how)
     if checkpoint is not None:
         return name, stream_rows(found, name, model, checkpoint)
+    if isinstance(model, Scorecard) and found.rows.named:  # it knows texts, and columns by their names
+        return name, model.fit(found.rows)
     return name, _with_chances(model).fit(shaped(found.rows))
+
+
+def numbers_only(rows: Rows) -> None:
+    """Refuse columns of texts and dates, in the words of the command."""
+    with in_words():
+        rows.numbers_only()
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Errors about columns that are no numbers, raised inside, speak of options."""
+    try:
+        yield
+    except ValueError as error:
+        raise DataError(str(error).replace(OTHERS, f"Leave it out with --drop NAME. {KNOWS}")) from None
 
 
 def _model(how: Options) -> tuple[str, Any]:
@@ -205,6 +231,14 @@ def _pieces(rows: Rows, done: int, every: int) -> Iterator[tuple[Any, np.ndarray
             start = stop
 
 
+def tables(rows: Rows) -> Iterator[Any]:
+    """The rows by blocks: numbers, or tables where there are texts."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were read by name
+        for X, _, _ in rows.read(gaps=True, words=True):
+            yield rows.shown(X)
+
+
 def predict_rows(estimator: Any, rows: Rows, output: Path, names: Callable[[np.ndarray], list[str]]) -> int:
     """Write score, probability (where the model has one) and label of each row, by blocks; says how many.
 
@@ -213,7 +247,7 @@ def predict_rows(estimator: Any, rows: Rows, output: Path, names: Callable[[np.n
     count, write = 0, _parquet if output.suffix in PARQUET else _csv
     with replacing(output, "wb") as file, closing(write(file)) as written:
         next(written)
-        for X, _, _ in rows.read(gaps=True):
+        for X in tables(rows):
             columns: dict[str, Any] = {"score": np.asarray(scored(estimator, X), np.float64)}
             if hasattr(estimator, "predict_proba"):
                 columns["probability"] = estimator.predict_proba(X)[:, 1]
@@ -255,7 +289,7 @@ def quoted(label: str) -> str:
 
 def scores_of(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Scores and predictions of all rows, by blocks."""
-    found = [(np.asarray(scored(estimator, X)), estimator.predict(X)) for X, _, _ in rows.read(gaps=True)]
+    found = [(np.asarray(scored(estimator, X)), estimator.predict(X)) for X in tables(rows)]
     return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
 
@@ -263,7 +297,7 @@ def sampled(found: Task, source: str, memory: str | None, seed: int) -> Table:
     """As many rows as may be kept in memory, drawn at random, for methods that want them there."""
     n, d = found.rows.shape
     size = min(n, max(1000, as_bytes(memory) // (8 * d)))
-    X, y = found.rows.sample(size, seed)
+    X, y = found.rows.sample(size, seed, gaps=True)
     note = f"Compared on {size:,} of {n:,} rows, drawn at random: as many as --memory lets into memory."
     notes = found.notes if size == n else [*found.notes, note]
     return Table(source, X, y == 1, found.classes, found.rows.columns, notes)  # type: ignore[arg-type]
@@ -279,7 +313,7 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Any, li
     name, model = _model(how)
     if how.target is None:
         raise DataError("DATA must have labels: name their column with --target.")
-    with Client(address):
+    with Client(address), in_words():
         parquet, source = path.is_dir() or path.suffix in PARQUET, os.path.abspath(path)
         frame = dd.read_parquet(source) if parquet else dd.read_csv(source)
         if how.target not in frame.columns:
@@ -288,5 +322,5 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Any, li
         levels = np.sort(np.asarray(frame[how.target].unique().compute()))
         is_pos, classes = positives(levels, how.positive)
         X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
-        model = _with_chances(model).fit(X.to_dask_array(), y)
+        model = model.fit(X, y) if isinstance(model, Scorecard) else _with_chances(model).fit(X.to_dask_array(), y)
     return name, model, columns, classes

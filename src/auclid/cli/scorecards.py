@@ -22,32 +22,42 @@ def true_notes(model: Any, notes: list[str]) -> list[str]:
     return [note for note in notes if not isinstance(model, Scorecard) or RANKED not in note]
 
 
-def leave_scorecard(model: Scorecard, rows: Rows, path: Path) -> list[Path]:
+def card_facts(model: Scorecard, rows: Rows, count: int | None = None, share: float | None = None) -> list[str]:
+    """What the page tells of the rows: all of them, or some that were drawn of ``count`` with a share of positives."""
+    y, all_rows = rows.is_pos.astype(int), count is None or count == len(rows.is_pos)
+    whose = "these rows" if all_rows else f"{len(y):,} of these rows, drawn at random"
+    return [
+        f"{len(y) if count is None else count:,} rows of {rows.source}, {y.mean() if share is None else share:.2%} "
+        f"positive (label {rows.classes[1]}).",
+        f"Rounding points to whole numbers costs {model.auc_lost(rows.X, y):.5f} of the AUC on {whose}.",
+        *_examples(model, rows, all_rows),
+    ]
+
+
+def leave_scorecard(
+    model: Scorecard, path: Path, names: list[str], classes: list[str], facts: list[str]
+) -> list[Path]:
     """Write the page and the points; returns their paths."""
     page, points = path.with_suffix(".html"), path.with_suffix(".points.csv")
-    y = rows.is_pos.astype(int)
-    facts = [
-        f"{len(y):,} rows of {rows.source}, {y.mean():.2%} positive (label {rows.classes[1]}).",
-        f"Rounding points to whole numbers costs {model.auc_lost(rows.X, y):.5f} of the AUC on these rows.",
-        *_examples(model, rows),
-    ]
     with replacing(page, "w") as file:
-        file.write(model.to_html(names=rows.feature_names, classes=rows.classes, facts=facts))
+        file.write(model.to_html(names=names, classes=classes, facts=facts))
     with replacing(points, "w") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(Bin._fields)
-        table.writerows(line._replace(points=int(line.points)) for line in model.point_bins(names=rows.feature_names))
+        table.writerows(line._replace(points=int(line.points)) for line in model.point_bins(names=names))
     return [page, points]
 
 
-def _examples(model: Scorecard, rows: Rows) -> list[str]:
+def _examples(model: Scorecard, rows: Rows, all_rows: bool) -> list[str]:
     """Why the highest scores are so high, a line a row."""
     scores = model.decision_function(rows.X)
     highest = np.argsort(-scores, kind="stable")[:EXAMPLES]
     reasons = model.reasons(taken(rows.X, highest), toward=model.classes_[1])
     names = dict(zip([shape.name for shape in model.shapes_], rows.feature_names, strict=False))
     return [
-        f"Row {i + 1} scores {scores[i]:.3f}: " + ", ".join(str(_named(reason, names)) for reason in row) + "."
+        f"{f'Row {i + 1}' if all_rows else 'A row'} scores {scores[i]:.3f}: "
+        + ", ".join(str(_named(reason, names)) for reason in row)
+        + "."
         for i, row in zip(highest, reasons, strict=True)
     ]
 

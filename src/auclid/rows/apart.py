@@ -5,13 +5,15 @@ what it gives adds by ``+`` (`Totals`: a tuple that adds entry by entry).
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid.rows.source import Rows
 from auclid.rows.store import Store
+from auclid.rows.words import Meaning
 
 
 class Part(NamedTuple):
@@ -53,6 +55,8 @@ class Apart(ABC):
     dtype: np.dtype
     width: int
     """How many columns there are."""
+    meanings: Mapping[str, Meaning] = MappingProxyType({})
+    """What the numbers of some columns stand for, by name; of files, complete once all rows were read."""
 
     @abstractmethod
     def collect(self, function: Callable, *shared: Any) -> Any:
@@ -86,13 +90,16 @@ class Apart(ABC):
 class Blocks(Apart):
     """`Rows` in parts: their blocks, one after the other."""
 
-    def __init__(self, rows: Rows, steps: Sequence[Callable] = (), gaps: bool = False) -> None:
-        self._rows, self._steps, self._gaps = rows, tuple(steps), gaps
+    def __init__(self, rows: Rows, steps: Sequence[Callable] = (), gaps: bool = False, words: bool = False) -> None:
+        if not words:
+            rows.numbers_only()
+        self._rows, self._steps, self._gaps, self._words = rows, tuple(steps), gaps, words
         self.columns, self.dtype = rows.columns if rows.named else None, rows.dtype
+        self.meanings = rows.meanings
         self.width = len(rows.columns)
 
     def _parts(self) -> Iterator[Part]:
-        for number, block in enumerate(self._rows.read(self._gaps)):
+        for number, block in enumerate(self._rows.read(self._gaps, self._words)):
             yield Part(number, *block)
 
     def collect(self, function: Callable, *shared: Any) -> Any:
@@ -114,7 +121,7 @@ class Blocks(Apart):
         other = object.__new__(type(self))
         vars(other).update(vars(self), _steps=(*self._steps, step))
         if width is not None:
-            other.width, other.columns = width, None
+            other.width, other.columns, other.meanings = width, None, {}
         return other
 
     def kept(self, step: Callable) -> "Apart":
@@ -126,6 +133,7 @@ class KeptBlocks(Blocks):
 
     def __init__(self, source: Blocks, steps: Sequence[Callable], memory: int) -> None:
         self.columns, self.dtype, self.width, self._steps = source.columns, source.dtype, source.width, ()
+        self.meanings = source.meanings
         self._store, self._rest = Store(memory), []
         for part in source._parts():
             for step in steps:

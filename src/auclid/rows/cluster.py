@@ -13,7 +13,10 @@ import numpy as np
 from auclid.rows.apart import Apart, Part, apply
 from auclid.rows.blocks import fault_words, first_fault
 from auclid.rows.labels import label_count
+from auclid.rows.readers.arrow import Frame
 from auclid.rows.readers.function import block_numbers
+from auclid.rows.readers.reader import Wanted
+from auclid.rows.words import Meaning, together
 
 
 def is_dask(X: Any) -> bool:
@@ -24,11 +27,15 @@ def is_dask(X: Any) -> bool:
 class Partitions(Apart):
     """A dask array or frame, with labels and weights of the same partitions."""
 
-    def __init__(self, owner: str, X: Any, y: Any = None, weight: Any = None, gaps: bool = False) -> None:
+    def __init__(
+        self, owner: str, X: Any, y: Any = None, weight: Any = None, gaps: bool = False, words: bool = False
+    ) -> None:
         import dask
 
         self._dask, self._owner = dask, owner
-        self.columns, self.width, self.dtype = described(owner, X)
+        self.columns, self.width, self.dtype = described(owner, X, words)
+        self.meanings = known_meanings(X) if words else {}
+        known = dask.delayed(dict(self.meanings), pure=False, traverse=False) if self.meanings else {}
         numbers = _row_blocks(owner, X)
         labels, weights = (
             _column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
@@ -36,7 +43,7 @@ class Partitions(Apart):
         )
         make = dask.delayed(made_part, pure=True)
         self._parts = [
-            make(owner, number, block, labels[number], weights[number], (self.dtype, self.width, gaps))
+            make(owner, number, block, labels[number], weights[number], (self.dtype, self.width, gaps), known)
             for number, block in enumerate(numbers)
         ]
         self._steps: tuple[Callable, ...] = ()
@@ -92,7 +99,7 @@ class Partitions(Apart):
     def mapped(self, step: Callable, width: int | None = None) -> "Apart":
         other = self._with(self._parts, (*self._steps, step))
         if width is not None:
-            other.width, other.columns = width, None
+            other.width, other.columns, other.meanings = width, None, {}
         return other
 
     def kept(self, step: Callable) -> "Apart":
@@ -155,11 +162,16 @@ def added(a: Any, b: Any) -> Any:
     return a + b
 
 
-def made_part(owner: str, number: int, block: Any, y: Any, weight: Any, kind: tuple[np.dtype, int, bool]) -> Part:
-    """A partition as numbers of a floating type and so many columns, with gaps or not; labels and weights; checked."""
+def made_part(
+    owner: str, number: int, block: Any, y: Any, weight: Any, kind: tuple[np.dtype, int, bool], known: dict
+) -> Part:
+    """A partition as numbers of a floating type and so many columns, with gaps or not; labels and weights; checked.
+
+    ``known``: what the numbers of some columns stand for.
+    """
     dtype, width, gaps = kind
     where = f"Partition {number} of X given to {owner}"
-    X, names = block_numbers(np.hstack(block) if isinstance(block, list) else block, where)
+    X, names, _ = block_numbers(np.hstack(block) if isinstance(block, list) else block, where, known)
     if X.shape[1] != width:
         raise ValueError(f"{where} must have {width} columns; got {X.shape[1]}.")
     X = X.astype(dtype, copy=False)
@@ -188,23 +200,54 @@ def checked_weight(owner: str, number: int, weight: Any) -> np.ndarray | None:
     return weight
 
 
-def described(owner: str, X: Any) -> tuple[list[str] | None, int, np.dtype]:
-    """Names, number and floating type of the columns."""
+def described(owner: str, X: Any, words: bool = False) -> tuple[list[str] | None, int, np.dtype]:
+    """Names, number and floating type of the columns; those that are no numbers are an error, unless ``words``."""
     if hasattr(X, "columns"):
         kinds = [np.dtype(object) if not isinstance(kind, np.dtype) else kind for kind in X.dtypes]
-        names = [str(name) for name in X.columns]
-        text = [name for name, kind, own in zip(names, kinds, X.dtypes, strict=True) if kind.kind not in "biuf"
-                and getattr(own, "kind", "O") not in "biuf"]  # fmt: skip
-        if text:
+        names, text = [str(name) for name in X.columns], other_columns(X)
+        if text and not words:
             raise ValueError(
                 f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], make "
-                "numbers of it first, or give frames of rows to Scorecard.partial_fit, which knows texts."
+                "numbers of it first, or use Scorecard, which knows texts and dates."
             )
         narrow = all(kind in (np.float32, np.float16) or (kind.kind in "biu" and kind.itemsize <= 2) for kind in kinds)
         return names, len(names), np.dtype(np.float32 if narrow else np.float64)
     if getattr(X, "ndim", 0) != 2:
         raise ValueError(f"X given to {owner} must be a table (n, d); got a dask collection of another shape.")
     return None, int(X.shape[1]), np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
+
+
+def other_columns(X: Any) -> list:
+    """The names of the columns of a dask frame that are no numbers."""
+    kinds = [] if not hasattr(X, "columns") else zip(X.columns, X.dtypes, strict=True)
+    return [name for name, kind in kinds if getattr(kind, "kind", "O") not in "biuf"]
+
+
+def known_meanings(X: Any) -> dict[str, Meaning]:
+    """What numbers stand for in a dask frame: a look at its types, and at all texts of those columns that hold some."""
+    import dask
+
+    if not hasattr(X, "columns"):
+        return {}
+    found = dict(Frame(X._meta, Wanted(None, None, None)).meanings)
+    objects = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if str(kind) == "object"]
+    found.update({str(name): Meaning("text", "object") for name in objects})
+    texts = [name for name in X.columns if str(name) in found and found[str(name)].is_words]
+    if not texts:
+        return found
+    meet, add = dask.delayed(met, pure=True), dask.delayed(together, pure=True)
+    start = {str(name): found[str(name)] for name in texts}
+    level = [meet(block, start) for block in X[texts].to_delayed()]
+    while len(level) > 1:
+        level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
+    return {**found, **level[0].compute()}
+
+
+def met(block: Any, start: dict[str, Meaning]) -> dict[str, Meaning]:
+    """What the numbers of these columns stand for in one partition."""
+    known = {name: Meaning(each.kind, each.told) for name, each in start.items()}
+    block_numbers(block, "a partition", known)
+    return known
 
 
 def _row_blocks(owner: str, X: Any) -> list:
@@ -245,25 +288,28 @@ def _cut(owner: str, name: str, y: Any, X: Any) -> list:
 def lazily(
     owner: str, X: Any, function: Callable, dtype: np.dtype, width: int | None = None, gaps: bool = False
 ) -> Any:
-    """A dask array of function(block) for each partition: one value a row, or ``width`` of them."""
+    """A dask array of function(block) for each partition: one value a row, or ``width`` of them.
+
+    Of a frame with columns that are no numbers, blocks are frames as they come.
+    """
     import dask
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 
-    parts = Partitions(owner, X, gaps=gaps)
+    parts = _row_blocks(owner, X) if other_columns(X) else Partitions(owner, X, gaps=gaps)._parts
     call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
-    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts._parts)
+    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts)
     tail = () if width is None else (width,)
-    made = [call(rows, part) for part in parts._parts]
+    made = [call(rows, part) for part in parts]
     name = f"auclid-{uuid.uuid4().hex}"
     keys: dict[Any, Any] = {(name, k, *(0 for _ in tail)): (itself, part.key) for k, part in enumerate(made)}
     graph = HighLevelGraph.from_collections(name, keys, dependencies=made)
     return da.Array(graph, name, (tuple(sizes), *((size,) for size in tail)), dtype=dtype)
 
 
-def rows_of_part(function: Callable, part: Part) -> Any:
-    """A function of a part's rows."""
-    return function(part.X)
+def rows_of_part(function: Callable, part: Any) -> Any:
+    """A function of a part's rows, or of a frame."""
+    return function(part.X if isinstance(part, Part) else part)
 
 
 def vector_parts(

@@ -19,6 +19,7 @@ class Mapped(Reader):
         self.where, self.columns, self.named = rows.where, rows.columns, rows.named and numbers is None
         self.dtype, self.has_target = rows.dtype, rows.has_target
         self.has_weight = rows.has_weight
+        self.meanings = rows.meanings if numbers is None else {}
 
     @property
     def count(self) -> int | None:  # type: ignore[override]
@@ -30,7 +31,8 @@ class Mapped(Reader):
         return Block(X, y, block.weight)
 
     def read(self) -> Iterator[Block]:
-        return map(self._made, self.rows.read(gaps=True))  # who reads these rows is told of gaps
+        # who reads these rows is told of gaps
+        return map(self._made, self.rows.read(gaps=True, words=self.numbers is None))
 
     def read_labels(self) -> Iterator[Block] | None:
         return map(self._made, self._labels_alone()) if self.has_target else None
@@ -44,7 +46,7 @@ class Mapped(Reader):
 
     def take(self, index: np.ndarray) -> Any:
         self.rows.hold()
-        X = self.rows.gather(index)[0]
+        X = self.rows.gather(index, gaps=True, words=self.numbers is None)[0]
         return X if self.numbers is None or not len(index) else self.numbers(X)
 
 

@@ -1,7 +1,6 @@
 """Rows that need not fit in memory: read by blocks, as often as asked, checked as they pass."""
 
-import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from numbers import Integral
 from typing import Any
 
@@ -11,14 +10,11 @@ from auclid import _random
 from auclid.rows.blocks import fault_words, first_fault, joined
 from auclid.rows.labels import Labels
 from auclid.rows.readers import Block, Reader, Wanted, open_source
+from auclid.rows.readers.arrow import refusal
 from auclid.rows.readers.reader import checked_weight
+from auclid.rows.sizes import as_bytes
 from auclid.rows.store import Store
-
-KEPT = 1 << 26
-"""Bytes of decoded rows that are kept between passes where the user names no number."""
-
-UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+from auclid.rows.words import Meaning, others, shown
 
 
 def scan(
@@ -77,34 +73,13 @@ def scan(
     return Rows(open_source(source, Wanted(target, sample_weight, names)), kept)
 
 
-def as_bytes(memory: int | str | None) -> int:
-    """A number of bytes from a number, a text with a unit, or None.
-
-    Examples
-    --------
-    >>> from auclid.rows.source import as_bytes
-    >>> as_bytes("1.5 GB")
-    1500000000
-    """
-    if memory is None:
-        return KEPT
-    if isinstance(memory, Integral) and not isinstance(memory, bool) and memory >= 0:
-        return int(memory)
-    found = re.fullmatch(r"\s*(\d+\.?\d*)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
-    if found is None or found[2].upper() not in UNITS:
-        raise ValueError(
-            "The 'memory' parameter of scan must be a number of bytes or a text such as '500MB' or '2GB'; "
-            f"got {memory!r}."
-        )
-    return int(float(found[1]) * UNITS[found[2].upper()])
-
-
 class Rows:
     """Rows of a source that is read by blocks, as often as asked; made by `scan`.
 
     Values are checked as they pass: numbers must be finite, weights not negative; a sentence names block and column.
-    Decoded rows are kept in memory up to the bytes that `scan` was given. Of a source that is slow to read, the others
-    are spooled to a temporary file at once, of any other when it is read a second time.
+    Texts are kept as places in a list of those met so far, dates as days (`meanings`). Decoded rows are kept in memory
+    up to the bytes that `scan` was given. Of a source that is slow to read, the others are spooled to a temporary file
+    at once, of any other when it is read a second time.
     """
 
     watch: Callable[[int, int | None], None] | None = None
@@ -148,15 +123,15 @@ class Rows:
         return self.shape[0]
 
     @property
+    def passes(self) -> int:
+        """How often the source was read through."""
+        return self._passes
+
+    @property
     def dtype(self) -> np.dtype:
         """The floating type of the numbers: float32 where all columns fit into it."""
         self._reader.known()
         return self._reader.dtype
-
-    @property
-    def passes(self) -> int:
-        """How often the source was read through."""
-        return self._passes
 
     @property
     def has_target(self) -> bool:
@@ -208,33 +183,59 @@ class Rows:
         self._label()
         return self._labels
 
+    @property
+    def meanings(self) -> Mapping[str, Meaning]:
+        """What the numbers of some columns stand for, by name: truths, dates, places in a list of texts."""
+        self._reader.known()
+        return self._reader.meanings
+
+    @property
+    def others(self) -> dict[str, str]:
+        """The columns that are no numbers, by name, and their types."""
+        return {name: each.told for name, each in others(self.meanings).items()}
+
+    def numbers_only(self) -> None:
+        """Raise where columns hold texts or dates."""
+        if self.others:
+            raise ValueError(refusal(self.others, self._reader.where))
+
+    def shown(self, X: Any) -> Any:
+        """Numbers of these rows as a user sees them: as they are, or as a table where some columns are no numbers."""
+        return shown(X, self.columns, self.meanings) if self.others else X
+
     def blocks(self) -> Iterator[tuple[Any, np.ndarray | None]]:
-        """Yield (X, y), consecutive rows and their labels: arrays or CSR matrices, as the source has them."""
-        for block in self.read():
-            yield block.X, block.y
+        """Yield (X, y), consecutive rows and labels: arrays, CSR matrices, or tables of pyarrow with texts or dates."""
+        for block in self.read(words=True):
+            yield self.shown(block.X), block.y
 
     def head(self, n: int) -> tuple[Any, np.ndarray | None]:
-        """(X, y) of the first n rows."""
-        return self._rows_of(self.read(), np.arange(_size("head", n)))
+        """(X, y) of the first n rows, as `blocks` gives them."""
+        X, y = self._rows_of(self.read(words=True), np.arange(_size("head", n)))
+        return self.shown(X), y
 
-    def sample(self, n: int, random_state: Any = None) -> tuple[Any, np.ndarray | None]:
+    def sample(self, n: int, random_state: Any = None, *, gaps: bool = False) -> tuple[Any, np.ndarray | None]:
         """(X, y) of n rows drawn without replacement, in their order; all rows where there are no more than n.
 
-        Which rows are drawn depends on their number and ``random_state`` only, never on blocks.
+        Which rows are drawn depends on their number and ``random_state`` only, never on blocks. A missing number is an
+        error, or NaN where ``gaps`` are allowed or some columns are no numbers.
         """
         count, size = self.shape[0], _size("sample", n)
-        if size >= count:
-            return self.gather(np.arange(count))
-        drawn = _random.generator(random_state).choice(count, size, replace=False, shuffle=False)
-        return self.gather(np.sort(drawn))
+        index = np.arange(count)
+        if size < count:
+            index = np.sort(_random.generator(random_state).choice(count, size, replace=False, shuffle=False))
+        X, y = self.gather(index, gaps, words=True)
+        return self.shown(X), y
 
-    def gather(self, index: np.ndarray) -> tuple[Any, np.ndarray | None]:
-        """(X, y) of the rows of these numbers, which ascend; other blocks are not read, where possible."""
-        if self._gap is not None:
+    def gather(self, index: np.ndarray, gaps: bool = False, words: bool = False) -> tuple[Any, np.ndarray | None]:
+        """(X, y) of the rows of these numbers, which ascend; ``gaps`` and ``words`` as of `read`."""
+        if not words:
+            self.numbers_only()
+        gaps = gaps or bool(self.others)
+        if self._gap is not None and not gaps:
             raise ValueError(self._gap)
         X = self._gather_kept(index) if self._complete else self._reader.take(index)
-        if X is None:
-            return self._rows_of(self.read(), index)
+        if X is None or (not gaps and first_fault(X) is not None):  # a pass will say where
+            return self._rows_of(self.read(gaps, words), index)
         return X, self.labels().values(index) if self.has_target else None
 
     def _gather_kept(self, index: np.ndarray) -> Any:
@@ -264,15 +265,16 @@ class Rows:
         for _ in self._source_blocks(hold=True):
             pass
 
-    def read(self, gaps: bool = False) -> Iterator[Block]:
+    def read(self, gaps: bool = False, words: bool = False) -> Iterator[Block]:
         """Blocks with labels and weights: those kept, or those of the source, which are checked and kept.
 
-        A number that is missing is NaN where ``gaps`` are allowed, else an error.
+        A number that is missing is NaN where ``gaps`` are allowed, else an error; so is a column that is no numbers,
+        unless ``words`` allows what stands for it, and gaps beside it.
         """
         if self._reader.late and not self._complete:
             self._read_through()
         blocks = self._kept() if self._complete else self._source_blocks()
-        blocks = blocks if gaps else self._without_gaps(blocks)
+        blocks = blocks if gaps and words else self._allowed(blocks, gaps, words)
         return blocks if self.watch is None else self._watched(blocks)
 
     def _watched(self, blocks: Iterator[Block]) -> Iterator[Block]:
@@ -376,9 +378,11 @@ class Rows:
             raise ValueError(words)
         self._gap = self._gap or words
 
-    def _without_gaps(self, blocks: Iterator[Block]) -> Iterator[Block]:
+    def _allowed(self, blocks: Iterator[Block], gaps: bool, words: bool) -> Iterator[Block]:
         for block in blocks:
-            if self._gap is not None:
+            if not words:  # of a function it is told by the first block
+                self.numbers_only()
+            if self._gap is not None and not (gaps or self.others):
                 raise ValueError(self._gap)
             yield block
 

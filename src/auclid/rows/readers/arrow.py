@@ -1,7 +1,7 @@
 """Sources of named columns, all by way of Arrow: Parquet, IPC and csv files; tables of pyarrow, pandas and polars."""
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -9,17 +9,16 @@ from typing import Any
 import numpy as np
 
 from auclid._hints import listed
+from auclid._kinds import looked_at, word
 from auclid.rows.readers.reader import Block, Reader, Wanted, ahead, block_rows, chosen
+from auclid.rows.words import Meaning, meaning_of
 
 MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
 
 BUFFER = 1 << 16
 """Bytes of a column of a Parquet file that are read at a time: without a number, a row group is in memory whole."""
 
-OTHERS = (
-    "Choose others with columns=[...], make numbers of them first, or give frames of rows to Scorecard.partial_fit, "
-    "which knows texts."
-)
+OTHERS = "Choose others with columns=[...], make numbers of them first, or use Scorecard, which knows texts and dates."
 """What to do about columns that are no numbers."""
 
 NARROW = {"bool", "int8", "uint8", "int16", "uint16", "halffloat", "float"}
@@ -45,7 +44,8 @@ class ArrowReader(Reader):
         self.columns = chosen(wanted, [str(name) for name in schema.names], where)
         self.has_target, self.has_weight = wanted.target is not None, wanted.weight is not None
         kinds = {str(field.name): field.type for field in schema}
-        all_numbers({name: kinds[name] for name in self.columns}, where)
+        known_types({name: kinds[name] for name in self.columns}, where)
+        self.meanings = {name: each for name in self.columns if (each := meaning_of(kinds[name])) is not None}
         narrow = all(str(kinds[name]) in NARROW for name in self.columns)
         self.dtype = np.dtype(np.float32 if narrow else np.float64)
 
@@ -76,7 +76,8 @@ class ArrowReader(Reader):
         """A block whose columns lie together, as they do in Arrow: so they are copied, not dealt out."""
         out, place = np.empty((len(self.columns), batch.num_rows), self.dtype), places(batch)
         for row, name in zip(out, self.columns, strict=True):
-            row[:] = number_values(batch.column(place[name]))
+            values, meaning = batch.column(place[name]), self.meanings.get(name)
+            row[:] = number_values(values) if meaning is None else meaning.numbers(values, name)
         return out.T
 
 
@@ -85,16 +86,19 @@ def places(batch: Any) -> dict[str, int]:
     return {str(name): k for k, name in enumerate(batch.schema.names)}
 
 
-def all_numbers(kinds: dict[str, Any], where: str) -> None:
-    """Raise where a column does not hold numbers."""
+def known_types(kinds: dict[str, Any], where: str) -> None:
+    """Raise where a column holds neither numbers nor what numbers can stand for."""
     types = arrow().types
-    tests = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
-    others = [name for name, kind in kinds.items() if not any(test(kind) for test in tests)]
-    if others:
-        raise ValueError(
-            f"The columns of {where} must be numbers; {listed(others)} {'hold' if len(others) > 1 else 'holds'} "
-            f"{kinds[others[0]]}. {OTHERS}"
-        )
+    tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_null, meaning_of)
+    strange = {name: str(kind) for name, kind in kinds.items() if not any(test(kind) for test in tests)}
+    if strange:
+        raise ValueError(refusal(strange, where))
+
+
+def refusal(kinds: dict[str, str], where: str) -> str:
+    """What is said of columns that are no numbers, by name with their types, where numbers are wanted."""
+    verb, first = "hold" if len(kinds) > 1 else "holds", next(iter(kinds.values()))
+    return f"The columns of {where} must be numbers; {listed(list(kinds))} {verb} {first}. {OTHERS}"
 
 
 def number_values(values: Any) -> np.ndarray:
@@ -218,21 +222,33 @@ class Csv(Files):
         self.dtype = np.dtype(np.float64)
 
     def schema(self, path: Path) -> Any:
+        pa = arrow()
         with sentence(path, "csv"), self._opened(path, {}) as reader:
-            return reader.schema
+            times = [pa.types.is_time(field.type) for field in reader.schema]
+            fields = zip(reader.schema, times, strict=True)
+            return pa.schema([field.with_type(pa.string()) if time else field for field, time in fields])
 
     def read_labels(self) -> Iterator[Block] | None:
         return None  # lines have to be parsed whole
 
     def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
         pa, schema = arrow(), self.schema(path)
-        types = {name: pa.float64() for name in [*self.columns, self.wanted.weight] if name is not None}
+        types = {name: self._type(name) for name in [*self.columns, self.wanted.weight] if name is not None}
         if self.wanted.target is not None:
             kind = schema.field(self.wanted.target).type
             types[self.wanted.target] = pa.string() if str(kind) == "null" else kind
         with self._opened(path, {"include_columns": list(columns), "column_types": types}) as reader:
             for batch in reader:
                 yield from sliced(batch, rows)
+
+    def _type(self, name: str) -> Any:
+        """How a column is read in every file: as a first look at the first one found it; days may have hours later."""
+        pa, meaning = arrow(), self.meanings.get(name)
+        if meaning is None:
+            return pa.float64()
+        if meaning.kind == "date":
+            return pa.timestamp("ns" if "ns" in meaning.told else "us", "UTC" if "tz=" in meaning.told else None)
+        return pa.bool_() if meaning.kind == "bool" else pa.string()
 
     def _opened(self, path: Path, convert: dict[str, Any]) -> Any:
         pa, csv = arrow(), arrow().csv
@@ -257,23 +273,36 @@ def sliced(batch: Any, rows: int) -> Iterator[Any]:
 class Frame(ArrowReader):
     """A table in memory: of pyarrow, pandas or polars, a lazy one too."""
 
-    def __init__(self, table: Any, wanted: Wanted) -> None:
+    def __init__(self, table: Any, wanted: Wanted, meanings: Mapping[str, Meaning] | None = None) -> None:
         self.table, self.kind = table, type(table).__module__.split(".")[0]
         self.lazy = type(table).__name__ == "LazyFrame"
         self.resident, self.slow = not self.lazy, self.lazy
         self.count = None if self.lazy else int(table.shape[0])
+        self._mixed: list[Any] = []
         super().__init__(f"the {self.kind} table", self._schema(), wanted)
+        self.meanings = self.meanings if meanings is None else meanings
 
     def _schema(self) -> Any:
         pa = arrow()
         if self.kind == "pyarrow":
             return self.table.schema
         if self.kind == "pandas":
-            return pa.Schema.from_pandas(self.table.iloc[:1000], preserve_index=False)
+            return pa.schema([self._pandas_field(k, name) for k, name in enumerate(self.table.columns)])
         schema = self.table.collect_schema()
         import polars
 
         return polars.DataFrame(schema=schema).to_arrow().schema
+
+    def _pandas_field(self, k: int, name: Any) -> Any:
+        """Name and type of a column; one of objects that have no type in common is a category of what they read as."""
+        pa, values = arrow(), self.table.iloc[:, k]
+        try:
+            some = values if str(values.dtype) == "object" else values.iloc[:1000]
+            return pa.field(str(name), pa.array(some, from_pandas=True).type)
+        except pa.ArrowException:
+            looked_at("scan", str(name), values.to_numpy())  # refuses what is no cell of a table
+            self._mixed.append(name)
+            return pa.field(str(name), pa.dictionary(pa.int32(), pa.string()))
 
     def read(self) -> Iterator[Block]:
         batches = self.batches([*self.columns, *self._apart()], block_rows(len(self.columns), self.dtype))
@@ -290,7 +319,11 @@ class Frame(ArrowReader):
             wanted = set(columns)
             names = [name for name in self.table.columns if str(name) in wanted]
             for start in range(0, len(self.table), rows):
-                yield pa.RecordBatch.from_pandas(self.table[names].iloc[start : start + rows], preserve_index=False)
+                part = self.table[names].iloc[start : start + rows]
+                for name in [name for name in self._mixed if name in names]:
+                    part = part.copy(deep=False)
+                    part[name] = part[name].map(word)
+                yield pa.RecordBatch.from_pandas(part, preserve_index=False)
         elif self.lazy:
             for frame in self.table.select(list(columns)).collect_batches(chunk_size=rows, maintain_order=True):
                 yield from frame.to_arrow().to_batches(max_chunksize=rows)

@@ -8,6 +8,7 @@ from scipy import sparse
 
 from auclid.rows.readers.arrow import Frame
 from auclid.rows.readers.reader import Block, Reader, Wanted, in_order, present
+from auclid.rows.words import Meaning
 
 
 class Function(Reader):
@@ -23,6 +24,7 @@ class Function(Reader):
             )
         self.function, self.where, self.wanted = function, "the function given to scan", wanted
         self._looked = False
+        self._known: dict[str, Meaning] | None = None
 
     def known(self) -> None:
         if not self._looked:
@@ -49,8 +51,9 @@ class Function(Reader):
                 f"Block {number} of {self.where} must be a tuple (X, y) or (X, y, weight); got {type(item).__name__}."
             )
         X, y, weight = (*item, None)[:3]
-        X, names = block_numbers(X, f"block {number} of {self.where}")
+        X, names, meanings = block_numbers(X, f"block {number} of {self.where}", self._known)
         if not self._looked:
+            self._known = meanings
             self._take_first(X, names, y, weight)
         if X.shape[1] != len(self._names):
             raise ValueError(
@@ -80,21 +83,27 @@ class Function(Reader):
         place = {name: k for k, name in enumerate(self._names)}
         self._chosen = None if wanted is None else [place[name] for name in self.columns]
         self.dtype = np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
+        self.meanings = {name: each for name, each in (self._known or {}).items() if name in self.columns}
         self.has_target, self.has_weight = y is not None, weight is not None
         self._looked = True
 
 
-def block_numbers(X: Any, where: str) -> tuple[Any, list[str] | None]:
-    """A block as a CSR matrix or a two-dimensional array, and the names of its columns where it has them."""
+def block_numbers(
+    X: Any, where: str, known: dict[str, Meaning] | None = None
+) -> tuple[Any, list[str] | None, dict[str, Meaning]]:
+    """A block as a CSR matrix or a two-dimensional array, names of its columns where it has them, and what they mean.
+
+    ``known`` is what is known of that from other blocks.
+    """
     if sparse.issparse(X):
-        return sparse.csr_matrix(in_order(X, where)), None
+        return sparse.csr_matrix(in_order(X, where)), None, {}
     if hasattr(X, "columns") or hasattr(X, "column_names"):
-        frame = Frame(X, Wanted(None, None, None))
+        frame = Frame(X, Wanted(None, None, None), known)
         parts = [block.X for block in frame.read()] or [np.empty((0, len(frame.columns)), frame.dtype)]
-        return np.concatenate(parts), frame.columns
+        return np.concatenate(parts), frame.columns, dict(frame.meanings)
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
         raise ValueError(
             f"{where[0].upper() + where[1:]} must be a table of numbers (n, d); got {X.dtype} of shape {X.shape}."
         )
-    return X, None
+    return X, None, {}

@@ -2,8 +2,9 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +12,7 @@ from scipy import sparse
 
 from auclid._hints import did_you_mean, listed
 from auclid._sparse import fault
+from auclid.rows.words import Meaning
 
 READ_BYTES = 1 << 23
 """Decoded bytes of one block, about: large enough for BLAS, small enough that several are nothing."""
@@ -52,6 +54,8 @@ class Reader(ABC):
     late: bool = False
     named: bool = True
     """Whether the names of the columns are the user's."""
+    meanings: Mapping[str, Meaning] = MappingProxyType({})
+    """What the numbers of some columns stand for, by name; those of all others are numbers."""
 
     @abstractmethod
     def read(self) -> Iterator[Block]:
