@@ -768,6 +768,13 @@ def test_every_supervised_method_takes_weights():
     assert model.score(X, y) > 0.7
 
 
+def test_fewer_groups_than_folds_get_one_sentence():
+    X, y = problem()
+    with pytest.raises(ValueError, match=r"groups of AUCClassifier must be at least as many as folds, 5; got 3\."):
+        new().fit(X, y, groups=np.arange(len(y)) % 3)
+    assert new(cv=3).fit(X, y, groups=np.arange(len(y)) % 3).score(X, y) > 0.8
+
+
 def test_groups_are_held_out_together():
     """Tens of near copies, and labels of noise: a forest knows the neighbours of a row, unless they are out."""
     rng = np.random.default_rng(0)

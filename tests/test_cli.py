@@ -119,7 +119,8 @@ def test_sensible_methods_are_in_the_registry_and_suit(shape):
         assert len(set(names)) == len(names) >= 3
     few, told = models.sensible(sparse.csr_matrix(shape))
     assert len(models.sensible(np.broadcast_to(0.0, shape))[0]) >= len(few)
-    assert all("is left out: a kernel method" in note for note in told)
+    assert all("is left out: a kernel method" in note or "is left out: a curve" in note for note in told)
+    assert any("Scorecard is left out" in note for note in told)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -528,6 +529,27 @@ def test_broken_archives_are_one_sentence(run, cut):
         result = run("fit", name, "--method", "RankSVM", "--model", "m.auclid")
         assert result.exit_code == 2
         assert "must hold" in said(result)
+
+
+def test_broken_tables_are_named_and_not_who_reads_them(run):
+    Path("short.csv").write_text("a,b,y\n1,2,0\n1,2\n3,4,1\n")
+    Path("nothing.csv").write_text("")
+    Path("noise.parquet").write_bytes(b"PAR1 noise")
+    for name, words in (
+        ("short.csv", "a line has 2 cells and not 3"),
+        ("nothing.csv", "Empty CSV file"),
+        ("noise.parquet", "must be a parquet file"),
+    ):
+        result = run("fit", name, "--target", "y", "--model", "m.auclid")
+        assert result.exit_code == 2 and said(result).count(name) == 1
+        assert words in said(result) and "parse error" not in said(result) and "input source" not in said(result)
+
+
+def test_a_method_that_nobody_knows_is_said_in_the_words_of_the_command(table):
+    for words in (("compare", "--methods"), ("fit", "--method")):
+        result = table(words[0], "plain.csv", "--target", "y", words[1], "Nope")
+        assert result.exit_code == 2
+        assert "A method must be one that `auclid methods` lists; got 'Nope'. Known are: B-LS-SVM" in said(result)
 
 
 def test_text_in_another_encoding_is_named(run):

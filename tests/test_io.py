@@ -199,6 +199,12 @@ def test_code_and_strangers_are_refused_and_nothing_is_written(model, said, tmp_
     assert list(tmp_path.iterdir()) == []
 
 
+def test_two_models_are_no_path(tmp_path):
+    model = LeastSquaresAUC().fit([[0.0], [1.0]], [0, 1])
+    with pytest.raises(TypeError, match="save must be given a path for the model; got another one, LeastSquaresAUC"):
+        save(model, model)
+
+
 def test_a_callable_kernel_is_refused(tmp_path):
     kernels = [cls for cls in ESTIMATORS if "kernel" in cls().get_params(deep=False)]
     assert kernels

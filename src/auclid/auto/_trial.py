@@ -123,6 +123,11 @@ def folds(
     repeats = next((times for bound, times in REPEATS if rarest < bound), 1)
     size, found = min(int(cv), rarest), []
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
+    if groups is not None and len(np.unique(groups)) < size:
+        raise ValueError(
+            f"The groups of AUCClassifier must be at least as many as folds, {size}; got {len(np.unique(groups))}. "
+            "Use fewer folds (cv=), or finer groups."
+        )
     for k in range(repeats):
         found += list(kind(size, shuffle=True, random_state=seed + k).split(is_pos, is_pos, groups))
     return _both_in_each(found, is_pos, "groups"), size

@@ -11,6 +11,7 @@ AS_OPTIONS = {
     "one_hot=True": "--one-hot",
     "drop=[NAME]": "--drop NAME",
     "The table must": "DATA must",
+    "make must be given the name of a method": "A method must be one that `auclid methods` lists",
 }
 
 

@@ -13,7 +13,9 @@ from auclid._kinds import is_frame
 from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
+from auclid.cli._words import as_options
 from auclid.columns import Columns
+from auclid.datasets import DataError
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
 from auclid.registry import find
@@ -38,12 +40,13 @@ Named = tuple[str, BaseEstimator]
 WHY_NOT = {
     "NPSAM": "a kernel method, for up to 100,000 dense rows of 1,000 columns",
     "RBF-RankSVM": "a kernel method, for up to 2,000 dense rows",
+    "Scorecard": "a curve for each column, for up to 100 dense columns",
 }
 """What is said of a method that is left out."""
 
 
 def sensible(X: Any) -> tuple[list[str], list[str]]:
-    """The names of the methods that suit a table, and a sentence about each kernel method that does not."""
+    """The names of the methods that suit a table, and a sentence about each of the slower ones that does not."""
     n, d = X.shape
     suited = [name for name, suits in SENSIBLE.items() if suits(n, d, sparse.issparse(X))]
     return suited, [f"{name} is left out: {why}." for name, why in WHY_NOT.items() if name not in suited]
@@ -53,7 +56,10 @@ def ours(name: str, seed: int, max_fpr: float = 1.0) -> Named:
     """(name, pipeline) of a method by the name of its paper, or of "auto"; for the top, if it can learn that."""
     if name.casefold() in ("auto", "aucclassifier"):
         return front_door(seed, max_fpr)
-    method = find(name)
+    try:
+        method = find(name)
+    except ValueError as error:
+        raise DataError(as_options(str(error))) from None
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
     model = aimed(seeded(method.build(), seed), max_fpr)

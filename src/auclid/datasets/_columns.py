@@ -1,5 +1,6 @@
 """The columns of a csv or parquet file: numbers as they are, text refused or one-hot, remarks on odd ones."""
 
+import re
 from collections import Counter
 from collections.abc import Container, Sequence
 from pathlib import Path
@@ -73,7 +74,10 @@ def _arrow(part: str) -> Any:
 
 
 def _line(error: BaseException) -> str:
-    return " ".join(str(error).split()).rstrip(".")
+    """What a reader says of a file, without its own name and that of the file, which was told already."""
+    said = " ".join(str(error).split()).rstrip(".")
+    said = re.sub(r"^CSV parse error: |^Could not open Parquet input source '.*?': ", "", said)
+    return re.sub(r"Expected (\d+) columns, got (\d+)", r"a line has \2 cells and not \1", said)
 
 
 def to_frame(

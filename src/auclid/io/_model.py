@@ -56,6 +56,8 @@ def save(path: Any, model: Any, *, about: Any = None, trusted: Sequence[str] = (
         path, model = model, path
     if not isinstance(model, BaseEstimator):
         raise TypeError(f"save must be given an estimator; got {type(model).__name__}.")
+    if isinstance(path, BaseEstimator):
+        raise TypeError(f"save must be given a path for the model; got another one, {type(path).__name__}.")
     writer = Writer(tuple(trusted))
     structure = json.dumps(writer.item(model)).encode()
     if not is_fitted(model):
