@@ -20,7 +20,7 @@ import numpy as np
 from llvmlite import ir
 from numba.core import types
 from numba.core.caching import CompileResultCacheImpl, FunctionCache, IndexDataCacheFile, _CacheLocator
-from numba.extending import intrinsic, overload
+from numba.extending import intrinsic, overload, register_jitable
 from numba.misc.appdirs import AppDirs
 
 PACKAGE = Path(__file__).resolve().parent
@@ -29,6 +29,10 @@ PACKAGE = Path(__file__).resolve().parent
 Body = Callable[..., Any]
 Struct = TypeVar("Struct")
 """A ``NamedTuple``; what is made of one is of the same class."""
+
+
+UNCALLED: Any = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Options of code that only compiled code calls: what a call from Python needs takes a third of the time to compile."""
 
 
 def generic(stub: Any) -> Any:
@@ -60,7 +64,7 @@ def generic(stub: Any) -> Any:
     function: Any = singledispatch(unknown)
 
     def implement(struct_class: type, **jit_options: Any) -> Callable[[Body], Body]:
-        options: Any = jit_options
+        options: Any = {**UNCALLED, **jit_options}
 
         def register(body: Body) -> Body:
             function.register(struct_class, body)
@@ -99,7 +103,11 @@ def floats(struct: Struct) -> Struct:
 
 
 def kernel(
-    function: Callable[..., Any] | None = None, *, fastmath: bool | set[str] = False, allocates: bool = True
+    function: Callable[..., Any] | None = None,
+    *,
+    fastmath: bool | set[str] = False,
+    allocates: bool = True,
+    inner: bool = False,
 ) -> Any:
     """Compile a loop on first call; find the compiled code again in the next process.
 
@@ -109,10 +117,13 @@ def kernel(
 
     ``allocates=False`` is for hot loops that make no array and return whole ones they were given: Numba then counts no
     references to arrays, which costs as much as a short row's arithmetic wherever a loop hands arrays to a function.
+    ``inner`` is for what only kernels call: it compiles faster, and is plain, slow Python when called from there.
     """
     if function is None:
-        return lambda f: kernel(f, fastmath=fastmath, allocates=allocates)
-    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "_nrt": allocates}
+        return lambda f: kernel(f, fastmath=fastmath, allocates=allocates, inner=inner)
+    options: dict[str, Any] = {"nogil": True, "fastmath": fastmath, "_nrt": allocates, "no_cfunc_wrapper": True}
+    if inner:
+        return register_jitable(**options, no_cpython_wrapper=True)(function)
     compiled: Any = numba.njit(**options)(function)
     if not getattr(numba.config, "DISABLE_JIT", False) and _ours(function.__module__) and cache_folder() is not None:
         compiled._cache = _Cache(function)
@@ -127,7 +138,7 @@ def prefetch(array: np.ndarray, start: int, count: int) -> None:
     """
 
 
-@overload(prefetch)
+@overload(prefetch, jit_options=UNCALLED)
 def _prefetch(array, start, count):
     line = 512 // array.dtype.bitwidth
 

@@ -145,7 +145,7 @@ def interval(knots, low, high, x):
     return a - low, (x - knots[a]) / (knots[a + 1] - knots[a])
 
 
-@kernel
+@kernel(inner=True)
 def hat(knots, step, low, high, x):
     """The interval of x, and the share of its right knot: straight between two knots and a little beyond, or a jump."""
     at, t = interval(knots, low, high, x)
@@ -188,7 +188,7 @@ def touch(basis, cells, i, slot, along, index, value):
     return count
 
 
-@kernel
+@kernel(inner=True)
 def find_coarse(basis, cells, i, slot, along):
     """The coarse interval of each cell of row i that pairs use, and how far along it lies; -1 where it is missing.
 
@@ -211,7 +211,7 @@ def find_coarse(basis, cells, i, slot, along):
             along[j] = min(max(t, 0.0), 1.0)
 
 
-@kernel
+@kernel(inner=True)
 def touch_pairs(basis, slot, along, index, value, count):
     """`touch` for pairs of columns: up to four products of coarse hats each."""
     pair_a, pair_b, pair_first, coarse_first = basis.pair_a, basis.pair_b, basis.pair_first, basis.coarse_first
@@ -257,7 +257,7 @@ def add_sums(basis, cells, order, weight, total, first, second):
             add_cross_products(indices, values, begin[:rows], end, w, np.uint64(high), np.uint64(size), second)
 
 
-@kernel
+@kernel(inner=True)
 def add_cross_products(indices, values, begin, end, w, high, size, second):
     """Add products to the lines below ``high``; ``begin`` moves to the entry of each row that comes next.
 

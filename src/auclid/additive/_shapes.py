@@ -162,7 +162,7 @@ def add_card_scores(card, cells, out):
             out[i] += part
 
 
-@kernel
+@kernel(inner=True)
 def write_row(card, cells, i, out):
     """What each column and pair adds to row i."""
     basis, values, of_missing = card.basis, card.values, card.missing
@@ -183,7 +183,7 @@ def write_row(card, cells, i, out):
         write_pairs(card, cells, i, out[d:])
 
 
-@kernel
+@kernel(inner=True)
 def write_pairs(card, cells, i, out):
     """What each pair adds to row i: nothing where a cell is missing."""
     basis, grid = card.basis, card.grid

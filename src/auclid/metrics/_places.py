@@ -94,7 +94,7 @@ def _cells_of(ranked: np.ndarray, many: np.ndarray) -> Cells | None:
     return Cells(centre, unit, low, scale, cells.size)
 
 
-@kernel
+@kernel(inner=True)
 def cell_of(cells, x):
     """What `Cells.__call__` gives for one score, in float64: it never falls as x rises."""
     apart = x - cells.centre

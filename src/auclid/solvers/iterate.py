@@ -71,39 +71,39 @@ def trail_average(trail: Trail) -> np.ndarray:
     return trail.w - trail.behind / max(trail.weight, 1.0)
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def fetch_ahead(rows, at, k):
     """Ask for the row of a step soon to come: in random order, rows are waited for longer than computed with."""
     if k + AHEAD < at.shape[0]:
         row_fetch(rows, at[k + AHEAD])
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def step_row(v, rest, factors, rows, i, a):
     """w += a x_i"""
     row_axpy_two(rows, i, a / factors.now, v, -factors.past * a / factors.now, rest)
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def step_pair(v, rest, factors, rows, i, j, a):
     """w += a (x_i - x_j)"""
     a /= factors.now
     pair_axpy_two(rows, i, j, a, v, -factors.past * a, rest)
 
 
-@kernel
+@kernel(inner=True)
 def scaled(factors, now):
     """w <- now v"""
     return Factors(now=now, past=factors.past, weight=factors.weight)
 
 
-@kernel
+@kernel(inner=True)
 def averaged(factors, weight):
     """w enters the average with this weight."""
     return Factors(now=factors.now, past=factors.past + weight * factors.now, weight=factors.weight + weight)
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def renewed(v, rest, factors):
     """Make v anew: v = w, with now = 1 and past = 0."""
     for j in range(v.shape[0]):

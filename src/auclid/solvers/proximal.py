@@ -21,7 +21,7 @@ from auclid.solvers.iterate import (
     scaled,
     step_row,
 )
-from auclid.solvers.row_steps import Clock, State, Steps, row_move, row_step, settle, unit_step
+from auclid.solvers.row_steps import Clock, State, Steps, row_move, row_step, settled, unit_step
 from auclid.solvers.stream import StreamSolver, copied
 from auclid.solvers.thresholded import sweep_thresholded
 from auclid.stats.class_means import (
@@ -59,7 +59,9 @@ class Proximal(StreamSolver[State]):
         for rows, (at,), part in table.sweep(order, centre=state.seen.centre):
             chosen = order[part]
             means = state.seen if known is None else known.at(chosen)
-            state = self._sweep(rows)(rows, at, label[chosen], means, self.steps, state)
+            sweep = self._sweep(rows)
+            state = state if sweep is sweep_thresholded else settled(state)
+            state = sweep(rows, at, label[chosen], means, self.steps, state)
         return state
 
     def _sweep(self, rows: Any) -> Callable[..., State]:
@@ -70,8 +72,7 @@ class Proximal(StreamSolver[State]):
         return sweep_thresholded if penalty is ElasticNet and isinstance(rows, CSR) else sweep_any
 
     def weights(self, state: State) -> tuple[np.ndarray, float]:
-        iterate = copied(state.iterate)
-        settle(iterate.v, iterate.rest, state.clock)
+        iterate = settled(state._replace(iterate=copied(state.iterate))).iterate
         w = average(iterate) if self.average else current(iterate)
         return w, w @ midpoint(state.seen.total, state.seen.n)
 
@@ -87,7 +88,6 @@ class Proximal(StreamSolver[State]):
 def sweep_l2(rows, at, label, means, steps, state):
     """One step a row with an L2 penalty, O(nnz) each: the projections w . mu_c are kept up to date."""
     v, rest, factors, a, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.projections, state.t
-    clock = settle(v, rest, state.clock)
     guarded, l2, n, mean_square = steps.guarded, steps.penalty.l2, means.n, means.mean_square
     for k in range(at.shape[0]):
         fetch_ahead(rows, at, k)
@@ -110,7 +110,7 @@ def sweep_l2(rows, at, label, means, steps, state):
         if factors.now < TINY:
             factors = renewed(v, rest, factors)
     iterate = Iterate(v=v, rest=rest, factors=factors)
-    return State(iterate=iterate, projections=a, t=t, seen=state.seen, clock=clock, sums=state.sums)
+    return State(iterate=iterate, projections=a, t=t, seen=state.seen, clock=state.clock, sums=state.sums)
 
 
 @kernel
@@ -118,7 +118,6 @@ def sweep_any(rows, at, label, means, steps, state):
     """One step a row with any penalty, O(d) each."""
     v, rest, a, t = state.iterate.v, state.iterate.rest, state.projections, state.t
     guarded, penalty, n, mean_square = steps.guarded, steps.penalty, means.n, means.mean_square
-    clock = settle(v, rest, state.clock)
     factors = renewed(v, rest, state.iterate.factors)
     for k in range(at.shape[0]):
         fetch_ahead(rows, at, k)
@@ -137,4 +136,4 @@ def sweep_any(rows, at, label, means, steps, state):
     if t > 0.0:
         a[0], a[1] = mean_score(means, rows, 0, v), mean_score(means, rows, 1, v)
     iterate = Iterate(v=v, rest=rest, factors=factors)
-    return State(iterate=iterate, projections=a, t=t, seen=state.seen, clock=clock, sums=state.sums)
+    return State(iterate=iterate, projections=a, t=t, seen=state.seen, clock=state.clock, sums=state.sums)

@@ -42,7 +42,7 @@ class Steps(NamedTuple):
     penalty: Any
 
 
-@kernel
+@kernel(inner=True)
 def sign(x):
     """-1, 0 or 1"""
     return 1.0 if x > 0.0 else (-1.0 if x < 0.0 else 0.0)
@@ -59,6 +59,13 @@ def settle(v, rest, clock):
     return Clock(P=1.0, Q=0.0, A=0.0, B=0.0)
 
 
+def settled(state: State) -> State:
+    """The state with its clock at the beginning; the iterate changes in place."""
+    if state.clock.A == 0.0:
+        return state
+    return state._replace(clock=settle(state.iterate.v, state.iterate.rest, state.clock))
+
+
 @kernel
 def unit_step(n, mean_square):
     """1 / (4 p (1-p) E|x|^2): the step (learning rate) that a row of average length can bear."""
@@ -67,7 +74,7 @@ def unit_step(n, mean_square):
     return 1.0 / size if size > 0.0 else 1.0
 
 
-@kernel
+@kernel(inner=True)
 def row_step(steps, n, mean_square, t, c):
     """2 eta (1-p) or 2 eta p, for the step eta of time t and a row of class c; and how far the penalty reaches."""
     p = n[1] / (n[0] + n[1])
@@ -75,7 +82,7 @@ def row_step(steps, n, mean_square, t, c):
     return 2.0 * step * (1.0 - p if c else p), step * p * (1.0 - p)
 
 
-@kernel
+@kernel(inner=True)
 def row_move(e, f, opposite, c):
     """How much of a row of class c and score f enters w by SPAM's gradient; w . mu of the other class is `opposite`."""
     return -e * (f - opposite - (1.0 if c else -1.0))

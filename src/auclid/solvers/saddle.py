@@ -190,7 +190,7 @@ def expected_ascent(alpha, projections, p, step):
     return alpha + ascent / (1.0 + ascent) * (projections[0] - projections[1] - alpha)
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def clip(point, radius, longest_square):
     """|a|, |b| <= radius kappa and |alpha| <= 2 radius kappa, where kappa^2 = longest_square."""
     most = radius * np.sqrt(longest_square) if longest_square > 0.0 else 0.0

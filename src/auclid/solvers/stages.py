@@ -164,7 +164,7 @@ def sweep(rows, at, label, squares, stage, progress):
     )
 
 
-@kernel
+@kernel(inner=True)
 def pull(w, behind, t, goal, a, b):
     """w <- a goal + b w, and the sum of iterates before it stays what it was."""
     for j in range(w.shape[0]):
@@ -173,18 +173,25 @@ def pull(w, behind, t, goal, a, b):
         w[j] = new
 
 
-@kernel
+@kernel(allocates=False, inner=True)
 def shorten(w, behind, t, radius):
-    """w <- the nearest point with |w|_1 <= radius (Duchi et al. 2008); returns whether that moved it."""
-    if np.sum(np.abs(w)) <= radius:
+    """w <- the nearest point with |w|_1 <= radius, by a cut that rises until no more entries fall below it
+    (Michelot 1986); returns whether that moved it."""
+    total, kept, cut = 0.0, w.shape[0], 0.0
+    for j in range(w.shape[0]):
+        total += abs(w[j])
+    if total <= radius:
         return False
-    sizes = np.sort(np.abs(w))[::-1]
-    total, cut = 0.0, 0.0
-    for k in range(sizes.shape[0]):
-        total += sizes[k]
-        if sizes[k] * (k + 1.0) <= total - radius:
+    above = kept
+    while above > 0:
+        kept, cut = above, (total - radius) / above
+        total, above = 0.0, 0
+        for j in range(w.shape[0]):
+            if abs(w[j]) > cut:
+                total += abs(w[j])
+                above += 1
+        if above == kept:
             break
-        cut = (total - radius) / (k + 1.0)
     for j in range(w.shape[0]):
         new = np.sign(w[j]) * max(0.0, abs(w[j]) - cut)
         behind[j] += t * (new - w[j])
@@ -192,7 +199,7 @@ def shorten(w, behind, t, radius):
     return True
 
 
-@kernel
+@kernel(inner=True)
 def distance(w, goal):
     """|w - goal|"""
     total = 0.0

@@ -143,7 +143,7 @@ def best_stump(columns, kind, weight, parts):
     return gain, where, at, side
 
 
-@kernel
+@kernel(inner=True)
 def stump_gain(low, parts):
     """(√W₊ − √W₋)² of a stump that leaves ``low`` of the mass of each kind below."""
     right, wrong = pair_weights(low, parts)

@@ -116,7 +116,7 @@ def pop(heap, size):
     return size
 
 
-@kernel
+@kernel(inner=True)
 def build_heap(columns):
     """The heap of all columns that are not zero; returns its size."""
     u, heap, size = columns.u, columns.heap, 0
@@ -140,7 +140,7 @@ def add_columns(columns, means):
                 V[c] += sign(u[j]) * column_total(means, c, j)
 
 
-@kernel
+@kernel(inner=True)
 def drop_zeros(columns, means, size, clock):
     """Set the columns to zero that Q has passed; returns the heap's size."""
     u, rest, heap, U, V = columns.u, columns.rest, columns.heap, columns.U, columns.V
@@ -162,7 +162,7 @@ def drop_zeros(columns, means, size, clock):
     return size
 
 
-@kernel
+@kernel(inner=True)
 def move_row(rows, i, move, columns, means, size, clock):
     """w += move x_i, before the penalty; returns the heap's size."""
     u, rest, heap, lower = columns.u, columns.rest, columns.heap, columns.heap.lower
@@ -192,7 +192,7 @@ def move_row(rows, i, move, columns, means, size, clock):
     return size
 
 
-@kernel
+@kernel(inner=True)
 def score_row(rows, i, c, columns, means, clock):
     """w . x_i; the row, of class c, enters the sums where it is about to enter the means."""
     u, U, V, f = columns.u, columns.U, columns.V, 0.0

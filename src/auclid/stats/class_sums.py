@@ -87,7 +87,7 @@ def add_to_sums(sums, rows, at, label, out):
         out[k] = pair_square(sums) if n[0] > 0.0 and n[1] > 0.0 else 0.0
 
 
-@kernel(allocates=False)
+@kernel(allocates=False, inner=True)
 def add_to_scatter(stats, rows, i, c, gap):
     """Let row i enter the mean and the trace of its class; writes gap = x_i - mu_c as it was before."""
     mean, n = stats.mean[c], stats.n
@@ -98,7 +98,7 @@ def add_to_scatter(stats, rows, i, c, gap):
     stats.trace[c] += q * (n[c] - 1.0) / n[c]
 
 
-@kernel(fastmath=REORDER, allocates=False)
+@kernel(fastmath=REORDER, allocates=False, inner=True)
 def gap_from(rows, i, mean, gap):
     """gap <- x_i - mean; returns its squared length."""
     for j in range(mean.shape[0]):

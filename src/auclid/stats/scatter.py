@@ -87,7 +87,7 @@ def add_waiting(g: int, sums: GroupSums) -> None:
     sums.n_waiting[g] = 0
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, inner=True)
 def centred_column(column: np.ndarray, counted: np.ndarray, centre: float, out: np.ndarray) -> float:
     """out_i = x_i - centre where that is counted, else 0; returns their sum."""
     total = 0.0
@@ -98,7 +98,7 @@ def centred_column(column: np.ndarray, counted: np.ndarray, centre: float, out: 
     return total
 
 
-@kernel(fastmath=REORDER)
+@kernel(fastmath=REORDER, inner=True)
 def add_by_fours(work: np.ndarray, size: int, products: np.ndarray) -> None:
     """products_ij += sum over r < size of work_ir work_jr for i >= j, four by four: sixteen sums stay in registers."""
     for i in range(0, work.shape[0], 4):

@@ -192,7 +192,7 @@ def grow_some(cuts, sample, bags, draws, wanted, nodes, votes):
     return starts
 
 
-@kernel
+@kernel(inner=True)
 def leaf_of(nodes, root, columns, i):
     """The leaf that row i comes to; NaN goes left."""
     node = root
@@ -300,7 +300,7 @@ def squared(mass, positive):
     return float(positive) * float(positive) / float(mass) if mass > 0 else 0.0
 
 
-@kernel
+@kernel(inner=True)
 def parted(sample, column, lo, hi, cut):
     """Bring the rows that go left before those that go right; where the latter begin."""
     x, rows, mass, positive = sample.columns[column], sample.rows, sample.mass, sample.positive

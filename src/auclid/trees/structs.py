@@ -78,7 +78,7 @@ def add_scores(trees, X, out):
         out[i] += total
 
 
-@kernel
+@kernel(inner=True)
 def in_set(sets, number, x):
     """Whether the category x is among those of a set."""
     if x < 0.0 or x >= 32.0 * sets.shape[1]:
