@@ -52,8 +52,8 @@ maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kerne
 semi._labels semi._closed_form semi.samult semi.pnu semi.qsg
 additive._table additive._knots additive._basis additive._sums additive._penalty additive._solve additive._choose
 additive._pairs additive._plan additive._interactions additive._monotone additive._purify
-additive._shapes additive._features additive._fit additive._points additive._reasons additive._plot additive._html
-additive._reading additive._apart additive.scorecard
+additive._shapes additive._features additive._logistic additive._fit additive._points additive._reasons additive._plot
+additive._html additive._reading additive._apart additive.scorecard
 boost.rank_boost
 registry warm baselines
 trees.structs trees.extra trees.forest trees.lightgbm

@@ -9,9 +9,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
+from auclid._kinds import column_numbers
 from auclid.additive._basis import Basis, Feature, basis_rows
 from auclid.additive._features import MOST, knots_that_fit, learn_features
 from auclid.additive._interactions import with_pairs
+from auclid.additive._logistic import affordable, refined
 from auclid.additive._monotone import rising_columns, solve_monotone
 from auclid.additive._penalty import Penalty, penalty_terms
 from auclid.additive._plan import KNOTS, Plan, Settings, make_plan, unit
@@ -53,6 +55,8 @@ class Found(NamedTuple):
     cv_auc: float
     scale: float
     """Points that double the odds."""
+    loss: str
+    """The "square" or the "logistic" one; "ranker": that of a ranker which learns from rows."""
     held_out: np.ndarray | None = None
     """The score of each row by the folds it is not in; None where some have none."""
 
@@ -79,13 +83,17 @@ def fitted(
         w, others = _learnt_from_rows(model.ranker, plan, cells, is_pos, weight)
     else:
         w = _weights(plan, plan.moments.within, plan.moments.delta, monotone, model.ranker)
-        others = [None] * len(plan.folds)
+        others = [_weights(plan, fold.S, fold.delta, monotone, model.ranker) for fold in plan.folds]
+    better = None
+    if settings.refine and affordable(plan, cells):
+        rising = rising_columns(plan.features, plan.basis, monotone)
+        better = refined(plan, cells, is_pos, weight, w, others, rising)
+    if better is not None:
+        w, others = better.w, better.others
+        plan = plan._replace(cv_auc=plan.cv_auc + better.gain)
     w = purified(plan.features, plan.basis, w, seen.mean, monotone)
     card = make_card(plan.features, plan.basis, w, seen)
-    cards = []
-    for fold, v in zip(plan.folds, others, strict=True):
-        v = _weights(plan, fold.S, fold.delta, monotone, model.ranker) if v is None else v
-        cards.append(_fold_card(plan, fold, v, monotone))
+    cards = [_fold_card(plan, fold, v, monotone) for fold, v in zip(plan.folds, others, strict=True)]
     shapes = make_shapes(plan.features, card, seen, w, cards)
     held_out = _held_out(cards, plan)
     if held_out is None or plan.held is None:
@@ -95,7 +103,9 @@ def fitted(
     if held_out is not None and len(held_out) < len(is_pos):
         held_out = None
     scale = fine_scale(odds, w, plan.moments, shapes)
-    return Found(kept, plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc, scale, held_out)
+    loss = "ranker" if by_rows(model.ranker) else "square" if better is None else "logistic"
+    known = plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc, scale, loss
+    return Found(kept, *known, held_out)
 
 
 def first_features(
@@ -122,7 +132,7 @@ def resumed(
     odds = odds._replace(offset=odds.offset + odds.slope * float(seen.mean @ w))
     shapes = make_shapes(features, card, seen, w, [])
     scale = fine_scale(odds, w, moments, shapes) if complete else SCALES[0]
-    found = Found(kept, features, card, shapes, penalty, moments, odds, np.nan, scale)
+    found = Found(kept, features, card, shapes, penalty, moments, odds, np.nan, scale, "square")
     return found, float((moments.midpoint - seen.mean) @ w)
 
 
@@ -170,7 +180,36 @@ def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generato
         frozenset(monotone),
         5,
         rng,
+        refine=model.ranker is None,
     )
+
+
+def directions(model: Any, names: list[str], kept: list[Kept]) -> dict[int, int]:
+    """Which columns may only rise (1) or fall (-1)."""
+    if model.monotone is None:
+        return {}
+    sparse = isinstance(model.ranker, LeastSquaresAUC) and bool(model.ranker.l1 > 0.0 or model.ranker.positive)
+    if by_rows(model.ranker) or sparse:
+        raise ValueError(
+            "The 'monotone' parameter of Scorecard must go with the square loss: ranker=None, LeastSquaresAUCCV or "
+            f"LeastSquaresAUC without l1 and positive. Got ranker={model.ranker!r} instead."
+        )
+    places = column_numbers(model, "monotone", model.monotone, names)
+    out = {}
+    for place, sign in zip(places, model.monotone.values(), strict=True):
+        if not isinstance(sign, Integral) or isinstance(sign, bool) or sign not in (-1, 0, 1):
+            raise ValueError(
+                f"The 'monotone' parameter of Scorecard must be 1 (rising) or -1 (falling) for each column it "
+                f"names; got {sign!r} for {names[place]!r}."
+            )
+        if kept[place].levels is not None:
+            raise ValueError(
+                f"The 'monotone' parameter of Scorecard must name columns of numbers; {names[place]!r} is a "
+                f"{kept[place].kind}, whose levels have no order. Make it a number first."
+            )
+        if sign:
+            out[place] = int(sign)
+    return out
 
 
 def by_rows(ranker: Any) -> bool:

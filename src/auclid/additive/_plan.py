@@ -51,6 +51,8 @@ class Settings(NamedTuple):
     rng: np.random.Generator
     coarse: bool = False
     """Whether a few penalties are enough: for a card that is one voice among others."""
+    refine: bool = False
+    """Whether the logistic loss may follow the square loss."""
 
 
 class Plan(NamedTuple):

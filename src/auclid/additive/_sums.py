@@ -87,6 +87,10 @@ class Sums:
         neg, pos = (self._moments(np.arange(side, len(self.total), 2)) for side in (0, 1))
         return ClassMoments(pos, neg)
 
+    def together(self) -> Moments:
+        """Moments of all rows, of whichever class."""
+        return self._moments(np.arange(len(self.total)))
+
     def outside(self, k: int) -> Fold:
         """S, δ and mean of the rows outside fold k, sums and never a difference; -1: of all rows."""
         groups = [np.array([2 * j + side for j in range(self.n_folds) if j != k], dtype=np.int64) for side in (0, 1)]

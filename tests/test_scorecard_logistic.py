@@ -1,0 +1,159 @@
+"""From the square loss to the logistic one: its optimum against slow code, free and monotone, and when it is taken."""
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize
+from scipy.special import log_expit
+from sklearn.base import clone
+
+from auclid import LeastSquaresAUCCV, RankSVM, Scorecard
+from auclid.additive import _fit, _logistic
+from auclid.additive._basis import basis_rows
+from auclid.additive._logistic import Rows, minimised
+from auclid.additive._solve import penalised
+from auclid.additive._sums import Fold
+
+
+def problem(n=800, seed=0):
+    """A score that saturates: most rows are ranked well by far."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(n, 3))
+    X[:, 1] = np.exp(2.0 * X[:, 1])
+    score = 3.0 * X[:, 0] + np.sin(X[:, 2]) + np.log(X[:, 1]) + rng.logistic(size=n)
+    X[rng.random(n) < 0.1, 2] = np.nan
+    return X, score > 2.0
+
+
+@pytest.fixture
+def seen(monkeypatch):
+    """What `refined` was given, and what it gave, in the last fit."""
+    found = {}
+
+    def watch(*args):
+        found["args"], found["result"] = args, _logistic.refined(*args)
+        return found["result"]
+
+    monkeypatch.setattr(_fit, "refined", watch)
+    return found
+
+
+def slow_loss(plan, cells, is_pos, weight, square):
+    """L(w, b) and its slope, by dense rows; ``square``: the weights of the square loss."""
+    Z = basis_rows(plan.basis, np.ascontiguousarray(cells)).toarray()
+    mass = np.ones(len(is_pos)) if weight is None else weight
+    mass = np.where(is_pos, 0.5 * mass / mass[is_pos].sum(), 0.5 * mass / mass[~is_pos].sum())
+    S, delta = plan.moments.within, plan.moments.delta
+    K = 2.0 * (penalised(S, delta, plan.terms, plan.penalty) - S)
+    scores = Z @ square
+    odds = _logistic.calibrated(scores, is_pos, mass)
+    p = odds.probability(scores)
+    K = K * _logistic.SHARE * float(mass @ (p * (1.0 - p)))
+
+    def value(v):
+        z = Z @ v[:-1] + v[-1]
+        return -float(mass @ np.where(is_pos, log_expit(z), log_expit(-z))) + 0.5 * float(v[:-1] @ K @ v[:-1])
+
+    def slope(v):
+        z = Z @ v[:-1] + v[-1]
+        r = mass * (1.0 / (1.0 + np.exp(-z)) - is_pos)
+        return np.append(Z.T @ r + K @ v[:-1], r.sum())
+
+    return value, slope, Z
+
+
+def with_offset(slope, w):
+    """The weights with the offset that is best for them."""
+    low, high = -50.0, 50.0
+    for _ in range(100):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if slope(np.append(w, middle))[-1] < 0.0 else (low, middle)
+    return np.append(w, low)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_weights_are_the_optimum_of_the_balanced_logistic_loss(monkeypatch, seen, weighted):
+    monkeypatch.setattr(_logistic, "sure_gain", lambda gains: 1.0)  # whether it pays is not the question here
+    X, y = problem()
+    weight = np.random.default_rng(1).random(len(y)) if weighted else None
+    model = Scorecard(interactions=1, n_knots=6, random_state=0).fit(X, y, weight)
+    assert model.loss_ == "logistic"
+    plan, cells, is_pos, weight, w, _, rising = seen["args"]
+    assert not rising
+    value, slope, Z = slow_loss(plan, cells, is_pos, weight, w)
+    mine = with_offset(slope, seen["result"].w)
+    best = minimize(value, np.zeros(len(mine)), jac=slope, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
+    assert value(mine) <= best.fun + 1e-7
+    assert np.abs(slope(mine)).max() < 1e-4
+    assert np.abs(Z @ (mine - best.x)[:-1] + (mine - best.x)[-1]).max() < 1e-2
+    scores = model.decision_function(X) - model.intercept_[0]  # the card is these weights, centred
+    np.testing.assert_allclose(scores - scores[0], Z @ mine[:-1] - Z[0] @ mine[:-1], atol=1e-9)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_monotone_ones_rise_to_the_bit_and_are_the_constrained_optimum(seen, sign):
+    X, y = problem()
+    X[:, 0] *= sign
+    model = Scorecard(interactions=0, n_knots=12, monotone={0: sign, 2: -sign}, random_state=0).fit(X, y)
+    assert model.loss_ == "logistic"
+    for column, rises in ((0, sign), (2, -sign)):
+        assert (rises * np.diff(model.shapes_[column].values) >= 0.0).all()
+    plan, cells, is_pos, weight, w, _, rising = seen["args"]
+    assert len(rising) == 2
+    _, slope, _ = slow_loss(plan, cells, is_pos, weight, w)
+    found = seen["result"].w
+    down = slope(with_offset(slope, found))[:-1]
+    rng = np.random.default_rng(0)
+    for _ in range(200):  # no way to weights that rise goes down
+        v = found + rng.normal(size=len(found))
+        for line in rising:
+            u = np.append(rng.normal(), rng.exponential(size=len(line.place) - (line.reference < 0)))
+            v[line.place] = np.delete(line.slots(u[1:]), line.reference) if line.reference >= 0 else line.slots(u)
+        assert down @ (v - found) > -1e-3 * np.linalg.norm(v - found)
+
+
+def test_a_weight_counts_rows(seen):
+    X, y = problem(300)
+    Scorecard(interactions=0, n_knots=5, random_state=0).fit(X, y)
+    plan, cells, is_pos, _, w, _, _ = seen["args"]
+    twice = np.random.default_rng(0).random(len(y)) < 0.5
+    fold = Fold(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
+    weighed = Rows.of(cells, is_pos, 1.0 + twice, np.arange(len(y)))
+    double = Rows.of(cells, is_pos, None, np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
+    a, b = (minimised(plan, fold, rows, w, []) for rows in (weighed, double))
+    np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_it_is_taken_only_where_held_out_rows_rank_better(seed):
+    X, y = problem(400, seed)
+    if seed % 2:  # two normal classes of one variance: the square loss is all that one can ask for
+        rng = np.random.default_rng(seed)
+        X = rng.normal(size=(400, 3)) + 0.7 * y[:, None]
+    model, square = (Scorecard(ranker, random_state=0).fit(X, y) for ranker in (None, LeastSquaresAUCCV()))
+    assert square.loss_ == "square"
+    assert (model.alpha_, model.smooth_, model.focus_) == (square.alpha_, square.smooth_, square.focus_)
+    if model.loss_ == "logistic":
+        assert model.cv_auc_ > square.cv_auc_
+    else:
+        np.testing.assert_array_equal(model.decision_function(X), square.decision_function(X))
+    assert abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.03
+
+
+def test_where_a_step_is_dear_the_square_loss_it_is(monkeypatch):
+    X, y = problem()
+    assert Scorecard(interactions=0, n_knots=6, random_state=0).fit(X, y).loss_ == "logistic"
+    assert Scorecard(RankSVM(1e-2), n_knots=4, interactions=0).fit(X, y).loss_ == "ranker"
+    monkeypatch.setattr(_logistic, "WORK", 1e3)
+    card = Scorecard(interactions=0, n_knots=6, random_state=0)
+    model, square = (clone(card).set_params(ranker=ranker).fit(X, y) for ranker in (None, LeastSquaresAUCCV()))
+    np.testing.assert_array_equal(model.decision_function(X), square.decision_function(X))
+    assert model.loss_ == "square"
+
+
+def test_a_stream_that_goes_on_is_that_of_the_square_loss():
+    X, y = problem()
+    model, square = (Scorecard(ranker, random_state=0).fit(X[:600], y[:600]) for ranker in (None, LeastSquaresAUCCV()))
+    assert model.loss_ == "logistic"
+    again = clone(model).fit(X[:600], y[:600]).partial_fit(X[600:], y[600:])
+    np.testing.assert_allclose(again.decision_function(X), square.partial_fit(X[600:], y[600:]).decision_function(X))
+    assert again.loss_ == "square"
