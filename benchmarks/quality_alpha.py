@@ -26,7 +26,7 @@ def rankers(seed):
 
 
 def embedded(ranker, seed):
-    return Kernelized(ranker, RandomFourier(WAVES, random_state=seed))
+    return Kernelized(RandomFourier(WAVES, random_state=seed), ranker)
 
 
 def measured(name, seed, most):

@@ -388,7 +388,9 @@ def test_alpha_is_chosen_by_the_square_loss(kind):
     everything = np.arange(200)
     folds = [np.flatnonzero(part) for part in dealt_by_content(X, y)]
     splits = [(np.setdiff1d(everything, test), test) for test in folds]
-    assert model.alpha_ == 0.3 * LeastSquaresAUCCV(cv=splits).fit(kind(X), y, sample_weight=weight).alpha_
+    grid = LeastSquaresAUCCV(cv=splits).fit(kind(X), y, sample_weight=weight).alphas_
+    coarse = LeastSquaresAUCCV(np.geomspace(grid[0], grid[-1], 17), cv=splits).fit(kind(X), y, sample_weight=weight)
+    assert model.alpha_ == pytest.approx(0.3 * coarse.alpha_, rel=1e-12)
     given = RankSVM(model.alpha_).fit(kind(X), y, sample_weight=weight)
     np.testing.assert_array_equal(model.coef_, given.coef_)
     assert given.alpha_ == model.alpha_ and model.alpha == "auto"
