@@ -26,12 +26,12 @@ def problem(n=800, seed=0):
 
 @pytest.fixture
 def seen(monkeypatch):
-    """What `refined` was given, and what it gave, in the last fit."""
+    """What `refined` was given, and what it gave, in the last fit, by the number of pairs of columns."""
     found = {}
 
-    def watch(*args):
-        found["args"], found["result"] = args, _logistic.refined(*args)
-        return found["result"]
+    def watch(plan, *args):
+        found[len(plan.pairs)] = (plan, *args), _logistic.refined(plan, *args)
+        return found[len(plan.pairs)][1]
 
     monkeypatch.setattr(_fit, "refined", watch)
     return found
@@ -77,10 +77,10 @@ def test_the_weights_are_the_optimum_of_the_balanced_logistic_loss(monkeypatch, 
     weight = np.random.default_rng(1).random(len(y)) if weighted else None
     model = Scorecard(interactions=1, n_knots=6, random_state=0).fit(X, y, weight)
     assert model.loss_ == "logistic"
-    plan, cells, is_pos, weight, w, _, rising = seen["args"]
+    (plan, cells, is_pos, weight, w, _, rising), result = seen[len(model.interactions_)]
     assert not rising
     value, slope, Z = slow_loss(plan, cells, is_pos, weight, w)
-    mine = with_offset(slope, seen["result"].w)
+    mine = with_offset(slope, result.w)
     best = minimize(value, np.zeros(len(mine)), jac=slope, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
     assert value(mine) <= best.fun + 1e-7
     assert np.abs(slope(mine)).max() < 1e-4
@@ -97,10 +97,10 @@ def test_monotone_ones_rise_to_the_bit_and_are_the_constrained_optimum(seen, sig
     assert model.loss_ == "logistic"
     for column, rises in ((0, sign), (2, -sign)):
         assert (rises * np.diff(model.shapes_[column].values) >= 0.0).all()
-    plan, cells, is_pos, weight, w, _, rising = seen["args"]
+    (plan, cells, is_pos, weight, w, _, rising), result = seen[0]
     assert len(rising) == 2
     _, slope, _ = slow_loss(plan, cells, is_pos, weight, w)
-    found = seen["result"].w
+    found = result.w
     down = slope(with_offset(slope, found))[:-1]
     rng = np.random.default_rng(0)
     for _ in range(200):  # no way to weights that rise goes down
@@ -114,7 +114,7 @@ def test_monotone_ones_rise_to_the_bit_and_are_the_constrained_optimum(seen, sig
 def test_a_weight_counts_rows(seen):
     X, y = problem(300)
     Scorecard(interactions=0, n_knots=5, random_state=0).fit(X, y)
-    plan, cells, is_pos, _, w, _, _ = seen["args"]
+    plan, cells, is_pos, _, w, _, _ = seen[0][0]
     twice = np.random.default_rng(0).random(len(y)) < 0.5
     fold = Fold(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
     weighed = Rows.of(cells, is_pos, 1.0 + twice, np.arange(len(y)))
@@ -137,6 +137,17 @@ def test_it_is_taken_only_where_held_out_rows_rank_better(seed):
     else:
         np.testing.assert_array_equal(model.decision_function(X), square.decision_function(X))
     assert abs(model.predict_proba(X)[:, 1].mean() - y.mean()) < 0.03
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_pairs_must_pay_beside_what_columns_alone_come_to(seed):
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(500, 4))
+    y = 2.0 * X[:, 0] + 0.7 * X[:, 1] * X[:, 2] + rng.logistic(size=500) > 1.0
+    free, plain = (Scorecard(interactions=k, n_knots=6, random_state=0).fit(X, y) for k in ("auto", 0))
+    assert free.cv_auc_ >= plain.cv_auc_
+    if not free.interactions_:
+        np.testing.assert_array_equal(free.decision_function(X), plain.decision_function(X))
 
 
 def test_where_a_step_is_dear_the_square_loss_it_is(monkeypatch):

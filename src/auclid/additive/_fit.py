@@ -77,20 +77,14 @@ def fitted(
     features = learn_features(kept, cells, weight, knots, given, settings.rng, _free(model))
     if isinstance(model.ranker, LeastSquaresAUC) and model.ranker.l1 > 0.0:
         features = [f._replace(reference=int(f.share.argmax())) for f in features]  # zero is then one shape only
-    plan = with_pairs(make_plan(features, cells, is_pos, weight, settings), cells, is_pos, weight, settings)
+    plain = make_plan(features, cells, is_pos, weight, settings)
+    paired = with_pairs(plain, cells, is_pos, weight, settings)
+    found = _found_weights(model, paired, cells, is_pos, weight, monotone, settings)
+    if paired is not plain and settings.refine and affordable(plain, cells):
+        alone = _found_weights(model, plain, cells, is_pos, weight, monotone, settings)
+        found = alone if alone.plan.cv_auc > found.plan.cv_auc else found  # pairs must still pay
+    plan, w, others, loss = found
     seen = plan.moments.all
-    if by_rows(model.ranker):
-        w, others = _learnt_from_rows(model.ranker, plan, cells, is_pos, weight)
-    else:
-        w = _weights(plan, plan.moments.within, plan.moments.delta, monotone, model.ranker)
-        others = [_weights(plan, fold.S, fold.delta, monotone, model.ranker) for fold in plan.folds]
-    better = None
-    if settings.refine and affordable(plan, cells):
-        rising = rising_columns(plan.features, plan.basis, monotone)
-        better = refined(plan, cells, is_pos, weight, w, others, rising)
-    if better is not None:
-        w, others = better.w, better.others
-        plan = plan._replace(cv_auc=plan.cv_auc + better.gain)
     w = purified(plan.features, plan.basis, w, seen.mean, monotone)
     card = make_card(plan.features, plan.basis, w, seen)
     cards = [_fold_card(plan, fold, v, monotone) for fold, v in zip(plan.folds, others, strict=True)]
@@ -103,9 +97,39 @@ def fitted(
     if held_out is not None and len(held_out) < len(is_pos):
         held_out = None
     scale = fine_scale(odds, w, plan.moments, shapes)
-    loss = "ranker" if by_rows(model.ranker) else "square" if better is None else "logistic"
     known = plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc, scale, loss
     return Found(kept, *known, held_out)
+
+
+class _Weights(NamedTuple):
+    """A plan, the weights of its basis from all rows and from those outside each fold, and the loss they minimise."""
+
+    plan: Plan
+    w: np.ndarray
+    others: list[np.ndarray]
+    loss: str
+
+
+def _found_weights(
+    model: Any,
+    plan: Plan,
+    cells: Any,
+    is_pos: np.ndarray,
+    weight: np.ndarray | None,
+    monotone: Mapping[int, int],
+    settings: Settings,
+) -> _Weights:
+    if by_rows(model.ranker):
+        return _Weights(plan, *_learnt_from_rows(model.ranker, plan, cells, is_pos, weight), "ranker")
+    w = _weights(plan, plan.moments.within, plan.moments.delta, monotone, model.ranker)
+    others = [_weights(plan, fold.S, fold.delta, monotone, model.ranker) for fold in plan.folds]
+    better = None
+    if settings.refine and affordable(plan, cells):
+        rising = rising_columns(plan.features, plan.basis, monotone)
+        better = refined(plan, cells, is_pos, weight, w, others, rising)
+    if better is None:
+        return _Weights(plan, w, others, "square")
+    return _Weights(plan._replace(cv_auc=plan.cv_auc + better.gain), better.w, better.others, "logistic")
 
 
 def first_features(
