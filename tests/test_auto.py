@@ -18,7 +18,7 @@ from sklearn.utils.validation import has_fit_parameter
 
 import auclid
 from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard, baselines
-from auclid.auto import _search
+from auclid.auto import _arranged, _choose, _search
 from auclid.auto._candidates import CURVED, LINEAR, Table, candidates, suited
 from auclid.auto._choose import blend, choose
 from auclid.auto._cost import Clock
@@ -32,6 +32,7 @@ from auclid.auto._learners import (
     kept,
     one_forest,
     rungs,
+    staged_scores,
 )
 from auclid.auto._logistic import held_out_scores
 from auclid.auto._trial import Task, Trial, folds, standardised, tried
@@ -293,6 +294,19 @@ def test_a_curve_must_be_ahead_of_simple_models_by_a_standard_error():
     sharp = trial(told(0.3, rng, labels), labels, CURVED)
     assert choose({"a": line, "b": other, "curve": sharp}, task(labels)).weights["curve"] > 0.5
     assert set(choose({"curve": copy, "sharp": sharp}, task(labels)).weights) == {"curve", "sharp"}
+
+
+def test_a_member_that_is_surely_ahead_of_the_blend_is_used_alone(monkeypatch):
+    monkeypatch.setattr(_choose, "blend", lambda S, task, used: np.full(S.shape[1], 1.0 / S.shape[1]))
+    rng = np.random.default_rng(0)
+    for n, alone in ((2000, True), (30, False)):
+        labels = [np.arange(n) < n // 3 for _ in range(5)]
+        good, poor, noise = (trial(told(e, rng, labels), labels, CURVED) for e in (0.7, 5.0, 5.0))
+        chosen = choose({"poor": poor, "good": good, "noise": noise}, task(labels))
+        assert (chosen.weights == {"good": 1.0}) == alone
+        if alone:
+            np.testing.assert_array_equal(chosen.scores, good.scores)
+            np.testing.assert_allclose(chosen.aucs, good.aucs)
 
 
 def test_members_that_all_rank_backwards_share_alike():
@@ -830,6 +844,33 @@ def test_a_budget_is_kept():
     model = fitted(X, y, methods="auto", budget=0.1)
     assert time.process_time() - start < 0.3
     assert any("budget" in entry.note for entry in model.leaderboard_)
+
+
+@pytest.mark.parametrize("grouped", [False, True])
+def test_boosting_is_compared_with_all_rows_that_a_fold_does_not_hold_out(monkeypatch, grouped):
+    X, y = ring(600)
+    groups = np.arange(600) // 3 if grouped else None
+    monkeypatch.setattr(_search, "SEARCHED", 200)
+    monkeypatch.setattr(_search, "ENOUGH", 10)
+    monkeypatch.setattr(_arranged, "SORTED", 0)
+    search = _search.Search(Columns().fit(X), X, y, None, groups, plan(["boosting"]))
+    candidate, task = search.candidates[0], search.task
+    assert candidate.stages == (50, 100) and candidate.recipe.n_trees == 100
+    with Parallel(1) as parallel:
+        search.run(0, parallel)
+    for _, test in task.parts(CURVED):
+        train, held = task.beyond.without(test), task.beyond.part[test]
+        assert not set(train) & set(held)
+        if grouped:
+            assert not set(groups[train]) & set(groups[held])
+        else:
+            assert len(train) == 600 - len(test)
+        model = boosted(candidate.recipe, X[train], y[train])
+        stage = candidate.stages.index(search.trials["boosting"].stage)
+        by_hand = standardised(staged_scores(model, X[held], candidate.stages)[stage], None)[0]
+        np.testing.assert_allclose(search.trials["boosting"].scores[test], by_hand)
+    assert len(search.members({"boosting": 1.0})[0].model.roots) == search.trials["boosting"].stage
+    assert _search.Search(Columns().fit(X), X, y, None, groups, plan(["boosting"], budget=9.0)).task.beyond is None
 
 
 def test_a_candidate_that_a_thousand_rows_show_to_be_slow_is_not_tried_on_more():

@@ -349,6 +349,36 @@ def test_rows_by_blocks_are_prepared_as_in_memory(scale, size):
     np.testing.assert_array_equal(parts.transform(blocks_of(X, 13)), parts.transform(X))
 
 
+@pytest.mark.parametrize("where", ["rows", "dask"])
+def test_gaps_in_files_and_on_a_cluster_are_marked_as_in_memory(where):
+    X = heavy()
+    X[::7, 1] = X[3::50, 4] = np.nan
+    if where == "dask":
+        lazy = pytest.importorskip("dask.array").from_array(X, chunks=(90, 5))
+        parts = Columns().fit(lazy)
+        said = parts.transform(lazy).compute()
+    else:
+        parts = Columns().fit(blocks_of(X, 90))
+        said = parts.transform(blocks_of(X, 13))
+    whole = Columns().fit(X)
+    assert parts.get_feature_names_out().tolist() == whole.get_feature_names_out().tolist()
+    np.testing.assert_allclose(said, whole.transform(X), rtol=1e-10, atol=1e-12)
+
+
+def test_a_pipeline_on_rows_with_gaps_has_the_columns_that_mark_them():
+    X, y = heavy(), np.arange(400) % 2
+    X[:, 0] += y
+    X[::7, 1] = np.nan
+
+    def give():
+        for start in range(0, 400, 90):
+            yield X[start : start + 90], y[start : start + 90]
+
+    parts = make_pipeline(Columns(), LeastSquaresAUC()).fit(auclid.scan(give))
+    whole = make_pipeline(Columns(), LeastSquaresAUC()).fit(X, y)
+    np.testing.assert_allclose(parts[-1].coef_, whole[-1].coef_, rtol=1e-9, atol=1e-12)
+
+
 def test_of_many_rows_the_same_sample_is_taken_wherever_they_lie(monkeypatch):
     monkeypatch.setattr(_learning, "SAMPLE", 300)
     X = heavy(1000)

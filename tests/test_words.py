@@ -14,6 +14,7 @@ import auclid
 from auclid import LeastSquaresAUCCV, RankSVM, Scorecard
 from auclid._apart import begin_apart
 from auclid.additive import _apart
+from auclid.auto import _files
 from auclid.rows import words
 from auclid.rows.readers import reader
 from auclid.rows.words import Meaning, shown, together
@@ -169,7 +170,7 @@ def test_who_knows_numbers_only_refuses_texts_and_names_who_does_not(tmp_path):
     X, y = table()
     rows = auclid.scan(X.assign(y=y), target="y")
     said = r"must be numbers; 'colour', 'size', 'day', 'code', 'since' hold (large_)?string\. Choose others with"
-    for model in (LeastSquaresAUCCV(), RankSVM(), auclid.SPAM(), auclid.AUCClassifier(), auclid.Columns()):
+    for model in (LeastSquaresAUCCV(), RankSVM(), auclid.SPAM(), auclid.Columns()):
         with pytest.raises(ValueError, match=said + r".* or use Scorecard, which knows texts and dates"):
             model.fit(rows)
         assert not [name for name in vars(model) if name.endswith("_")]
@@ -177,6 +178,26 @@ def test_who_knows_numbers_only_refuses_texts_and_names_who_does_not(tmp_path):
     model = RankSVM().fit(numbers)
     with pytest.raises(ValueError, match="must be those it was fitted with"):
         model.decision_function(rows)
+
+
+def test_the_front_door_learns_from_texts_and_dates_in_files(tmp_path):
+    X, y = table()
+    X["colour"] = X["colour"].astype("string")
+    parquet.write_table(pa.Table.from_pandas(X.assign(y=y), preserve_index=False), tmp_path / "a.parquet")
+    rows = auclid.scan(tmp_path / "a.parquet", target="y")
+    model = auclid.AUCClassifier(methods=["LeastSquaresAUC", "boosting"], random_state=0)
+    parts, whole = clone(model).fit(rows), clone(model).fit(X, y)
+    np.testing.assert_allclose(parts.decision_function(rows), whole.decision_function(X), rtol=1e-6, atol=1e-6)
+    assert parts.score(rows) == pytest.approx(whole.score(X, y))
+
+
+def test_the_front_door_fits_linear_members_on_all_rows_with_texts(monkeypatch):
+    X, y = table(1200)
+    monkeypatch.setattr(_files, "LEAST", 400)
+    rows = auclid.scan(X.assign(y=y), target="y", memory=0)
+    model = auclid.AUCClassifier(methods="LeastSquaresAUC", random_state=0).fit(rows)
+    assert model.leaderboard_[0].note.endswith("fitted on all 1,200 rows")
+    assert model.score(rows) > 0.75
 
 
 def test_what_a_user_sees_of_such_rows_is_a_table():

@@ -15,13 +15,16 @@ from auclid.plot._shapes import Z, outline
 BAR = 22
 """The height of a level's bar."""
 
+LETTER, LONGEST = 8.2, 24
+"""The width of a letter, on a phone, and how many of a level's name have room beside its bar."""
+
 
 def scorecard_page(title: str, facts: Sequence[str], shapes: Sequence[Shape | PairShape], bins: Sequence[Bin]) -> str:
     """The page, as text."""
     chosen = [shape for shape in by_importance(shapes) if shape.importance > 0.0]
-    drawn = ((escape(_title(shape)), shape_figure(shape)) for shape in chosen)
+    drawn = ((escape(shape_title(shape)), shape_figure(shape)) for shape in chosen)
     figures = "".join(f"<section><h2>{name}</h2><figure>{figure}</figure></section>" for name, figure in drawn)
-    idle = [_title(shape) for shape in shapes if shape.importance <= 0.0]
+    idle = [shape_title(shape) for shape in shapes if shape.importance <= 0.0]
     rest = f"<p class='caption'>Add nothing: {escape(', '.join(idle))}.</p>" if idle else ""
     lines = "".join(f"<li>{escape(fact)}</li>" for fact in facts)
     return (
@@ -36,7 +39,8 @@ def scorecard_page(title: str, facts: Sequence[str], shapes: Sequence[Shape | Pa
     )
 
 
-def _title(shape: Shape | PairShape) -> str:
+def shape_title(shape: Shape | PairShape) -> str:
+    """The name of the column, or of both."""
     return " × ".join(shape.name) if isinstance(shape.name, tuple) else shape.name
 
 
@@ -95,15 +99,24 @@ def _bars(shape: Shape) -> str:
     levels, order = shape.levels or [], np.argsort(-shape.values)
     low, high = _room(np.append(shape.values, [0.0, shape.missing]))
     height = 52 + BAR * (len(order) + 1)
-    frame = Frame((low, high), (0.0, len(order) + 1.0), left=14, height=height)
-    body = [frame.axes("adds to the score", "", nice(low, high), ())]
-    lines = [(f"{levels[k]} ({shape.share[k]:.1%})", float(shape.values[k])) for k in order]
-    for k, (word, value) in enumerate([*lines, ("missing", shape.missing)]):
+    lines = [(_named(str(levels[k]), float(shape.share[k])), float(shape.values[k])) for k in order]
+    lines.append(("missing", shape.missing))
+    left = 12.0 + LETTER * max(len(word) for word, _ in lines)
+    frame = Frame((low, high), (0.0, len(order) + 1.0), left=left, height=height)
+    body = [frame.axes("adds to the score", "", nice(low, high, 3), ())]
+    for k, (word, value) in enumerate(lines):
         y = float(frame.up(len(order) + 1 - k - 0.2))
         a, b = sorted((float(frame.across(0.0)), float(frame.across(value))))
         body.append(f'<rect class="bars ours" x="{a:.1f}" y="{y:.1f}" width="{b - a:.1f}" height="{BAR - 8}"/>')
-        body.append(text(18, y + 11, word, "start"))
+        body.append(text(left - 6.0, y + 11, word, "end"))
     return frame.svg(f"What {shape.name} adds", "".join(body))
+
+
+def _named(level: str, share: float) -> str:
+    """A level's name, as much of it as there is room for, and its share of the rows."""
+    told = f" ({share:.1%})"
+    room = LONGEST - len(told)
+    return (level if len(level) <= room else level[: room - 1] + "…") + told
 
 
 def _heat_map(shape: PairShape) -> str:
@@ -129,7 +142,7 @@ def _heat_map(shape: PairShape) -> str:
                 body.append(text(84, float(frame.up(k + 0.5)) + 4, word, "end"))
     body.append(text(250, HEIGHT - 6, str(shape.name[0]), "middle", "label"))
     body.append(text(8, 12, str(shape.name[1]), "start", "label"))
-    return frame.svg(f"What {_title(shape)} adds", "".join(body))
+    return frame.svg(f"What {shape_title(shape)} adds", "".join(body))
 
 
 def _words(shape: PairShape, side: int) -> list[str]:

@@ -159,6 +159,15 @@ def _boosting(name: str, table: Table, seed: int) -> Candidate:
     return Candidate(name, recipe, CURVED, raw=True, stages=stages)
 
 
+def with_more_trees(candidate: Candidate) -> Candidate:
+    """Boosting that is compared with as many trees as it may have in the end: twice the number of each stage. Others
+    as they are."""
+    if not isinstance(candidate.recipe, Boosting):
+        return candidate
+    stages = tuple(2 * stage for stage in candidate.stages)
+    return candidate._replace(recipe=candidate.recipe._replace(n_trees=stages[-1]), stages=stages)
+
+
 def _forest(name: str, table: Table, seed: int) -> Candidate:
     n_trees = FOREST[table.n >= FEW_ROWS]
     return Candidate(name, Forest(n_trees, seed, best_cuts=name == "random forest"), CURVED, raw=True)

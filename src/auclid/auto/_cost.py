@@ -49,6 +49,9 @@ def expected(found: list[Candidate], table: Table, searched: int, folds: int, re
     seconds = 0.0
     for candidate in found:
         times = fits(candidate, folds * (repeats if candidate.level == LINEAR else 1))
+        if isinstance(candidate.recipe, Boosting) and searched < table.n:  # with all rows, and twice the trees
+            seconds += 2.0 * (FOLDS + 1) * fit_seconds(candidate, table.n, table.d)
+            continue
         seconds += times * fit_seconds(candidate, share, table.d) + fit_seconds(candidate, table.n, table.d)
     width = 8 * table.d * (0.1 if table.is_sparse else 1.0)
     return Expected(float(seconds), int(3 * width * (table.n + searched) + 8 * 400 * min(table.n, 1 << 14)))
@@ -56,6 +59,9 @@ def expected(found: list[Candidate], table: Table, searched: int, folds: int, re
 
 TRIAL = 0.5
 """The share of the time left that a candidate may be on trial, where it can be stopped."""
+
+FOLDS = 2
+"""On which boosting is tried, where rows are many."""
 
 CLOSING = 1e-6
 """Seconds a row that is compared, for each candidate and once more, that weighing and judging them takes in the end."""

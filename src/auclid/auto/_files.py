@@ -27,7 +27,8 @@ def in_memory(owner: str, rows: Rows) -> tuple[Any, np.ndarray, np.ndarray | Non
     n, d = rows.shape
     size = max(LEAST, rows.memory // (8 * max(1, d)))
     index = np.arange(n) if n <= size else drawn(rows.labels().codes, size)
-    X, y = rows.gather(index)
+    X, y = rows.gather(index, gaps=True, words=True)
+    X = rows.shown(X)
     weight = rows.sample_weight()
     note = "" if len(index) == n else f"fitted on {len(index):,} of {n:,} rows, as many as memory= holds"
     return X, y, None if weight is None else weight[index], note  # type: ignore[return-value]
@@ -35,7 +36,8 @@ def in_memory(owner: str, rows: Rows) -> tuple[Any, np.ndarray, np.ndarray | Non
 
 def refitted(members: list[Member], columns: Columns | OldColumns, rows: Rows) -> tuple[list[Member], list[str]]:
     """The members, those that learn from rows as they lie fitted anew on all of them; and the names of these."""
-    prepared, names = mapped(rows, numbers=partial(scaled, columns)), [
+    columns_out = list(columns.get_feature_names_out()) if isinstance(columns, Columns) else None
+    prepared, names = mapped(rows, numbers=partial(scaled, columns), columns=columns_out), [
         member.name for member in members if not member.raw and getattr(member.model, "_fits_apart", False)
     ]  # fmt: skip
     fresh = [

@@ -9,14 +9,14 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 
 from auclid.auto._arranged import Arranged, arranged
-from auclid.auto._candidates import MANY_ROWS, Candidate, Table, candidates
+from auclid.auto._candidates import MANY_ROWS, Candidate, Table, candidates, with_more_trees
 from auclid.auto._choose import choose
 from auclid.auto._columns_0_1 import OldColumns
 from auclid.auto._cost import Clock, fits
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
 from auclid.auto._learners import Boosting, kept, learn, less_penalised
 from auclid.auto._rows import Rows, dense, rows_of
-from auclid.auto._trial import Task, Trial, block_scores, folds, tried
+from auclid.auto._trial import Beyond, Task, Trial, block_scores, folds, tried
 from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
@@ -78,7 +78,11 @@ class Search:
         self.candidates = candidates(plan.names, table, plan.seed)
         parts, size = folds(found.cv, label, rarest, plan.seed, None if groups is None else groups[part])
         rows = self.rows if self.whole else self.rows.part(part)
-        self.task = Task(rows, label, own, parts, size, found.given, plan.max_fpr)
+        more = None
+        if not self.whole and plan.budget is None and not table.is_sparse:  # which have to be made dense
+            more = Beyond(self.rows, is_pos, weight, groups, part)
+            self.candidates = [with_more_trees(each) for each in self.candidates]
+        self.task = Task(rows, label, own, parts, size, found.given, plan.max_fpr, more)
         self.clock = Clock(plan.budget, plan.start, table, len(label))
         self.trials: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}
@@ -145,7 +149,7 @@ class Search:
         if not isinstance(candidate.recipe, Boosting) or trial.stage is None:
             return less_penalised(candidate.recipe, trial.model)
         last = candidate.stages[-1]
-        more = len(self.is_pos) >= MANY_ROWS and (trial.stage == last or not self.whole)
+        more = len(self.is_pos) >= MANY_ROWS and (trial.stage == last or not self.whole) and self.task.beyond is None
         seconds = None if self.clock.budget is None else self.clock.left_for(waiting)
         return candidate.recipe._replace(n_trees=2 * last if more else trial.stage, seconds=seconds)
 

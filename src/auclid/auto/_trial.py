@@ -11,6 +11,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 from auclid.auto._candidates import LINEAR, Candidate
 from auclid.auto._cost import fits
 from auclid.auto._learners import (
+    Boosting,
     Fold,
     Forest,
     Judged,
@@ -50,6 +51,26 @@ LEAST = 25
 """Rows of the rarer class, among those thousand, below which they tell nothing."""
 
 
+class Beyond(NamedTuple):
+    """All rows of a table of which some are compared."""
+
+    rows: Rows
+    is_pos: np.ndarray
+    weight: np.ndarray | None
+    groups: np.ndarray | None
+    part: np.ndarray
+    """The numbers of those that are compared."""
+
+    def without(self, test: np.ndarray) -> np.ndarray:
+        """The numbers of all rows but those that are held out, by their place in the part, and others of their
+        groups."""
+        left = np.ones(len(self.is_pos), dtype=bool)
+        left[self.part[test]] = False
+        if self.groups is not None:
+            left &= ~np.isin(self.groups, self.groups[self.part[test]])
+        return np.flatnonzero(left)
+
+
 class Task(NamedTuple):
     """What all candidates are tried on."""
 
@@ -63,6 +84,8 @@ class Task(NamedTuple):
     given: bool
     """Whether it was said which rows are held out together."""
     max_fpr: float
+    beyond: Beyond | None = None
+    """The rows that boosting learns from, if there are more: it gains most from them."""
 
     def parts(self, level: int) -> list[Fold]:
         """The folds of a candidate: all for simple ones, for others as many as tell enough."""
@@ -146,16 +169,18 @@ def _both_in_each(found: list[Fold], is_pos: np.ndarray, what: str) -> list[Fold
 def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | None, late: Any) -> Trial | str:
     """The `Trial` of a candidate, or why it was given up; ``late(seconds, folds)`` says so where time runs out."""
     rows = task.rows.plain if candidate.raw else task.rows.scaled
-    hopeless = None if leader is None or candidate.level == LINEAR else _heat(candidate, task, rows, leader, late)
-    if hopeless is not None:
-        return hopeless
+    wide = task.beyond is not None and isinstance(candidate.recipe, Boosting)
+    if leader is not None and candidate.level != LINEAR and not wide:
+        hopeless = _heat(candidate, task, rows, leader, late)
+        if hopeless is not None:
+            return hopeless
     found = None if task.given else _judged_at_once(candidate, task, rows, leader)
     if found is not None:
         return found
     parts = task.parts(candidate.level)
     runs: list = []
     for some in (parts[:FIRST], parts[FIRST:]):
-        runs += parallel(delayed(_run)(candidate, task, rows, *part) for part in some)
+        runs += parallel(delayed(_run_beyond if wide else _run)(candidate, task, rows, *part) for part in some)
         mean = float(np.mean([own for _, own in runs]))
         if len(runs) < len(parts) and late(mean, len(parts) - len(runs)):
             return f"dropped: it would take {mean:.2g} s a fold, more than the budget leaves"
@@ -257,14 +282,28 @@ def standardised(held_out: np.ndarray, weight: np.ndarray | None) -> tuple[np.nd
     return (held_out - middle) / spread, middle, spread
 
 
+def _run_beyond(
+    candidate: Candidate, task: Task, source: Any, _: np.ndarray, test: np.ndarray
+) -> tuple[list[np.ndarray], float]:
+    """`_run` of a candidate that learns from all rows that are not held out, compared or not."""
+    assert task.beyond is not None
+    train, whole = task.beyond.without(test), task.beyond
+    weight = None if whole.weight is None else whole.weight[train]
+    learnt = dense(whole.rows.plain[train]), whole.is_pos[train], weight
+    return _learnt_and_scored(candidate, learnt, dense(source[test]))
+
+
 def _run(
     candidate: Candidate, task: Task, source: Any, train: np.ndarray, test: np.ndarray
 ) -> tuple[list[np.ndarray], float]:
     """Held-out scores, one array a stage, and the seconds that the fit took."""
     seen, held_out = (dense(source[part]) if candidate.raw else source[part] for part in (train, test))
-    weight = task.mass(train)
+    return _learnt_and_scored(candidate, (seen, task.is_pos[train], task.mass(train)), held_out)
+
+
+def _learnt_and_scored(candidate: Candidate, learnt: tuple, held_out: Any) -> tuple[list[np.ndarray], float]:
     start = time.perf_counter()
-    model = learn(candidate.recipe, seen, task.is_pos[train], weight)
+    model = learn(candidate.recipe, *learnt)
     seconds = time.perf_counter() - start
     if candidate.stages:
         return staged_scores(model, held_out, candidate.stages), seconds

@@ -49,7 +49,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     whose weights minimise the square loss over all pairs of held-out scores plus (100/r) Σ wₘ², with r rows of the
     rarer class: the fewer there are, the more a weight follows what its member achieves alone (stacking with
     shrinkage). Where that is not ahead of the mean of the linear members by a standard error of the difference, on
-    held-out rows, the mean it is.
+    held-out rows, the mean it is; where one member is ahead of it by two standard errors, that member alone.
 
     Parameters
     ----------
@@ -99,14 +99,15 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
     Notes
     -----
-    Columns are prepared once, from all rows and without labels; trees see missing values and categories as they are.
-    So are the landmarks of the kernel and the penalties of least squares. More than 10,000 rows are compared on a
-    stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000; on all rows least squares
-    then chooses among the penalty of the sample and two smaller ones, down to a tenth of it. With folds of 3,000 rows
-    or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and two standard errors
-    behind the leader; so is a forest that is .05 behind with 25 trees, and a candidate that is .01 behind after two
-    folds. Folds of linear and kernel models follow from sums over all rows. With fewer than 10 rows in a class there is
-    no search: one strongly regularised linear ranker is fitted, with a warning.
+    Columns are prepared once, from all rows and without labels; trees see missing values and categories as they are. So
+    are the landmarks of the kernel and the penalties of least squares. More than 10,000 rows are compared on a
+    stratified sample of so many, or of as many as hold 500 of the rarer class, up to 50,000. Boosting, which gains most
+    from more rows, learns from all that a fold does not hold out, unless rows are sparse or there is a budget. On all
+    rows least squares then chooses among the penalty of the sample and two smaller ones, down to a tenth of it. With
+    folds of 3,000 rows or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and
+    two standard errors behind the leader; so is a forest that is .05 behind with 25 trees, and a candidate that is .01
+    behind after two folds. Folds of linear and kernel models follow from sums over all rows. With fewer than 10 rows in
+    a class there is no search: one strongly regularised linear ranker is fitted, with a warning.
 
     `decision_function` is the calibrated log-odds (Platt's sigmoid on held-out scores), bent beyond ±8 so that it stays
     below 16: `predict_proba` then is a strictly increasing function of it and has the same AUC. `predict` cuts at
@@ -167,9 +168,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Any columns that `auclid.Columns` takes; NaN and None are missing values. Rows of files (`auclid.scan`) are
-            compared on as many as their ``memory`` holds; linear members are then fitted on all of them, the others on
-            those, as ``leaderboard_`` says.
+            Any columns that `auclid.Columns` takes; NaN and None are missing values. Rows of files (`auclid.scan`),
+            texts and dates among them, are compared on as many as their ``memory`` holds; linear members are then
+            fitted on all of them, the others on those, as ``leaderboard_`` says.
         y : array of shape (n,), two labels or more
         sample_weight : array of shape (n,), optional
             How many rows each counts as: a pair weighs the product. Where whole numbers in proportion to the weights
@@ -255,7 +256,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         times = len(counts) if len(counts) > 2 else 1
         return Expected(float(min(times * seconds, self.budget or np.inf)), size)
 
-    _takes_tables = False
+    _takes_tables, _knows_gaps, _knows_words = False, True, True
 
     @by_parts
     def decision_function(self, X: Any) -> np.ndarray:

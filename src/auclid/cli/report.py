@@ -11,7 +11,7 @@ import numpy as np
 
 from auclid._page import style
 from auclid._version import __version__
-from auclid.additive._html import shape_figure
+from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._plot import by_importance
 from auclid.cli import curves, plots
 from auclid.cli.compare import Comparison, Row
@@ -77,13 +77,17 @@ def _explained(result: Comparison) -> str:
         f"<td>{reason.spread:.4f}</td></tr>"
         for reason in result.reasons
     )
-    shapes = "".join(f"<figure>{shape_figure(shape)}</figure>" for shape in by_importance(result.shapes)[:SHAPES])
+    shapes = "".join(
+        f"<figure><h3>{escape(shape_title(shape))}</h3>{shape_figure(shape)}</figure>"
+        for shape in by_importance(result.shapes)[:SHAPES]
+    )
     return (
         f'<section class="wide"><h2>What {escape(best.name)} looks at</h2><div class="scroll"><table class="numbers">'
         f'<thead><tr><th class="name">column</th><th>{_measure(result)} lost when shuffled</th>'
         "<th>spread</th></tr></thead>"
         f'<tbody>{lines}</tbody></table></div><p class="caption">On rows that it has not learnt from, each column '
-        f"shuffled three times. Columns that say the same share what they are worth.</p>{shapes}</section>"
+        "shuffled three times. Columns that say the same share what they are worth.</p>"
+        f'<div class="shapes">{shapes}</div></section>'
     )
 
 

@@ -79,10 +79,10 @@ class Columns(TransformerMixin, BaseEstimator):
     -----
     Takes arrays (of objects too), CSR matrices, and frames of pandas, polars and pyarrow; what comes out is an array,
     or a CSR matrix where X is sparse or where most entries would be zeros. Numbers in files (`auclid.scan`) or in dask
-    collections are learnt in a few passes, to the same result. Of more than 20,000 rows, medians and ranks are those
-    of a sample, always the same one. A number beyond what was seen is brought
-    within the range of the column, or as far beyond it as the range is wide. A level never seen is rare; where none was
-    rare, its columns are all zero. Files, see `auclid.save`, need no pickle.
+    collections, missing ones too, are learnt in a few passes, to the same result. Of more than 20,000 rows, medians and
+    ranks are those of a sample, always the same one. A number beyond what was seen is brought within the range of the
+    column, or as far beyond it as the range is wide. A level never seen is rare; where none was rare, its columns are
+    all zero. Files, see `auclid.save`, need no pickle.
 
     References
     ----------
@@ -170,7 +170,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return self
 
     def _fit_apart(self, X: Any, sample_weight: Any) -> Self:
-        """A few passes over numbers in files or on a cluster, none of them missing: those `fit` learns in memory."""
+        """A few passes over numbers in files or on a cluster: those `fit` learns in memory."""
         if not isinstance(self.categories, str) and len(list(self.categories)):
             raise ValueError(
                 "The 'categories' parameter of Columns must be 'auto' where rows lie in files or on a cluster: all "
@@ -183,9 +183,9 @@ class Columns(TransformerMixin, BaseEstimator):
                     "Columns must be given rows of files with their own weight; got another sample_weight. Name it in "
                     "scan(..., sample_weight=)."
                 )
-            parts, self._sparse = Blocks(X), sparse.issparse(X.head(1)[0])
+            parts, self._sparse = Blocks(X, gaps=True), sparse.issparse(X.sample(1, 0, gaps=True)[0])
         else:
-            parts = Partitions(type(self).__name__, X, None, sample_weight)
+            parts = Partitions(type(self).__name__, X, None, sample_weight, gaps=True)
             self._sparse = parts.get(parts.merge(any, parts.collect(is_sparse_part)))
         remember_columns(self, parts.columns, parts.width)
         self._levels, self._periods, self.kinds_ = {}, {}, ["number"] * parts.width
@@ -213,10 +213,11 @@ class Columns(TransformerMixin, BaseEstimator):
         array or CSR matrix of shape (n, columns that come out), of X's floating type; `Rows` of `Rows`
         """
         if isinstance(X, Rows):
-            return mapped(X, numbers=partial(transformed, self.fit(X, **params)))
+            self.fit(X, **params)
+            return mapped(X, numbers=partial(transformed, self), columns=self.get_feature_names_out().tolist())
         return super().fit_transform(X, y, **params)
 
-    _takes_tables = False
+    _takes_tables, _knows_gaps = False, True
 
     @by_parts
     def transform(self, X: Any) -> Any:

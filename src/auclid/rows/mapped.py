@@ -14,9 +14,12 @@ class Mapped(Reader):
 
     resident = True
 
-    def __init__(self, rows: Rows, numbers: Callable | None, labels: Callable | None) -> None:
+    def __init__(
+        self, rows: Rows, numbers: Callable | None, labels: Callable | None, columns: list[str] | None = None
+    ) -> None:
         self.rows, self.numbers, self.labels = rows, numbers, labels
-        self.where, self.columns, self.named = rows.where, rows.columns, rows.named and numbers is None
+        self.where, self.columns, self.named = rows.where, columns or rows.columns, rows.named and numbers is None
+        self.words = numbers is None or columns is not None
         self.dtype, self.has_target = rows.dtype, rows.has_target
         self.has_weight = rows.has_weight
         self.meanings = rows.meanings if numbers is None else {}
@@ -26,13 +29,13 @@ class Mapped(Reader):
         return self.rows.shape[0]
 
     def _made(self, block: Block) -> Block:
-        X = block.X if self.numbers is None or block.X is None else self.numbers(block.X)
+        X = block.X if self.numbers is None or block.X is None else self.numbers(self.rows.shown(block.X))
         y = block.y if self.labels is None or block.y is None else self.labels(block.y)
         return Block(X, y, block.weight)
 
     def read(self) -> Iterator[Block]:
         # who reads these rows is told of gaps
-        return map(self._made, self.rows.read(gaps=True, words=self.numbers is None))
+        return map(self._made, self.rows.read(gaps=True, words=self.words))
 
     def read_labels(self) -> Iterator[Block] | None:
         return map(self._made, self._labels_alone()) if self.has_target else None
@@ -46,12 +49,16 @@ class Mapped(Reader):
 
     def take(self, index: np.ndarray) -> Any:
         self.rows.hold()
-        X = self.rows.gather(index, gaps=True, words=self.numbers is None)[0]
-        return X if self.numbers is None or not len(index) else self.numbers(X)
+        X = self.rows.gather(index, gaps=True, words=self.words)[0]
+        return X if self.numbers is None or not len(index) else self.numbers(self.rows.shown(X))
 
 
-def mapped(rows: Rows, numbers: Callable | None = None, labels: Callable | None = None) -> Rows:
-    """The rows that functions make of the blocks of others: X of X with as many columns, y of y.
+def mapped(
+    rows: Rows, numbers: Callable | None = None, labels: Callable | None = None, columns: list[str] | None = None
+) -> Rows:
+    """The rows that functions make of the blocks of others: X of X with as many columns, or with those named, y of y.
+
+    Where columns are named, ``numbers`` is given rows as users see them: a table, where some columns are no numbers.
 
     Examples
     --------
@@ -62,4 +69,4 @@ def mapped(rows: Rows, numbers: Callable | None = None, labels: Callable | None 
     >>> mapped(rows, labels=lambda y: y == "a").target()
     array([ True, False])
     """
-    return Rows(Mapped(rows, numbers, labels), 0)
+    return Rows(Mapped(rows, numbers, labels, columns), 0)
