@@ -13,7 +13,7 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from quality_auto import kept, load
+from quality_auto import kept, load, warm_up
 from scipy import sparse
 from sklearn.model_selection import train_test_split
 from tables import HALVES, names, require_data
@@ -65,6 +65,7 @@ def main():
         sys.exit(0)
     warnings.simplefilter("ignore")
     logging.disable(logging.WARNING)
+    warm_up()
     print(f"{'table':<38}{'ours':>9}{'seconds':>9}{'in ours':>9}{'in theirs':>10}")
     lines = []
     for name in options.tables or names()[HALVES[options.half]][:14]:

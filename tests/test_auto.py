@@ -890,6 +890,19 @@ def test_a_candidate_that_a_thousand_rows_show_to_be_slow_is_not_tried_on_more()
     assert asked == [(2, 1000), (1, 1000)]
 
 
+def test_boosting_is_not_given_up_after_a_thousand_of_very_many_rows():
+    X, y = ring(6000)
+    y = np.random.default_rng(0).permutation(y)  # nothing to learn
+    search = _search.Search(Columns().fit(X), X, y, None, None, plan(["logistic", "boosting"]))
+    perfect = Trial(LINEAR, search.task.is_pos.astype(float), np.ones(5), 0.0, 1.0, 0.1)
+    never = lambda *_, **__: False  # noqa: E731
+    with Parallel(1) as parallel:
+        said = tried(search.candidates[1], search.task, parallel, perfect, never)
+        assert "when it had learnt from 1,000 rows" in said
+        found = tried(search.candidates[1], search.task._replace(more=True), parallel, perfect, never)
+    assert isinstance(found, Trial)
+
+
 def test_a_budget_keeps_time_for_the_final_fits():
     table = Table(100_000, 10, False, 20_000)
     logistic, boosting, forest = candidates(["logistic", "boosting", "forest"], table, 0)

@@ -82,7 +82,7 @@ class Search:
         if not self.whole and plan.budget is None and not table.is_sparse:  # which have to be made dense
             more = Beyond(self.rows, is_pos, weight, groups, part)
             self.candidates = [with_more_trees(each) for each in self.candidates]
-        self.task = Task(rows, label, own, parts, size, found.given, plan.max_fpr, more)
+        self.task = Task(rows, label, own, parts, size, found.given, plan.max_fpr, more, not self.whole)
         self.clock = Clock(plan.budget, plan.start, table, len(label))
         self.trials: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}

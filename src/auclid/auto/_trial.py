@@ -86,6 +86,8 @@ class Task(NamedTuple):
     max_fpr: float
     beyond: Beyond | None = None
     """The rows that boosting learns from, if there are more: it gains most from them."""
+    more: bool = False
+    """Whether there are more rows than are compared."""
 
     def parts(self, level: int) -> list[Fold]:
         """The folds of a candidate: all for simple ones, for others as many as tell enough."""
@@ -203,6 +205,8 @@ def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial, late: Any)
     stages, seconds = _run(candidate, task, rows, some, test)
     if late(seconds, fits(candidate, len(task.parts(candidate.level))), rows=HEAT):
         return f"dropped: {seconds:.2g} s for {HEAT:,} rows are more than the budget leaves"
+    if task.more and isinstance(candidate.recipe, Boosting):
+        return None  # a thousand of very many rows do not tell what all of them will
     gap = _behind(task, [(test, stages[-1])], leader, SLOWER)
     return None if gap is None else f"dropped: behind by {gap:.3f} when it had learnt from {HEAT:,} rows"
 

@@ -105,9 +105,10 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     from more rows, learns from all that a fold does not hold out, unless rows are sparse or there is a budget. On all
     rows least squares then chooses among the penalty of the sample and two smaller ones, down to a tenth of it. With
     folds of 3,000 rows or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and
-    two standard errors behind the leader; so is a forest that is .05 behind with 25 trees, and a candidate that is .01
-    behind after two folds. Folds of linear and kernel models follow from sums over all rows. With fewer than 10 rows in
-    a class there is no search: one strongly regularised linear ranker is fitted, with a warning.
+    two standard errors behind the leader (boosting only where all rows are compared); so is a forest that is .05 behind
+    with 25 trees, and a candidate that is .01 behind after two folds. Folds of linear and kernel models follow from
+    sums over all rows. With fewer than 10 rows in a class there is no search: one strongly regularised linear ranker is
+    fitted, with a warning.
 
     `decision_function` is the calibrated log-odds (Platt's sigmoid on held-out scores), bent beyond ±8 so that it stays
     below 16: `predict_proba` then is a strictly increasing function of it and has the same AUC. `predict` cuts at
