@@ -1041,3 +1041,13 @@ def test_a_forest_in_two_parts_is_a_forest_and_a_hopeless_one_is_not_finished():
     X = rng.standard_normal((600, 40))
     model = new(methods=["logistic", "forest"]).fit(X, X.sum(axis=1) > 0.0)
     assert re.search(r"behind by 0\.\d+ with 25 trees", lines(model)["forest"].note)
+
+
+def test_folds_of_ones_own_may_name_any_row_of_very_many(monkeypatch):
+    monkeypatch.setattr("auclid.auto._search.SEARCHED", 100)
+    monkeypatch.setattr("auclid.auto._search.ENOUGH", 10)
+    rng = np.random.default_rng(0)
+    y = np.arange(1200) % 2
+    X = rng.normal(size=(1200, 2)) + y[:, None]
+    splits = [(np.arange(600), np.arange(600, 1200)), (np.arange(600, 1200), np.arange(600))]
+    assert fitted(X, y, methods=["logistic", "boosting"], cv=splits).score(X, y) > 0.8

@@ -4,6 +4,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -13,7 +15,7 @@ from auclid import FSAUC, SOLAM, LeastSquaresAUC, make
 from auclid.rows import as_table
 from auclid.solvers.iterate import current
 from auclid.solvers.saddle import expected_ascent, saddle_step
-from auclid.solvers.stages import n_stages, stage_orders
+from auclid.solvers.stages import n_stages, shorten, stage_orders
 from auclid.stats.visits import Visits
 from reference_square import problem
 
@@ -335,3 +337,16 @@ def test_the_step_in_use_is_kept():
     chosen = SOLAM(random_state=0).fit(X, y)
     np.testing.assert_allclose(chosen.zeta_, 2.0 / (4.0 * p * (1.0 - p) * square))
     assert SOLAM(zeta=0.1, random_state=0).fit(X, y).zeta_ == 0.1
+
+
+@given(st.lists(st.integers(-20, 20), min_size=1, max_size=8), st.integers(1, 30), st.sampled_from([0.1, 0.3, 1.0]))
+def test_the_projection_onto_the_l1_ball_is_that_of_sorted_entries(entries, radius, unit):
+    """Entries on a grid are equal to the cut up to rounding, where a cut that rises might go back and forth."""
+    w, radius = unit * np.array(entries, dtype=np.float64), unit * radius
+    sizes = np.sort(np.abs(w))[::-1]
+    cuts = (np.cumsum(sizes) - radius) / np.arange(1, len(w) + 1)
+    cut = max(0.0, cuts[sizes > cuts].max(initial=0.0)) if sizes.sum() > radius else 0.0
+    found, behind = w.copy(), np.zeros(len(w))
+    assert shorten(found, behind, 2.0, radius) == (np.abs(w).sum() > radius)
+    np.testing.assert_allclose(found, np.sign(w) * np.maximum(np.abs(w) - cut, 0.0), atol=1e-12)
+    np.testing.assert_allclose(behind, 2.0 * (found - w), atol=1e-12)

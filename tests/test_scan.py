@@ -504,7 +504,9 @@ def test_the_values_of_a_scorecard_come_from_all_rows(monkeypatch, holes):
     other = ~np.isin(X[:, 0], some[:, 0])
     drawn = auclid.Scorecard(interactions=0, random_state=0).fit(some, labels)
     np.testing.assert_array_equal(model.predict_proba(X).sum(axis=1), 1.0)
-    assert model.cv_auc_ == drawn.cv_auc_ and model._odds == drawn._odds
+    assert model.cv_auc_ == drawn.cv_auc_ and model._odds.slope == drawn._odds.slope
+    everywhere, among = (np.log(each.mean() / (1.0 - each.mean())) for each in (y == 1, labels == 1))
+    assert model._odds.offset == pytest.approx(drawn._odds.offset + everywhere - among)
     np.testing.assert_allclose(model.shapes_[0].error, np.sqrt(0.1) * drawn.shapes_[0].error)
     again = drawn.partial_fit(X[other], y[other])
     np.testing.assert_allclose(model.contributions(X), again.contributions(X), rtol=1e-6, atol=1e-9)

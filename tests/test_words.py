@@ -252,3 +252,36 @@ def test_numbers_stand_for_cells_and_back(texts, days, cut):
         first = Meaning(kind, str(type_))
         first.numbers(array[:cut], "a")
         assert together({"a": first}, {"a": other})["a"].levels == meaning.levels
+
+
+@pytest.mark.parametrize(
+    "first, later",
+    [([1.0], [datetime.datetime(2020, 1, 1)]), ([1.0], ["x"]), ([datetime.datetime(2020, 1, 1)], [7]), ([None], ["x"])],
+    ids=["dates after numbers", "texts after numbers", "numbers after dates", "texts after nothing"],
+)
+def test_a_column_that_becomes_something_else_is_refused_in_a_sentence(first, later):
+    def blocks():
+        for cells in (first, later):
+            yield pa.table({"a": pa.array(cells * 40)}), np.arange(40) % 2
+
+    for model in (LeastSquaresAUCCV(cv=2), Scorecard()):
+        with pytest.raises(ValueError, match=r"must be numbers.*'a'"):
+            model.fit(auclid.scan(blocks))
+
+
+def test_truths_may_become_numbers():
+    def blocks():
+        yield pa.table({"a": pa.array([True, False] * 20)}), np.arange(40) % 2
+        yield pa.table({"a": pa.array([0.5, 1.0] * 20)}), np.arange(40) % 2
+
+    assert auclid.LeastSquaresAUC().fit(auclid.scan(blocks)).coef_[0, 0] < 0.0
+
+
+def test_the_odds_of_a_class_of_which_more_were_drawn_are_those_of_all_rows(monkeypatch):
+    monkeypatch.setattr(_apart, "LEAST", 400)
+    rng = np.random.default_rng(0)
+    y = np.arange(20_000) < 60
+    X = np.column_stack([rng.normal(size=len(y)) + y, rng.normal(size=len(y))])
+    rows = auclid.scan(pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}), target="y", memory=0)
+    model = Scorecard(interactions=0).fit(rows)
+    assert 0.001 < model.predict_proba(X)[:, 1].mean() < 0.009

@@ -33,6 +33,12 @@ def drawn(rows: LabelledParts, memory: int | None) -> tuple[Any, np.ndarray, np.
     return named(X, rows.parts), rows.classes[codes], weight, sum(sizes) == int(counts.sum())
 
 
+def rarer_than_drawn(moments: ClassMoments, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
+    """The log-odds of the second class among all rows, less those among the rows drawn: of a rare class more are."""
+    mass = np.ones(len(is_pos)) if weight is None else weight
+    return float(np.log(moments.pos.n / moments.neg.n) - np.log(mass[is_pos].sum() / mass[~is_pos].sum()))
+
+
 def named(X: Any, parts: Any) -> Any:
     """The rows as a table of what their numbers stand for, where their columns have names."""
     if parts.columns is None or not isinstance(X, np.ndarray):

@@ -5,7 +5,7 @@ logistic loss, in which each class weighs one half,
 
     L(w, b) = -½ mean₊ log σ(z·w + b) - ½ mean₋ log(1 - σ(z·w + b)) + (c/2) w·K·w,
 
-lets go of it. K is the penalty that was chosen for the square loss; c makes it weigh as much against this loss.
+lets go of it. K is the penalty that was chosen for the square loss.
 """
 
 from collections.abc import Sequence
@@ -26,12 +26,13 @@ from auclid.additive._table import block, slices
 from auclid.metrics._auc import auc_from_parts
 from auclid.stats.odds import calibrated
 
-WORK = 1.5e9
-"""Multiplications of one step, at the most: where rows or coefficients are more, the square loss it is."""
+WORK = 1.5e8
+"""Multiplications of one step, at the most, of some sixty in all: where rows or coefficients are more, the square loss
+it is."""
 
-SHARE = 0.125
-"""c in units of the mean slope p(1 - p) of the sigmoid: a quarter would weigh as much as it does against the square
-loss, whose slope is constant; half of that ranked best on the development half of the tables."""
+C = 0.03
+"""c: 1/16 would weigh as much as K does against the square loss where p is near one half; half of that ranked best on
+the development half of the tables."""
 
 STEPS = 10
 """Newton steps at the most."""
@@ -64,7 +65,7 @@ class Refined(NamedTuple):
     gain: float
 
 
-class Rows(NamedTuple):
+class Weighed(NamedTuple):
     """Rows to learn from; the masses of each class add up to one half."""
 
     cells: Any
@@ -72,7 +73,7 @@ class Rows(NamedTuple):
     mass: np.ndarray
 
     @classmethod
-    def of(cls, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, kept: np.ndarray) -> "Rows":
+    def of(cls, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, kept: np.ndarray) -> "Weighed":
         """Those that are kept."""
         label = is_pos[kept]
         mass = np.ones(len(kept)) if weight is None else weight[kept]
@@ -82,7 +83,7 @@ class Rows(NamedTuple):
 def affordable(plan: Plan, cells: Any) -> bool:
     """Whether steps are not too dear, and rows are held out to judge them by."""
     touched = 2 * cells.shape[1] + 4 * len(plan.pairs)
-    work = 0.5 * cells.shape[0] * touched**2 + plan.basis.size**3 / 3.0
+    work = 0.5 * cells.shape[0] * touched**2 + plan.basis.size**3 / 30.0  # LAPACK's take a tenth of the time
     held = plan.held is not None and plan.fold is not None and len(plan.folds) > 1
     return held and 0 < plan.basis.size and work <= WORK
 
@@ -101,13 +102,13 @@ def refined(
     moved, gains = [], []
     for k, (fold, v) in enumerate(zip(plan.folds, others, strict=True)):
         outside = np.flatnonzero((plan.fold >= 0) & (plan.fold != k))
-        moved.append(minimised(plan, fold, Rows.of(cells, is_pos, weight, outside), v, rising))
+        moved.append(minimised(plan, fold, Weighed.of(cells, is_pos, weight, outside), v, rising))
         gains.append(_gain(plan.basis, plan.held, k, np.stack([v, moved[-1]], axis=1)))
     if sure_gain(np.array(gains)) <= 0.0:
         return None
     moments, every = plan.moments, np.flatnonzero(plan.fold >= 0)
     total = Fold(moments.within, moments.delta, moments.all.mean)
-    own = minimised(plan, total, Rows.of(cells, is_pos, weight, every), w, rising)
+    own = minimised(plan, total, Weighed.of(cells, is_pos, weight, every), w, rising)
     return Refined(own, moved, float(mean_auc(np.array(gains)[:, None])[0]))
 
 
@@ -122,17 +123,16 @@ def _gain(basis: Basis, held: HeldOut, k: int, W: np.ndarray) -> float:
     return float(after - before)
 
 
-def minimised(plan: Plan, fold: Fold, rows: Rows, w: np.ndarray, rising: Sequence[Rising]) -> np.ndarray:
+def minimised(plan: Plan, fold: Fold, rows: Weighed, w: np.ndarray, rising: Sequence[Rising]) -> np.ndarray:
     """The weights of least L on these rows, by Newton's method from those of the square loss.
 
     Each step is the minimum of a quadratic: where shapes may only rise, of those that do.
     """
     K = 2.0 * (penalised(fold.S, fold.delta, plan.terms, plan.penalty) - fold.S)
     z = scores(plan.basis, rows.cells, w[:, None])[:, 0]
-    odds = calibrated(z, rows.is_pos, rows.mass)
-    w, z, whole = odds.slope * w, odds.slope * z + odds.offset, False
+    odds = calibrated(z, rows.is_pos, len(z) * rows.mass)
+    w, z, whole, K = odds.slope * w, odds.slope * z + odds.offset, False, C * K
     p = expit(z)
-    K *= SHARE * float(rows.mass @ (p * (1.0 - p)))
     for _ in range(STEPS):
         new, d_b = _step(plan.basis, rows, p, K, w, rising)
         moved = scores(plan.basis, rows.cells, (new - w)[:, None])[:, 0] + d_b
@@ -147,7 +147,7 @@ def minimised(plan: Plan, fold: Fold, rows: Rows, w: np.ndarray, rising: Sequenc
 
 
 def _step(
-    basis: Basis, rows: Rows, p: np.ndarray, K: np.ndarray, w: np.ndarray, rising: Sequence[Rising]
+    basis: Basis, rows: Weighed, p: np.ndarray, K: np.ndarray, w: np.ndarray, rising: Sequence[Rising]
 ) -> tuple[np.ndarray, float]:
     """New weights, and how the offset moves; with it solved for, moments about the mean are all it takes."""
     seen = class_sums(basis, rows.cells, rows.is_pos, rows.mass * np.maximum(p * (1.0 - p), FLAT)).together()

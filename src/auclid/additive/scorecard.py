@@ -13,7 +13,7 @@ from auclid._apart import begin_apart, by_parts, lies_apart
 from auclid._kinds import column_names, column_numbers
 from auclid._random import RandomState
 from auclid.additive import _fit, _table
-from auclid.additive._apart import all_moments, counted_levels, drawn, shrunken_errors
+from auclid.additive._apart import all_moments, counted_levels, drawn, rarer_than_drawn, shrunken_errors
 from auclid.additive._basis import make_basis, same_basis
 from auclid.additive._features import given_knots
 from auclid.additive._reading import Readable
@@ -37,8 +37,8 @@ class Scorecard(Readable, Ranker):
     less a column adds in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and the
     number of pairs of columns are chosen by cross-validated AUC from the moments of five folds, as `LeastSquaresAUCCV`
     chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the same penalties, which
-    is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up to some ten thousand
-    rows, see Notes). Each shape is centred on the training rows.
+    is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up to 30,000 rows of
+    20 columns and 15 pairs, say; see Notes). Each shape is centred on the training rows.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ class Scorecard(Readable, Ranker):
         X : array, CSR matrix or frame of shape (n, d)
             Numbers, booleans, categories, texts and dates; missing cells are allowed. Of rows in files
             (`auclid.scan`) or dask collections that do not fit in memory, knots, penalties and pairs come from a sample
-            that does, levels and values from all rows.
+            that does, values and the levels of texts from all rows.
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
             A pair weighs the product of its two rows' weights.
@@ -219,7 +219,8 @@ class Scorecard(Readable, Ranker):
         kept = self._odds, self.scale_, self.cv_auc_, shrunken_errors(self.shapes_, len(y) / int(rows.counts.sum()))
         moments = all_moments(self, rows, self._card.basis, self._kept_columns)
         self._resume(self._kept_columns, self._features, self._card.basis, moments)
-        self._odds, self.scale_, self.cv_auc_, errors = kept
+        odds, self.scale_, self.cv_auc_, errors = kept
+        self._odds = odds._replace(offset=odds.offset + rarer_than_drawn(moments, y == self.classes_[1], weight))
         self.shapes_ = [shape._replace(error=error) for shape, error in zip(self.shapes_, errors, strict=True)]
         scores = card_scores(self._card, self._cells(X))
         self.intercept_ = np.array([-float(best_threshold(y == self.classes_[1], scores, weight))])

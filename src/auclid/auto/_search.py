@@ -1,6 +1,7 @@
 """The search: candidates are tried one after the other; at any time it can be concluded."""
 
 from functools import partial
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -70,7 +71,7 @@ class Search:
         found = arranged(Arranged(rows_of(columns, X), is_pos, weight, groups, plan.cv))
         self.columns, self.rows, self.is_pos, self.weight = columns, found.rows, found.is_pos, found.weight
         is_pos, weight, groups = found.is_pos, found.weight, found.groups
-        part = sample(is_pos, plan.seed)
+        part: Any = sample(is_pos, plan.seed) if isinstance(found.cv, Integral) else slice(None)  # folds know all rows
         label, own = is_pos[part], None if weight is None else weight[part]
         self.whole = isinstance(part, slice)
         rarest = int(min(label.sum(), (~label).sum()))

@@ -1,4 +1,4 @@
-"""What alpha="auto" stands for where all pairs count: the cross-validated square loss says it, for all their losses."""
+"""What alpha="auto" stands for: the cross-validated square loss says it, for all losses, unless softness="auto"."""
 
 import numpy as np
 
@@ -23,7 +23,7 @@ SHARE = 0.3
 
 
 def best_alpha(rows: Labelled, n_rows: int | None = None) -> float:
-    """What alpha="auto" stands for where all pairs count; the rows may be a sample of ``n_rows``."""
+    """What alpha="auto" stands for; the rows may be a sample of ``n_rows``."""
     counted = rows.is_pos if rows.weight is None else rows.is_pos[rows.weight > 0.0]
     some, n_rows = rows, n_rows or len(counted)
     most = MOST_ROWS if rows.table.shape[1] <= FEW_COLUMNS else MOST_WIDE_ROWS

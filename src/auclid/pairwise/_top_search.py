@@ -1,4 +1,4 @@
-"""alpha="auto" and softness="auto" where only the top counts: by cross-validated partial AUC."""
+"""softness="auto" where only the top counts, and the alpha that goes with it: by cross-validated partial AUC."""
 
 from typing import Any
 

@@ -40,7 +40,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     ----------
     alpha : float in (0, inf) or "auto", default="auto"
         Strength of the squared penalty; C = 1/(alpha·n₊·n₋) in ½|w|² + C Σ loss. "auto": 0.3 times the one that
-        `LeastSquaresAUCCV` finds best of 17 in five folds of up to 10,000 rows of each class, times their share of all;
+        `LeastSquaresAUCCV` finds best in five folds of up to 10,000 rows of each class, times their share of all
+        (of 17 values, or nearly so where columns are more than 500);
         where only the top counts and ``softness="auto"``, the largest that is not clearly worse than the best, by
         partial AUC in five folds of as many (fewer of more than 200 columns): some .001 more partial AUC in six times
         the time. 1e-3 where a class has fewer rows than folds.

@@ -18,7 +18,8 @@ class Mapped(Reader):
         self, rows: Rows, numbers: Callable | None, labels: Callable | None, columns: list[str] | None = None
     ) -> None:
         self.rows, self.numbers, self.labels = rows, numbers, labels
-        self.where, self.columns, self.named = rows.where, columns or rows.columns, rows.named and numbers is None
+        self.columns = rows.columns if columns is None else columns
+        self.where, self.named = rows.where, rows.named and numbers is None
         self.words = numbers is None or columns is not None
         self.dtype, self.has_target = rows.dtype, rows.has_target
         self.has_weight = rows.has_weight

@@ -190,7 +190,7 @@ def shorten(w, behind, t, radius):
             if abs(w[j]) > cut:
                 total += abs(w[j])
                 above += 1
-        if above == kept:
+        if above >= kept:  # an entry at the cut may come back by rounding
             break
     for j in range(w.shape[0]):
         new = np.sign(w[j]) * max(0.0, abs(w[j]) - cut)

@@ -27,6 +27,9 @@ NARROW = 200
 PIECE = 1 << 16
 """Rows that one thread is given at a time, for such a loop."""
 
+MOST_GROUPS = 32
+"""Groups up to which it is taken: it holds sums of each, and rows of each that wait, for every piece."""
+
 NEAR = 1024
 """Rows whose mean is near enough to all others to measure them from."""
 
@@ -148,7 +151,7 @@ def grouped_moments(
         group = np.where(weight > 0.0, group, -1)
     if not full:
         return _traces(table, group, n_groups, weight)
-    if weight is None and isinstance(table, DenseTable) and _short_and_many(table.X):
+    if weight is None and n_groups <= MOST_GROUPS and isinstance(table, DenseTable) and _short_and_many(table.X):
         pieces = side_by_side(partial(_piece_moments, table.X, group, n_groups), slices(len(group), PIECE))
         return [reduce(add, each) for each in zip(*pieces, strict=True)]
     width = table.shape[1] if table.projection is None else len(table.projection)

@@ -76,9 +76,18 @@ class ArrowReader(Reader):
         """A block whose columns lie together, as they do in Arrow: so they are copied, not dealt out."""
         out, place = np.empty((len(self.columns), batch.num_rows), self.dtype), places(batch)
         for row, name in zip(out, self.columns, strict=True):
-            values, meaning = batch.column(place[name]), self.meanings.get(name)
-            row[:] = number_values(values) if meaning is None else meaning.numbers(values, name)
+            row[:] = self._column(batch.column(place[name]), name)
         return out.T
+
+    def _column(self, values: Any, name: str) -> np.ndarray:
+        """The numbers of a column, which may be of another type here than in the first block."""
+        meaning, own = self.meanings.get(name), meaning_of(values.type)
+        if meaning is not None and (meaning.is_words or (own is not None and own.kind == meaning.kind)):
+            return meaning.numbers(values, name)
+        is_number = own is None or own.kind == "bool"
+        if is_number and (meaning is None or meaning.kind == "bool" or arrow().types.is_null(values.type)):
+            return number_values(values)
+        raise ValueError(refusal({name: str(values.type)}, self.where))
 
 
 def places(batch: Any) -> dict[str, int]:
