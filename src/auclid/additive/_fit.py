@@ -215,7 +215,7 @@ def directions(model: Any, names: list[str], kept: list[Kept]) -> dict[int, int]
     sparse = isinstance(model.ranker, LeastSquaresAUC) and bool(model.ranker.l1 > 0.0 or model.ranker.positive)
     if by_rows(model.ranker) or sparse:
         raise ValueError(
-            "The 'monotone' parameter of Scorecard must go with ranker=None, LeastSquaresAUCCV or "
+            "The 'monotone' parameter of Scorecard must go with the square loss: ranker=None, LeastSquaresAUCCV or "
             f"LeastSquaresAUC without l1 and positive. Got ranker={model.ranker!r} instead."
         )
     places = column_numbers(model, "monotone", model.monotone, names)
