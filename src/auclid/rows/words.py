@@ -6,6 +6,7 @@ floats of a column stand for, and `shown` turns rows back into a table. Columns 
 
 import threading
 from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -116,16 +117,23 @@ def _bits(values: Any) -> np.ndarray:
 
 def meaning_of(kind: Any) -> Meaning | None:
     """What the numbers of a column of an Arrow type stand for; None: for themselves, or the type is none we know."""
+    name = kind_of(kind)
+    return None if name is None else Meaning(name, str(kind))
+
+
+@cache
+def kind_of(kind: Any) -> str | None:
+    """The kind of such a meaning: asked for every column of every block."""
     import pyarrow as pa
 
-    types, told = pa.types, str(kind)
+    types = pa.types
     tests = {
         "bool": (types.is_boolean,),
         "date": (types.is_date, types.is_timestamp),
         "category": (types.is_dictionary,),
         "text": (types.is_string, types.is_large_string, *_views(types)),
     }
-    return next((Meaning(name, told) for name, known in tests.items() if any(test(kind) for test in known)), None)
+    return next((name for name, known in tests.items() if any(test(kind) for test in known)), None)
 
 
 def _views(types: Any) -> list:

@@ -11,7 +11,7 @@ import numpy as np
 from auclid._hints import listed
 from auclid._kinds import looked_at, word
 from auclid.rows.readers.reader import Block, Reader, Wanted, ahead, block_rows, chosen
-from auclid.rows.words import Meaning, meaning_of
+from auclid.rows.words import Meaning, kind_of, meaning_of
 
 MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
 
@@ -81,11 +81,10 @@ class ArrowReader(Reader):
 
     def _column(self, values: Any, name: str) -> np.ndarray:
         """The numbers of a column, which may be of another type here than in the first block."""
-        meaning, own = self.meanings.get(name), meaning_of(values.type)
-        if meaning is not None and (meaning.is_words or (own is not None and own.kind == meaning.kind)):
+        meaning, own = self.meanings.get(name), kind_of(values.type)
+        if meaning is not None and (meaning.is_words or own == meaning.kind):
             return meaning.numbers(values, name)
-        is_number = own is None or own.kind == "bool"
-        if is_number and (meaning is None or meaning.kind == "bool" or arrow().types.is_null(values.type)):
+        if own in (None, "bool") and (meaning is None or meaning.kind == "bool" or arrow().types.is_null(values.type)):
             return number_values(values)
         raise ValueError(refusal({name: str(values.type)}, self.where))
 
