@@ -49,6 +49,7 @@ else:
     where, name = what.split(":")
     model = models[name]()
     models[name]().fit(small, np.arange(500) % 2)  # kernels are compiled
+    auclid.LeastSquaresAUC().fit(np.asfortranarray(np.tile(small, (200, 1))), np.arange(100_000) % 2)
     if where == "memory":
         table = pq.read_table(path)
         y = table["y"].to_numpy()

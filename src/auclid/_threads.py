@@ -30,7 +30,8 @@ def limited(threads: int | None, api: str | None = None) -> AbstractContextManag
 
 @cache
 def _blas() -> list[Any]:
-    return _libraries().select(user_api="blas").lib_controllers
+    """Those of BLAS alone, which are loaded by now: importing others would take longer than most fits."""
+    return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
 def allowed() -> int:
@@ -47,7 +48,7 @@ def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
     >>> side_by_side(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    threads = min(allowed(), len(items))
+    threads = min(allowed(), len(items)) if len(items) > 1 else 1
     if threads < 2:
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:

@@ -30,7 +30,7 @@ PIECE = 1 << 16
 MOST_GROUPS = 32
 """Groups up to which it is taken: it holds sums of each, and rows of each that wait, for every piece."""
 
-NEAR = 1024
+NEAR = 64
 """Rows whose mean is near enough to all others to measure them from."""
 
 TINY = np.finfo(np.float64).tiny

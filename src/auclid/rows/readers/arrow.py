@@ -18,6 +18,9 @@ MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None"
 BUFFER = 1 << 16
 """Bytes of a column of a Parquet file that are read at a time: without a number, a row group is in memory whole."""
 
+CORES = 2
+"""Processors up to which one thread decodes a Parquet file: whoever uses the blocks keeps the other one busy."""
+
 OTHERS = "Choose others with columns=[...], make numbers of them first, or use Scorecard, which knows texts and dates."
 """What to do about columns that are no numbers."""
 
@@ -55,7 +58,7 @@ class ArrowReader(Reader):
 
     def read(self) -> Iterator[Block]:
         batches = self.batches([*self.columns, *self._apart()], block_rows(len(self.columns), self.dtype))
-        return ahead(Block(self._numbers(batch), *self._labels(batch)) for batch in batches)
+        return (Block(self._numbers(batch), *self._labels(batch)) for batch in ahead(batches))
 
     def read_labels(self) -> Iterator[Block] | None:
         batches = self.batches(self._apart(), block_rows(len(self.columns), self.dtype))  # so blocks have one number
@@ -197,8 +200,10 @@ class Parquet(Files):
         return self._opened(path).schema_arrow
 
     def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        with arrow().parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
-            yield from file.iter_batches(batch_size=rows, columns=list(columns))
+        pa = arrow()
+        with pa.parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
+            several = pa.cpu_count() > CORES
+            yield from file.iter_batches(batch_size=rows, columns=list(columns), use_threads=several)
 
 
 class Ipc(Files):
