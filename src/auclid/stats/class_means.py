@@ -193,7 +193,7 @@ def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight:
         n[:] = weight[~is_pos].sum(), weight[is_pos].sum()
     mean, inner = total / n[:, None], np.empty((0, 2))
     if products and isinstance(table, SparseTable):
-        inner = table.matmul(mean.T)
+        inner = np.stack([table.matmul(each) for each in mean], axis=1)
         inner -= centre @ mean.T
     with np.errstate(over="ignore", invalid="ignore"):  # who cannot go on with infinite ones says so
         size = [_mean(squares[chosen], None if weight is None else weight[chosen]) for chosen in (~is_pos, is_pos)]
