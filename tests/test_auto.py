@@ -816,6 +816,19 @@ def test_more_than_two_classes_are_told_apart():
     assert not hasattr(model, "models_") and model.decision_function(X).shape == (300,)
 
 
+def test_many_classes_prepare_the_columns_once(monkeypatch):
+    rng = np.random.default_rng(0)
+    X, y = rng.standard_normal((120, 2)), np.arange(120) % 3
+    fits, made = [], []
+    fit, parts = Columns.fit, Columns._parts
+    monkeypatch.setattr(Columns, "fit", lambda self, *args, **params: (fits.append(1), fit(self, *args, **params))[1])
+    monkeypatch.setattr(Columns, "_parts", lambda self, X: (made.append(1), parts(self, X))[1])
+    model = fitted(X, y)
+    assert len(fits) == len(made) == 1
+    model.predict_proba(X)
+    assert len(made) == 2
+
+
 def test_max_fpr_judges_by_the_top_of_the_list():
     X, y = problem(800)
     model = fitted(X, y, methods="logistic", max_fpr=0.1)

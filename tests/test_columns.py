@@ -423,12 +423,19 @@ def test_a_pipeline_is_fitted_on_rows_as_they_lie():
     assert parts.score(rows, y) == pytest.approx(whole.score(X, y))
 
 
-def test_rows_bring_their_own_weight_and_have_no_categories():
-    X = heavy()
+def test_rows_bring_their_own_weight():
     with pytest.raises(ValueError, match="with their own weight"):
-        Columns().fit(blocks_of(X, 50), sample_weight=np.ones(400))
-    with pytest.raises(ValueError, match="'categories' parameter of Columns must be 'auto'"):
-        Columns(categories=[3]).fit(blocks_of(X, 50))
+        Columns().fit(blocks_of(heavy(), 50), sample_weight=np.ones(400))
+
+
+@pytest.mark.parametrize("size", [50, 400])
+def test_numbers_by_blocks_may_be_categories(size):
+    X = heavy()
+    X[::9, 3] = np.nan
+    whole, parts = Columns(categories=[3]).fit(X), Columns(categories=[3]).fit(blocks_of(X, size))
+    assert parts.kinds_ == whole.kinds_ and parts.kinds_[3] == "category"
+    assert parts.get_feature_names_out().tolist() == whole.get_feature_names_out().tolist()
+    np.testing.assert_allclose(parts.transform(blocks_of(X, size)), whole.transform(X), rtol=1e-10, atol=1e-12)
 
 
 def test_a_whole_number_beyond_floats_gets_a_sentence():

@@ -27,6 +27,7 @@ from auclid import (
     RandomFourier,
     RankSVM,
 )
+from auclid.auto import _files
 from auclid.metrics import auc_interval, compare_auc, partial_auc, roc_auc
 
 dask = pytest.importorskip("dask")
@@ -307,3 +308,62 @@ def test_a_class_that_is_rarer_in_some_partitions_only():
     y, s = np.arange(300) < 120, np.round(rng.normal(size=300), 1)
     for ends in ([0, 100, 200, 300], [0, 120, 300], [0, 130, 130, 300]):
         assert roc_auc(cut(y, ends), cut(s, ends)) == pytest.approx(roc_auc_score(y, s), abs=1e-12)
+
+
+# ---- the front door ----
+
+QUICK = auclid.AUCClassifier(methods=["LeastSquaresAUC", "logistic"], cv=2, random_state=0)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_front_door_of_few_rows_is_that_of_the_table(weighted):
+    X, y, weight = table()
+    weight = weight if weighted else None
+    ends = [0, 50, 50, 171, 399]
+    parts = clone(QUICK).fit(cut(X, ends), cut(y, ends), None if weight is None else cut(weight, ends))
+    used = slice(None) if weight is None else weight > 0.0
+    whole = clone(QUICK).fit(X[used], y[used], None if weight is None else weight[used])
+    said = parts.decision_function(cut(X, ends))
+    assert hasattr(said, "dask") and not any("fitted on" in line.note for line in parts.leaderboard_)
+    np.testing.assert_allclose(said.compute(), whole.decision_function(X), rtol=1e-9)
+    np.testing.assert_allclose(parts.predict_proba(cut(X, ends)).compute(), whole.predict_proba(X), rtol=1e-9)
+    np.testing.assert_array_equal(parts.predict(cut(X, ends)).compute(), whole.predict(X))
+    assert parts.score(cut(X, ends), cut(y, ends)) == pytest.approx(whole.score(X, y))
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_the_front_door_fits_what_it_can_on_the_cluster(monkeypatch, classes):
+    monkeypatch.setattr(_files, "LEAST", 300)
+    monkeypatch.setattr(_files, "KEPT", 0)
+    X, y, _ = table(2000)
+    if classes == 3:
+        y = y + (X[:, 3] > 0.8)
+    labels = np.array(["a", "b", "c"])[y]
+    frame = pd.DataFrame(X, columns=list("abcd")).assign(e=np.where(y == 1, "red", "blue"), y=labels)
+    lazy = dd.from_pandas(frame, npartitions=5)
+    model = clone(QUICK).fit(lazy[list("abcde")], lazy["y"])
+    assert list(model.feature_names_in_) == list("abcde") and model.classes_.tolist() == ["a", "b", "c"][:classes]
+    table_of = frame[list("abcde")]
+    for own, label in zip(getattr(model, "models_", [model]), "abc"[classes == 2 :], strict=False):
+        notes = {line.name: line.note for line in own.leaderboard_}
+        assert "fitted on all 2,000 rows" in notes["LeastSquaresAUC"]
+        assert "fitted on 300 of 2,000 rows, drawn from all partitions" in notes["logistic"]
+        member = next((member for member in own.members_ if member.name == "LeastSquaresAUC"), None)
+        if member is not None:
+            again = clone(member.model).fit(own._columns.transform(table_of), labels == label)
+            np.testing.assert_allclose(member.model.coef_, again.coef_, rtol=1e-8, atol=1e-10)
+    said = model.decision_function(lazy[list("abcde")])
+    np.testing.assert_allclose(said.compute(), model.decision_function(table_of), rtol=1e-9)
+    assert model.score(lazy[list("abcde")], lazy["y"]) > 0.8
+    with pytest.raises(ValueError, match="must be those it was fitted with"):
+        model.decision_function(lazy[list("bacde")])
+
+
+def test_the_front_door_says_what_it_cannot_do_on_a_cluster():
+    X, y, _ = table()
+    with pytest.raises(ValueError, match="groups of AUCClassifier must be None where rows lie on a cluster"):
+        clone(QUICK).fit(cut(X, [100]), cut(y, [100]), groups=y)
+    with pytest.raises(ValueError, match="partition 1 has rows without one"):
+        clone(QUICK).fit(cut(X, [100]), cut(np.where(np.arange(400) == 200, np.nan, y), [100]))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        clone(QUICK).fit(cut(X, [100]))

@@ -29,8 +29,9 @@ losses penalties schedules stats.scatter stats.moments stats.class_means stats.c
 stats.visits stats.buffers stats.loss_sums
 solvers.stream solvers.iterate solvers.row_steps solvers.thresholded solvers.proximal solvers.saddle solvers.stages
 solvers.one_pass solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
-stats.apart stats.folds_apart _apart
-columns._notes columns._dates columns._levels columns._numbers columns._learning columns._table columns.transformer
+stats.apart stats.tally stats.folds_apart _apart
+columns._notes columns._dates columns._levels columns._numbers columns._learning columns._table columns._apart
+columns.transformer
 metrics._cells metrics._parts metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._operating_point_apart metrics._rates metrics._points metrics._lift metrics._many
@@ -58,7 +59,7 @@ boost.rank_boost
 registry warm baselines
 trees.structs trees.extra trees.forest trees.lightgbm
 auto._columns_0_1 auto._rows auto._arranged auto._logistic auto._learners auto._candidates auto._cost auto._trial
-auto._choose auto._leaderboard auto._search auto._files auto._classes auto.classifier calibrated
+auto._choose auto._leaderboard auto._search auto._files auto.classifier calibrated
 datasets io experiments cli
 """.split()
 

@@ -170,7 +170,7 @@ def test_who_knows_numbers_only_refuses_texts_and_names_who_does_not(tmp_path):
     X, y = table()
     rows = auclid.scan(X.assign(y=y), target="y")
     said = r"must be numbers; 'colour', 'size', 'day', 'code', 'since' hold (large_)?string\. Choose others with"
-    for model in (LeastSquaresAUCCV(), RankSVM(), auclid.SPAM(), auclid.Columns()):
+    for model in (LeastSquaresAUCCV(), RankSVM(), auclid.SPAM()):
         with pytest.raises(ValueError, match=said + r".* or use Scorecard, which knows texts and dates"):
             model.fit(rows)
         assert not [name for name in vars(model) if name.endswith("_")]

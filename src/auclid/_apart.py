@@ -223,16 +223,22 @@ def _answer(method: Callable, estimator: Any, args: tuple, kwargs: dict, X: Any)
     """A method's answer for one block; as a table, which has no names to miss, where the estimator takes one."""
     if getattr(estimator, "_takes_tables", True):
         return method(estimator, as_table(X), *args, **kwargs)
-    some = X if X.shape[0] else np.zeros((1, X.shape[1]), getattr(X, "dtype", float))  # none takes a part without rows
+    some = X if X.shape[0] else _any_row(estimator, X.shape[1], getattr(X, "dtype", float))  # none takes one without
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were looked at before
         return method(estimator, some, *args, **kwargs)[: X.shape[0]]
 
 
+def _any_row(estimator: Any, width: int, dtype: Any) -> np.ndarray:
+    """A row that an estimator takes: of zeros, or of missing cells, which are dates and texts as well."""
+    return np.full((1, width), np.nan if knows_words(estimator) else 0.0, dtype)
+
+
 def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | None]:
-    """The type of one answer, and how many there are a row (None: one): told by a row of zeros."""
+    """The type of one answer, and how many there are a row (None: one)."""
     _, width, dtype = described(type(estimator).__name__, X, words=True)
-    answer = np.asarray(_answer(method, estimator, (), {}, np.zeros((1, width), dtype)))
+    answer = _answer(method, estimator, (), {}, _any_row(estimator, width, dtype))
+    answer = answer if sparse.issparse(answer) else np.asarray(answer)
     return answer.dtype, None if answer.ndim == 1 else answer.shape[1]
 
 

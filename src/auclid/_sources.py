@@ -10,8 +10,8 @@ from auclid.rows.files import FileTable
 from auclid.rows.source import Rows
 
 DASK = (
-    "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, RankSVM, SAMULT, PNUAUC, Scorecard, and Kernelized or "
-    "Calibrated with one of them"
+    "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, RankSVM, SAMULT, PNUAUC, Scorecard, AUCClassifier, and "
+    "Kernelized or Calibrated with one of them"
 )
 """What learns from a dask collection."""
 

@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import _check_y, check_consistent_length
 
 from auclid import _check
-from auclid._apart import begin_apart, by_parts, lies_apart
+from auclid._apart import begin_apart, by_parts, knows_gaps, knows_words, lies_apart
 from auclid.auto._trial import standardised
 from auclid.base import Ranker
 from auclid.baselines import scores
@@ -113,6 +113,7 @@ class Calibrated(Ranker):
         """`fit` of rows in files or on a cluster; a sample of each class stands for all rows of it."""
         rows = begin_apart(self, X, y, sample_weight)
         some, label, weight = sampled(rows, [SAMPLED, SAMPLED])
+        some = rows.parts.shown(some)
         is_pos, drawn = label == 1, np.bincount(label, minlength=2)
         share = (rows.counts.sum(axis=0) / drawn)[label]
         if isinstance(X, Rows):
@@ -154,6 +155,14 @@ class Calibrated(Ranker):
 
     _takes_tables = False
 
+    @property
+    def _knows_gaps(self) -> bool:
+        return knows_gaps(_entrance(self.ranker))
+
+    @property
+    def _knows_words(self) -> bool:
+        return knows_words(_entrance(self.ranker))
+
     @by_parts
     def decision_function(self, X: Any) -> np.ndarray:
         """The ranker's scores as calibrated log-odds: the higher, the more likely ``classes_[1]``.
@@ -191,6 +200,11 @@ class Calibrated(Ranker):
         inner = LeastSquaresAUCCV() if self.ranker is None else self.ranker
         tags.input_tags = inner.__sklearn_tags__().input_tags
         return tags
+
+
+def _entrance(ranker: Any) -> Any:
+    """What meets the rows first: the ranker, or the first step of a pipeline."""
+    return _entrance(ranker.steps[0][1]) if hasattr(ranker, "steps") else ranker
 
 
 def _is_label(label: Any, y: np.ndarray) -> np.ndarray:

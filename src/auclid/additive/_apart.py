@@ -15,6 +15,7 @@ from auclid.rows.sizes import KEPT
 from auclid.rows.words import Meaning, shown
 from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.moments import ClassMoments
+from auclid.stats.tally import entries, part_tallies
 
 LEAST = 20_000
 """Rows that are drawn whatever memory allows."""
@@ -52,11 +53,11 @@ def counted_levels(owner: Any, rows: LabelledParts) -> dict[int, _table.Kept]:
     words = {k: meanings[name] for k, name in enumerate(columns) if name in meanings and meanings[name].is_words}
     if not words:
         return {}
-    sizes = {k: len(meaning.levels) for k, meaning in words.items()}
-    counts = rows.parts.get(rows.parts.total(part_counts, sizes))
+    tallies = rows.parts.get(rows.parts.total(part_tallies, tuple(words)))
     kept = {}
-    for (k, meaning), count in zip(words.items(), counts, strict=True):
-        levels = dict(zip(meaning.levels, count.tolist(), strict=True))
+    for (k, meaning), found in zip(words.items(), tallies, strict=True):
+        texts = meaning.levels
+        levels = dict(zip(texts, found.known(len(texts)).tolist(), strict=True))
         kind = text_kind(text for text, size in levels.items() if size) if meaning.kind == "text" else "category"
         own = _table.common_levels(owner, columns[k], levels) if kind in ("text", "category") else None
         kept[k] = _table.Kept(columns[k], kind, own)
@@ -68,23 +69,13 @@ def shrunken_errors(shapes: Sequence[Any], share: float) -> list[np.ndarray | No
     return [None if shape.error is None else np.sqrt(share) * shape.error for shape in shapes]
 
 
-def part_counts(part: Part, sizes: Mapping[int, int]) -> Totals:
-    """How many rows of positive weight have each text of each of these columns."""
-    some = part.X if part.weight is None else part.X[part.weight > 0.0]
-    found = []
-    for k, size in sizes.items():
-        known = some[:, k][~np.isnan(some[:, k])]
-        found.append(np.bincount(known.astype(np.intp), minlength=size))
-    return Totals(found)
-
-
 def cell_tables(owner: Any, meanings: Mapping[str, Meaning], kept: list[_table.Kept]) -> dict[int, np.ndarray]:
-    """For each column of texts, the cell of each place in its list, and of a missing text."""
+    """For each column of texts, the cell of a missing text, then of each place in its list."""
     tables = {}
     for k, column in enumerate(kept):
         meaning = meanings.get(column.name)
         if meaning is not None and meaning.is_words:
-            texts = np.array([*meaning.levels, None], dtype=object)
+            texts = np.array([None, *meaning.levels], dtype=object)
             cells = Column(column.name, column.kind, texts)
             tables[k] = numbers(owner, cells) if column.levels is None else _table.codes(cells, column)
     return tables
@@ -107,7 +98,6 @@ def part_moments(
     if tables:
         cells = np.array(cells, dtype=np.float64)
     for k, table in tables.items():
-        place = cells[:, k]
-        cells[:, k] = table[np.where(np.isnan(place), len(table) - 1, place).astype(np.intp)]
+        cells[:, k] = table[entries(cells[:, k])]
     found = class_sums(basis, cells, part.y == 1, part.weight).classes()
     return Totals([found.neg, found.pos])

@@ -75,7 +75,7 @@ class Candidate(NamedTuple):
     raw: bool = False
     """Whether it wants the rows as they came: dense, not scaled, with their gaps."""
     stages: tuple[int, ...] = ()
-    """Numbers of trees to choose from."""
+    """Numbers of trees to choose from: of what grows in stages, can be stopped, and gains most from more rows."""
 
 
 def candidates(names: list[str], table: Table, seed: int) -> list[Candidate]:
@@ -162,7 +162,7 @@ def _boosting(name: str, table: Table, seed: int) -> Candidate:
 def with_more_trees(candidate: Candidate) -> Candidate:
     """Boosting that is compared with as many trees as it may have in the end: twice the number of each stage. Others
     as they are."""
-    if not isinstance(candidate.recipe, Boosting):
+    if not candidate.stages:
         return candidate
     stages = tuple(2 * stage for stage in candidate.stages)
     return candidate._replace(recipe=candidate.recipe._replace(n_trees=stages[-1]), stages=stages)

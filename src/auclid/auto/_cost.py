@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 
 from auclid.additive import Scorecard
 from auclid.auto._candidates import LANDMARKS, LINEAR, MANY_ROWS, Candidate, Table
-from auclid.auto._learners import FOREST_ROWS, Boosting, Forest
+from auclid.auto._learners import Boosting, Forest
 from auclid.maps import Kernelized
 from auclid.square import LeastSquaresAUCCV
 
@@ -23,11 +23,8 @@ class Expected(NamedTuple):
 def fit_seconds(candidate: Candidate, n: float, d: int) -> float:
     """A rough guess at one fit on n rows of d columns, from what the method does with each entry."""
     recipe = candidate.recipe
-    if isinstance(recipe, Boosting):
-        return recipe.n_trees * (3e-4 + 8.5e-5 * d + 5e-9 * n * d)
-    if isinstance(recipe, Forest):
-        size = min(n, FOREST_ROWS)
-        return recipe.n_trees * (1.1e-8 * size * np.log2(size + 2.0) * np.sqrt(d) + 8e-8 * n)
+    if isinstance(recipe, Boosting | Forest):
+        return recipe.expected(n, d)
     if candidate.name == "Scorecard":
         return 2e-2 + 3.5e-7 * n * d + 1e-9 * (8.0 * d) ** 3
     if candidate.level == LINEAR:
@@ -49,7 +46,7 @@ def expected(found: list[Candidate], table: Table, searched: int, folds: int, re
     seconds = 0.0
     for candidate in found:
         times = fits(candidate, folds * (repeats if candidate.level == LINEAR else 1))
-        if isinstance(candidate.recipe, Boosting) and searched < table.n:  # with all rows, and twice the trees
+        if candidate.stages and searched < table.n:  # with all rows, and twice the trees
             seconds += 2.0 * (FOLDS + 1) * fit_seconds(candidate, table.n, table.d)
             continue
         seconds += times * fit_seconds(candidate, share, table.d) + fit_seconds(candidate, table.n, table.d)
@@ -99,7 +96,7 @@ class Clock:
 
     def timed(self, candidate: Candidate, folds: int) -> Candidate:
         """The candidate, told to stop where it can: so that as much time is left as it takes to fit it once more."""
-        if self.budget is None or not isinstance(candidate.recipe, Boosting):
+        if self.budget is None or not candidate.stages:
             return candidate
         seconds = TRIAL * max(self.left(), 0.0) / folds
         return candidate._replace(recipe=candidate.recipe._replace(seconds=seconds))
@@ -118,7 +115,7 @@ class Clock:
     def growth(self, candidate: Candidate) -> float:
         """How much longer a fit on all rows takes than one on a fold; boosting may then have twice the trees."""
         longer = fit_seconds(candidate, self.table.n, self.table.d) / self.guess(candidate)
-        return longer * (2.0 if isinstance(candidate.recipe, Boosting) and self.table.n >= MANY_ROWS else 1.0)
+        return longer * (2.0 if candidate.stages and self.table.n >= MANY_ROWS else 1.0)
 
     def took(self, candidate: Candidate, seconds: float, again: bool) -> None:
         """Learn from a candidate that was tried in some seconds a fit, and will have to be fitted once more or not."""

@@ -49,6 +49,10 @@ class Boosting(NamedTuple):
     seconds: float | None = None
     """After which no more trees are grown, whatever number there is."""
 
+    def expected(self, n: float, d: int) -> float:
+        """A rough guess at the seconds of a fit on n rows of d columns."""
+        return self.n_trees * (3e-4 + 8.5e-5 * d + 5e-9 * n * d)
+
 
 class Forest(NamedTuple):
     """How averaged trees are grown."""
@@ -57,6 +61,11 @@ class Forest(NamedTuple):
     seed: int
     best_cuts: bool = False
     """Whether nodes take the best cut of a column (a random forest), or a random one (extremely randomised trees)."""
+
+    def expected(self, n: float, d: int) -> float:
+        """A rough guess at the seconds of a fit on n rows of d columns."""
+        size = min(n, FOREST_ROWS)
+        return float(self.n_trees * (1.1e-8 * size * np.log2(size + 2.0) * np.sqrt(d) + 8e-8 * n))
 
 
 def learn(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> Any:

@@ -25,7 +25,9 @@ class Rows(NamedTuple):
 
 
 def rows_of(columns: Columns | OldColumns, X: Any) -> Rows:
-    """The `Rows` of a checked table."""
+    """The `Rows` of a checked table; those that were made of it before are themselves."""
+    if isinstance(X, Rows):
+        return X
     if isinstance(columns, OldColumns):
         return Rows(old_scaled(columns, X), X)
     numbers, codes = columns._parts(X)

@@ -15,7 +15,7 @@ from auclid.auto._choose import choose
 from auclid.auto._columns_0_1 import OldColumns
 from auclid.auto._cost import Clock, fits
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
-from auclid.auto._learners import Boosting, kept, learn, less_penalised
+from auclid.auto._learners import kept, learn, less_penalised
 from auclid.auto._rows import Rows, dense, rows_of
 from auclid.auto._trial import Beyond, Task, Trial, block_scores, folds, tried
 from auclid.baselines import has_missing
@@ -147,7 +147,7 @@ class Search:
     def _final(self, candidate: Candidate, trial: Trial, waiting: list[str]) -> Any:
         """The recipe with what the trial has found: a penalty, or the number of trees that did best; twice the last
         number, where more rows or trees help, unless those who wait need the time."""
-        if not isinstance(candidate.recipe, Boosting) or trial.stage is None:
+        if trial.stage is None:
             return less_penalised(candidate.recipe, trial.model)
         last = candidate.stages[-1]
         more = len(self.is_pos) >= MANY_ROWS and (trial.stage == last or not self.whole) and self.task.beyond is None
@@ -179,7 +179,7 @@ def odds_and_threshold(held_out: np.ndarray, is_pos: np.ndarray, weight: np.ndar
 def total(members: list[Member], columns: Columns | OldColumns, X: Any) -> np.ndarray:
     """The weighted sum of the members' scores."""
     rows = rows_of(columns, X)
-    out = np.zeros(X.shape[0])
+    out = np.zeros(rows.scaled.shape[0])
     for member in members:
         said = block_scores(member.model, rows.plain if member.raw else rows.scaled, member.raw)
         out += member.weight * (said - member.middle) / member.spread

@@ -11,7 +11,6 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check
 from auclid.auto._candidates import LINEAR, Candidate
 from auclid.auto._cost import fits
 from auclid.auto._learners import (
-    Boosting,
     Fold,
     Forest,
     Judged,
@@ -171,7 +170,7 @@ def _both_in_each(found: list[Fold], is_pos: np.ndarray, what: str) -> list[Fold
 def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | None, late: Any) -> Trial | str:
     """The `Trial` of a candidate, or why it was given up; ``late(seconds, folds)`` says so where time runs out."""
     rows = task.rows.plain if candidate.raw else task.rows.scaled
-    wide = task.beyond is not None and isinstance(candidate.recipe, Boosting)
+    wide = task.beyond is not None and bool(candidate.stages)
     if leader is not None and candidate.level != LINEAR and not wide:
         hopeless = _heat(candidate, task, rows, leader, late)
         if hopeless is not None:
@@ -205,7 +204,7 @@ def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial, late: Any)
     stages, seconds = _run(candidate, task, rows, some, test)
     if late(seconds, fits(candidate, len(task.parts(candidate.level))), rows=HEAT):
         return f"dropped: {seconds:.2g} s for {HEAT:,} rows are more than the budget leaves"
-    if task.more and isinstance(candidate.recipe, Boosting):
+    if task.more and candidate.stages:
         return None  # a thousand of very many rows do not tell what all of them will
     gap = _behind(task, [(test, stages[-1])], leader, SLOWER)
     return None if gap is None else f"dropped: behind by {gap:.3f} when it had learnt from {HEAT:,} rows"

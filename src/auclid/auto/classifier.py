@@ -7,17 +7,18 @@ from typing import Any, Self
 
 import numpy as np
 from joblib import Parallel
+from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.validation import _check_y, check_array, check_consistent_length
 
 from auclid import _check, _random
-from auclid._apart import by_parts
+from auclid._apart import by_parts, remember_columns
 from auclid._progress import CallbackSupportMixin, steps
+from auclid._sources import own_labels
 from auclid._threads import limited
-from auclid.auto import _classes
 from auclid.auto._candidates import candidates, named
 from auclid.auto._cost import Expected, expected
-from auclid.auto._files import in_memory, refitted, retold
+from auclid.auto._files import Prepared, drawn_from, refitted, retold
 from auclid.auto._leaderboard import FILLED, untried
 from auclid.auto._learners import learn
 from auclid.auto._rows import rows_of
@@ -28,6 +29,7 @@ from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.columns._table import checked_table, floating
 from auclid.metrics._auc import auc_from_parts
+from auclid.rows.cluster import is_dask
 from auclid.rows.source import Rows
 from auclid.square import LeastSquaresAUC
 from auclid.stats.odds import log_odds, probability
@@ -169,9 +171,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Any columns that `auclid.Columns` takes; NaN and None are missing values. Rows of files (`auclid.scan`),
-            texts and dates among them, are compared on as many as their ``memory`` holds; linear members are then
-            fitted on all of them, the others on those, as ``leaderboard_`` says.
+            Any columns that `auclid.Columns` takes; NaN and None are missing values. Rows of files (`auclid.scan`) are
+            compared on as many as their ``memory`` holds, those of dask collections on 64 MiB of them; linear members
+            are then fitted on all of them, the others on those, as ``leaderboard_`` says.
         y : array of shape (n,), two labels or more
         sample_weight : array of shape (n,), optional
             How many rows each counts as: a pair weighs the product. Where whole numbers in proportion to the weights
@@ -183,9 +185,10 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         -------
         self
         """
-        start, names, note, rows = time.perf_counter(), named(self.methods), "", X
-        if isinstance(X, Rows):
-            X, y, sample_weight, note = in_memory(type(self).__name__, X)
+        start, source = time.perf_counter(), None
+        named(self.methods)
+        if isinstance(X, Rows) or is_dask(X):
+            source, (X, y, sample_weight, groups) = drawn_from(self, X, y, sample_weight, groups)
         _check.labelled(self, y)
         X = checked_table(self, X, reset=True)
         y = _check.labels(_check_y(y, estimator=self))
@@ -195,42 +198,52 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         check_consistent_length(X, together)
         for left in ("members_", "models_"):
             self.__dict__.pop(left, None)
-        if len(np.unique(y)) > 2:
-            self.classes_ = np.unique(y)
-            params = {"sample_weight": weight, "groups": together}
-            self.models_ = _classes.one_for_each(self, X, y, self.classes_, **params)
-            return self
-        self.classes_ = _check.two_classes(self, y)
-        is_pos = y == self.classes_[1]
-        _check.both_weighed(self, is_pos, weight)
+        many = len(np.unique(y)) > 2
+        self.classes_ = np.unique(y) if many else _check.two_classes(self, y)
         with limited(self.threads):
-            self._fit_two(X, y, is_pos, weight, together, Plan(names, self.cv, 0, self.max_fpr, self.budget, start))
-        if note:
-            members, fresh = refitted(self.members_, self._columns, rows)
-            lines = retold(self.__dict__["leaderboard_"], fresh, note, rows.shape[0])
-            self.__dict__.update(members_=members, leaderboard_=lines)
+            columns = _quietly_fitted(X, weight)
+            if source is not None:
+                for each in (self, columns):
+                    remember_columns(each, source.columns, X.shape[1])
+            table = Prepared(X, columns, rows_of(columns, X), weight, together, source)
+            if many:
+                self.models_ = [self._against_the_rest(table, y, label) for label in self.classes_]
+            else:
+                self._fit_two(table, y, self.classes_[1], start)
         return self
 
-    def _fit_two(
-        self,
-        X: Any,
-        y: np.ndarray,
-        is_pos: np.ndarray,
-        weight: np.ndarray | None,
-        groups: np.ndarray | None,
-        plan: Plan,
-    ) -> None:
-        columns = _quietly_fitted(X, weight)
+    def _against_the_rest(self, table: Prepared, y: np.ndarray, label: Any) -> "AUCClassifier":
+        """A copy that tells one class of many from the rest; all share the budget alike."""
+        share = None if self.budget is None else self.budget / len(self.classes_)
+        model = clone(self).set_params(budget=share)
+        remember_columns(model, getattr(self, "feature_names_in_", None), self.n_features_in_)
+        model.classes_ = np.array([False, True])
+        return model._fit_copy(table, y, label, time.perf_counter())
+
+    @_check.checked
+    def _fit_copy(self, *given: Any) -> Self:
+        return self._fit_two(*given)
+
+    def _fit_two(self, table: Prepared, y: np.ndarray, label: Any, start: float) -> Self:
+        """Tell one label from all others."""
+        X, is_pos = table.X, y == label
+        _check.both_weighed(self, is_pos, table.weight)
         rarest = int(min(is_pos.sum(), (~is_pos).sum()))
         if rarest < FEW:
-            self.__dict__.update(lone_model(columns, X, is_pos, weight, rarest))
-            return
-        seed = int(_random.generator(self.random_state).integers(2**31 - 10))
-        search = Search(columns, X, is_pos, weight, groups, plan._replace(seed=seed))
-        with Parallel(n_jobs=self.n_jobs) as parallel:
-            for number in steps(self, len(search.candidates), search.conclusion, X, y):
-                search.run(number, parallel)
-        self.__dict__.update(search.conclusion())
+            self.__dict__.update(lone_model(table, is_pos, rarest))
+        else:
+            seed = int(_random.generator(self.random_state).integers(2**31 - 10))
+            plan = Plan(named(self.methods), self.cv, seed, self.max_fpr, self.budget, start)
+            search = Search(table.columns, table.rows, is_pos, table.weight, table.groups, plan)
+            with Parallel(n_jobs=self.n_jobs) as parallel:
+                for number in steps(self, len(search.candidates), search.conclusion, X, y):
+                    search.run(number, parallel)
+            self.__dict__.update(search.conclusion())
+        if table.source is not None and table.source.note:
+            members, fresh = refitted(self.members_, table.columns, table.source.against(label))
+            lines = retold(self.__dict__["leaderboard_"], fresh, table.source.note, table.source.n_rows)
+            self.__dict__.update(members_=members, leaderboard_=lines)
+        return self
 
     def expect(self, X: Any, y: Any = None) -> Expected:
         """What `fit` will take, about, before it is begun.
@@ -274,11 +287,15 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         _check.fitted(self, "classes_")
         X = checked_table(self, X, reset=False)
-        if hasattr(self, "models_"):
-            return _classes.side_by_side(self.models_, X)
         with limited(self.threads):
-            said = total(self.members_, self._columns, X)
-        return _check.finite_scores(self, log_odds(self._odds, said), floating(X))
+            if not hasattr(self, "models_"):
+                return self._odds_of(X, floating(X))
+            rows = rows_of(self.models_[0]._columns, X)  # all have learnt the same of columns
+            return np.column_stack([model._odds_of(rows, floating(X)) for model in self.models_])
+
+    def _odds_of(self, X: Any, dtype: np.dtype) -> np.ndarray:
+        """The log-odds of a checked table, or of the rows that were made of it."""
+        return _check.finite_scores(self, log_odds(self._odds, total(self.members_, self._columns, X)), dtype)
 
     @by_parts
     def predict(self, X: Any) -> np.ndarray:
@@ -307,10 +324,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         -------
         array of shape (n, classes)
         """
-        _check.fitted(self, "classes_")
-        if hasattr(self, "models_"):
-            return _classes.shares(self.models_, checked_table(self, X, reset=False))
         positive = probability(self.decision_function(X))
+        if positive.ndim == 2:
+            return positive / positive.sum(axis=1, keepdims=True)
         return np.column_stack([1.0 - positive, positive])
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
@@ -328,8 +344,10 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         if not hasattr(self, "models_"):
             return super().score(X, y, sample_weight)
-        scores, y = self.decision_function(X), np.asarray(y)
-        weight = _check.weights(sample_weight, X)
+        if isinstance(X, Rows):
+            y, sample_weight = own_labels(self, X) if y is None else y, X.sample_weight()
+        scores, y = np.asarray(self.decision_function(X)), np.asarray(y)
+        weight = _check.weights(sample_weight, scores)
         present = [k for k, label in enumerate(self.classes_) if (y == label).any() and (y != label).any()]
         return float(np.mean([auc_from_parts(y == self.classes_[k], scores[:, k], weight) for k in present]))
 
@@ -354,11 +372,11 @@ def _quietly_fitted(X: Any, weight: np.ndarray | None) -> Columns:
         columns = Columns().fit(X, sample_weight=weight)
     for warning in heard:
         if issubclass(warning.category, UserWarning):
-            warnings.warn(str(warning.message), warning.category, stacklevel=6)
+            warnings.warn(str(warning.message), warning.category, stacklevel=5)
     return columns
 
 
-def lone_model(columns: Columns, X: Any, is_pos: np.ndarray, weight: np.ndarray | None, rarest: int) -> dict[str, Any]:
+def lone_model(table: Prepared, is_pos: np.ndarray, rarest: int) -> dict[str, Any]:
     """The fitted attributes where there is nothing to compare by: one linear ranker, strongly regularised."""
     warnings.warn(
         f"AUCClassifier must see at least {FEW} rows of each class to compare models; got {rarest}. "
@@ -366,13 +384,13 @@ def lone_model(columns: Columns, X: Any, is_pos: np.ndarray, weight: np.ndarray 
         UserWarning,
         stacklevel=6,
     )
-    rows, name = rows_of(columns, X), "LeastSquaresAUC"
+    rows, weight, name = table.rows, table.weight, "LeastSquaresAUC"
     members = [Member(name, 1.0, 0.0, 1.0, False, learn(LeastSquaresAUC(alpha=1.0), rows.scaled, is_pos, weight))]
     note = "; ".join(["too few rows to compare", *([FILLED] if has_missing(rows.plain) else [])])
     return {
-        "_columns": columns,
+        "_columns": table.columns,
         "members_": members,
         "best_": name,
         "leaderboard_": [untried(name, note, weight=1.0)],
-        **odds_and_threshold(total(members, columns, X), is_pos, weight),
+        **odds_and_threshold(total(members, table.columns, rows), is_pos, weight),
     }

@@ -233,11 +233,10 @@ def predict(
     _apart(output, model, data)
     estimator, known = _opened(model)
     if large.by_blocks(data, memory):
-        if identifier:
-            raise DataError("--id must be left out where rows are read by blocks: the order of rows is that of DATA.")
         rows = large.scanned(data, None, [], memory, columns=_names(estimator, known))
+        copies = predictions.Copies(data, identifier) if identifier else None
         with _show.passes(rows):
-            count = large.predict_rows(estimator, rows, output, lambda predicted: _labels(predicted, known))
+            count = large.predict_rows(estimator, rows, output, lambda predicted: _labels(predicted, known), copies)
         _show.say(escape(f"{count} scores: {output}"))
         return
     columns: dict[str, Any] = predictions.copied(data, identifier or [])
@@ -274,7 +273,8 @@ def evaluate(
         _apart(plot, model, data)
     estimator, known = _opened(model)
     target, names = target or known.get("target"), _names(estimator, known)
-    if large.by_blocks(data, memory):
+    by_blocks = large.by_blocks(data, memory)
+    if by_blocks:
         rows = large.scanned(data, target, [], memory, columns=names)
         with _show.passes(rows):
             y, notes = rows.target(), list[str]()
@@ -288,7 +288,8 @@ def evaluate(
         _expected(y, known.get("classes"))
     is_pos, classes = positives(y, positive or _positive(estimator, known))
     called = predicted == estimator.classes_[1]
-    column = None if groups is None else evaluation.group_column(data, groups, names)
+    read_column = large.group_column if by_blocks else evaluation.group_column
+    column = None if groups is None else read_column(data, groups, names)
     wishes = evaluation.Wishes(column, groups, max_fpr, alerts)
     found = evaluation.evaluate(is_pos, scores, called, classes, wishes)
     _show.remarks(notes)

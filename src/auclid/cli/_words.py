@@ -8,6 +8,9 @@ from auclid.datasets import DataError
 AS_OPTIONS = {
     "The 'target' parameter of read_table": "--target",
     "The 'drop' parameter of read_table": "--drop",
+    "The 'target' parameter of scan": "--target",
+    "The 'memory' parameter of scan": "--memory",
+    "scan must be given": "DATA must be",
     "one_hot=True": "--one-hot",
     "drop=[NAME]": "--drop NAME",
     "The table must": "DATA must",

@@ -96,7 +96,7 @@ def group_column(path: Path, name: str, features: list[str] | None) -> np.ndarra
     """A column of the file as it stands, read as if it were the target, since it need not be a number."""
     others = None if features is None else [f for f in features if f != name and not f.startswith(f"{name}=")][:1]
     try:
-        found = read(path, name, columns=others or None).y
+        found = read(path, name, as_frame=True, columns=others or None).y
     except DataError as error:
         raise DataError(str(error).replace("--target", "--groups")) from error
     if found is None:

@@ -20,8 +20,7 @@ def fit_large(
     if scheduler is not None:
         name, estimator, columns, classes = large.fit_on_cluster(data, how, scheduler)
     else:
-        words = how.method.casefold() == "scorecard"
-        found = large.task(data, how.target, how.positive, how.drop, how.memory, words)
+        found = large.task(data, how.target, how.positive, how.drop, how.memory)
         _show.say(escape(large.introduced(found, str(data))))
         with _show.passes(found.rows):
             name, estimator = large.fit_rows(found, how, large.Checkpoint.of(data, how, checkpoint))

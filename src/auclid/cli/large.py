@@ -13,12 +13,14 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
-from auclid.additive import Scorecard
+from auclid._kinds import is_frame
 from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
 from auclid.cli import models
+from auclid.cli._words import as_options
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
+from auclid.cli.predictions import PARQUET, Copies, cell
 from auclid.datasets import DataError
 from auclid.io import about, load, replacing, save
 from auclid.rows import as_array
@@ -36,12 +38,6 @@ BLOCKS_ONLY = {".arrow", ".feather", ".ipc", ".npy"}
 
 AUTO = "LeastSquaresAUCCV"
 """What "auto" stands for where rows do not fit: exact, in three passes."""
-
-
-PARQUET = (".parquet", ".pq")
-
-KNOWS = "--method Scorecard knows texts and dates."
-"""What is said besides of columns that are no numbers."""
 
 
 class Options(NamedTuple):
@@ -86,15 +82,11 @@ def scanned(path: Path, target: str | None, drop: list[str], memory: str | None,
         return scan(path, target=target, columns=kept, memory=memory)
 
 
-def task(
-    path: Path, target: str | None, positive: str | None, drop: list[str], memory: str | None, words: bool = True
-) -> Task:
-    """The rows of a file of any size with labels 0 and 1; ``words``: whether columns may hold texts and dates."""
+def task(path: Path, target: str | None, positive: str | None, drop: list[str], memory: str | None) -> Task:
+    """The rows of a file of any size with labels 0 and 1."""
     if target is None and not has_own_labels(path):
         raise DataError("DATA must have labels: name their column with --target.")
     rows = scanned(path, target, drop, memory)
-    if not words:
-        numbers_only(rows)
     if not rows.has_target:
         raise DataError("DATA must have labels: name their column with --target.")
     labels = rows.labels()
@@ -118,8 +110,9 @@ def introduced(found: Task, source: str) -> str:
 
 
 def shaped(rows: Rows) -> Rows:
-    """The rows, dense where most of their entries are stored."""
-    numbers_only(rows)
+    """The rows as they are where columns have names; others dense where most of their entries are stored."""
+    if rows.named:
+        return rows
     filled = total = 0
     for X, _, _ in rows.read(gaps=True):
         if not sparse.issparse(X):
@@ -134,24 +127,16 @@ def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) 
     name, model = _model(how)
     if checkpoint is not None:
         return name, stream_rows(found, name, model, checkpoint)
-    if isinstance(model, Scorecard) and found.rows.named:  # it knows texts, and columns by their names
-        return name, model.fit(found.rows)
     return name, _with_chances(model).fit(shaped(found.rows))
-
-
-def numbers_only(rows: Rows) -> None:
-    """Refuse columns of texts and dates, in the words of the command."""
-    with in_words():
-        rows.numbers_only()
 
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Errors about columns that are no numbers, raised inside, speak of options."""
+    """Errors about columns that cannot be read, raised inside, speak of options."""
     try:
         yield
-    except ValueError as error:
-        raise DataError(str(error).replace(OTHERS, f"Leave it out with --drop NAME. {KNOWS}")) from None
+    except (ValueError, FileNotFoundError) as error:
+        raise DataError(as_options(str(error).replace(OTHERS, "Leave it out with --drop NAME."))) from None
 
 
 def _model(how: Options) -> tuple[str, Any]:
@@ -212,7 +197,10 @@ def stream_rows(found: Task, name: str, model: Any, checkpoint: Checkpoint) -> P
         kept.steps[0][1].fit(shaped(found.rows))
     columns, ranker = kept.steps[0][1], kept.steps[1][1]
     for X, y, at in _pieces(found.rows, done, checkpoint.every):
-        ranker.partial_fit(columns.transform(X if columns._sparse else as_array(X)), y, classes=[0, 1])
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were read by name
+            Z = columns.transform(X if columns._sparse or is_frame(X) else as_array(X))
+        ranker.partial_fit(Z, y, classes=[0, 1])
         if at % checkpoint.every == 0:
             checkpoint.write(kept, at)
     return kept
@@ -239,19 +227,22 @@ def tables(rows: Rows) -> Iterator[Any]:
             yield rows.shown(X)
 
 
-def predict_rows(estimator: Any, rows: Rows, output: Path, names: Callable[[np.ndarray], list[str]]) -> int:
+def predict_rows(
+    estimator: Any, rows: Rows, output: Path, names: Callable[[np.ndarray], list[str]], copies: Copies | None = None
+) -> int:
     """Write score, probability (where the model has one) and label of each row, by blocks; says how many.
 
-    The file is Parquet where its name says so, else csv.
+    The file is Parquet where its name says so, else csv. ``copies`` are columns to put before the scores.
     """
     count, write = 0, _parquet if output.suffix in PARQUET else _csv
     with replacing(output, "wb") as file, closing(write(file)) as written:
         next(written)
         for X in tables(rows):
-            columns: dict[str, Any] = {"score": np.asarray(scored(estimator, X), np.float64)}
+            columns: dict[str, Any] = {} if copies is None else copies.next(X.shape[0])
+            columns["score"] = np.asarray(scored(estimator, X), np.float64)
             if hasattr(estimator, "predict_proba"):
                 columns["probability"] = estimator.predict_proba(X)[:, 1]
-            written.send({**columns, "label": names(estimator.predict(X))})
+            written.send({**columns, "label": np.array(names(estimator.predict(X)), dtype=object)})
             count += X.shape[0]
     return count
 
@@ -262,11 +253,10 @@ Writer = Generator[None, dict[str, Any], None]
 
 def _csv(file: Any) -> Writer:
     columns = yield
-    file.write((",".join(columns) + "\n").encode())
+    file.write((",".join(map(cell, columns)) + "\n").encode())
     while True:
-        *numbers, labels = columns.values()
-        cells = [map(repr, values.tolist()) for values in numbers] + [map(quoted, labels)]
-        file.write("".join(",".join(row) + "\n" for row in zip(*cells, strict=True)).encode())
+        lists = [values.to_pylist() if hasattr(values, "to_pylist") else values.tolist() for values in columns.values()]
+        file.write("".join(",".join(map(cell, row)) + "\n" for row in zip(*lists, strict=True)).encode())
         columns = yield
 
 
@@ -275,22 +265,27 @@ def _parquet(file: Any) -> Writer:
     import pyarrow.parquet as pq
 
     columns = yield
-    kinds = [(name, pa.string() if name == "label" else pa.float64()) for name in columns]
-    with pq.ParquetWriter(file, pa.schema(kinds)) as writer:
+    kinds = {"label": pa.string(), "score": pa.float64(), "probability": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name) or values.type) for name, values in columns.items()])
+    with pq.ParquetWriter(file, schema) as writer:
         while True:
-            writer.write_table(pa.table(columns, schema=writer.schema))
+            writer.write_table(pa.table(columns, schema=schema))
             columns = yield
-
-
-def quoted(label: str) -> str:
-    """A text as csv wants it."""
-    return '"' + label.replace('"', '""') + '"' if any(mark in label for mark in ',"\r\n') else label
 
 
 def scores_of(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Scores and predictions of all rows, by blocks."""
     found = [(np.asarray(scored(estimator, X)), estimator.predict(X)) for X in tables(rows)]
     return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
+
+
+def group_column(path: Path, name: str, features: list[str] | None) -> np.ndarray:
+    """A column of files of any size as it stands, read by itself where they allow it."""
+    if name not in column_names(path):
+        raise DataError(f"--groups must name a column of the file; there is no {name!r}.")
+    others = [feature for feature in features or column_names(path) if feature != name]
+    found = scanned(path, name, [], None, columns=others[:1]).target()
+    return np.asarray(found)
 
 
 def sampled(found: Task, source: str, memory: str | None, seed: int) -> Table:
@@ -322,5 +317,5 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Any, li
         levels = np.sort(np.asarray(frame[how.target].unique().compute()))
         is_pos, classes = positives(levels, how.positive)
         X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
-        model = model.fit(X, y) if isinstance(model, Scorecard) else _with_chances(model).fit(X.to_dask_array(), y)
+        model = _with_chances(model).fit(X, y)
     return name, model, columns, classes

@@ -9,8 +9,14 @@ from auclid.cli.data import read
 from auclid.datasets import DataError
 from auclid.datasets.readers import has_columns
 from auclid.io import replacing
+from auclid.rows.readers.arrow import Files
+from auclid.rows.readers.open import column_names, open_source
+from auclid.rows.readers.reader import Wanted
 
 PARQUET = (".parquet", ".pq")
+
+ROWS = 1 << 16
+"""Rows of columns to copy that are read at a time."""
 
 
 def copied(data: Path, names: list[str]) -> dict[str, Any]:
@@ -20,15 +26,47 @@ def copied(data: Path, names: list[str]) -> dict[str, Any]:
     if not has_columns(data):
         raise DataError(f"--id must name columns of a csv or parquet file; {str(data)!r} has columns without names.")
     table = read(data, None, as_frame=True).X
-    absent = [name for name in names if name not in table.column_names]
+    _checked(names, table.column_names)
+    return {name: table[name] for name in names}
+
+
+def _checked(names: list[str], there: list[str]) -> None:
+    """Refuse columns to copy that a table lacks, or that are called as what is written beside them."""
+    absent = [name for name in names if name not in there]
     if absent:
-        raise DataError(
-            f"--id must be a column of DATA; got {absent[0]!r}. There are: {', '.join(table.column_names)}."
-        )
+        raise DataError(f"--id must be a column of DATA; got {absent[0]!r}. There are: {', '.join(there)}.")
     taken = [name for name in names if name in ("score", "probability", "label")]
     if taken:
         raise DataError(f"--id must not be called as what is written beside it; got {taken[0]!r}. Rename the column.")
-    return {name: table[name] for name in names}
+
+
+class Copies:
+    """Columns of files that need not fit in memory, as they came, some rows at a time."""
+
+    def __init__(self, data: Path, names: list[str]) -> None:
+        there = column_names(data)
+        if not there:
+            raise DataError(f"--id must name columns of a table; {str(data)!r} has columns without names.")
+        _checked(names, there)
+        self.names = list(dict.fromkeys(names))
+        reader = open_source(data, Wanted(None, None, self.names))
+        assert isinstance(reader, Files)  # it has columns with names
+        self._batches = reader.copies(self.names, ROWS)
+        self._rest: Any = None
+
+    def next(self, count: int) -> dict[str, Any]:
+        """The next ``count`` rows of each column."""
+        import pyarrow as pa
+
+        found: list[Any] = []
+        while count:
+            if self._rest is None or not self._rest.num_rows:
+                self._rest = next(self._batches)
+            found.append(self._rest.slice(0, count))
+            self._rest = self._rest.slice(count)
+            count -= found[-1].num_rows
+        table = pa.Table.from_batches(found)
+        return {name: table[name] for name in self.names}
 
 
 def write(path: Path, columns: dict[str, Any]) -> None:
@@ -42,15 +80,15 @@ def write(path: Path, columns: dict[str, Any]) -> None:
         return
     lists = [values.to_pylist() if hasattr(values, "to_pylist") else _plain(values) for values in columns.values()]
     with replacing(path, "w") as file:
-        file.write(",".join(map(_cell, columns)) + "\n")
-        file.writelines(",".join(map(_cell, row)) + "\n" for row in zip(*lists, strict=True))
+        file.write(",".join(map(cell, columns)) + "\n")
+        file.writelines(",".join(map(cell, row)) + "\n" for row in zip(*lists, strict=True))
 
 
 def _plain(values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
     """A value as csv has it: a float in full, nothing for nothing, quotes where they are needed."""
     text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text

@@ -34,10 +34,12 @@ class Pieces(Blocks):
             yield Part(number, self._X[where], None, None if self._weight is None else self._weight[where])
 
 
-def learn(parts: Apart, scale: str | None, is_sparse: bool) -> tuple[Numbers | SparseNumbers, np.ndarray]:
-    """What is learnt of rows in parts, and which columns hold one value only."""
+def learn(
+    parts: Apart, scale: str | None, is_sparse: bool, ends: "Extremes | None" = None
+) -> tuple[Numbers | SparseNumbers, np.ndarray]:
+    """What is learnt of rows in parts, whose extremes may be known, and which columns hold one value only."""
     rows = parts.mapped(weighed)
-    ends = rows.get(rows.total(extremes))
+    ends = rows.get(rows.total(extremes)) if ends is None else ends
     if not ends.rows:
         raise ValueError("Columns must be given a row of positive weight; got none.")
     some, weight = sample_of(rows, ends)

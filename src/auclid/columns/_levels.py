@@ -1,5 +1,6 @@
 """Columns of categories: which levels count, and a column of zeros and ones for each of them."""
 
+from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
@@ -27,24 +28,38 @@ class Levels(NamedTuple):
         return len(self.levels) + self.rare + self.missing
 
 
-def learn_levels(texts: np.ndarray, rare: float, most: int, weight: np.ndarray | None = None) -> Levels:
-    """The levels of a column of texts (None where one is missing): the ``most`` frequent with a share of ``rare``."""
-    counts: dict[str, int] = {}
-    for text in texts:
-        counts[text] = counts.get(text, 0) + 1
-    missing = counts.pop(None, 0)  # type: ignore[call-overload]
-    mass: dict[str, float] = dict(counts)
-    if weight is not None:
-        mass = dict.fromkeys(counts, 0.0)
-        for text, own in zip(texts, weight, strict=True):
-            if text is not None:
-                mass[text] += own
-    fewest = rare * (len(texts) if weight is None else weight.sum())
-    ordered = sorted(counts, key=lambda level: (-mass[level], level))
-    kept = sorted(level for level in ordered[:most] if mass[level] >= fewest and counts[level] >= FEWEST)
+class Counted(dict):
+    """{text: (rows, weight)} of a column, None for missing texts; two of them add up."""
+
+    def __add__(self, other: "Counted") -> "Counted":
+        out = Counted(self)
+        for text, (rows, mass) in other.items():
+            before = out.get(text, (0, 0.0))
+            out[text] = (before[0] + rows, before[1] + mass)
+        return out
+
+
+def counted(texts: np.ndarray, weight: np.ndarray | None = None) -> Counted:
+    """How often each text comes (None where one is missing), and what its rows weigh."""
+    rows = Counter(texts.tolist())
+    if weight is None:
+        return Counted({text: (count, float(count)) for text, count in rows.items()})
+    mass = dict.fromkeys(rows, 0.0)
+    for text, own in zip(texts, weight.tolist(), strict=True):
+        mass[text] += own
+    return Counted({text: (count, mass[text]) for text, count in rows.items()})
+
+
+def learn_levels(counts: Counted, rare: float, most: int) -> Levels:
+    """The levels of a column of texts: the ``most`` frequent of them, with a share of ``rare`` of the weight."""
+    texts = {text: both for text, both in counts.items() if text is not None}
+    missing = len(texts) < len(counts)
+    fewest = rare * sum(mass for _, mass in counts.values())
+    ordered = sorted(texts, key=lambda level: (-texts[level][1], level))
+    kept = sorted(level for level in ordered[:most] if texts[level][1] >= fewest and texts[level][0] >= FEWEST)
     if not kept:
-        return Levels([], False, 0 < missing < len(texts))
-    return Levels(kept, len(kept) < len(counts), missing > 0)
+        return Levels([], False, missing and bool(texts))
+    return Levels(kept, len(kept) < len(texts), missing)
 
 
 def codes(known: Levels, texts: np.ndarray) -> np.ndarray:

@@ -8,6 +8,10 @@ FEW_ROWS = 20
 """Below so many rows, all different is nothing to remark on."""
 
 
+SOME = 1_000
+"""Rows that are looked at before all are."""
+
+
 EXACT = 2.0**53
 """From here on every float is a whole number."""
 
@@ -23,12 +27,11 @@ class Findings(NamedTuple):
     identifiers: list[str]
     left_out: list[str]
 
-    def texts(self, name: str, texts: np.ndarray, used: bool) -> None:
-        """Note what is odd about a column of texts."""
-        different = len(set(texts))
+    def texts(self, name: str, different: int, rows: int, used: bool) -> None:
+        """Note what is odd about a column with so many different texts in so many rows."""
         if different == 1:
             self.constants.append(name)
-        elif different == len(texts) >= FEW_ROWS:
+        elif different == rows >= FEW_ROWS:
             self.identifiers.append(name)
         if not used:
             self.left_out.append(name)
@@ -36,19 +39,21 @@ class Findings(NamedTuple):
 
 def identifier(x: np.ndarray) -> bool:
     """Whether a column holds a different whole number in every row."""
-    some = x[:1000]  # most columns show soon that they do not
-    return len(x) >= FEW_ROWS and _whole_and_different(some) and _whole_and_different(x)
+    return len(x) >= FEW_ROWS and whole_and_different(x)
 
 
 def identifiers(names: list[str], X: np.ndarray) -> list[str]:
     """The names of the columns that hold a different whole number in every row."""
-    some = X[:1000]
+    some = X[:SOME]
     whole = np.flatnonzero((some == np.floor(some)).all(axis=0))
     return [names[k] for k in whole if identifier(X[:, k])]
 
 
-def _whole_and_different(x: np.ndarray) -> bool:
-    whole = np.all(x == np.floor(x)) and np.abs(x).max() < EXACT
+def whole_and_different(x: np.ndarray) -> bool:
+    """Whether all numbers are whole and no two are alike: most columns show soon that theirs are not."""
+    if len(x) > SOME and not whole_and_different(x[:SOME]):
+        return False
+    whole = np.all(x == np.floor(x)) and np.abs(x).max(initial=0.0) < EXACT
     return bool(whole) and len(np.unique(x)) == len(x)
 
 

@@ -14,7 +14,9 @@ from sklearn.utils.validation import _check_feature_names_in
 from auclid import _check, _kinds
 from auclid._apart import by_parts, remember_columns
 from auclid.columns import _dates, _levels
+from auclid.columns._apart import column_names, number_rows, surveyed
 from auclid.columns._learning import Pieces, learn
+from auclid.columns._levels import Counted, counted, learn_levels
 from auclid.columns._notes import Findings, identifiers, notes
 from auclid.columns._numbers import (
     Numbers,
@@ -78,9 +80,10 @@ class Columns(TransformerMixin, BaseEstimator):
     Notes
     -----
     Takes arrays (of objects too), CSR matrices, and frames of pandas, polars and pyarrow; what comes out is an array,
-    or a CSR matrix where X is sparse or where most entries would be zeros. Numbers in files (`auclid.scan`) or in dask
-    collections, missing ones too, are learnt in a few passes, to the same result. Of more than 20,000 rows, medians and
-    ranks are those of a sample, always the same one. A number beyond what was seen is brought within the range of the
+    or a CSR matrix where X is sparse or where most entries would be zeros. Rows of files (`auclid.scan`) and dask
+    collections, with any of these columns, are learnt in a few passes, to the same result; an identifier of numbers in
+    no order is pointed out there up to some 8 million rows. Of more than 20,000 rows, medians and ranks are those of a
+    sample, always the same one. A number beyond what was seen is brought within the range of the
     column, or as far beyond it as the range is wide. A level never seen is rare; where none was rare, its columns are
     all zero. Files, see `auclid.save`, need no pickle.
 
@@ -147,7 +150,7 @@ class Columns(TransformerMixin, BaseEstimator):
         self
         """
         if isinstance(X, Rows) or is_dask(X):
-            return self._fit_apart(X, sample_weight)
+            return self._told(self._learn_apart(X, sample_weight))
         X = checked_table(self, X, reset=True)
         weight = _check.ratios(sample_weight, X)
         if weight is not None:
@@ -156,6 +159,10 @@ class Columns(TransformerMixin, BaseEstimator):
             X, weight = taken(X, np.flatnonzero(weight)), weight[weight > 0.0]
         found = Findings([], [], [])
         self._learn_parts(X, weight, found)
+        return self._told(found)
+
+    def _told(self, found: Findings) -> Self:
+        """Publish what is odd about the columns."""
         self.constants_, self.identifiers_ = found.constants, found.identifiers
         numbers = self._number_names()
         self.ranked_ = [numbers[k] for k in self._numbers.ranked] if isinstance(self._numbers, Numbers) else []
@@ -166,16 +173,11 @@ class Columns(TransformerMixin, BaseEstimator):
                 "in two rows alike. Add a column of numbers, or of categories."
             )
         if found.identifiers:
-            warnings.warn(notes(Findings([], found.identifiers, found.left_out), [])[0], UserWarning, stacklevel=4)
+            warnings.warn(notes(Findings([], found.identifiers, found.left_out), [])[0], UserWarning, stacklevel=5)
         return self
 
-    def _fit_apart(self, X: Any, sample_weight: Any) -> Self:
-        """A few passes over numbers in files or on a cluster: those `fit` learns in memory."""
-        if not isinstance(self.categories, str) and len(list(self.categories)):
-            raise ValueError(
-                "The 'categories' parameter of Columns must be 'auto' where rows lie in files or on a cluster: all "
-                "columns are numbers there."
-            )
+    def _learn_apart(self, X: Any, sample_weight: Any) -> Findings:
+        """A few passes over rows in files or on a cluster: what `fit` learns in memory."""
         parts: Apart
         if isinstance(X, Rows):
             if sample_weight is not None:
@@ -183,18 +185,34 @@ class Columns(TransformerMixin, BaseEstimator):
                     "Columns must be given rows of files with their own weight; got another sample_weight. Name it in "
                     "scan(..., sample_weight=)."
                 )
-            parts, self._sparse = Blocks(X, gaps=True), sparse.issparse(X.sample(1, 0, gaps=True)[0])
+            parts = Blocks(X, gaps=True, words=True)
+            self._sparse = sparse.issparse(X.sample(1, 0, gaps=True)[0])
         else:
-            parts = Partitions(type(self).__name__, X, None, sample_weight, gaps=True)
+            parts = Partitions(type(self).__name__, X, None, sample_weight, gaps=True, words=True)
             self._sparse = parts.get(parts.merge(any, parts.collect(is_sparse_part)))
         remember_columns(self, parts.columns, parts.width)
-        self._levels, self._periods, self.kinds_ = {}, {}, ["number"] * parts.width
-        self._numbers, constant = learn(parts, self.scale, self._sparse)
-        names = self._number_names()
-        self.constants_, self.identifiers_ = np.array(names)[constant].tolist(), []
-        self.ranked_ = [names[k] for k in self._numbers.ranked] if isinstance(self._numbers, Numbers) else []
-        self.notes_ = notes(Findings(self.constants_, [], []), self.ranked_)
-        return self
+        names, found = column_names(parts), Findings([], [], [])
+        survey = surveyed(self, parts, self._chosen(names))
+        self.kinds_, self._periods = survey.kinds, survey.periods
+        self._learn_texts(names, survey.counts, survey.rows, found)
+        numbered, self._numbers = self._number_names(names), None
+        if numbered:
+            plain = survey.ends is not None
+            rows = parts if plain else parts.mapped(partial(number_rows, survey), len(numbered))
+            self._numbers, constant = learn(rows, self.scale, self._sparse and plain, survey.ends)
+            found.constants.extend(np.array(numbered)[constant].tolist())
+        found.identifiers.extend(names[k] for k in survey.identifiers)
+        return found
+
+    def _chosen(self, names: list[str]) -> list[int]:
+        """The numbers of the columns that are categories by request."""
+        wanted = [] if isinstance(self.categories, str) else list(self.categories)
+        return _kinds.column_numbers(self, "categories", wanted, names)
+
+    def _learn_texts(self, names: list[str], counts: dict[int, Counted], rows: int, found: Findings) -> None:
+        self._levels = {k: learn_levels(texts, self.rare, self.max_levels) for k, texts in counts.items()}
+        for k, texts in counts.items():
+            found.texts(names[k], len(texts), rows, bool(self._levels[k].width))
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """`fit`, then `transform`: of rows in files, rows that are transformed as they are read.
@@ -217,7 +235,7 @@ class Columns(TransformerMixin, BaseEstimator):
             return mapped(X, numbers=partial(transformed, self), columns=self.get_feature_names_out().tolist())
         return super().fit_transform(X, y, **params)
 
-    _takes_tables, _knows_gaps = False, True
+    _takes_tables, _knows_gaps, _knows_words = False, True, True
 
     @by_parts
     def transform(self, X: Any) -> Any:
@@ -260,8 +278,7 @@ class Columns(TransformerMixin, BaseEstimator):
 
     def _learn_parts(self, X: Any, weight: np.ndarray | None, found: Findings) -> None:
         names = _kinds.column_names(X)
-        chosen = [] if isinstance(self.categories, str) else list(self.categories)
-        chosen = _kinds.column_numbers(self, "categories", chosen, names)
+        chosen = self._chosen(names)
         self._levels, self._periods = {}, {}
         self._sparse = sparse.issparse(X)
         if _plain(X) and not chosen:
@@ -271,15 +288,14 @@ class Columns(TransformerMixin, BaseEstimator):
             if not self._sparse:
                 found.identifiers.extend(identifiers(names, X))
             return
-        columns = _kinds.table_columns(self, X)
+        columns, counts = _kinds.table_columns(self, X), {}
         self.kinds_ = ["category" if k in chosen else column.kind for k, column in enumerate(columns)]
         for k, column in enumerate(columns):
             if self.kinds_[k] == "date":
-                self._periods[k] = _dates.learn_periods(_kinds.numbers(self, column))
+                self._periods[k] = _dates.learn_periods(_dates.span_of(_kinds.numbers(self, column)))
             elif self.kinds_[k] in ("category", "text"):
-                texts = _kinds.words(column)
-                self._levels[k] = _levels.learn_levels(texts, self.rare, self.max_levels, weight)
-                found.texts(column.name, texts, bool(self._levels[k].width))
+                counts[k] = counted(_kinds.words(column), weight)
+        self._learn_texts(names, counts, len(columns[0].values), found)
         self._numbers, rows = None, self._number_rows(columns)
         if rows.shape[1]:
             self._numbers, constant = learn(Pieces(rows, weight), self.scale, False)

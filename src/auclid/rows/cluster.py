@@ -207,8 +207,8 @@ def described(owner: str, X: Any, words: bool = False) -> tuple[list[str] | None
         names, text = [str(name) for name in X.columns], other_columns(X)
         if text and not words:
             raise ValueError(
-                f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], make "
-                "numbers of it first, or use Scorecard, which knows texts and dates."
+                f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], put "
+                "Columns before it in a pipeline, or use Scorecard, which knows texts and dates."
             )
         narrow = all(kind in (np.float32, np.float16) or (kind.kind in "biu" and kind.itemsize <= 2) for kind in kinds)
         return names, len(names), np.dtype(np.float32 if narrow else np.float64)

@@ -21,7 +21,10 @@ BUFFER = 1 << 16
 CORES = 2
 """Processors up to which one thread decodes a Parquet file: whoever uses the blocks keeps the other one busy."""
 
-OTHERS = "Choose others with columns=[...], make numbers of them first, or use Scorecard, which knows texts and dates."
+OTHERS = (
+    "Choose others with columns=[...], put Columns before the method in a pipeline, or use Scorecard, which knows "
+    "texts and dates."
+)
 """What to do about columns that are no numbers."""
 
 NARROW = {"bool", "int8", "uint8", "int16", "uint16", "halffloat", "float"}
@@ -175,6 +178,10 @@ class Files(ArrowReader):
             with sentence(path, self.kind):
                 yield from self.open(path, columns, rows)
 
+    def copies(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        """Batches of columns as they came, whatever they hold."""
+        return self.batches(columns, rows)
+
     def unchanged(self) -> None:
         for path, size in zip(self.paths, self.sizes, strict=True):
             now = path.stat().st_size if path.is_file() else None
@@ -253,6 +260,14 @@ class Csv(Files):
         with self._opened(path, {"include_columns": list(columns), "column_types": types}) as reader:
             for batch in reader:
                 yield from sliced(batch, rows)
+
+    def copies(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
+        first = self.schema(self.paths[0])
+        types = {name: first.field(name).type for name in columns}
+        for path in self.paths:
+            with sentence(path, self.kind):
+                for batch in self._opened(path, {"include_columns": list(columns), "column_types": types}):
+                    yield from sliced(batch, rows)
 
     def _type(self, name: str) -> Any:
         """How a column is read in every file: as a first look at the first one found it; days may have hours later."""
