@@ -25,7 +25,7 @@ from auclid.metrics import (
 from auclid.metrics._auc import auc_from_parts, auc_of_two
 from auclid.metrics._cells import Cells
 from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._places import sum_twice_below, twice_below
+from auclid.metrics._places import MANY, TOGETHER, in_order, sum_twice_below, twice_below
 
 SCORES = st.one_of(
     st.integers(-3, 3).map(float),
@@ -686,3 +686,27 @@ def test_an_adversarial_stream_stays_within_what_the_docs_say():
         sketch.update(ys[-1], s)
     width = check_bounds(sketch, np.concatenate(ys), np.concatenate(ss))
     assert width / 2 <= 3.8 / 64
+
+
+SPREADS = {
+    "normal": lambda u: norm.ppf(u),
+    "long tails": lambda u: np.tan(np.pi * (u - 0.5)),
+    "over all magnitudes": lambda u: np.copysign(10.0 ** (600.0 * np.abs(u - 0.5)), u - 0.5),
+    "ties": lambda u: np.floor(50.0 * u),
+    "a lump": lambda u: np.where(u < 0.4, 0.25, u),
+    "one value": lambda u: np.full(len(u), 7.0),
+    "subnormal": lambda u: 5e-324 * np.floor(1e6 * u),
+    "infinite": lambda u: np.where(u < 0.01, -np.inf, np.where(u > 0.99, np.inf, u)),
+}
+
+
+@pytest.mark.parametrize("spread", SPREADS)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_scores_dealt_out_to_cells_are_sorted(spread, dtype):
+    u = np.random.default_rng(0).uniform(1e-9, 1.0 - 1e-9, MANY + 5 * TOGETHER)
+    with np.errstate(over="ignore"):
+        scores = SPREADS[spread](u).astype(dtype)
+    kept = scores.copy()
+    np.testing.assert_array_equal(in_order(scores), np.sort(scores))
+    np.testing.assert_array_equal(scores, kept)
+    assert in_order(scores).dtype == dtype

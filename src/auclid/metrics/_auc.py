@@ -10,7 +10,7 @@ from sklearn.exceptions import UndefinedMetricWarning
 from auclid._labels import column, numbers_column, positives, same_length, weight_column
 from auclid.metrics._cells import masses
 from auclid.metrics._parts import lie_apart, placed_classes
-from auclid.metrics._places import sum_twice_below
+from auclid.metrics._places import in_order, sum_twice_below
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import checked_region
 
@@ -167,8 +167,8 @@ def auc_of_two(pos: np.ndarray, neg: np.ndarray) -> float:
         return float("nan")
     twice_pairs = 2 * len(pos) * len(neg)
     if len(pos) <= len(neg):
-        return (twice_pairs - sum_twice_below(np.sort(pos), neg)) / twice_pairs
-    return sum_twice_below(np.sort(neg), pos) / twice_pairs
+        return (twice_pairs - sum_twice_below(in_order(pos), neg)) / twice_pairs
+    return sum_twice_below(in_order(neg), pos) / twice_pairs
 
 
 def warn_if_undefined(owner: str, auc: float, stacklevel: int = 3) -> float:

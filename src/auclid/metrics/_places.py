@@ -9,6 +9,9 @@ MANY = 1 << 14
 """Scores from which a compiled loop places them; fewer are sorted."""
 
 MOST_CELLS = 1 << 20
+TOGETHER = 32
+"""Scores in one cell up to which they are put in order one by one."""
+
 STRETCH = 1 << 24
 """Scores whose places are added up in an int64; Python adds the sums, so no number of pairs overflows."""
 
@@ -28,9 +31,18 @@ def twice_places(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndar
     return above_few, below_many
 
 
+def in_order(scores: np.ndarray) -> np.ndarray:
+    """The scores, sorted: dealt out to cells where they are many and spread out, in half the time of `np.sort`."""
+    if len(scores) < MANY:
+        return np.sort(scores)
+    sample = np.concatenate(([scores.min(), scores.max()], scores[:: len(scores) // 1024]))
+    cells, out = _cells_over(np.sort(sample), len(scores)), np.empty_like(scores)
+    return out if cells is not None and deal_out(scores, cells, out) else np.sort(scores)
+
+
 def spread_of_places(few: np.ndarray, many: np.ndarray) -> tuple[int, float, float]:
     """(Twice the pairs that `many` win, variance of `twice_places` over few and over many): no row is kept apart."""
-    ranked = np.sort(few)
+    ranked = in_order(few)
     below = twice_below(ranked, many)
     count = np.bincount(below, minlength=2 * len(few) + 1)
     above = _above_few(ranked, count)
@@ -84,10 +96,13 @@ def sum_twice_below(ranked: np.ndarray, many: np.ndarray) -> int:
 
 def _cells_of(ranked: np.ndarray, many: np.ndarray) -> Cells | None:
     """Four cells a sorted score, so that most hold none; None where there are few to place, or no cells to be had."""
-    if len(many) < MANY:
-        return None
+    return None if len(many) < MANY else _cells_over(ranked, max(4 * len(ranked), 64))
+
+
+def _cells_over(ranked: np.ndarray, count: int) -> Cells | None:
+    """Up to so many cells over sorted scores, in float64."""
     marks = ranked[np.linspace(0, len(ranked) - 1, 17).astype(int)].astype(np.float64)
-    cells = Cells.over(marks, min(max(4 * len(ranked), 64), MOST_CELLS))
+    cells = Cells.over(marks, min(count, MOST_CELLS))
     if cells is None:
         return None
     centre, unit, low, scale = (np.float64(x) for x in cells[:4])
@@ -101,6 +116,29 @@ def cell_of(cells, x):
     bits = np.float64(abs(apart) + cells.unit).view(np.int64) - np.float64(cells.unit).view(np.int64)
     bent = float(bits) if apart >= 0.0 else -float(bits)
     return int(min(max((bent - cells.low) * cells.scale, -1.0), cells.size - 2.0) + 1.0)
+
+
+@kernel
+def deal_out(score, cells, out):
+    """out: the scores in order; False, and nothing to use in it, where too many lie in one cell."""
+    cell, starts = np.empty(score.shape[0], np.int32), np.zeros(cells.size + 1, np.int64)
+    for j in range(score.shape[0]):
+        cell[j] = cell_of(cells, score[j])
+        starts[cell[j] + 1] += 1
+    for c in range(cells.size):
+        if starts[c + 1] > TOGETHER:
+            return False
+        starts[c + 1] += starts[c]
+    for j in range(score.shape[0]):
+        out[starts[cell[j]]] = score[j]
+        starts[cell[j]] += 1
+    for k in range(1, out.shape[0]):
+        x, place = out[k], k
+        while place > 0 and out[place - 1] > x:
+            out[place] = out[place - 1]
+            place -= 1
+        out[place] = x
+    return True
 
 
 @kernel
