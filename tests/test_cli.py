@@ -305,7 +305,7 @@ def test_a_scorecard_leaves_a_page_and_its_points(table):
     page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
     assert "Rounding points to whole numbers costs" in page and "Row " in page
     assert "likelier well against ill: 600 points are odds of 50 to one" in page
-    assert points[0] == "column,bin,low,high,points" and any(line.startswith("a,missing") for line in points)
+    assert points[0] == "column,bin,low,high,points" and any(line.startswith("a,missing,,,") for line in points)
     assert table("predict", "card.auclid", "gaps.csv").exit_code == 0
 
 

@@ -319,6 +319,9 @@ def test_missing_cells_that_were_never_seen_add_nothing():
         ({"monotone": {"age": 1}, "ranker": LeastSquaresAUC(l1=0.1)}, None, r"must go with the square loss"),
         ({"categories": ["town"]}, None, r"'categories' parameter of Scorecard .* got 'town'"),
         ({"n_knots": {"age": [3, 2]}}, None, r"'n_knots' parameter of Scorecard must give rising"),
+        ({"n_knots": {"age": 5}}, None, r"'n_knots' parameter of Scorecard must give rising.* got 5\."),
+        ({"n_knots": {"age": []}}, None, r"'n_knots' parameter of Scorecard must give rising.* got \[\]\."),
+        ({}, lambda X: X[[]], r"Found array with 0 feature\(s\)"),
         ({"n_knots": {"city": [3, 4]}}, None, r"'n_knots' parameter of Scorecard must give the names of levels"),
     ],
 )
@@ -362,6 +365,22 @@ def test_batches_and_merged_models_give_one_model():
     assert whole.score(X, y) > 0.85
     with pytest.raises(ValueError, match="merge must be given a Scorecard with the same knots"):
         Scorecard().partial_fit(X[:300], y[:300]).merge(Scorecard().partial_fit(X[300:], y[300:]))
+
+
+def test_frames_with_the_knots_of_one_model_merge_whatever_their_rows():
+    """Their commonest levels differ, and one column has nothing but levels that are pooled."""
+    X, y = people()
+    X = X.assign(name=[f"id {k}" for k in range(len(X))])
+    X["letter"] = [chr(97 + k * (k // 200 + 1) % 12) for k in range(len(X))]
+    X.loc[:199, "city"], X.loc[:199, "member"] = "Ulm", True
+    with pytest.warns(UserWarning, match="all are one pooled level"):
+        first = Scorecard(interactions=0).fit(X, y)
+        assert first.knots_["name"] == []
+        model = Scorecard(n_knots=first.knots_, interactions=0)
+        a, b = (clone(model).partial_fit(X[part], y[part]) for part in (slice(0, 200), slice(200, None)))
+        whole = clone(model).partial_fit(X, y)
+    assert [len(first.knots_[name]) for name in ("city", "letter", "name")] == [4, 12, 0]
+    np.testing.assert_allclose(a.merge(b).decision_function(X), whole.decision_function(X), atol=1e-8)
 
 
 def test_frames_of_a_stream_are_known_by_their_names():

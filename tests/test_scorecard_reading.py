@@ -1,5 +1,7 @@
 """Scorecard: monotone columns, points, reasons, plots and pages."""
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -211,6 +213,14 @@ def test_reasons_are_the_largest_contributions():
     assert str(first).endswith(f"{first.contribution:+.3f}")
     with pytest.raises(ValueError, match=r"'toward' of Scorecard.reasons must be one of"):
         model.reasons(X[:1], toward="yes")
+    for call, said in (
+        (lambda: model.reasons(X[:1], n=0), "'n' of Scorecard.reasons must be an int of at least 1. Got 0"),
+        (lambda: model.plot(most=-3), "'most' of Scorecard.plot must be an int of at least 1. Got -3"),
+        (lambda: model.to_html(names=["a"]), "'names' of a page of Scorecard must be 4, one for each of 'x0', 'x1'"),
+        (lambda: model.to_html(classes="yes"), "'classes' of a page of Scorecard must be 2, one for each of False"),
+    ):
+        with pytest.raises(ValueError, match=re.escape(said)):
+            call()
 
 
 def test_plots_have_a_panel_a_shape_the_most_important_first():
@@ -241,6 +251,8 @@ def test_the_page_is_whole_and_names_every_column(tmp_path):
     for name in ("zero", "left", "right", "when", "town", "missing"):
         assert name in page
     assert "nan" not in page
+    town = next(shape for shape in model.shapes_ if shape.name == "town")
+    assert len(re.findall(r'class="line ours" d="M[-\d.]+ [-\d.]+H', page)) == (town.error > 0.0).sum() > 0
     said = f"likelier True against False: 600 points are odds of 50 to one, and {model.scale_:g} more double them."
     assert said in page
     assert "and 50 more double them." in model.to_html(scale=50)

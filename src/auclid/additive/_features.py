@@ -50,10 +50,11 @@ def _feature(column: Kept, cells: np.ndarray, w: np.ndarray, n_knots: int, given
     if column.levels is not None:
         known = ~np.isnan(cells)
         share = np.bincount(cells[known].astype(np.intp), weights=w[known], minlength=len(column.levels) + 1)
-        return _finished(column, gaps, share / w.sum())
+        feature = _finished(column, gaps, share / w.sum())
+        return feature if given is None else _whatever_rows(feature)
     if given is not None:
         knots = np.asarray(given, dtype=np.float64)
-        return _finished(column, gaps, _hat_shares(cells, w, knots) / w.sum(), knots)
+        return _whatever_rows(_finished(column, gaps, _hat_shares(cells, w, knots) / w.sum(), knots))
     counted = tally(cells, w)
     knots = quantile_knots(*counted, n_knots)
     if not len(knots):
@@ -69,6 +70,11 @@ def _finished(column: Kept, gaps: bool, share: np.ndarray, knots: np.ndarray | N
     reference = usual if share[usual] >= USUAL or len(share) == 2 else -1
     plain = np.zeros(0 if knots is None else len(knots), dtype=bool)
     return Feature(column.name, column.kind, knots, column.levels, reference, gaps, share, plain, plain)
+
+
+def _whatever_rows(feature: Feature) -> Feature:
+    """A column whose slots were given: its coefficients mean the same whatever the rows, so that models merge."""
+    return feature._replace(reference=0 if feature.slots == 2 else -1)
 
 
 def _hat_shares(cells: np.ndarray, w: np.ndarray, knots: np.ndarray) -> np.ndarray:
@@ -102,15 +108,22 @@ def given_knots(owner: Any, n_knots: Any, names: Sequence[str]) -> dict[int, Any
 
 
 def _checked(owner: Any, name: str, value: Any) -> Any:
-    if len(value) and all(isinstance(each, str) for each in value):
-        return [str(each) for each in value]
+    many = isinstance(value, (list, tuple, np.ndarray)) and len(value) > 0
+    none = isinstance(value, list) and not value
+    if none or (many and all(isinstance(each, str) for each in value)):
+        return [str(each) for each in value]  # none: all levels are pooled
     try:
         knots = np.asarray(value, dtype=np.float64)
     except (TypeError, ValueError):
         knots = np.zeros(0)
-    if knots.ndim != 1 or not len(knots) or not np.all(np.isfinite(knots)) or np.any(np.diff(knots) <= 0.0):
-        raise ValueError(
-            f"The 'n_knots' parameter of {type(owner).__name__} must give rising, finite knots for column {name!r}, "
-            f"or the names of its levels; got {value!r}."
-        )
+    if not many or knots.ndim != 1 or not len(knots) or not np.all(np.isfinite(knots)) or np.any(np.diff(knots) <= 0.0):
+        raise no_knots(owner, name, value)
     return knots
+
+
+def no_knots(owner: Any, name: str, value: Any) -> ValueError:
+    """The error about what cannot be the knots, or the levels, of a column."""
+    return ValueError(
+        f"The 'n_knots' parameter of {type(owner).__name__} must give rising, finite knots for column {name!r}, "
+        f"or the names of its levels; got {value!r}."
+    )

@@ -53,8 +53,8 @@ def shape_figure(shape: Shape | PairShape) -> str:
 
 def _line(shape: Shape) -> str:
     assert shape.knots is not None
-    error = np.zeros_like(shape.values) if shape.error is None else Z * shape.error
-    low, high = _room(np.concatenate([shape.values - error, shape.values + error, [0.0, shape.missing]]))
+    error = _reach(shape)
+    low, high = _room(shape, error)
     x = shape.knots if len(shape.knots) > 1 else np.array([shape.knots[0], shape.knots[0] + 1.0])
     frame = Frame((float(x[0]), float(x[-1])), (low, high))
     along, at = outline(x, shape.steps if len(shape.knots) > 1 else None)
@@ -89,25 +89,35 @@ def _label(shape: Shape) -> str:
     return f"{shape.name} (days since 1970)" if shape.kind == "date" else shape.name
 
 
-def _room(values: np.ndarray) -> tuple[float, float]:
+def _reach(shape: Shape) -> np.ndarray:
+    """How far the band of each value goes on either side."""
+    return np.zeros_like(shape.values) if shape.error is None else Z * shape.error
+
+
+def _room(shape: Shape, error: np.ndarray) -> tuple[float, float]:
+    """From where to where a shape and its band go, with some room."""
+    values = np.concatenate([shape.values - error, shape.values + error, [0.0, shape.missing]])
     low, high = float(values.min()), float(values.max())
     room = 0.06 * (high - low) or 0.5
     return low - room, high + room
 
 
 def _bars(shape: Shape) -> str:
-    levels, order = shape.levels or [], np.argsort(-shape.values)
-    low, high = _room(np.append(shape.values, [0.0, shape.missing]))
+    levels, order, error = shape.levels or [], np.argsort(-shape.values), _reach(shape)
+    low, high = _room(shape, error)
     height = 52 + BAR * (len(order) + 1)
-    lines = [(_named(str(levels[k]), float(shape.share[k])), float(shape.values[k])) for k in order]
-    lines.append(("missing", shape.missing))
-    left = 12.0 + LETTER * max(len(word) for word, _ in lines)
+    lines = [(_named(str(levels[k]), float(shape.share[k])), float(shape.values[k]), float(error[k])) for k in order]
+    lines.append(("missing", shape.missing, 0.0))
+    left = 12.0 + LETTER * max(len(word) for word, *_ in lines)
     frame = Frame((low, high), (0.0, len(order) + 1.0), left=left, height=height)
     body = [frame.axes("adds to the score", "", nice(low, high, 3), ())]
-    for k, (word, value) in enumerate(lines):
+    for k, (word, value, reach) in enumerate(lines):
         y = float(frame.up(len(order) + 1 - k - 0.2))
         a, b = sorted((float(frame.across(0.0)), float(frame.across(value))))
         body.append(f'<rect class="bars ours" x="{a:.1f}" y="{y:.1f}" width="{b - a:.1f}" height="{BAR - 8}"/>')
+        if reach > 0.0:
+            low, high = (float(frame.across(value + side * reach)) for side in (-1.0, 1.0))
+            body.append(f'<path class="line ours" d="M{low:.1f} {y + BAR / 2 - 4:.1f}H{high:.1f}"/>')
         body.append(text(left - 6.0, y + 11, word, "end"))
     return frame.svg(f"What {shape.name} adds", "".join(body))
 

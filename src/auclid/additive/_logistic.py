@@ -15,8 +15,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
-from auclid._generic import kernel
-from auclid.additive._basis import Basis, room, touch
+from auclid.additive._basis import Basis, basis_rows
 from auclid.additive._choose import HeldOut, mean_auc, scores, sure_gain
 from auclid.additive._monotone import Rising, solve_monotone
 from auclid.additive._plan import Plan
@@ -45,16 +44,6 @@ FAR = 3.0
 
 FLAT = 1e-6
 """The least slope of the sigmoid, so that no row is lost."""
-
-
-@kernel
-def add_turned(basis, cells, r, out):
-    """out += Σ_i r_i z_i"""
-    slot, along, index, value = room(basis, cells)
-    for i in range(cells.shape[0]):
-        count = touch(basis, cells, i, slot, along, index, value)
-        for e in range(count):
-            out[index[e]] += r[i] * value[e]
 
 
 class Refined(NamedTuple):
@@ -152,9 +141,7 @@ def _step(
     """New weights, and how the offset moves; with it solved for, moments about the mean are all it takes."""
     seen = class_sums(basis, rows.cells, rows.is_pos, rows.mass * np.maximum(p * (1.0 - p), FLAT)).together()
     rest = rows.mass * (rows.is_pos - p)
-    turned = np.zeros(basis.size)
-    for part in slices(rows.cells):
-        add_turned(basis, block(rows.cells, part), rest[part], turned)
+    turned = sum(basis_rows(basis, block(rows.cells, part)).T @ rest[part] for part in slices(rows.cells))
     total = float(rest.sum())
     pull, H = turned - total * seen.mean - K @ w, seen.scatter + K
     H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)

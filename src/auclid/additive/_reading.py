@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from auclid import _check
+from auclid._hints import listed
 from auclid.additive._html import scorecard_page
 from auclid.additive._plot import plot_shapes
 from auclid.additive._points import Bin, Scale, as_frame, point_bins, row_points
@@ -71,9 +72,8 @@ class Readable:
         [2, 2, 2]
         """
         cells = self._cells(X)
-        if not isinstance(n, (int, np.integer)) or n < 1:
-            raise ValueError(f"The 'n' of Scorecard.reasons must be an int of at least 1. Got {n!r} instead.")
-        if toward is not None and toward not in self.classes_:
+        _positive("n", "reasons", n)
+        if toward is not None and toward not in self.classes_.tolist():
             raise ValueError(
                 f"The 'toward' of Scorecard.reasons must be one of {self.classes_.tolist()}; got {toward!r}."
             )
@@ -201,6 +201,8 @@ class Readable:
         array of matplotlib axes
         """
         _check.fitted(self, "shapes_")
+        if most is not None:
+            _positive("most", "plot", most)
         return plot_shapes(self.shapes_, axes, most)
 
     def to_html(
@@ -236,7 +238,7 @@ class Readable:
         _check.fitted(self, "shapes_")
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         bins = self.point_bins(scale, names=names)
-        no, yes = self.classes_ if classes is None else classes
+        no, yes = _as_many("classes", classes, self.classes_.tolist())
         doubles = self._scale(scale, 600.0, 50.0, True).scale
         own = [
             f"{len(self._kept_columns)} columns, {len(self.interactions_)} pairs; "
@@ -256,8 +258,25 @@ def _renamed(shapes: list, old: list[str], names: Any) -> list:
     """Shapes with other names for their columns."""
     if names is None:
         return shapes
-    new = dict(zip(old, names, strict=True))
+    new = dict(zip(old, _as_many("names", names, old), strict=True))
     return [
         shape._replace(name=tuple(map(new.get, shape.name)) if isinstance(shape.name, tuple) else new[shape.name])
         for shape in shapes
     ]
+
+
+def _as_many(what: str, given: Any, known: list) -> list:
+    """Other words for what is known, one each; None: as they are."""
+    words = known if given is None else [given] if isinstance(given, str) else list(given)
+    if len(words) != len(known):
+        raise ValueError(
+            f"The '{what}' of a page of Scorecard must be {len(known)}, one for each of {listed(known)}. "
+            f"Got {len(words)} instead."
+        )
+    return words
+
+
+def _positive(name: str, method: str, value: Any) -> None:
+    """Refuse what is no count."""
+    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+        raise ValueError(f"The '{name}' of Scorecard.{method} must be an int of at least 1. Got {value!r} instead.")

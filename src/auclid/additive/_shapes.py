@@ -175,6 +175,8 @@ def write_row(card, cells, i, out):
             out[j] = values[low + int(x)]
         elif high - low < 2:
             out[j] = 0.0
+        elif x == knots[low]:  # most zeros of few values
+            out[j] = values[low]
         else:
             slot, t = hat(knots, basis.step, low, high, x)
             left, right = values[low + slot], values[low + slot + 1]

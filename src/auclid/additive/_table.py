@@ -43,7 +43,7 @@ def checked_rows(owner: Any, X: Any, reset: bool) -> Any:
     if _has_objects(X) and min(X.shape) > 0:
         validate_data(owner, X, reset=reset, skip_check_array=True)
         return table_columns(owner, X)
-    if _has_objects(X):
+    if _has_objects(X) or (is_frame(X) and 0 in X.shape):
         X = np.zeros(X.shape)  # nothing to look at but its shape, which is refused
     kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": _check.DTYPES, "ensure_all_finite": "allow-nan"}
     return _check.in_order(owner, validate_data(owner, X, reset=reset, order=None, **kinds), made_of=X)

@@ -15,7 +15,7 @@ from auclid._random import RandomState
 from auclid.additive import _fit, _table
 from auclid.additive._apart import all_moments, counted_levels, drawn, rarer_than_drawn, shrunken_errors
 from auclid.additive._basis import make_basis, same_basis
-from auclid.additive._features import given_knots
+from auclid.additive._features import given_knots, no_knots
 from auclid.additive._reading import Readable
 from auclid.additive._shapes import card_scores, sound_card, sound_moments
 from auclid.additive._sums import class_sums
@@ -37,8 +37,8 @@ class Scorecard(Readable, Ranker):
     less a column adds in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and the
     number of pairs of columns are chosen by cross-validated AUC from the moments of five folds, as `LeastSquaresAUCCV`
     chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the same penalties, which
-    is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up to 30,000 rows of
-    20 columns and 15 pairs, say; see Notes). Each shape is centred on the training rows.
+    is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up to 15,000 rows of
+    20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the training rows.
 
     Parameters
     ----------
@@ -101,9 +101,9 @@ class Scorecard(Readable, Ranker):
     again, has a step for each. Heavy tails have more knots, each at the median of what lies beyond the last. ``knots_``
     lists them all, ``steps`` of a shape says after which knots it jumps.
 
-    A Newton step costs n t²/2 + p³/3 multiplications, of n rows that touch t = 2 columns + 4 pairs of the p
-    coefficients; beyond 1.5e9 it is not taken. Moments add up to the square loss only: of streams, merged models and
-    more rows than memory holds the values are those.
+    A Newton step costs n t²/2 + p³/30, in multiplications one by one, of n rows that touch t = 2 columns + 4 pairs of
+    the p coefficients; beyond 1.5e8 it is not taken. Moments add up to the square loss only: of streams, merged models
+    and more rows than memory holds the values are those.
 
     References
     ----------
@@ -303,17 +303,19 @@ class Scorecard(Readable, Ranker):
         """The kinds of the columns, and the knots that were given."""
         wanted = [] if isinstance(self.categories, str) else column_numbers(self, "categories", self.categories, names)
         given = given_knots(self, self.n_knots, names)
-        wanted += [place for place, value in given.items() if isinstance(value, list)]
+        wanted += [place for place, value in given.items() if isinstance(value, list) and value]
         kept = _table.kept_columns(self, X, table, weight, wanted, known)
         for place, value in given.items():
             if isinstance(value, list):
+                if kept[place].levels is None:
+                    raise no_knots(self, names[place], value)
                 kept[place] = kept[place]._replace(levels=value)
             elif kept[place].levels is not None:
                 raise ValueError(
                     f"The 'n_knots' parameter of Scorecard must give the names of levels for {names[place]!r}, which "
                     f"is a category; got {self.n_knots[list(self.n_knots)[list(given).index(place)]]!r}."
                 )
-        return kept, {place: value for place, value in given.items() if not isinstance(value, list)}
+        return kept, given
 
     def _set(self, found: "_fit.Found") -> None:
         """Publish what a fit found."""

@@ -44,7 +44,9 @@ def leave_scorecard(
     with replacing(points, "w") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(Bin._fields)
-        table.writerows(line._replace(points=int(line.points)) for line in model.point_bins(names=names))
+        for line in model.point_bins(names=names):
+            ends = ["" if np.isnan(end) else end for end in (line.low, line.high)]  # as a frame writes them
+            table.writerow([line.column, line.bin, *ends, int(line.points)])
     return [page, points]
 
 
