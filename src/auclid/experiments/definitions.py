@@ -24,8 +24,8 @@ SETTINGS = {
 }  # fmt: skip
 """What a protocol, a dataset, a method or a method on a dataset may set.
 
-The later of these wins, but of repeats the fewest do, and fixed parameters add up. Where ``scale`` is a list, inner
-folds choose from it, as from a grid.
+The later of these wins, but of repeats the fewest do (none leave a cell out), and fixed parameters add up. Where
+``scale`` is a list, inner folds choose from it, as from a grid.
 """
 
 
@@ -119,7 +119,8 @@ class Experiment:
             merged |= {**part, "fixed": merged["fixed"] | part.get("fixed", {}), "repeats": fewest}
         if quick:
             for name, most in {"grid_size": 4, **self.quick}.items():
-                merged[name] = min(merged.get(name) or most, most)
+                known = merged.get(name)
+                merged[name] = most if known is None else min(known, most)
         return merged
 
     def protocol_of(self, dataset: Dataset, method: Method, quick: bool = False) -> str:
