@@ -56,5 +56,15 @@ def met(ours, published, std):
     return ours >= published - max(std, 0.005)
 
 
+def surely_below(ours, published, std, runs):
+    """Whether our folds lie below a figure that a paper has as the mean of so many runs with deviation ``std``.
+
+    They do where the record would call it missed (by more than the deviation, and 0.005 at the least), and surely so:
+    by more than two standard errors of the difference of the two means, so that the luck of few draws does not decide.
+    """
+    error = np.hypot(np.std(ours, ddof=1) / np.sqrt(len(ours)), std / np.sqrt(runs))
+    return published - np.mean(ours) > max(std, 0.005, 2.0 * error)
+
+
 TWENTY_SPLITS = StratifiedShuffleSplit(20, test_size=0.2, random_state=0)
 FIVE_BY_FIVE = RepeatedStratifiedKFold(n_splits=5, n_repeats=5, random_state=0)

@@ -9,7 +9,19 @@ import pytest
 from scipy.stats import binomtest, ttest_1samp
 
 from auclid._page.svg import Frame
-from auclid.experiments import experiments, figures, learned, lessons, pages, pays, published, render, summary, tally
+from auclid.experiments import (
+    beside,
+    experiments,
+    figures,
+    learned,
+    lessons,
+    pages,
+    pays,
+    published,
+    render,
+    summary,
+    tally,
+)
 from auclid.experiments.record import Record
 
 AUC = {(row["paper"], row["dataset"], row["method"]): row["mean"] for row in published() if row["metric"] == "auc"}
@@ -179,13 +191,20 @@ def rerun(folder, name, chosen):
 
 
 @pytest.mark.parametrize(
-    ("C", "stays", "mark"),
-    [(1e-6, 0.0, "range"), (1.0, 0.0, "method"), (1e-6, 0.05, "method"), (1e-6, None, "not rerun")],
+    ("C", "scale", "stays", "mark"),
+    [
+        (1e-6, "columns", 0.0, "range"),
+        (1e-6, "largest", 0.0, "range or scaling"),
+        (1.0, "largest", 0.0, "scaling"),
+        (1.0, "columns", 0.0, "method"),
+        (1e-6, "largest", 0.05, "method"),
+        (1e-6, "columns", None, "not rerun"),
+    ],
 )
-def test_a_gain_is_marked_by_what_becomes_of_it_with_the_printed_range(tmp_path, C, stays, mark):
+def test_a_gain_is_marked_by_what_becomes_of_it_with_the_printed_range(tmp_path, C, scale, stays, mark):
     gain = {("splice", "OAMseq"): 0.05}
     fill(tmp_path, "spam-2", lambda d, m: gain.get((d, m), 0.0))
-    rerun(tmp_path, "spam-2", {"C": C})
+    rerun(tmp_path, "spam-2", {"C": C, "scale": scale})
     if stays is not None:
         fill(tmp_path, "spam-2-published", lambda d, m: AUC["SPAM", d, _paper_name(m)] - 0.8 + stays, runs=3)
     pages.write(tmp_path, tmp_path / "out")
@@ -194,6 +213,14 @@ def test_a_gain_is_marked_by_what_becomes_of_it_with_the_printed_range(tmp_path,
     assert f"▲ better ({mark})" in cell
     assert f"- {mark}: 1 of 1;" in text
     assert ("SPAM, table 2, as published" in text) == (stays is not None)
+
+
+def test_a_printed_range_has_ends_and_a_list_of_widths_has_gaps():
+    printed = {"C": [1.0, 2.0, 4.0], "gamma": [0.1, 10.0]}
+    for C, gamma, outside in ((1.0, 0.1, False), (4.1, 0.1, True), (3.0, 0.19, False), (3.0, 1.0, True)):
+        assert beside._is_outside({"C": C, "gamma": gamma}, printed) == outside
+    assert beside._is_outside({"C": 2.0}, printed)  # our default width is none that is listed
+    assert not beside._is_outside({"C": 2.0}, {"C": [1.0, 4.0], "zeta": [1.0, 100.0]})
 
 
 def test_what_met_is_worth_is_told_beside_a_table(record, tmp_path):

@@ -1,5 +1,6 @@
 """Cells run in another way: as published, with the printed ranges; and what a gain comes from."""
 
+from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from auclid._page import signed
-from auclid.experiments.definitions import Experiment, Method, experiments
+from auclid.experiments.definitions import Experiment, Method, experiments, values
 from auclid.experiments.record import Row
 from auclid.experiments.render import Cell, Paragraph, Points, Section, Table, short
 from auclid.experiments.tally import MARKS, judged
@@ -19,14 +20,23 @@ SCALED = "-scaled"
 CAUSES = {
     "data": "the data at hand is not the paper's",
     "range": "gone with the printed range, and inner folds had mostly chosen outside it",
+    "range or scaling": "gone with the printed range and scaling, and inner folds had mostly chosen neither",
     "scaling": "gone with the printed scaling, or with columns as they come",
     "method": "it stays when run with the printed range and scaling, or goes with the form of the method as published",
     "not rerun": "not run again with the printed range and scaling yet, so that nothing is said of it",
 }
 """What a beaten figure may come from."""
 
-PRINTED = {"C": (2.0**-10, 2.0**10), "step": (2.0**-10, 2.0**10)}
-"""The ranges that the dissertation prints for online methods, and Gao et al. (2013) for OAM."""
+RERUN = (
+    "Cells that beat a figure on data like the paper's were run again with the ranges, widths and scaling that the "
+    "paper prints, in fewer runs and with fewer rows to choose on; the papers' pages have a table of each such run."
+)
+
+WIDTH = "gamma"
+"""The parameter of which papers list a few values: near one is within a factor of 2."""
+
+Printed = dict[str, list[float]]
+"""The values that a paper prints for each parameter."""
 
 
 def variants(name: str) -> list[Experiment]:
@@ -57,19 +67,30 @@ def _ours(one: Experiment, f: Figure) -> Method:
 def _cause(f: Figure, rows: Any) -> str:
     if not f.like:
         return "data"
-    chosen = [row["chosen"] for row in rows(experiments()[f.experiment], f)]
-    outside, rescaled = _mostly(chosen, _is_outside), _mostly(chosen, lambda c: c.get("scale", "columns") != "columns")
     plain: list[str] = []
     scaled: list[str] = []
+    printed: Printed = {}
     for one in variants(f.experiment):
         mean = measured(rows(one, f), f.metric)[0] if _same_task(one, f) else None
         if mean is not None:
             (scaled if one.id.endswith(SCALED) else plain).append(verdict(mean, f.published, f.published_std))
+            printed |= _printed(one, f)
     if not plain and not scaled:
         return "not rerun"
-    if "better" not in plain:
-        return "range" if outside else "scaling" if rescaled else "method"
-    return "scaling" if scaled and "better" not in scaled else "method"
+    if "better" in plain:
+        return "scaling" if scaled and "better" not in scaled else "method"
+    chosen = [row["chosen"] for row in rows(experiments()[f.experiment], f)]
+    outside = _mostly(chosen, lambda c: _is_outside(c, printed))
+    rescaled = _mostly(chosen, lambda c: c.get("scale", "columns") != "columns")
+    return {(1, 1): "range or scaling", (1, 0): "range", (0, 1): "scaling", (0, 0): "method"}[outside, rescaled]
+
+
+def _printed(one: Experiment, f: Figure) -> Printed:
+    """The numbers to choose from in an experiment's cell, but for those that go by the length of rows."""
+    method = next(m for m in one.methods if m.name == _ours(experiments()[f.experiment], f).name)
+    grid = one.settings(one.dataset(f.dataset), method)["grid"]
+    found = {name: values(said) for name, said in grid.items() if "length" not in said}
+    return {name: some for name, some in found.items() if not isinstance(some[0], str)}
 
 
 def _same_task(one: Experiment, f: Figure) -> bool:
@@ -81,8 +102,26 @@ def _mostly(chosen: list[dict], test: Any) -> bool:
     return sum(map(test, chosen)) > 0.5 * len(chosen)
 
 
-def _is_outside(chosen: dict) -> bool:
-    return any(not low * 0.99 <= chosen[name] <= high * 1.01 for name, (low, high) in PRINTED.items() if name in chosen)
+def _is_outside(chosen: dict, printed: Printed) -> bool:
+    """Whether a value is in no printed range; a width (ours by default too), in none of those that are listed."""
+    named = {name: some for name, some in printed.items() if name in chosen or name == WIDTH}
+    return not all(_as_printed(name, chosen.get(name), some) for name, some in named.items())
+
+
+def _as_printed(name: str, value: float | None, printed: list[float]) -> bool:
+    if name == WIDTH:
+        return value is not None and any(0.5 <= value / one <= 2.0 for one in printed)
+    return value is not None and 0.99 * min(printed) <= value <= 1.01 * max(printed)
+
+
+def gains(found: Iterable[Figure], known: dict[Key, str]) -> list[Section]:
+    """What beaten figures come from, and how many there are of each kind."""
+    some = Counter(known[f[:5]] for f in found if f[:5] in known)
+    if not some:
+        return []
+    kinds = [(cause, words) for cause, words in CAUSES.items() if some[cause]]
+    items = [f"{cause}: {some[cause]} of {some.total()}; {words}." for cause, words in kinds]
+    return [Section("What beaten figures come from", [Paragraph(RERUN), Points(items)])]
 
 
 # --- pages ---------------------------------------------------------------------------------------------------------

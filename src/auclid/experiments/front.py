@@ -63,13 +63,14 @@ def slug(words: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
 
 
-def index(papers: list[str], found: list[Figure]) -> Page:
-    """The first page."""
+def index(papers: list[str], found: list[Figure], gains: list[Section]) -> Page:
+    """The first page; ``gains`` says what beaten figures come from."""
     weight = Weight.of(f for f in found if f.metric == "auc")
     lead = " ".join(filter(None, [str(Tally.of(found)), _halves(found), f"AUC alone: {weight}" if weight else ""]))
     sections = [
         Section("Pages", [_pages(papers, found)]),
         Section("Like and unlike data", [_split(found)]),
+        *gains,
         Section("What the words mean", [Points([*WORDS, *_duplicates(found)])]),
         Section("Rules", [Points(list(RULES))]),
         *want_of_data(found),

@@ -1,6 +1,5 @@
 """The record as pages: one a paper with its tables and figures, ours beside theirs, and what we learned from it."""
 
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -62,7 +61,7 @@ def write(record: str | Path, folder: str | Path) -> list[Path]:
         old.unlink()
     written = [path for paper in papers for path in save(_paper(paper, found, record, known), folder)]
     others = [lessons.page(record), learned.page(record), pays.page(record)]
-    others += [front.uncounted(found), front.index(papers, found)]
+    others += [front.uncounted(found), front.index(papers, found, beside.gains(found, known))]
     return [*written, *(path for page in others for path in save(page, folder))]
 
 
@@ -83,7 +82,7 @@ def _paper(paper: str, found: list[Figure], record: str | Path, known: dict[besi
     references = "; ".join(dict.fromkeys(one.reference for one in own))
     references += ". The first page has the rules of the record."
     others = [beside.section(one, record) for one in experiments().values() if one.paper == paper and one.beside]
-    ends = [*filter(None, others), *_gains(mine, known), *_missed(mine), *_names(own), *front.want_of_data(mine)]
+    ends = [*filter(None, others), *beside.gains(mine, known), *_missed(mine), *_names(own), *front.want_of_data(mine)]
     lead = WITHOUT_FIGURES if paper == "QSG" else " ".join(filter(None, [str(Tally.of(mine)), _weight(mine)]))
     return Page(front.slug(paper), front.PAPERS[paper], lead, references, [*sections, *ends])
 
@@ -281,16 +280,6 @@ def _missed(found: list[Figure]) -> list[Section]:
         for f in missed
     ]
     return [Section("Missed figures", [Table(columns, rows)])]
-
-
-def _gains(found: list[Figure], known: dict[beside.Key, str]) -> list[Section]:
-    """What beaten figures come from, and how many there are of each kind."""
-    some = Counter(known[f[:5]] for f in found if f[:5] in known)
-    if not some:
-        return []
-    kinds = [(cause, words) for cause, words in beside.CAUSES.items() if some[cause]]
-    items = [f"{cause}: {some[cause]} of {some.total()}; {words}." for cause, words in kinds]
-    return [Section("What beaten figures come from", [Points(items)])]
 
 
 def _names(own: list[Experiment]) -> list[Section]:
