@@ -61,9 +61,10 @@ def test_one_pass_over_sparse_rows_comes_near_psam(name):
 #
 # A figure fails where ours is surely below it: by more than the published deviation (0.005 at the least) and by more
 # than two standard errors of the difference, sqrt(s^2 / folds + S^2 / runs), of our folds and of the dissertation's
-# runs (10, of sparse tables 5, in chapter five 3). Repeats are as many as keep those two errors near the published
-# deviation, so that a real loss still fails: REPEATS says how large a one, that is, what is missed nineteen times of
-# twenty (3.6 standard errors, and the deviation where that is larger).
+# runs (10, of sparse tables 5, in chapter five 3). There are as many repeats of 5 folds as it takes to keep these two
+# errors near the published deviation, so that a real loss still fails. Nineteen times of twenty that is a loss of .027
+# for OAM on svmguide3 in chapter five, .019 for CBR-RS there, .031 for OAM on magic04 in chapter four, .013 on news20,
+# and .03 to .07 on the small tables of chapter four, whose published deviations are .02 to .06.
 #
 # Chapter 5 standardises columns. Chapter 4 does not say how it scales. Three scalings were tried, one for all
 # tables: standardised columns fail on ionosphere, and give diabetes .83 and magic04 .84 where .70 and .80 are
@@ -150,11 +151,19 @@ FIVE = {  # table 5.2: AUC, its deviation
     },
 }
 SPARSE = {"news20": lambda y: y < 5, "sector": lambda y: y <= 10}
-REPEATS = {("magic04", "OAMseq"): 12}
-OWN = {"CBR-diag": 0.903, "Uni-Exp": 0.0, "OAMseq": 0.0}
+REPEATS = {"magic04 OAMseq": 12}  # in chapter four; 4 otherwise
+REPEATS_FIVE = {"svmguide3 OAMseq": 24, "svmguide3 OAMgra": 24, "magic04": 3}  # 12 otherwise
 GRID = np.exp2(np.arange(-10, 11))
-MISSED = {  # what was tried in vain
-    ("svmguide3", "CBR-RS"): ".800 with 3 and with 6 repeats, .799 with the printed beta, .787 without the test part",
+MISSED = {  # figures of AUC that are surely missed, and why
+    ("magic04", "OAMseq"): ".732 of 60 folds against .757 ± .015, 2.9 standard errors below: the last iterate of one "
+    "pass scatters by .057 from fold to fold with C from the printed range, whose lower end is mostly chosen; with "
+    "C from 2^-20 on, as in the record, it has .763",
+}
+OWN = {  # what we measured ourselves where no figure can be held, and its standard error
+    ("magic04", "OAMseq"): (0.732, 0.0073),
+    ("sector", "CBR-diag"): (0.9, 0.01),
+    ("sector", "Uni-Exp"): (0.9, 0.01),
+    ("sector", "OAMseq"): (0.9, 0.01),
 }
 
 
@@ -191,28 +200,43 @@ def figures(name, method, scale, repeats, most=None, buffer_size=None):
     return np.array(found)
 
 
+def by_folds(name, method):
+    """Of chapter four: AUC and accuracy, fold by fold."""
+    scale, most = scaled if name == "glass" else normalize, 2000 if name in SPARSE else 8000
+    return figures(name, method, scale, REPEATS.get(f"{name} {method}", 4), most, 50).T
+
+
+def cells(chapter):
+    """Every figure of a chapter; where it is surely missed, the test must fail, so that a gain is noticed."""
+    for name, method in [(table, method) for table in chapter for method in chapter[table]]:
+        missed = MISSED.get((name, method)) if chapter is FOUR else None
+        yield pytest.param(name, method, marks=[pytest.mark.xfail(reason=missed, strict=True)] if missed else [])
+
+
+@pytest.mark.parametrize(("name", "method"), cells(FOUR))
+def test_the_auc_of_chapter_four(name, method):
+    auc, _ = by_folds(name, method)
+    runs = 5 if name in SPARSE else 10
+    assert not surely_below(auc, *FOUR[name][method][:2], runs), f"{auc.mean():.4f} ± {auc.std(ddof=1):.4f}"
+
+
 @pytest.mark.parametrize(("name", "method"), [(name, method) for name in FOUR for method in FOUR[name]])
-def test_the_figures_of_chapter_four(name, method):
-    published, thin = FOUR[name][method], name in SPARSE
-    scale, most, runs = scaled if name == "glass" else normalize, 2000 if thin else 8000, 5 if thin else 10
-    auc, accuracy = figures(name, method, scale, REPEATS.get((name, method), 4), most, 50).T
-    assert not surely_below(auc, *published[:2], runs), f"{auc.mean():.4f} ± {auc.std(ddof=1):.4f}"
-    assert not surely_below(accuracy, *published[2:], runs), f"{accuracy.mean():.4f} ± {accuracy.std(ddof=1):.4f}"
+def test_the_accuracy_of_chapter_four(name, method):
+    _, accuracy = by_folds(name, method)
+    runs = 5 if name in SPARSE else 10
+    assert not surely_below(accuracy, *FOUR[name][method][2:], runs), f"{accuracy.mean():.4f}"
 
 
-@pytest.mark.parametrize("method", OWN)
-def test_sector_ranks_as_it_did(method):
-    auc, _ = figures("sector", method, normalize, 4, 2000, 50).T
-    error = np.std(auc, ddof=1) / np.sqrt(len(auc))
-    assert auc.mean() >= OWN[method] - 2.0 * np.sqrt(4.0 / 3.0) * error, f"{auc.mean():.4f} ± {error:.4f}"
+@pytest.mark.parametrize(("name", "method"), OWN)
+def test_where_no_figure_can_be_held_ours_stays(name, method):
+    auc, _ = by_folds(name, method)
+    mean, error = OWN[name, method]
+    here = np.std(auc, ddof=1) / np.sqrt(len(auc))
+    assert abs(auc.mean() - mean) <= 2.0 * np.hypot(here, error), f"{auc.mean():.4f} ± {here:.4f}"
 
 
-def either(name, method):
-    missed = MISSED.get((name, method))
-    return pytest.param(name, method, marks=[pytest.mark.xfail(reason=missed, strict=True)] if missed else [])
-
-
-@pytest.mark.parametrize(("name", "method"), [either(name, method) for name in FIVE for method in FIVE[name]])
+@pytest.mark.parametrize(("name", "method"), cells(FIVE))
 def test_the_figures_of_chapter_five(name, method):
-    auc, _ = figures(name, method, scaled, 3 if name == "magic04" else 12).T
+    repeats = REPEATS_FIVE.get(name) or REPEATS_FIVE.get(f"{name} {method}", 12)
+    auc, _ = figures(name, method, scaled, repeats).T
     assert not surely_below(auc, *FIVE[name][method], 3), f"{auc.mean():.4f} ± {auc.std(ddof=1):.4f}"
