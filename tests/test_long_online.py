@@ -71,7 +71,8 @@ def test_one_pass_over_sparse_rows_comes_near_psam(name):
 # printed, so they were not used there; columns divided by their largest value fail on the texts; rows of length
 # one give diabetes .70 and magic04 .80 and meet the figures. Only glass does not: the dissertation's has 10
 # columns, not ours, and that one is standardised here. Its sector has accuracies below the share of the larger
-# class of labels above 10, so its task was another one, and what is held there is our own (OWN).
+# class of labels above 10 (.77 to .85; ours are .94 to .96), so its task was another one: CBR-diag's .927 is none to
+# hold ours against, which has .900, and what is held there is our own (OWN).
 #
 # Uni-Exp is ours, with implicit steps (see its Notes), tuned over its step as the others are over C.
 
@@ -161,9 +162,9 @@ MISSED = {  # figures of AUC that are surely missed, and why
 }
 OWN = {  # what we measured ourselves where no figure can be held, and its standard error
     ("magic04", "OAMseq"): (0.732, 0.0073),
-    ("sector", "CBR-diag"): (0.9, 0.01),
-    ("sector", "Uni-Exp"): (0.9, 0.01),
-    ("sector", "OAMseq"): (0.9, 0.01),
+    ("sector", "CBR-diag"): (0.900, 0.0056),
+    ("sector", "Uni-Exp"): (0.841, 0.0066),
+    ("sector", "OAMseq"): (0.886, 0.0065),
 }
 
 
