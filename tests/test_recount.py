@@ -88,6 +88,9 @@ def test_the_headline():
         t = tally(f for f in FIGURES if f.like == like)
         good = t["met"] + t["beaten"]
         expected += [str(good), str(t["judged"]), f"{100 * good / t['judged']:.1f}"]
+    gains = Counter(cause(f).split()[0] for f in JUDGED if f.verdict == "better")
+    own = gains["range"] + gains["scaling"]
+    expected += [str(n) for n in (gains.total(), gains["method"], own, gains["data"])]
     assert words == expected + worth(f for f in FIGURES if f.metric == "auc")
 
 

@@ -124,6 +124,19 @@ def gains(found: Iterable[Figure], known: dict[Key, str]) -> list[Section]:
     return [Section("What beaten figures come from", [Paragraph(RERUN), Points(items)])]
 
 
+def in_short(known: dict[Key, str]) -> str:
+    """What beaten figures come from, in a sentence; nothing without any."""
+    some = Counter(known.values())
+    if not some:
+        return ""
+    own = some["range"] + some["scaling"] + some["range or scaling"]
+    waiting = f", {some['not rerun']} are not rerun" if some["not rerun"] else ""
+    return (
+        f"Of {some.total()} beaten, {some['method']} come from the method, {own} from a range or scaling that the "
+        f"paper does not print, {some['data']} from other data{waiting}."
+    )
+
+
 # --- pages ---------------------------------------------------------------------------------------------------------
 
 KEY = (

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from auclid._page import signed
+from auclid.experiments import beside
 from auclid.experiments.definitions import experiments
 from auclid.experiments.render import Cell, Link, Page, Paragraph, Points, Section, Table, counted, short
 from auclid.experiments.tally import MARKS, Tally, Weight, judged
@@ -63,14 +64,15 @@ def slug(words: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-")
 
 
-def index(papers: list[str], found: list[Figure], gains: list[Section]) -> Page:
-    """The first page; ``gains`` says what beaten figures come from."""
+def index(papers: list[str], found: list[Figure], known: dict[beside.Key, str]) -> Page:
+    """The first page; ``known`` says what beaten figures come from."""
     weight = Weight.of(f for f in found if f.metric == "auc")
-    lead = " ".join(filter(None, [str(Tally.of(found)), _halves(found), f"AUC alone: {weight}" if weight else ""]))
+    worth = f"AUC alone: {weight}" if weight else ""
+    lead = " ".join(filter(None, [str(Tally.of(found)), _halves(found), beside.in_short(known), worth]))
     sections = [
         Section("Pages", [_pages(papers, found)]),
         Section("Like and unlike data", [_split(found)]),
-        *gains,
+        *beside.gains(found, known),
         Section("What the words mean", [Points([*WORDS, *_duplicates(found)])]),
         Section("Rules", [Points(list(RULES))]),
         *want_of_data(found),

@@ -61,7 +61,7 @@ def write(record: str | Path, folder: str | Path) -> list[Path]:
         old.unlink()
     written = [path for paper in papers for path in save(_paper(paper, found, record, known), folder)]
     others = [lessons.page(record), learned.page(record), pays.page(record)]
-    others += [front.uncounted(found), front.index(papers, found, beside.gains(found, known))]
+    others += [front.uncounted(found), front.index(papers, found, known)]
     return [*written, *(path for page in others for path in save(page, folder))]
 
 
