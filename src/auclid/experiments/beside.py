@@ -21,7 +21,7 @@ CAUSES = {
     "data": "the data at hand is not the paper's",
     "range": "gone with the printed range, and inner folds had mostly chosen outside it",
     "range or scaling": "gone with the printed range and scaling, and inner folds had mostly chosen neither",
-    "scaling": "gone with the printed scaling, or with columns as they come",
+    "scaling": "gone with the printed scaling (of SOLAM, with its steps as published), or with columns as they come",
     "method": "it stays when run with the printed range and scaling, or goes with the form of the method as published",
     "not rerun": "not run again with the printed range and scaling yet, so that nothing is said of it",
 }
