@@ -131,7 +131,17 @@ def rbf_rows() -> None:
             print(f"covtype RBF-RankSVM, alpha {alpha:g}, {n:,} rows: {told}", flush=True)
 
 
+def w8a_rows() -> None:
+    """w8a, NBAM at the printed width, paper .9858: is what the splits leave open a matter of rows to learn from?"""
+    ((parts, params),) = runs("khalid-6.5-published", "w8a", "NBAM", 1)
+    for n in (5000, 10_000, 20_000, len(parts.y)):
+        some = protocol.capped(np.arange(len(parts.y)), parts.y, n, 0)
+        part = replace(parts, X=parts.X[some], y=parts.y[some])
+        print(f"w8a NBAM, {n:,} rows: {auc('NBAM', part, 0, params):.4f}", flush=True)
+
+
 EXPERIMENTS = {
+    "w8a_rows": w8a_rows,
     "rbf": rbf,
     "rbf_rows": rbf_rows,
     "solam": solam,
