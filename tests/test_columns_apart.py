@@ -11,7 +11,8 @@ from sklearn.base import clone
 from sklearn.pipeline import make_pipeline
 
 import auclid
-from auclid import Calibrated, Columns, LeastSquaresAUC, LeastSquaresAUCCV, RankSVM
+from auclid import Calibrated, Columns, LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, Scorecard
+from auclid.metrics import roc_auc
 from auclid.rows import sizes
 from auclid.rows.readers import reader
 from auclid.stats.tally import tally
@@ -217,3 +218,61 @@ def test_tallies_add_up(places, cut):
     np.testing.assert_array_equal(added.rows, whole.rows)
     np.testing.assert_allclose(added.mass, whole.mass)
     assert whole.known(9).tolist() == [places.count(k) for k in range(9)]
+
+
+def truths(n=400):
+    """A table whose only column that is no number holds truths."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=n), "flag": rng.random(n) > 0.5})
+    return X, (X["x"] + 2 * X["flag"] + rng.normal(size=n) > 1).astype(int)
+
+
+@pytest.mark.parametrize("where", ["rows", "dask"])
+@pytest.mark.parametrize(
+    "model", [Scorecard(categories=["flag"]), make_pipeline(Columns(categories=["flag"]), LeastSquaresAUC())]
+)
+def test_truths_taken_for_categories_are_the_same_levels_everywhere(model, where):
+    X, y = truths()
+    if where == "rows":
+        apart = auclid.scan(X.assign(y=y), target="y")
+        model = clone(model).fit(apart)
+    else:
+        frame = pytest.importorskip("dask.dataframe").from_pandas(X.assign(y=y), npartitions=3)
+        apart = frame[["x", "flag"]]
+        model = clone(model).fit(apart, frame["y"])
+    scores = np.asarray(model.decision_function(apart))
+    np.testing.assert_allclose(scores, model.decision_function(X), atol=1e-9)
+    assert roc_auc(y, scores) > 0.89  # .76 without the flag
+
+
+def test_texts_of_joined_frames_are_read():
+    X, y = truths(100)
+    table = X.assign(t=np.where(y == 1, "a", "b"), y=y)
+    joined = pd.concat([table, table], ignore_index=True)
+    found = Columns().fit(auclid.scan(joined, target="y")).get_feature_names_out()
+    np.testing.assert_array_equal(found, Columns().fit(joined.drop(columns="y")).get_feature_names_out())
+
+
+@pytest.mark.parametrize("ending", ["parquet", "csv"])
+def test_a_column_that_is_empty_in_the_first_file_is_what_it_is_in_the_next(tmp_path, ending):
+    X, y = truths(100)
+    empty = X.assign(t=[None] * len(X), y=y)
+    full = X.assign(t=np.where(y == 1, "a", "b"), y=y)
+    for name, table in (("1", empty), ("2", full)):
+        path = tmp_path / f"{name}.{ending}"
+        table.to_parquet(path) if ending == "parquet" else table.to_csv(path, index=False)
+    together = pd.concat([empty, full], ignore_index=True).drop(columns="y")
+    found = Columns().fit(auclid.scan(str(tmp_path / f"*.{ending}"), target="y")).get_feature_names_out()
+    np.testing.assert_array_equal(found, Columns().fit(together).get_feature_names_out())
+
+
+def test_files_that_dask_would_join_are_read_one_by_one(tmp_path):
+    dd = pytest.importorskip("dask.dataframe")
+    rng = np.random.default_rng(0)
+    X, y = pd.DataFrame(rng.normal(size=(400, 20))).add_prefix("c"), rng.integers(0, 2, 400)
+    for k in range(4):
+        X.assign(y=y).iloc[100 * k : 100 * (k + 1)].to_parquet(tmp_path / f"{k}.parquet")
+    frame = dd.read_parquet(tmp_path)
+    assert frame["y"].optimize().npartitions < frame.npartitions
+    model = LeastSquaresAUC().fit(frame.drop(columns="y"), frame["y"])
+    np.testing.assert_allclose(model.coef_, LeastSquaresAUC().fit(X, y).coef_, rtol=1e-9)

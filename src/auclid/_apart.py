@@ -203,7 +203,9 @@ def by_parts(method: Callable) -> Callable:
             known_columns(self, X.columns if X.named else None, len(X.columns))
             if not knows_words(self):
                 X.numbers_only()
-            return _answer_blocks(partial(_answer, method, self, args, kwargs), X, out, knows_gaps(self))
+            seen = X.shown if knows_words(self) else lambda block: block
+            answer_of = partial(_answer, method, self, args, kwargs)
+            return _answer_blocks(lambda block: answer_of(seen(block)), X, out, knows_gaps(self))
         if out is not None:
             raise ValueError(
                 f"The 'out' of {method.__name__} is for rows of files; pass auclid.scan(...), or leave it out."
@@ -213,7 +215,8 @@ def by_parts(method: Callable) -> Callable:
             known_columns(self, [str(name) for name in X.columns] if hasattr(X, "columns") else None, int(X.shape[1]))
             described(type(self).__name__, X, knows_words(self))
             answer_of = partial(_answer, method, self, args, kwargs)
-            return lazily(type(self).__name__, X, answer_of, *_kind_of(self, method, X), gaps=knows_gaps(self))
+            kind, gaps, words = _kind_of(self, method, X), knows_gaps(self), knows_words(self)
+            return lazily(type(self).__name__, X, answer_of, *kind, gaps=gaps, words=words)
         return method(self, X, *args, **kwargs)
 
     return answer
@@ -244,7 +247,7 @@ def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | 
 
 def _answer_blocks(function: Callable, rows: Rows, out: Any, gaps: bool) -> Any:
     if out is None:
-        answers = [function(rows.shown(block.X)) for block in rows.read(gaps, words=True)]
+        answers = [function(block.X) for block in rows.read(gaps, words=True)]
         return sparse.vstack(answers, format="csr") if sparse.issparse(answers[0]) else np.concatenate(answers)
     path = Path(out)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
@@ -262,7 +265,7 @@ def _write_blocks(function: Callable, rows: Rows, path: Path, gaps: bool) -> Non
     described = False
     with path.open("wb") as file:
         for block in rows.read(gaps, words=True):
-            answer = np.ascontiguousarray(function(rows.shown(block.X)))
+            answer = np.ascontiguousarray(function(block.X))
             if answer.dtype.hasobject:
                 raise ValueError("out= must be given numbers or texts to write; labels of mixed kinds cannot be.")
             if not described:

@@ -314,7 +314,11 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Any, li
         if how.target not in frame.columns:
             raise DataError(f"--target must be a column of DATA; got {how.target!r}.")
         columns = [str(name) for name in frame.columns if name != how.target and name not in how.drop]
-        levels = np.sort(np.asarray(frame[how.target].unique().compute()))
+        # of each partition by itself: dask would shuffle all rows for it
+        found = frame[how.target].map_partitions(lambda part: part.drop_duplicates()).compute()
+        if found.isna().any():
+            raise DataError(f"--target must have a label in each row on a cluster; {how.target!r} has gaps.")
+        levels = np.unique(np.asarray(found))
         is_pos, classes = positives(levels, how.positive)
         X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
         model = _with_chances(model).fit(X, y)

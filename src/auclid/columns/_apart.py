@@ -16,7 +16,7 @@ from auclid.columns._levels import Counted, counted
 from auclid.columns._notes import FEW_ROWS, whole_and_different
 from auclid.rows import as_array, sizes
 from auclid.rows.apart import Apart, Part, Totals
-from auclid.rows.words import Meaning, others, shown
+from auclid.rows.words import Meaning, shown
 from auclid.stats.tally import Tally, entries, tally
 
 
@@ -132,7 +132,7 @@ def seen_part(part: Part, asked: Asked) -> Seen:
     X = as_array(part.X)
     counts = []
     if asked.chosen:
-        cells = table_columns("Columns", shown(X, asked.names, asked.meanings) if others(asked.meanings) else X)
+        cells = table_columns("Columns", shown(X, asked.names, asked.meanings) if asked.meanings else X)
         counts = [counted(words(cells[k]), part.weight) for k in asked.chosen]
     unlike, ends = np.ones(d, dtype=bool), np.full((1, 2, d), np.nan)
     for k in range(d):

@@ -13,7 +13,7 @@ import numpy as np
 
 from auclid.rows.source import Rows
 from auclid.rows.store import Store
-from auclid.rows.words import Meaning, others, shown
+from auclid.rows.words import Meaning, shown
 
 
 class Part(NamedTuple):
@@ -59,8 +59,8 @@ class Apart(ABC):
     """What the numbers of some columns stand for, by name; of files, complete once all rows were read."""
 
     def shown(self, X: Any) -> Any:
-        """Numbers of these rows as a user sees them: as they are, or as a table where some columns are no numbers."""
-        return shown(X, self.columns or [], self.meanings) if others(self.meanings) else X
+        """Numbers of these rows as one who knows words sees them: a table where they stand for anything else."""
+        return shown(X, self.columns or [], self.meanings) if self.meanings else X
 
     @abstractmethod
     def collect(self, function: Callable, *shared: Any) -> Any:

@@ -217,10 +217,10 @@ def described(owner: str, X: Any, words: bool = False) -> tuple[list[str] | None
     return None, int(X.shape[1]), np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
 
 
-def other_columns(X: Any) -> list:
-    """The names of the columns of a dask frame that are no numbers."""
+def other_columns(X: Any, numbers: str = "biuf") -> list:
+    """The names of the columns of a dask frame that are of no kind that counts as numbers."""
     kinds = [] if not hasattr(X, "columns") else zip(X.columns, X.dtypes, strict=True)
-    return [name for name, kind in kinds if getattr(kind, "kind", "O") not in "biuf"]
+    return [name for name, kind in kinds if getattr(kind, "kind", "O") not in numbers]
 
 
 def known_meanings(X: Any) -> dict[str, Meaning]:
@@ -237,7 +237,7 @@ def known_meanings(X: Any) -> dict[str, Meaning]:
         return found
     meet, add = dask.delayed(met, pure=True), dask.delayed(together, pure=True)
     start = {str(name): found[str(name)] for name in texts}
-    level = [meet(block, start) for block in X[texts].to_delayed()]
+    level = [meet(block, start) for block in promises(X[texts])]
     while len(level) > 1:
         level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
     return {**found, **level[0].compute()}
@@ -250,9 +250,19 @@ def met(block: Any, start: dict[str, Meaning]) -> dict[str, Meaning]:
     return known
 
 
+def promises(collection: Any) -> Any:
+    """A promise of each partition, one for each that the collection says it has.
+
+    dask joins small files when few columns of them are read: labels would then lie in fewer pieces than their rows.
+    """
+    found = collection.to_delayed()
+    joined = hasattr(collection, "npartitions") and np.ndim(found) < 2 and len(found) != collection.npartitions
+    return collection.to_delayed(optimize_graph=False) if joined else found
+
+
 def _row_blocks(owner: str, X: Any) -> list:
     """A promise of each partition's rows; of an array cut in columns too, a list of promises."""
-    blocks = X.to_delayed()
+    blocks = promises(X)
     if isinstance(blocks, np.ndarray):
         return [row[0] if len(row) == 1 else list(row) for row in blocks.reshape(blocks.shape[0], -1)]
     return list(blocks)
@@ -264,7 +274,7 @@ def _column_parts(owner: str, name: str, y: Any, X: Any, count: int) -> list | N
         return None
     if not is_dask(y):
         return _cut(owner, name, y, X)
-    parts = list(np.ravel(y.to_delayed()))
+    parts = list(np.ravel(promises(y)))
     if len(parts) != count:
         raise ValueError(
             f"{name} given to {owner} must be cut in the same places as X; it has {len(parts)} partitions, X has "
@@ -286,17 +296,23 @@ def _cut(owner: str, name: str, y: Any, X: Any) -> list:
 
 
 def lazily(
-    owner: str, X: Any, function: Callable, dtype: np.dtype, width: int | None = None, gaps: bool = False
+    owner: str,
+    X: Any,
+    function: Callable,
+    dtype: np.dtype,
+    width: int | None = None,
+    gaps: bool = False,
+    words: bool = False,
 ) -> Any:
     """A dask array of function(block) for each partition: one value a row, or ``width`` of them.
 
-    Of a frame with columns that are no numbers, blocks are frames as they come.
+    Of a frame with columns that are no numbers, blocks are frames as they come, where the function knows ``words``.
     """
     import dask
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 
-    parts = _row_blocks(owner, X) if other_columns(X) else Partitions(owner, X, gaps=gaps)._parts
+    parts = _row_blocks(owner, X) if words and other_columns(X, "iuf") else Partitions(owner, X, gaps=gaps)._parts
     call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
     sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts)
     tail = () if width is None else (width,)
@@ -320,7 +336,7 @@ def vector_parts(
 
     first = next(column for column in [*columns, y] if is_dask(column))
     given = [("y_score", column) for column in columns] + [("y_true", y), ("sample_weight", weight)]
-    count = len(np.ravel(first.to_delayed()))
+    count = len(np.ravel(promises(first)))
     *scores, labels, weights = (
         _column_parts(owner, name, column, first, count) or [None] * count for name, column in given
     )

@@ -30,7 +30,7 @@ class Mapped(Reader):
         return self.rows.shape[0]
 
     def _made(self, block: Block) -> Block:
-        X = block.X if self.numbers is None or block.X is None else self.numbers(self.rows.shown(block.X))
+        X = block.X if self.numbers is None or block.X is None else self.numbers(self._known(block.X))
         y = block.y if self.labels is None or block.y is None else self.labels(block.y)
         return Block(X, y, block.weight)
 
@@ -51,7 +51,10 @@ class Mapped(Reader):
     def take(self, index: np.ndarray) -> Any:
         self.rows.hold()
         X = self.rows.gather(index, gaps=True, words=self.words)[0]
-        return X if self.numbers is None or not len(index) else self.numbers(self.rows.shown(X))
+        return X if self.numbers is None or not len(index) else self.numbers(self._known(X))
+
+    def _known(self, X: Any) -> Any:
+        return self.rows.shown(X) if self.words else X
 
 
 def mapped(

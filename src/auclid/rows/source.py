@@ -200,18 +200,21 @@ class Rows:
             raise ValueError(refusal(self.others, self._reader.where))
 
     def shown(self, X: Any) -> Any:
-        """Numbers of these rows as a user sees them: as they are, or as a table where some columns are no numbers."""
-        return shown(X, self.columns, self.meanings) if self.others else X
+        """Numbers of these rows as one who knows words sees them: a table where they stand for anything else."""
+        return shown(X, self.columns, self.meanings) if self.meanings else X
+
+    def _seen(self, X: Any) -> Any:
+        return self.shown(X) if self.others else X  # where there are truths alone, numbers are handier
 
     def blocks(self) -> Iterator[tuple[Any, np.ndarray | None]]:
         """Yield (X, y), consecutive rows and labels: arrays, CSR matrices, or tables of pyarrow with texts or dates."""
         for block in self.read(words=True):
-            yield self.shown(block.X), block.y
+            yield self._seen(block.X), block.y
 
     def head(self, n: int) -> tuple[Any, np.ndarray | None]:
         """(X, y) of the first n rows, as `blocks` gives them."""
         X, y = self._rows_of(self.read(words=True), np.arange(_size("head", n)))
-        return self.shown(X), y
+        return self._seen(X), y
 
     def sample(self, n: int, random_state: Any = None, *, gaps: bool = False) -> tuple[Any, np.ndarray | None]:
         """(X, y) of n rows drawn without replacement, in their order; all rows where there are no more than n.
@@ -224,7 +227,7 @@ class Rows:
         if size < count:
             index = np.sort(_random.generator(random_state).choice(count, size, replace=False, shuffle=False))
         X, y = self.gather(index, gaps, words=True)
-        return self.shown(X), y
+        return self._seen(X), y
 
     def gather(self, index: np.ndarray, gaps: bool = False, words: bool = False) -> tuple[Any, np.ndarray | None]:
         """(X, y) of the rows of these numbers, which ascend; ``gaps`` and ``words`` as of `read`."""

@@ -148,6 +148,17 @@ def sentence(path: Path, kind: str) -> Iterator[None]:
         raise ValueError(f"{str(path)!r} must be a whole {kind} file: {text}.") from None
 
 
+def first_types(schemas: Sequence[Any]) -> Any:
+    """The columns of the first of several files; one that is empty there has the type it has in the next."""
+    pa, first = arrow(), schemas[0]
+    for k, field in enumerate(first):
+        if pa.types.is_null(field.type):
+            later = (schema.field(field.name).type for schema in schemas[1:] if field.name in schema.names)
+            known = next((kind for kind in later if not pa.types.is_null(kind)), field.type)
+            first = first.set(k, field.with_type(known))
+    return first
+
+
 class Files(ArrowReader):
     """Several files of the same columns, one after the other; a subclass opens one of them."""
 
@@ -156,9 +167,10 @@ class Files(ArrowReader):
     def __init__(self, paths: Sequence[Path], where: str, wanted: Wanted) -> None:
         self.paths = list(paths)
         self.sizes = [path.stat().st_size for path in self.paths]
-        super().__init__(where, self.schema(self.paths[0]), wanted)
-        for path in self.paths[1:]:
-            there = set(self.schema(path).names)
+        schemas = [self.schema(path) for path in self.paths]
+        super().__init__(where, first_types(schemas), wanted)
+        for path, schema in zip(self.paths[1:], schemas[1:], strict=True):
+            there = set(schema.names)
             absent = [name for name in [*self.columns, *self._apart()] if name not in there]
             if absent:
                 raise ValueError(
@@ -351,7 +363,8 @@ class Frame(ArrowReader):
                 for name in [name for name in self._mixed if name in names]:
                     part = part.copy(deep=False)
                     part[name] = part[name].map(word)
-                yield pa.RecordBatch.from_pandas(part, preserve_index=False)
+                # by way of a table: texts that were joined lie in several pieces, which no batch takes
+                yield from pa.Table.from_pandas(part, preserve_index=False).combine_chunks().to_batches()
         elif self.lazy:
             for frame in self.table.select(list(columns)).collect_batches(chunk_size=rows, maintain_order=True):
                 yield from frame.to_arrow().to_batches(max_chunksize=rows)
