@@ -752,6 +752,37 @@ def test_whole_weights_are_repeated_rows_where_folds_are_given():
     assert lines_of[0] == lines_of[1]
 
 
+def test_few_rows_that_weigh_are_few_rows():
+    """Six positives weigh: as rows they would be a thousand, and folds without any of them would be compared on."""
+    X, y = np.random.default_rng(0).standard_normal((3000, 1)), np.arange(3000) < 1000
+    weight = np.where((np.arange(3000) >= 6) & y, 0.0, 1.0)
+    with pytest.warns(UserWarning, match="at least 10 rows of each class to compare models; got 6"):
+        model = AUCClassifier(random_state=0, budget=2).fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.decision_function(X)).all()
+
+
+@pytest.mark.parametrize("kind", ["plain", "groups", "folds", "classes"])
+def test_rows_of_weight_zero_count_for_nothing(kind):
+    X, label = problem(2500)
+    y = label == "bad"
+    weight = np.random.default_rng(1).uniform(0.5, 1.5, len(y))
+    weight[y & (np.arange(len(y)) % 5 > 0)] = 0.0
+    weight[::3] = 0.0
+    X[weight == 0.0] *= 100.0
+    kept, part = np.flatnonzero(weight), np.arange(len(y)) % 7 // 3
+    if kind == "classes":
+        y = y + 2 * (X[:, 1] > 1e3)
+
+    def model_of(rows):
+        own = [(np.flatnonzero(part[rows] != k), np.flatnonzero(part[rows] == k)) for k in range(3)]
+        how = {"groups": rows // 9} if kind == "groups" else {}
+        model = AUCClassifier(methods=["logistic", "forest"], cv=own if kind == "folds" else 3, random_state=0)
+        return model.fit(X[rows], y[rows], sample_weight=weight[rows], **how)
+
+    one, other = model_of(np.arange(len(y))), model_of(kept)
+    np.testing.assert_allclose(one.decision_function(X[kept]), other.decision_function(X[kept]), rtol=1e-6)
+
+
 def test_copies_of_a_row_are_held_out_together():
     """Labels of noise and weights of three: a forest that had seen a copy would know the label."""
     rng = np.random.default_rng(0)

@@ -38,7 +38,7 @@ class Arranged(NamedTuple):
 
 def arranged(found: Arranged) -> Arranged:
     """The rows in the form that the search meets."""
-    found = found._replace(cv=_folds(found))
+    found = _weighed(found._replace(cv=_folds(found)))
     if len(found.is_pos) > SORTED:
         return found
     order, count = sorted_rows(as_table(found.rows.scaled), found.is_pos), None
@@ -61,6 +61,13 @@ def _folds(found: Arranged) -> Any:
     if isinstance(found.cv, Integral):
         return found.cv
     return list(check_cv(found.cv).split(found.is_pos, found.is_pos, found.groups))
+
+
+def _weighed(found: Arranged) -> Arranged:
+    """The rows without those of weight zero, which would count as rows of their class in folds and samples."""
+    if found.weight is None or found.weight.all():
+        return found
+    return _taken(found, np.flatnonzero(found.weight))
 
 
 def _taken(found: Arranged, order: np.ndarray) -> Arranged:

@@ -176,8 +176,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             are then fitted on all of them, the others on those, as ``leaderboard_`` says.
         y : array of shape (n,), two labels or more
         sample_weight : array of shape (n,), optional
-            How many rows each counts as: a pair weighs the product. Where whole numbers in proportion to the weights
-            sum to 2,000 or less, rows are repeated so often, and held out together.
+            How many rows each counts as: a pair weighs the product, and a row of weight 0 counts for nothing. Where
+            whole numbers in proportion to the weights sum to 2,000 or less, rows are repeated so often, and held out
+            together.
         groups : array of shape (n,), optional
             Rows of one group (a customer, a patient) are held out together.
 
@@ -228,7 +229,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """Tell one label from all others."""
         X, is_pos = table.X, y == label
         _check.both_weighed(self, is_pos, table.weight)
-        rarest = int(min(is_pos.sum(), (~is_pos).sum()))
+        counted = is_pos if table.weight is None else is_pos[table.weight > 0.0]
+        rarest = int(min(counted.sum(), (~counted).sum()))
         if rarest < FEW:
             self.__dict__.update(lone_model(table, is_pos, rarest))
         else:
