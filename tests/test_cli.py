@@ -600,6 +600,35 @@ def test_evaluate_by_groups_or_allowing_for_them(judged):
     assert f"interval {want.low:.4f} to {want.high:.4f} (allowing for rows that share patient)" in many
 
 
+@pytest.mark.parametrize("blocks", [[], ["--memory", "1GB"]], ids=["in memory", "by blocks"])
+def test_rows_without_a_label_are_left_out_of_the_groups_too(judged, blocks):
+    """As many rows without a patient as without a label, elsewhere: both were left out, each for itself."""
+    run, is_pos, score, _ = judged
+    lines = [line.split(",") for line in Path("judge.csv").read_text().splitlines()]
+    for line in lines[1:8]:
+        line[lines[0].index("y")] = ""
+    Path("gaps.csv").write_text("\n".join(",".join(line) for line in lines))
+    result = run("evaluate", "m", "gaps.csv", "--groups", "patient", *blocks)
+    want = auc_interval(is_pos[7:], score[7:], groups=np.arange(7, 400) // 5)
+    assert f"interval {want.low:.4f} to {want.high:.4f} (allowing for rows that share patient)" in result.stdout
+    assert "7 rows have no value in 'y' and are left out." in " ".join(result.stderr.split())
+    for name in ("patient", "region"):
+        for line in lines[-7:]:
+            line[lines[0].index(name)] = ""
+        Path("gaps.csv").write_text("\n".join(",".join(line) for line in lines))
+        result = run("evaluate", "m", "gaps.csv", "--groups", name, *blocks)
+        words = f"--groups must name a column with a value in each row; '{name}' has none in 7 of 393 labelled rows."
+        assert result.exit_code == 2 and words in said(result)
+
+
+def test_groups_of_columns_without_names_are_refused(run):
+    X, y = np.random.default_rng(0).normal(size=(60, 2)), np.arange(60) % 2
+    np.savez("rows.npz", X=X, y=y)
+    assert run("fit", "rows.npz", "--method", "LeastSquaresAUC", "--model", "m").exit_code == 0
+    result = run("evaluate", "m", "rows.npz", "--groups", "x1")
+    assert result.exit_code == 2 and "--groups must name a column of DATA; the columns of 'rows.npz'" in said(result)
+
+
 def test_evaluate_draws(judged):
     pytest.importorskip("matplotlib")
     run, *_ = judged

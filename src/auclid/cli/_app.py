@@ -277,8 +277,8 @@ def evaluate(
     if by_blocks:
         rows = large.scanned(data, target, [], memory, columns=names)
         with _show.passes(rows):
-            y, notes = rows.target(), list[str]()
-            scores, predicted = large.scores_of(estimator, rows)
+            y, kept, notes = large.labels_of(rows, target)
+            scores, predicted = (each[kept] for each in large.scores_of(estimator, rows))
     else:
         X, y, notes = _rows(estimator, known, data, target)
         scores, predicted = scored(estimator, X), estimator.predict(X)
@@ -288,8 +288,13 @@ def evaluate(
         _expected(y, known.get("classes"))
     is_pos, classes = positives(y, positive or _positive(estimator, known))
     called = predicted == estimator.classes_[1]
-    read_column = large.group_column if by_blocks else evaluation.group_column
-    column = None if groups is None else read_column(data, groups, names)
+    column = None
+    if groups is not None:
+        column = (
+            large.group_column(data, groups, names, kept)
+            if by_blocks
+            else evaluation.group_column(data, groups, target)
+        )
     wishes = evaluation.Wishes(column, groups, max_fpr, alerts)
     found = evaluation.evaluate(is_pos, scores, called, classes, wishes)
     _show.remarks(notes)

@@ -8,6 +8,7 @@ from auclid.datasets import DataError
 AS_OPTIONS = {
     "The 'target' parameter of read_table": "--target",
     "The 'drop' parameter of read_table": "--drop",
+    "The 'groups' parameter of read_table": "--groups",
     "The 'target' parameter of scan": "--target",
     "The 'memory' parameter of scan": "--memory",
     "scan must be given": "DATA must be",

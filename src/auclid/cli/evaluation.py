@@ -5,8 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.cli._words import in_options
 from auclid.cli.data import read
 from auclid.datasets import DataError
+from auclid.datasets._columns import all_known
+from auclid.datasets.readers import has_columns
 from auclid.metrics import (
     AUCInterval,
     GroupAUC,
@@ -92,16 +95,36 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
     return 2 <= len(labels) <= FEW_GROUPS and counts.min() >= 2
 
 
-def group_column(path: Path, name: str, features: list[str] | None) -> np.ndarray:
-    """A column of the file as it stands, read as if it were the target, since it need not be a number."""
-    others = None if features is None else [f for f in features if f != name and not f.startswith(f"{name}=")][:1]
-    try:
-        found = read(path, name, as_frame=True, columns=others or None).y
-    except DataError as error:
-        raise DataError(str(error).replace("--target", "--groups")) from error
-    if found is None:
-        raise DataError(f"--groups must name a column of the file; there is no {name!r}.")
-    return np.asarray(found)
+def group_column(path: Path, name: str, target: str | None) -> np.ndarray:
+    """The group of each row that has a label, as it stands: it need not be a number."""
+    if not has_columns(path):
+        raise DataError(f"--groups must name a column of DATA; the columns of {str(path)!r} have no names.")
+    table = read(path, target, as_frame=True)
+    if name == target:
+        return table.y
+    with in_options():
+        all_known([name], table.X.column_names, "groups")
+    if table.X[name].type.num_fields:  # lists and records
+        raise DataError(f"--groups must name a column of single values; {name!r} holds {table.X[name].type}.")
+    return in_each_row(table.X[name].to_numpy(), name)
+
+
+def in_each_row(groups: np.ndarray, name: str) -> np.ndarray:
+    """The groups, refused where a row has none; texts as such."""
+    known = has_value(groups)
+    if not known.all():
+        raise DataError(
+            f"--groups must name a column with a value in each row; {name!r} has none in {(~known).sum():,} of "
+            f"{len(known):,} labelled rows. Leave these rows out, or give each a group of its own."
+        )
+    return groups.astype(str) if groups.dtype == object else groups
+
+
+def has_value(values: np.ndarray) -> np.ndarray:
+    """Where a value is not missing."""
+    if values.dtype != object:
+        return values == values
+    return np.array([value is not None and value == value for value in values], dtype=bool)
 
 
 def draw(found: Evaluation, path: Path) -> None:

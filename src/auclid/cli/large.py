@@ -20,6 +20,7 @@ from auclid.cli import models
 from auclid.cli._words import as_options
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
+from auclid.cli.evaluation import has_value, in_each_row
 from auclid.cli.predictions import PARQUET, Copies, cell
 from auclid.datasets import DataError
 from auclid.io import about, load, replacing, save
@@ -279,13 +280,27 @@ def scores_of(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
 
-def group_column(path: Path, name: str, features: list[str] | None) -> np.ndarray:
-    """A column of files of any size as it stands, read by itself where they allow it."""
+def labels_of(rows: Rows, target: str | None) -> tuple[np.ndarray | None, Any, list[str]]:
+    """The labels, which rows have one, and a note where some have none; no labels where the rows have no target."""
+    if not rows.has_target:
+        return None, slice(None), []
+    y = np.asarray(rows.target())
+    if rows.labels().missing() is None:
+        return y, slice(None), []
+    known = has_value(y)
+    if not known.any():
+        raise DataError("The target must have values; all are missing.")
+    note = f"{(~known).sum()} rows have no {f'value in {target!r}' if target else 'label'} and are left out."
+    return y[known].astype(str) if y.dtype == object else y[known], known, [note]
+
+
+def group_column(path: Path, name: str, features: list[str] | None, kept: Any) -> np.ndarray:
+    """A column of files of any size as it stands, read by itself where they allow it; of the rows that are kept."""
     if name not in column_names(path):
         raise DataError(f"--groups must name a column of the file; there is no {name!r}.")
     others = [feature for feature in features or column_names(path) if feature != name]
     found = scanned(path, name, [], None, columns=others[:1]).target()
-    return np.asarray(found)
+    return in_each_row(np.asarray(found)[kept], name)
 
 
 def sampled(found: Task, source: str, memory: str | None, seed: int) -> Table:
