@@ -298,3 +298,28 @@ def test_groups_are_read_by_blocks(mixed, tmp_path):
     assert "--groups must name a column" in run("evaluate", model, mixed / "parts", "--groups", "nix", code=2)
     assert "--target must name a column" in run("fit", mixed / "parts", "--target", "nix", code=2)
     assert "DATA must be a file, folder or glob that exists" in run("evaluate", model, mixed / "*.nix", code=2)
+
+
+@pytest.mark.parametrize("how", [[], ["--memory", "1GB"]])
+def test_identifiers_of_text_files_are_copied_as_they_came(tmp_path, how):
+    rng = np.random.default_rng(0)
+    lines = [f"{k:05d},{x:.3f},{int(x > 0)}" for k, x in enumerate(rng.normal(size=60))]
+    (tmp_path / "rows.csv").write_text("\n".join(["id,x,y", *lines]))
+    run("fit", tmp_path / "rows.csv", "--target", "y", "--drop", "id", "--model", tmp_path / "m", "--method", "SPAM-L2")
+    run("predict", tmp_path / "m", tmp_path / "rows.csv", "--id", "id", "--output", tmp_path / "s.csv", *how)
+    found = (tmp_path / "s.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in found] == ["id", *(f"{k:05d}" for k in range(60))]
+
+
+def test_what_a_fit_by_blocks_warns_of_is_a_note_once(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    table = pa.table({"id": [f"k{k}" for k in range(200)], "x": x, "y": (x > 0).astype(int)})
+    parquet.write_table(table, tmp_path / "rows.parquet")
+    words = ["fit", tmp_path / "rows.parquet", "--target", "y", "--model", tmp_path / "m", "--memory", "1GB"]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for method in ("LeastSquaresAUC", "AUCClassifier"):
+            said = run(*words, "--method", method)
+            assert said.count("--drop NAME") == 1
+    assert "AUCClassifier" in said

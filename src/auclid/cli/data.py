@@ -72,7 +72,12 @@ def odd_columns(X: Any, scaled: bool = True) -> list[str]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         notes = Columns(scale="auto" if scaled else None).fit(X).notes_
-    return [note.replace("leave it out unless", "leave it out (--drop NAME) unless") for note in notes]
+    return [in_command(note) for note in notes]
+
+
+def in_command(note: str) -> str:
+    """What `auclid.Columns` says of a column, in the words of the command."""
+    return note.replace("leave it out unless", "leave it out (--drop NAME) unless")
 
 
 def read(path: Path, target: str | None, *, as_frame: bool = False, **how: Any) -> TableFile:

@@ -1,6 +1,8 @@
 """`auclid fit` of rows that need not fit in memory: the model, and what is left beside it."""
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
 from typing import Any
@@ -8,6 +10,7 @@ from typing import Any
 from auclid.additive import Scorecard
 from auclid.cli import _show, large
 from auclid.cli._show import escape
+from auclid.cli.data import in_command
 from auclid.cli.scorecards import card_facts, leave_scorecard
 from auclid.io import save
 
@@ -18,11 +21,12 @@ def fit_large(
     """Fit by blocks, or on a cluster, and save; a scorecard leaves its page and points too."""
     start, found = perf_counter(), None
     if scheduler is not None:
-        name, estimator, columns, classes = large.fit_on_cluster(data, how, scheduler)
+        with _told_once():
+            name, estimator, columns, classes = large.fit_on_cluster(data, how, scheduler)
     else:
         found = large.task(data, how.target, how.positive, how.drop, how.memory)
         _show.say(escape(large.introduced(found, str(data))))
-        with _show.passes(found.rows):
+        with _told_once(), _show.passes(found.rows):
             name, estimator = large.fit_rows(found, how, large.Checkpoint.of(data, how, checkpoint))
         columns, classes = found.rows.columns, found.classes
     known: dict[str, Any] = {"method": name, "columns": columns, "target": how.target, "classes": classes}
@@ -33,6 +37,17 @@ def fit_large(
         facts = [] if found is None else _facts(estimator, found, data, how)
         for path in leave_scorecard(estimator, model, columns, classes, facts):
             _show.say(escape(f"To read: {path}"))
+
+
+@contextmanager
+def _told_once() -> Iterator[None]:
+    """What a fit warns of is a note of the command, once: held-out folds would say it again."""
+    with warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were read by name
+        yield
+    _show.remarks(dict.fromkeys(in_command(str(each.message)) for each in met))
 
 
 def _facts(estimator: Scorecard, found: large.Task, data: Path, how: large.Options) -> list[str]:

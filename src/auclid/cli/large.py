@@ -142,7 +142,7 @@ def in_words() -> Iterator[None]:
 
 def _model(how: Options) -> tuple[str, Any]:
     auto = AUTO if how.max_fpr == 1.0 else "RankSVM"
-    chosen = auto if how.method.casefold() in ("auto", "aucclassifier") else how.method
+    chosen = auto if how.method.casefold() == "auto" else how.method
     name, model = models.ours(chosen, how.seed, how.max_fpr)
     models.refuse_whole_list(name, model, how.max_fpr)
     return name, model

@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from auclid.cli.data import read
 from auclid.datasets import DataError
-from auclid.datasets.readers import has_columns
 from auclid.io import replacing
 from auclid.rows.readers.arrow import Files
 from auclid.rows.readers.open import column_names, open_source
@@ -21,13 +19,7 @@ ROWS = 1 << 16
 
 def copied(data: Path, names: list[str]) -> dict[str, Any]:
     """Columns of a table of named columns, by name, as they came."""
-    if not names:
-        return {}
-    if not has_columns(data):
-        raise DataError(f"--id must name columns of a csv or parquet file; {str(data)!r} has columns without names.")
-    table = read(data, None, as_frame=True).X
-    _checked(names, table.column_names)
-    return {name: table[name] for name in names}
+    return Copies(data, names).all() if names else {}
 
 
 def _checked(names: list[str], there: list[str]) -> None:
@@ -46,7 +38,7 @@ class Copies:
     def __init__(self, data: Path, names: list[str]) -> None:
         there = column_names(data)
         if not there:
-            raise DataError(f"--id must name columns of a table; {str(data)!r} has columns without names.")
+            raise DataError(f"--id must name columns of a csv or parquet file; those of {str(data)!r} have no names.")
         _checked(names, there)
         self.names = list(dict.fromkeys(names))
         reader = open_source(data, Wanted(None, None, self.names))
@@ -65,7 +57,15 @@ class Copies:
             found.append(self._rest.slice(0, count))
             self._rest = self._rest.slice(count)
             count -= found[-1].num_rows
-        table = pa.Table.from_batches(found)
+        return self._by_name(pa.Table.from_batches(found))
+
+    def all(self) -> dict[str, Any]:
+        """All rows of each column."""
+        import pyarrow as pa
+
+        return self._by_name(pa.Table.from_batches(list(self._batches)))
+
+    def _by_name(self, table: Any) -> dict[str, Any]:
         return {name: table[name] for name in self.names}
 
 
