@@ -227,6 +227,25 @@ def test_a_sample_keeps_the_shares_of_the_classes(monkeypatch):
 # ---- bad input ----
 
 
+@pytest.mark.parametrize("apart", [False, True], ids=["in memory", "by blocks"])
+def test_groups_must_be_one_a_row(apart, monkeypatch):
+    """Also where they are as many as the rows that are drawn."""
+    monkeypatch.setattr(_files, "LEAST", 100)
+    X, y, _ = table(400)
+    given, model = (by_blocks(X, y, memory=0),) if apart else (X, y), AUCClassifier(methods=["logistic"])
+    drawn = len(_files.drawn_rows(by_blocks(X, y, memory=0)))
+    for groups, got in [
+        (np.arange(drawn), rf"shape \({drawn},\)"),
+        (list(range(401)), r"shape \(401,\)"),
+        (np.zeros((400, 2)), r"shape \(400, 2\)"),
+        (5, "5"),
+        ("town", "'town'"),
+    ]:
+        with pytest.raises(ValueError, match=rf"groups of AUCClassifier must be an array .* \(400,\).*; got {got}\."):
+            model.fit(*given, groups=groups)
+    assert model.fit(*given, groups=np.arange(400) // 2).score(X, y) > 0.5
+
+
 def test_a_missing_label_is_told_by_the_front_door_too():
     X, y, _ = table()
     holed = np.where(np.arange(len(y)) == 410, np.nan, y)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils.validation import check_array
 
 from auclid._apart import begin_classes
 from auclid._sources import all_labelled
@@ -71,8 +72,8 @@ def drawn_from(model: Any, X: Any, y: Any, weight: Any, groups: Any) -> tuple[So
     rows = begin_classes(model, X, y, weight)
     if isinstance(X, Rows):
         some, labels, mass, note = in_memory(owner, X)
-        if groups is not None and len(groups) == X.shape[0]:
-            groups = np.asarray(groups)[drawn_rows(X)]
+        if groups is not None:
+            groups = one_a_row(owner, groups, X.shape[0])[drawn_rows(X)]
         return Source(X, None, None, rows.parts.columns, X.shape[0], note), (some, labels, mass, groups)
     if groups is not None:
         raise ValueError(
@@ -88,6 +89,14 @@ def drawn_from(model: Any, X: Any, y: Any, weight: Any, groups: Any) -> tuple[So
     return Source(X, y, weight, rows.parts.columns, count, note), (
         rows.parts.shown(some), rows.classes[codes], mass, None
     )  # fmt: skip
+
+
+def one_a_row(owner: str, groups: Any, n: int) -> np.ndarray:
+    """The groups as an array, refused unless there is one for each of n rows."""
+    if np.shape(groups) != (n,):
+        got = f"shape {np.shape(groups)}" if np.ndim(groups) else repr(groups)
+        raise ValueError(f"The groups of {owner} must be an array of shape ({n},), one a row; got {got}.")
+    return check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
 
 
 def in_memory(owner: str, rows: Rows) -> tuple[Any, np.ndarray, np.ndarray | None, str]:

@@ -9,7 +9,7 @@ import numpy as np
 from joblib import Parallel
 from sklearn.base import clone
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import _check_y, check_array, check_consistent_length
+from sklearn.utils.validation import _check_y, check_consistent_length
 
 from auclid import _check, _random
 from auclid._apart import by_parts, remember_columns
@@ -18,7 +18,7 @@ from auclid._sources import own_labels
 from auclid._threads import limited
 from auclid.auto._candidates import candidates, named
 from auclid.auto._cost import Expected, expected
-from auclid.auto._files import Prepared, drawn_from, refitted, retold
+from auclid.auto._files import Prepared, drawn_from, one_a_row, refitted, retold
 from auclid.auto._leaderboard import FILLED, untried
 from auclid.auto._learners import learn
 from auclid.auto._rows import rows_of
@@ -195,8 +195,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         y = _check.labels(_check_y(y, estimator=self))
         check_consistent_length(X, y)
         weight = _check.ratios(sample_weight, X)
-        together = None if groups is None else check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
-        check_consistent_length(X, together)
+        together = None if groups is None else one_a_row(type(self).__name__, groups, X.shape[0])
         for left in ("members_", "models_"):
             self.__dict__.pop(left, None)
         many = len(np.unique(y)) > 2
