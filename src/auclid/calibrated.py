@@ -17,7 +17,7 @@ from auclid.auto._trial import standardised
 from auclid.base import Ranker
 from auclid.baselines import scores
 from auclid.columns._table import checked_table, floating, taken
-from auclid.rows.mapped import mapped
+from auclid.rows.mapped import is_label, mapped
 from auclid.rows.source import Rows
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.apart import sampled
@@ -117,7 +117,7 @@ class Calibrated(Ranker):
         is_pos, drawn = label == 1, np.bincount(label, minlength=2)
         share = (rows.counts.sum(axis=0) / drawn)[label]
         if isinstance(X, Rows):
-            labelled = mapped(X, labels=partial(_is_label, self.classes_[1]))
+            labelled = mapped(X, labels=partial(is_label, self.classes_[1]))
             self.ranker_ = self._fitted(labelled, None, None)
         else:
             self.ranker_ = self._fitted(X, y == self.classes_[1], sample_weight)
@@ -205,8 +205,3 @@ class Calibrated(Ranker):
 def _entrance(ranker: Any) -> Any:
     """What meets the rows first: the ranker, or the first step of a pipeline."""
     return _entrance(ranker.steps[0][1]) if hasattr(ranker, "steps") else ranker
-
-
-def _is_label(label: Any, y: np.ndarray) -> np.ndarray:
-    """Where y is a label."""
-    return y == label

@@ -14,7 +14,7 @@ from auclid.auto._rows import Rows as TableRows
 from auclid.auto._rows import rows_of
 from auclid.auto._search import Member
 from auclid.columns import Columns
-from auclid.rows.mapped import mapped
+from auclid.rows.mapped import is_label, mapped
 from auclid.rows.sizes import KEPT
 from auclid.rows.source import Rows
 from auclid.stats.apart import sampled
@@ -43,11 +43,6 @@ class Source(NamedTuple):
         if isinstance(self.X, Rows):
             return self._replace(X=mapped(self.X, labels=partial(is_label, label)))
         return self._replace(y=self.y == label)
-
-
-def is_label(label: Any, y: np.ndarray) -> np.ndarray:
-    """Where y is a label."""
-    return y == label
 
 
 class Prepared(NamedTuple):

@@ -74,3 +74,8 @@ def mapped(
     array([ True, False])
     """
     return Rows(Mapped(rows, numbers, labels, columns), 0)
+
+
+def is_label(label: Any, y: np.ndarray) -> np.ndarray:
+    """Where y is a label."""
+    return y == label
