@@ -116,8 +116,8 @@ def _bars(shape: Shape) -> str:
         a, b = sorted((float(frame.across(0.0)), float(frame.across(value))))
         body.append(f'<rect class="bars ours" x="{a:.1f}" y="{y:.1f}" width="{b - a:.1f}" height="{BAR - 8}"/>')
         if reach > 0.0:
-            low, high = (float(frame.across(value + side * reach)) for side in (-1.0, 1.0))
-            body.append(f'<path class="line ours" d="M{low:.1f} {y + BAR / 2 - 4:.1f}H{high:.1f}"/>')
+            a, b = (float(frame.across(value + side * reach)) for side in (-1.0, 1.0))
+            body.append(f'<path class="line ours" d="M{a:.1f} {y + BAR / 2 - 4:.1f}H{b:.1f}"/>')
         body.append(text(left - 6.0, y + 11, word, "end"))
     return frame.svg(f"What {shape.name} adds", "".join(body))
 

@@ -8,7 +8,6 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_array
 
 from auclid._apart import begin_classes
-from auclid._sources import all_labelled
 from auclid.auto._leaderboard import Entry, noted
 from auclid.auto._rows import Rows as TableRows
 from auclid.auto._rows import rows_of
@@ -66,9 +65,10 @@ def drawn_from(model: Any, X: Any, y: Any, weight: Any, groups: Any) -> tuple[So
     owner = type(model).__name__
     rows = begin_classes(model, X, y, weight)
     if isinstance(X, Rows):
-        some, labels, mass, note = in_memory(owner, X)
+        index = drawn_rows(X)
         if groups is not None:
-            groups = one_a_row(owner, groups, X.shape[0])[drawn_rows(X)]
+            groups = one_a_row(owner, groups, X.shape[0])[index]
+        some, labels, mass, note = in_memory(X, index)
         return Source(X, None, None, rows.parts.columns, X.shape[0], note), (some, labels, mass, groups)
     if groups is not None:
         raise ValueError(
@@ -94,12 +94,9 @@ def one_a_row(owner: str, groups: Any, n: int) -> np.ndarray:
     return check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
 
 
-def in_memory(owner: str, rows: Rows) -> tuple[Any, np.ndarray, np.ndarray | None, str]:
-    """(X, y, weight, note) of as many rows as may be kept in memory, each class by its share, always the same ones."""
-    if not rows.has_target:
-        raise ValueError(f"{owner} learns from labels, but the rows have no target: scan(..., target=NAME).")
-    all_labelled(rows)
-    n, index = rows.shape[0], drawn_rows(rows)
+def in_memory(rows: Rows, index: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray | None, str]:
+    """(X, y, weight, note) of the rows of these numbers."""
+    n = rows.shape[0]
     X, y = rows.gather(index, gaps=True, words=True)
     X = rows.shown(X)
     weight = rows.sample_weight()
@@ -108,7 +105,7 @@ def in_memory(owner: str, rows: Rows) -> tuple[Any, np.ndarray, np.ndarray | Non
 
 
 def drawn_rows(rows: Rows) -> np.ndarray:
-    """The numbers of the rows that are brought to memory: as many as may be kept there."""
+    """The numbers of the rows brought to memory: as many as may be kept there, always the same, by class."""
     n, d = rows.shape
     size = max(LEAST, rows.memory // (8 * max(1, d)))
     return np.arange(n) if n <= size else drawn(rows.labels().codes, size)
