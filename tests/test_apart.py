@@ -219,9 +219,10 @@ def test_the_front_door_compares_on_what_fits_and_says_so():
 def test_a_sample_keeps_the_shares_of_the_classes(monkeypatch):
     monkeypatch.setattr(_files, "LEAST", 100)
     X, y, weight = table(4000, share=0.1)
-    some, labels, mass, note = _files.in_memory("AUCClassifier", by_blocks(X, y, weight, memory=0))
+    rows = by_blocks(X, y, weight, memory=0)
+    source, (some, labels, mass, _) = _files.drawn_from(AUCClassifier(), rows, None, None, None)
     assert 98 <= len(labels) == len(some) == len(mass) <= 102 and 9 <= labels.sum() <= 12
-    assert note == f"fitted on {len(labels)} of 4,000 rows, as many as memory= holds"
+    assert source.note == f"fitted on {len(labels)} of 4,000 rows, as many as memory= holds"
 
 
 # ---- bad input ----
