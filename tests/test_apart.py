@@ -29,6 +29,7 @@ from auclid import (
     KMeansNystroem,
     LeastSquaresAUC,
     LeastSquaresAUCCV,
+    MulticlassAUC,
     RandomFourier,
     RankSVM,
     UniExp,
@@ -204,6 +205,22 @@ def test_metrics_take_the_labels_of_rows():
     scores = LeastSquaresAUC().fit(rows).decision_function(rows)
     assert roc_auc(rows, scores) == roc_auc(y, scores)
     assert auc_interval(rows, scores) == auc_interval(y, scores)
+
+
+def test_scores_are_measured_with_the_weights_given_or_else_with_those_of_the_rows():
+    X, y, weight = table()
+    model, rows = LeastSquaresAUC().fit(X, y), by_blocks(X, y, weight)
+    assert model.score(rows) == model.score(X, y, weight) != model.score(X, y)
+    assert model.score(rows, sample_weight=weight[::-1]) == model.score(X, y, weight[::-1])
+
+
+@pytest.mark.parametrize("model", [MulticlassAUC(), AUCClassifier(methods=["LeastSquaresAUC"])], ids=str)
+def test_several_classes_of_rows_are_scored_as_those_in_memory(model):
+    X, y, weight = table()
+    y = y + (np.arange(len(y)) % 3 == 0)
+    model, rows = model.fit(X, y), by_blocks(X, y, weight)
+    assert model.score(rows) == model.score(X, y, weight) != model.score(X, y)
+    assert model.score(rows, sample_weight=weight[::-1]) == model.score(X, y, weight[::-1])
 
 
 def test_the_front_door_compares_on_what_fits_and_says_so():

@@ -58,6 +58,14 @@ def all_labelled(rows: Rows) -> None:
         )
 
 
+def to_measure(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """Labels and weights to measure scores by: those given, else those that rows of files have of their own."""
+    if isinstance(X, Rows):
+        y = own_labels(estimator, X) if y is None else y
+        sample_weight = X.sample_weight() if sample_weight is None else sample_weight
+    return y, sample_weight
+
+
 def own_weight(estimator: Any, rows: Rows) -> np.ndarray | None:
     """The weights of rows of files; refused where the method takes none."""
     weight = rows.sample_weight()

@@ -57,14 +57,14 @@ class Ranker(ClassifierMixin, BaseEstimator):
         ----------
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,)
+            Rows of files (`auclid.scan`) have labels and weights of their own, where none are given.
         sample_weight : array of shape (n,), optional
 
         Returns
         -------
         float
         """
-        if isinstance(X, Rows):
-            y, sample_weight = _sources.own_labels(self, X) if y is None else y, X.sample_weight()
+        y, sample_weight = _sources.to_measure(self, X, y, sample_weight)
         scores = self.decision_function(X)
         return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 

@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_y, check_consistent_length
 from auclid import _check, _random
 from auclid._apart import by_parts, remember_columns
 from auclid._progress import CallbackSupportMixin, steps
-from auclid._sources import own_labels
+from auclid._sources import to_measure
 from auclid._threads import limited
 from auclid.auto._candidates import candidates, named
 from auclid.auto._cost import Expected, expected
@@ -345,8 +345,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         if not hasattr(self, "models_"):
             return super().score(X, y, sample_weight)
-        if isinstance(X, Rows):
-            y, sample_weight = own_labels(self, X) if y is None else y, X.sample_weight()
+        y, sample_weight = to_measure(self, X, y, sample_weight)
         scores, y = np.asarray(self.decision_function(X)), np.asarray(y)
         weight = _check.weights(sample_weight, scores)
         present = [k for k, label in enumerate(self.classes_) if (y == label).any() and (y != label).any()]

@@ -6,6 +6,7 @@ import numpy as np
 
 from auclid import _check
 from auclid._apart import begin_classes, by_parts, lies_apart
+from auclid._sources import to_measure
 from auclid.base import Ranker
 from auclid.metrics._multiclass import mean_auc
 from auclid.rows import as_table
@@ -188,10 +189,11 @@ class MulticlassAUC(Ranker):
         -------
         float
         """
-        scores = self.decision_function(X)
-        if scores.ndim == 1:
+        _check.fitted(self)
+        if len(self.classes_) == 2:
             return super().score(X, y, sample_weight)
-        return mean_auc("MulticlassAUC.score", y, scores, self.classes_, sample_weight)
+        y, sample_weight = to_measure(self, X, y, sample_weight)
+        return mean_auc("MulticlassAUC.score", y, self.decision_function(X), self.classes_, sample_weight)
 
     def _weighed(self, classes: np.ndarray, moments: list[Moments]) -> list[Moments]:
         """The moments themselves; raises where all rows of a class weigh nothing."""
