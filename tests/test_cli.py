@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import pandas
 import pytest
 from scipy import sparse
 from sklearn.datasets import dump_svmlight_file
@@ -258,7 +259,7 @@ def test_fit_predict_evaluate(table):
         and about["method"] == "RankSVM"
     )
     assert table("predict", "m.auclid", "plain.csv", "--output", "s.csv").exit_code == 0
-    X = np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=(0, 1))
+    X = pandas.DataFrame(np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=(0, 1)), columns=["a", "b"])
     lines = Path("s.csv").read_text().splitlines()
     assert lines[0] == "score,probability,label" and len(lines) == 201
     np.testing.assert_array_equal(
@@ -573,7 +574,7 @@ def judged(run):
     region = np.array(["north", "south", "west", "[red]"])[rng.integers(0, 4, 400)]
     write_csv("judge.csv", {**columns, "region": region, "patient": np.arange(400) // 5})
     assert run("fit", "rows.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", "m").exit_code == 0
-    score = auclid.load("m").decision_function(np.stack([columns["a"], columns["b"]], axis=1))
+    score = auclid.load("m").decision_function(pandas.DataFrame({name: columns[name] for name in "ab"}))
     return run, y == (auclid.io.about("m")["classes"][1] == "ill"), score, region
 
 

@@ -124,6 +124,7 @@ def state(model):
 # --- scikit-learn's own checks --------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.* was given no unlabelled rows", "ignore:AUCClassifier must see at least 10 rows")
 @parametrize_with_checks([new(cls) for cls in EVERY])
 def test_scikit_learn_finds_no_fault(estimator, check):
     check(estimator)

@@ -3,6 +3,7 @@
 import warnings
 
 import numpy as np
+import pandas
 import pytest
 
 import auclid
@@ -63,14 +64,14 @@ def test_fit_predict_and_evaluate_by_blocks(folder, tmp_path, method):
 def test_blocks_or_not_the_model_is_the_same(folder, tmp_path, method):
     models, chances = [], []
     X = np.loadtxt(folder / "rows.csv", delimiter=",", skiprows=1, usecols=range(6))
+    X = pandas.DataFrame(X, columns=[f"a{k}" for k in range(6)])
     for name, more in (("a", ["--memory", "1MB"]), ("b", ["--memory", "20kB"]), ("c", [])):
         path = tmp_path / name
         said = run("fit", folder / "rows.csv", "--target", "y", "--method", method, "--model", path, *more)
         assert ("read by blocks" in said) == bool(more)
         model = auclid.load(path)
         models.append(model.ranker_)
-        with warnings.catch_warnings(action="ignore"):  # an array has no names to compare
-            chances.append(model.predict_proba(X)[:, 1])
+        chances.append(model.predict_proba(X)[:, 1])
     assert [type(model[0]) for model in models] == [auclid.Columns] * 3
     prepared = [model[0].transform(X) for model in models]
     rtol = 1e-9 if method != "RankSVM" else 2e-2  # to its tol

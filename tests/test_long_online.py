@@ -209,9 +209,12 @@ def by_folds(name, method):
 
 def cells(chapter):
     """Every figure of a chapter; where it is surely missed, the test must fail, so that a gain is noticed."""
+    params = []
     for name, method in [(table, method) for table in chapter for method in chapter[table]]:
         missed = MISSED.get((name, method)) if chapter is FOUR else None
-        yield pytest.param(name, method, marks=[pytest.mark.xfail(reason=missed, strict=True)] if missed else [])
+        marks = [pytest.mark.xfail(reason=missed, strict=True)] if missed else []
+        params.append(pytest.param(name, method, marks=marks))
+    return params
 
 
 @pytest.mark.parametrize(("name", "method"), cells(FOUR))

@@ -1,7 +1,6 @@
 """Rows that lie in files or on a cluster: checked, labelled, and given back one score a row."""
 
 import os
-import warnings
 from collections.abc import Callable
 from functools import partial, wraps
 from pathlib import Path
@@ -227,8 +226,7 @@ def _answer(method: Callable, estimator: Any, args: tuple, kwargs: dict, X: Any)
     if getattr(estimator, "_takes_tables", True):
         return method(estimator, as_table(X), *args, **kwargs)
     some = X if X.shape[0] else _any_row(estimator, X.shape[1], getattr(X, "dtype", float))  # none takes one without
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were looked at before
+    with _check.names_known():
         return method(estimator, some, *args, **kwargs)[: X.shape[0]]
 
 

@@ -2,6 +2,7 @@
 
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import wraps
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -129,6 +130,14 @@ def _known_files(estimator: Any, X: Rows, reset: bool) -> Table:
     if reset and table.columns is not None:
         estimator.feature_names_in_ = np.array(table.columns, dtype=object)
     return table
+
+
+@contextmanager
+def names_known() -> Iterator[None]:
+    """While arrays stand for rows whose columns were compared by name before: scikit-learn need not miss the names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
 
 
 def labelled(estimator: Any, y: Any) -> None:

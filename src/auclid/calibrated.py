@@ -1,6 +1,5 @@
 """Calibrated: probabilities for any ranker."""
 
-import warnings
 from functools import partial
 from numbers import Integral
 from typing import Any, Self
@@ -121,8 +120,7 @@ class Calibrated(Ranker):
             self.ranker_ = self._fitted(labelled, None, None)
         else:
             self.ranker_ = self._fitted(X, y == self.classes_[1], sample_weight)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # a sample has none to compare
+        with _check.names_known():
             held_out = self._held_out(some, is_pos, weight)
         self._odds = calibrated(held_out, is_pos, share if weight is None else share * weight)
         return self

@@ -149,7 +149,7 @@ def test_shapes_of_no_column():
         plot.shapes(card(), [])
 
 
-@pytest.mark.filterwarnings("error:invalid value")
+@pytest.mark.filterwarnings("error:invalid value", "ignore:.* was given no unlabelled rows")
 @pytest.mark.parametrize("name", ["SAMULT", "PNUAUC", "QSGS2AUC", "MulticlassAUC", "KMeansNystroem", "RandomFourier"])
 def test_rows_whose_squares_vanish_are_told(name):
     X, y = sample()

@@ -7,6 +7,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import Any
 
+from auclid._check import names_known
 from auclid.additive import Scorecard
 from auclid.cli import _show, large
 from auclid.cli._show import escape
@@ -45,8 +46,8 @@ def _told_once() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were read by name
-        yield
+        with names_known():
+            yield
     _show.remarks(dict.fromkeys(in_command(str(each.message)) for each in met))
 
 
@@ -54,6 +55,5 @@ def _facts(estimator: Scorecard, found: large.Task, data: Path, how: large.Optio
     """What the page says of the rows: counts are of all, the rest of those that fit in memory."""
     some, count = large.sampled(found, str(data), how.memory, how.seed), found.rows.shape[0]
     share = float((found.rows.target() == 1).mean())  # type: ignore[union-attr]
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # rows of numbers have none
+    with names_known():
         return card_facts(estimator, some, count, share)

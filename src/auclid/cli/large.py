@@ -2,7 +2,6 @@
 
 import hashlib
 import os
-import warnings
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager
 from functools import partial
@@ -13,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.pipeline import Pipeline
 
+from auclid._check import names_known
 from auclid._kinds import is_frame
 from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
@@ -198,8 +198,7 @@ def stream_rows(found: Task, name: str, model: Any, checkpoint: Checkpoint) -> P
         kept.steps[0][1].fit(shaped(found.rows))
     columns, ranker = kept.steps[0][1], kept.steps[1][1]
     for X, y, at in _pieces(found.rows, done, checkpoint.every):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were read by name
+        with names_known():
             Z = columns.transform(X if columns._sparse or is_frame(X) else as_array(X))
         ranker.partial_fit(Z, y, classes=[0, 1])
         if at % checkpoint.every == 0:
@@ -222,10 +221,8 @@ def _pieces(rows: Rows, done: int, every: int) -> Iterator[tuple[Any, np.ndarray
 
 def tables(rows: Rows) -> Iterator[Any]:
     """The rows by blocks: numbers, or tables where there are texts."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")  # they were read by name
-        for X, _, _ in rows.read(gaps=True, words=True):
-            yield rows.shown(X)
+    for X, _, _ in rows.read(gaps=True, words=True):
+        yield rows.shown(X)
 
 
 def predict_rows(
@@ -236,7 +233,7 @@ def predict_rows(
     The file is Parquet where its name says so, else csv. ``copies`` are columns to put before the scores.
     """
     count, write = 0, _parquet if output.suffix in PARQUET else _csv
-    with replacing(output, "wb") as file, closing(write(file)) as written:
+    with replacing(output, "wb") as file, closing(write(file)) as written, names_known():
         next(written)
         for X in tables(rows):
             columns: dict[str, Any] = {} if copies is None else copies.next(X.shape[0])
@@ -276,7 +273,8 @@ def _parquet(file: Any) -> Writer:
 
 def scores_of(estimator: Any, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
     """Scores and predictions of all rows, by blocks."""
-    found = [(np.asarray(scored(estimator, X)), estimator.predict(X)) for X in tables(rows)]
+    with names_known():
+        found = [(np.asarray(scored(estimator, X)), estimator.predict(X)) for X in tables(rows)]
     return np.concatenate([each[0] for each in found]), np.concatenate([each[1] for each in found])
 
 

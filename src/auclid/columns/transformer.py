@@ -368,8 +368,7 @@ def _plain(X: Any) -> bool:
 
 def transformed(columns: Columns, X: Any) -> Any:
     """A block of rows as `Columns` makes it; a block has no names to compare."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "X does not have valid feature names")
+    with _check.names_known():
         return columns.transform(X)
 
 
