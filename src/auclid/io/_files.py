@@ -72,7 +72,7 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any
 
 
 def may_write(path: str | os.PathLike[str]) -> None:
-    """Raise, before any work is done, where `beside` would refuse to write.
+    """Raise, before any work is done, where `replacing` would refuse to write.
 
     Parameters
     ----------

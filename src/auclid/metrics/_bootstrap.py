@@ -9,8 +9,9 @@ from scipy.special import ndtr, ndtri, stdtrit
 
 from auclid import _random
 from auclid._labels import one_of, whole_number
+from auclid.metrics._cells import stepped
 from auclid.metrics._placements import Parts
-from auclid.metrics._roc import area
+from auclid.metrics._roc import area, from_the_top
 from auclid.metrics._sample import Region, Sample
 from auclid.metrics._variance import degrees, unit_strata, unit_sums
 
@@ -63,15 +64,10 @@ class Steps(NamedTuple):
 
 def runs(is_pos: np.ndarray, score: np.ndarray) -> Steps:
     """Steps that are all an area can see: neighbours of one class with none of the other between are one step."""
-    order = np.argsort(score)
-    value, label = score[order], is_pos[order]
-    new = np.concatenate(([True], value[1:] != value[:-1]))
-    start = np.flatnonzero(new)
-    n_pos = np.add.reduceat(label.astype(np.int64), start)
-    kind = np.where(n_pos == 0, 0, np.where(n_pos == np.diff(np.append(start, len(value))), 1, 2))
+    _, pos, neg, number = stepped(is_pos, score, numbered=True)
+    kind = np.where(pos == 0, 0, np.where(neg == 0, 1, 2))
     begins = np.concatenate(([True], (kind[1:] != kind[:-1]) | (kind[1:] == 2)))
-    step = np.empty(len(score), np.intp)
-    step[order] = (np.cumsum(begins) - 1)[np.cumsum(new) - 1]
+    step = (np.cumsum(begins) - 1)[number]
     return Steps(step[is_pos], step[~is_pos], int(begins.sum()))
 
 
@@ -87,7 +83,7 @@ def area_of(masses: Masses, region: Region) -> float:
     if region.whole:
         beaten = np.cumsum(neg)
         return float(pos @ (beaten - 0.5 * neg)) / (float(pos.sum()) * float(beaten[-1]))
-    fpr, tpr = (np.concatenate(([0.0], np.cumsum(mass[::-1]))) for mass in (neg, pos))
+    fpr, tpr = from_the_top(neg), from_the_top(pos)
     return area(fpr / fpr[-1], tpr / tpr[-1], region.max_fpr, region.min_tpr)
 
 
@@ -118,9 +114,8 @@ def _draw_groups(sample: Sample, steps: list[Steps], rng: np.random.Generator) -
     """Whole groups drawn among those that hold the same classes: positives, negatives, or both."""
     assert sample.cluster is not None
     of_pos, of_neg = sample.cluster[sample.is_pos], sample.cluster[~sample.is_pos]
-    size = int(sample.cluster.max()) + 1
-    kind = (np.bincount(of_pos, minlength=size) > 0) + 2 * (np.bincount(of_neg, minlength=size) > 0)
-    strata = [np.flatnonzero(kind == k) for k in (1, 2, 3)]
+    kind = unit_strata(sample)
+    size, strata = len(kind), [np.flatnonzero(kind == k) for k in (1, 2, 3)]
     w_pos, w_neg = _weights(sample)
     while True:
         count = np.zeros(size)
@@ -161,6 +156,11 @@ def _bar(numbers: range) -> Iterator[int]:
     except ImportError as error:
         raise ImportError("progress=True needs rich: pip install 'auclid[cli]', or pass a function.") from error
     yield from track(numbers, "bootstrap", console=Console(stderr=True), transient=True)
+
+
+def deviation(drawn: np.ndarray) -> float:
+    """The standard deviation of draws; exactly zero where all are alike, whatever the rounding."""
+    return float(drawn.std(ddof=1)) if np.ptp(drawn) > 1e-14 else 0.0
 
 
 class Errors(NamedTuple):

@@ -7,7 +7,18 @@ from numpy.typing import ArrayLike
 
 from auclid import _random
 from auclid._labels import number_in, one_of
-from auclid.metrics._bootstrap import Errors, Masses, Plan, Progress, area_of, checked_plan, ends, replicates, runs
+from auclid.metrics._bootstrap import (
+    Errors,
+    Masses,
+    Plan,
+    Progress,
+    area_of,
+    checked_plan,
+    deviation,
+    ends,
+    replicates,
+    runs,
+)
 from auclid.metrics._interval import warn_of_few
 from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._placements import parts
@@ -244,7 +255,7 @@ def from_draws(
     difference: float, drawn: np.ndarray, errors: Errors, method: str, question: Question
 ) -> AUCComparison:
     """Interval and p-value from bootstrap draws of a difference."""
-    se = float(drawn.std(ddof=1)) if np.ptp(drawn) > 1e-14 else 0.0
+    se = deviation(drawn)
     wider = np.sqrt(errors.units / (errors.units - 1.0))  # as in `ends`: the p-value and the interval are of one mind
     told = answer(difference, float(wider * se), errors.units, question, errors.freedom if se else np.inf)
     if se == 0.0:

@@ -134,7 +134,6 @@ class _Study(NamedTuple):
     null: float
     deviate: float
     correlation: float | None
-    side: int
 
 
 def _checked(
@@ -149,7 +148,7 @@ def _checked(
     if side * (auc - null) < 0.0:
         raise ValueError(f"{owner} expects an AUC on the alternative's side. Got {auc}, {null} and {alternative!r}.")
     tail = 1.0 - level if side else (1.0 - level) / 2.0
-    return _Study(auc, null, float(-ndtri(tail)), correlation, side)
+    return _Study(auc, null, float(-ndtri(tail)), correlation)
 
 
 def _negatives(n_pos: int, ratio: float) -> int:
@@ -157,7 +156,7 @@ def _negatives(n_pos: int, ratio: float) -> int:
 
 
 def _power(study: _Study, n_pos: int, n_neg: int) -> float:
-    auc, null, deviate, correlation, _ = study
+    auc, null, deviate, correlation = study
     if correlation is None:
         at_null, at_auc = (_variance(a, n_pos, n_neg) for a in (null, auc))
     else:

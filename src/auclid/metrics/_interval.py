@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid._labels import number_in
-from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, ends, replicates, runs
+from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, deviation, ends, replicates, runs
 from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._placements import Parts, parts
 from auclid.metrics._places import spread_of_places
@@ -141,7 +141,7 @@ def of_parts(sample: Sample, size: Parts, region: Region, level: float) -> AUCIn
     trials = trials_in(sample, region)
     low, high = share_interval(size.area / region.best, se / region.best, trials, level)
     low, high = (region.value(region.best * end) for end in (low, high))
-    return AUCInterval(region.value(size.area), low, high, region.slope * se if not region.whole else se)
+    return AUCInterval(region.value(size.area), low, high, region.slope * se)
 
 
 def trials_in(sample: Sample, region: Region) -> int:
@@ -172,12 +172,12 @@ def of_draws(
     sample: Sample, size: Parts, drawn: np.ndarray, region: Region, method: str, level: float
 ) -> AUCInterval:
     """The interval of an area, by bootstrap draws of it."""
-    se = float(drawn.std(ddof=1)) if np.ptp(drawn) > 1e-14 else 0.0
+    se = deviation(drawn)
     if se == 0.0:  # all draws alike: a perfect ranking
         return of_parts(sample, Parts(size.area, 0.0 * size.pos, 0.0 * size.neg), region, level)
     low, high = ends(drawn, level, size.area, Errors.of(sample, size), method)
     low, high = (region.value(end) for end in (low, high))
-    return AUCInterval(region.value(size.area), low, high, se if region.whole else region.slope * se)
+    return AUCInterval(region.value(size.area), low, high, region.slope * se)
 
 
 def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:

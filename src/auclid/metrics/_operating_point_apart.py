@@ -30,7 +30,7 @@ def best_threshold_apart(rows: LabelledParts, w: np.ndarray) -> float:
     """
     scored = rows.parts.kept(partial(scored_part, w))
     few = int(rows.counts.sum(axis=0).argmin())
-    found = scored.get(scored.collect(few_scores, few))
+    found = scored.get(scored.collect(class_scores, few))
     value, number = np.unique(np.concatenate([each[0] for each in found]), return_inverse=True)
     cuts = Cuts(value, np.bincount(number, np.concatenate([each[1] for each in found])), few == 1)
     counts, ends = scored.get(scored.total(many_counts, cuts))
@@ -53,21 +53,15 @@ def scored_part(w: np.ndarray, part: Part) -> Part:
     return part._replace(X=as_table(part.X).matmul(w)[:, None])
 
 
-def _of_class(part: Part, label: int) -> tuple[np.ndarray, np.ndarray]:
+def class_scores(part: Part, label: int) -> tuple[np.ndarray, np.ndarray]:
     """Scores and weights of the rows of a class that weigh something."""
-    assert part.y is not None
-    at = np.flatnonzero((part.y == label) if part.weight is None else (part.y == label) & (part.weight > 0.0))
-    return part.X[at, 0], np.ones(len(at)) if part.weight is None else part.weight[at]
-
-
-def few_scores(part: Part, label: int) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and weights of a part's rows of the rarer class."""
-    return _of_class(part, label)
+    at = part.members(label)
+    return part.X[at, 0], part.weights(at)
 
 
 def many_counts(part: Part, cuts: Cuts) -> Totals:
     """The weight of the larger class between neighbouring cuts, and its extreme scores."""
-    score, weight = _of_class(part, 0 if cuts.is_pos else 1)
+    score, weight = class_scores(part, 0 if cuts.is_pos else 1)
     below = np.searchsorted(cuts.value, score, side="right" if cuts.is_pos else "left")
     counts = np.bincount(below, weight, minlength=len(cuts.value) + 1)
     return Totals([counts, Ends(score.min(initial=np.inf), score.max(initial=-np.inf))])
@@ -96,5 +90,5 @@ def _best(scored: Apart, cuts: Cuts, counts: np.ndarray, low: float, high: float
 
 def nearest(part: Part, cut: float, is_pos: bool) -> Ends:
     """The scores of the larger class that are next to a cut: below a positive, or above a negative."""
-    score, _ = _of_class(part, 0 if is_pos else 1)
+    score, _ = class_scores(part, 0 if is_pos else 1)
     return Ends(score.min(where=score > cut, initial=np.inf), score.max(where=score < cut, initial=-np.inf))

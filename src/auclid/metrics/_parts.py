@@ -123,13 +123,8 @@ def gather_first(found: list[First]) -> Gathered:
 
 def part_few(part: Part, label: Any) -> tuple[np.ndarray, np.ndarray]:
     """Scores and weights of a part's rows of one class."""
-    at = _members(part, label)
-    return part.X[at], np.ones(len(at)) if part.weight is None else part.weight[at]
-
-
-def _members(part: Part, label: Any) -> np.ndarray:
-    here = part.y == label
-    return np.flatnonzero(here if part.weight is None else here & (part.weight > 0.0))
+    at = part.members(label)
+    return part.X[at], part.weights(at)
 
 
 def gather(found: list[tuple[np.ndarray, np.ndarray]]) -> Gathered:
@@ -140,10 +135,10 @@ def gather(found: list[tuple[np.ndarray, np.ndarray]]) -> Gathered:
 
 def part_places(part: Part, label: Any, few: Gathered) -> Totals:
     """What the rows of the larger class in a part add."""
-    at = _members(part, label)
+    at = part.members(label)
     if part.weight is None and few.scores.shape[0] == 1:
         return _merged(np.sort(part.X[at, 0]), few)
-    own = np.ones(len(at)) if part.weight is None else part.weight[at]
+    own = part.weights(at)
     n, below, not_above, shares = few.scores.shape[1], [], [], [np.ones(len(at))]
     for model in range(few.scores.shape[0]):
         ranked, score = few.scores[model][few.order[model]], np.ascontiguousarray(part.X[at, model])
@@ -179,10 +174,11 @@ def whole_and_plain(owner: str, method: str, groups: Any, whole: bool) -> None:
 
 
 def placed_both(owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any) -> PlacedClasses:
-    """`placed`, with at least two rows of each class."""
+    """`placed_classes`, with at least two rows of each class."""
     found = placed_classes(owner, y, scores, weight, pos_label, only_ranked=False)
     if found is None or found.trials < 2:
-        raise ValueError(f"{owner} expects at least two rows of each class. Got fewer.")
+        fewest = 0 if found is None else found.trials
+        raise ValueError(f"{owner} expects at least 2 rows of each class, for a variance. Got {fewest} of one instead.")
     return found
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from auclid.metrics._cells import stepped
 from auclid.metrics._places import twice_places
-from auclid.metrics._roc import area
+from auclid.metrics._roc import area, from_the_top
 from auclid.metrics._sample import WHOLE, Region, Sample
 
 SNAP = 1e-9
@@ -79,7 +79,7 @@ def placements(
     """
     _, pos, neg, number = stepped(is_pos, score, weight, numbered=True)
     step_pos, step_neg = _by_step(pos[::-1] / pos.sum(), neg[::-1] / neg.sum(), region)
-    fpr, tpr = (np.concatenate(([0.0], np.cumsum(mass[::-1]))) for mass in (neg, pos))
+    fpr, tpr = from_the_top(neg), from_the_top(pos)
     size = area(fpr / fpr[-1], tpr / tpr[-1], region.max_fpr, region.min_tpr)
     assert number is not None
     # Steps are counted from the top of the curve, scores from the lowest.

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Masses, Progress, checked_draws, distinct, replicates
 from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._roc import roc_curve, thresholds
+from auclid.metrics._roc import from_the_top, roc_curve, thresholds
 from auclid.metrics._sample import Sample, checked_sample
 
 CRITERIA = ("youden", "accuracy", "cost", "fscore", "corner")
@@ -106,9 +106,8 @@ def operating_point(
     """
     owner = "operating_point"
     aim = _checked_aim(owner, criterion, cost_ratio, prevalence, beta)
-    rows = {"sample_weight": sample_weight, "pos_label": pos_label, "fewest": 1}
-    rows["only_ranked"] = True
-    return _point(checked_sample(owner, y_true, {"y_score": y_score}, **rows), aim)
+    rows = {"sample_weight": sample_weight, "pos_label": pos_label}
+    return _point(checked_sample(owner, y_true, {"y_score": y_score}, **rows, fewest=1, only_ranked=True), aim)
 
 
 def operating_point_interval(
@@ -172,7 +171,7 @@ def operating_point_interval(
     cuts = thresholds(value)
 
     def point(masses: list[Masses]) -> tuple[float, float, float]:
-        tp, fp = (np.concatenate(([0.0], np.cumsum(mass[::-1]))) for mass in masses[0])
+        tp, fp = map(from_the_top, masses[0])
         at = _best(tp, fp, aim, value)
         # A score that was not drawn moves no rate; the cut is in the middle of the gap it leaves.
         same = np.flatnonzero((tp == tp[at]) & (fp == fp[at]))

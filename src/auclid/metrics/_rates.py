@@ -4,12 +4,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import ndtri, stdtrit
 
 from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, replicates
-from auclid.metrics._roc import Curve, roc_curve
+from auclid.metrics._roc import Curve, from_the_top, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._variance import quantile
 
 ROUNDING = 1e-12
 """A rate that misses a bound by less meets it."""
@@ -173,14 +173,13 @@ def _rate(sample: Sample, flagged: np.ndarray, of: np.ndarray, level: float) -> 
     spread = np.sum(np.bincount(unit, share * (hit - rate)) ** 2) * count / (count - 1.0)
     # Without a mistake there is no variance to see; then each unit counts as its share of the mass.
     size = rate * (1.0 - rate) / spread if 0.0 < rate < 1.0 and spread > 0.0 else 1.0 / float(mass @ mass)
-    z = float(stdtrit(count - 1.0, 0.5 + level / 2.0))
-    low, high = _wilson(rate * size, size, z)
+    low, high = _wilson(rate * size, size, quantile(level, count - 1.0))
     return rate, float(low), float(high)
 
 
 def wilson(k: Any, n: float, level: float) -> tuple[Any, Any]:
     """Wilson's interval of a share k / n."""
-    return _wilson(k, n, float(ndtri(0.5 + level / 2.0)))
+    return _wilson(k, n, quantile(level))
 
 
 def _wilson(k: Any, n: float, z: float) -> tuple[Any, Any]:
@@ -193,7 +192,7 @@ def _by_bootstrap(sample: Sample, wish: Wish, plan: Plan, level: float) -> Rates
     point = point_at(sample, _threshold(sample, wish), level)
 
     def rates(masses: list[Masses]) -> tuple[float, float]:
-        tp, fp = (np.concatenate(([0.0], np.cumsum(mass[::-1]))) for mass in masses[0])
+        tp, fp = map(from_the_top, masses[0])
         if wish.name == "threshold":
             at = int(np.count_nonzero(value > wish.value))
         else:

@@ -41,16 +41,17 @@ class Curve(NamedTuple):
 def roc_curve(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None) -> Curve:
     """The curve of checked rows: a point for each distinct score, and one for no row at all."""
     value, pos, neg = masses(is_pos, score, weight)
-    return Curve(thresholds(value), *(_from_the_top(mass) for mass in (pos, neg)))
+    return Curve(thresholds(value), *(from_the_top(mass) for mass in (pos, neg)))
 
 
 def rates(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
     """False and true positive rates of the curve, without its thresholds."""
     _, pos, neg = masses(is_pos, score, weight)
-    return _from_the_top(neg) / neg.sum(), _from_the_top(pos) / pos.sum()
+    return from_the_top(neg) / neg.sum(), from_the_top(pos) / pos.sum()
 
 
-def _from_the_top(mass: np.ndarray) -> np.ndarray:
+def from_the_top(mass: np.ndarray) -> np.ndarray:
+    """What lies above each of the thresholds of ascending masses, from none to all."""
     return np.concatenate(([0], np.cumsum(mass[::-1])))
 
 

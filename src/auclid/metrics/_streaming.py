@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import column, number_in, numbers_column, weight_column
+from auclid._labels import column, number_in, numbers_column, weight_column, whole_number
 from auclid.metrics._interval import AUCInterval
 from auclid.metrics._variance import share_interval
 
@@ -88,13 +88,8 @@ class StreamingAUC:
     """
 
     def __init__(self, *, pos_label: Any = 1, capacity: int = 8192) -> None:
-        if not isinstance(capacity, (int, np.integer)) or capacity < 16:
-            raise ValueError(
-                "The 'capacity' parameter of StreamingAUC must be an int in [16, inf). "
-                f"Got {capacity!r} instead."
-            )
         self.pos_label = pos_label
-        self.capacity = int(capacity)
+        self.capacity = whole_number("StreamingAUC", "capacity", capacity, 16)
         self._neg_label: Any = None
         self._bins = Bins.of_rows(np.zeros(0, np.uint64), np.zeros(0, bool), None)
         self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []

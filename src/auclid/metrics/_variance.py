@@ -10,6 +10,9 @@ from auclid.metrics._sample import Sample
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
+FEWEST = 2.0
+"""Degrees of freedom that are always granted; with fewer, no end of an interval would mean anything."""
+
 
 def covariance(sample: Sample, areas: Sequence[Parts]) -> np.ndarray:
     """Covariance matrix of areas of the same rows: DeLong's, or Obuchowski's where rows come in groups.
@@ -77,10 +80,6 @@ def degrees(terms: np.ndarray, stratum: np.ndarray, most: float) -> float:
     noise = float(np.sum(square**2) - np.sum(np.bincount(stratum, square) ** 2 / np.maximum(count, 1)))
     twice = 2.0 * float(square.sum()) ** 2
     return most if noise * most <= twice else max(FEWEST, twice / noise)
-
-
-FEWEST = 2.0
-"""Degrees of freedom that are always granted; with fewer, no end of an interval would mean anything."""
 
 
 def share_interval(

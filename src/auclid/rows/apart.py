@@ -24,6 +24,15 @@ class Part(NamedTuple):
     y: np.ndarray | None
     weight: np.ndarray | None
 
+    def members(self, label: Any) -> np.ndarray:
+        """The places of the rows of a label that weigh something."""
+        here = self.y == label
+        return np.flatnonzero(here if self.weight is None else here & (self.weight > 0.0))
+
+    def weights(self, at: np.ndarray) -> np.ndarray:
+        """The weights of the rows at some places."""
+        return np.ones(len(at)) if self.weight is None else self.weight[at]
+
 
 class Totals(tuple):
     """Values that add entry by entry; None stands for nothing."""

@@ -107,7 +107,7 @@ def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarr
 def rows_of_set(number: int, part: Part) -> Part:
     """The rows of one set, of positive weight."""
     assert part.y is not None
-    at = np.flatnonzero((part.y == number) if part.weight is None else (part.y == number) & (part.weight > 0.0))
+    at = part.members(number)
     X = as_table(part.X).part(at)
     return part._replace(X=X, y=part.y[at], weight=None if part.weight is None else part.weight[at])
 

@@ -76,12 +76,10 @@ def moments_of_folds(rows: LabelledParts, plan: Plan) -> list[ClassMoments]:
 
 def held_out(part: Part, plan: Plan, W: list, number: int) -> list[tuple[np.ndarray, np.ndarray | None]]:
     """Of each fold, scores (a column a model) and weights of a part's rows of one class, by models of the others."""
-    assert part.y is not None
-    table, fold = as_table(part.X), plan.folds(part)
-    here = (part.y == number) if part.weight is None else (part.y == number) & (part.weight > 0.0)
+    table, fold, members = as_table(part.X), plan.folds(part), part.members(number)
     found = []
     for k, models in enumerate(W):
-        at = np.flatnonzero(here & (fold == k))
+        at = members[fold[members] == k]
         own = None if part.weight is None else part.weight[at]
         found.append((table.matmul(models, at) if len(at) else np.empty((0, models.shape[1])), own))
     return found
