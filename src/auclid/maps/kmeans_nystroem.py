@@ -63,18 +63,10 @@ class KMeansNystroem(FeatureMap):
     -----
     Scale the columns first: a kernel of distances hears the loudest column only.
 
-    The more landmarks, and the more rows to learn their weights from, the finer the best kernel. The rule for ``gamma``
-    was the best of a handful on 19 tables of 460 to 18,000 rows, under `LeastSquaresAUC` on held-out training rows; it
-    was begun after a look at the test rows of one of them, letter. So its figures on these tables flatter a little: it
-    lost 0.0012, 0.0011 and 0.0021 AUC on average, with 100, 400 and 1,200 landmarks, against the best of six widths in
-    hindsight; 1 over the median alone lost 0.0046, 0.0048 and 0.0062. In an earlier trial (28 tables, 400 landmarks) 1
-    over the mean squared distance to the mean did about as 1 over the median, and four times that value clearly worse.
-
-    On ten tables that had no say in the choice (``benchmarks/quality_kernels.py --widths``: up to 800 landmarks, five
-    splits) the mean test AUC was 0.8653, against 0.8631 of 1 over the mean squared distance to the mean, the same of
-    scikit-learn's 1/(d·var) and 0.8646 of 1/d. On standardised columns these three are one rule; ours was better on
-    five tables, equal on two and worse on three, among them sonar by 0.054. On the test rows of ten tables that had a
-    say, two splits, the means were 0.9481 and 0.9482. Where it matters, search ``gamma``.
+    The more landmarks, and the more rows to learn their weights from, the finer the best kernel: the rule for ``gamma``
+    follows both. On ten tables that had no say in it, the mean test AUC was 0.8653, with scikit-learn's 1/(d·var)
+    0.8631; it was better on five of them, equal on two and worse on three, on one by 0.054. Where it matters, search
+    ``gamma``. How the rule was chosen is told in ``benchmarks/quality_kernels.py``.
 
     References
     ----------
