@@ -13,6 +13,7 @@ from auclid.experiments import (
     beside,
     experiments,
     figures,
+    gaps,
     learned,
     lessons,
     pages,
@@ -23,6 +24,7 @@ from auclid.experiments import (
     tally,
 )
 from auclid.experiments.record import Record
+from auclid.registry import algorithms
 
 AUC = {(row["paper"], row["dataset"], row["method"]): row["mean"] for row in published() if row["metric"] == "auc"}
 VOID = {"meta", "br", "link", "img"}
@@ -161,8 +163,8 @@ def test_a_note_for_one_method_is_not_given_to_the_row():
     one = experiments()["spam-2"]
     said = {"SPAM-L2": "Common.", "SPAM-NET": "Common. Its own."}
     found = {("diabetes", m): figure._replace(method=m, note=note) for m, note in said.items()}
-    notes = pages.Notes()
-    name, cells = pages._line(one, one.datasets[0], "auc", found, {}, notes)
+    notes = render.Notes()
+    name, cells = pages._line(one, one.datasets[0], "auc", found, {}, {}, notes)
     assert notes.all == ["Common.", "Its own."] and name.lines[0] == "diabetes [1]"
     assert "[" not in cells[0].lines[0] and cells[1].lines[0].endswith("[2]")
 
@@ -221,6 +223,30 @@ def test_a_printed_range_has_ends_and_a_list_of_widths_has_gaps():
         assert beside._is_outside({"C": C, "gamma": gamma}, printed) == outside
     assert beside._is_outside({"C": 2.0}, printed)  # our default width is none that is listed
     assert not beside._is_outside({"C": 2.0}, {"C": [1.0, 4.0], "zeta": [1.0, 100.0]})
+
+
+def test_a_name_that_is_not_the_papers_algorithm_says_so_on_a_page(record, tmp_path):
+    texts = [path.read_text("utf-8") for path in pages.write(record, tmp_path / "out") if path.suffix == ".md"]
+    for method in (m for m in algorithms() if m.differs):
+        assert any(f"- {method.name}: {render._md_words(method.differs)}\n" in text for text in texts), method.name
+
+
+def test_two_forms_of_a_method_are_two_columns(tmp_path):
+    fill(tmp_path, "spam-2", lambda d, m: 0.0)
+    fill(tmp_path, "spam-2-published", lambda d, m: AUC["SPAM", d, _paper_name(m)] - 0.83, runs=2)
+    found = beside.pairs(experiments()["spam-2-published"], tmp_path)
+    pair = found["OPAUC", "splice"]
+    assert len(pair.ours) == len(pair.theirs) == 2 and pair.gain == pytest.approx(0.03, abs=0.01)
+    section = render.markdown(
+        render.Page("p", "", "", "", [beside.section(experiments()["spam-2-published"], tmp_path)])
+    )
+    head, _, *rows = [line for line in section.splitlines() if line.startswith("|")]
+    words = [cell.strip() for cell in head.split("|")[1:-1]]
+    assert words == ["table 2: AUC", "as published", "our defaults", "difference", "paper", "as published less paper"]
+    (row,) = [line for line in rows if line.startswith("| OPAUC, splice")]
+    error = np.std(np.subtract(pair.ours, pair.theirs), ddof=1) * np.sqrt(1 / 2 + 1 / 4)
+    assert f"| {pages.signed(pair.gain)} ± {error:.4f} |" in row
+    assert section.index("Two forms of a method") < section.index("| table 2: AUC")
 
 
 def test_what_met_is_worth_is_told_beside_a_table(record, tmp_path):
@@ -313,7 +339,7 @@ def test_the_interval_is_the_sign_tests(n):
     rng = np.random.default_rng(n)
     for shift in np.linspace(-2, 2, 21):
         sample = rng.normal(shift, size=n)
-        gap = learned.median_gap(sample)
+        gap = gaps.median_gap(sample)
         rejected = binomtest(int(np.sum(sample > 0)), n, 0.5).pvalue <= 0.05
         assert (gap.sign != 0) == rejected and gap.middle == np.median(sample)
         assert not rejected or gap.sign == np.sign(np.median(sample))
@@ -321,11 +347,11 @@ def test_the_interval_is_the_sign_tests(n):
 
 def test_overlapping_runs_widen_the_interval_of_students():
     sample = np.random.default_rng(0).normal(0.3, size=9)
-    plain, gap = learned.mean_gap(sample, overlap=0.0), learned.mean_gap(sample)
+    plain, gap = gaps.mean_gap(sample, overlap=0.0), gaps.mean_gap(sample)
     expected = ttest_1samp(sample, 0.0).confidence_interval()
     np.testing.assert_allclose((plain.low, plain.high), expected)
     assert (gap.high - gap.low) / (plain.high - plain.low) == pytest.approx(np.sqrt((1 / 9 + 0.25) * 9))
-    assert learned.mean_gap([0.1]).sign == 0
+    assert gaps.mean_gap([0.1]).sign == 0
 
 
 def test_an_empty_common_ground_is_left_out(tmp_path):

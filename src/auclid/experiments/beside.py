@@ -1,16 +1,18 @@
 """Cells run in another way: as published, with the printed ranges; and what a gain comes from."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from statistics import fmean, median, stdev
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid._page import signed
 from auclid.experiments.definitions import Experiment, Method, experiments, values
+from auclid.experiments.gaps import standard_error
 from auclid.experiments.record import Row
-from auclid.experiments.render import Cell, Paragraph, Points, Section, Table, short
+from auclid.experiments.render import Cell, Notes, Paragraph, Points, Section, Table, counted, short
 from auclid.experiments.tally import MARKS, judged
 from auclid.experiments.verdicts import Cells, Figure, cells, measured, published, verdict
 
@@ -139,63 +141,114 @@ def in_short(known: dict[Key, str]) -> str:
 
 # --- pages ---------------------------------------------------------------------------------------------------------
 
+OURS = "our defaults"
 KEY = (
-    "In a cell, from above: as published (mean ± standard deviation over its runs), our defaults on the same runs, the "
-    "paper's figure, and the verdict on the form as published."
+    "Two forms of a method on the same runs: {form}, and with our defaults; mean ± standard deviation over runs. "
+    "Difference: our defaults less {form} ± its standard error over runs, widened for the training rows that runs "
+    "share (Nadeau & Bengio 2003); of one run there is none. Then the paper's figure, and how far from it {form} is, "
+    "with the verdict; a number in brackets is a note below. A mean over tables has the standard error over tables."
 )
 
 
-def section(one: Experiment, record: str | Path) -> Section | None:
-    """The cells of an experiment beside those of its table, and the papers' figures."""
+class Pair(NamedTuple):
+    """A cell run in another way, and as in its table, on the same runs; and the paper's figure."""
+
+    theirs: tuple[float, ...]
+    ours: tuple[float, ...]
+    paper: Row
+
+    @property
+    def gain(self) -> float:
+        """Ours less theirs."""
+        return fmean(self.ours) - fmean(self.theirs)
+
+    def verdict(self, values: Sequence[float]) -> str:
+        """better, met or worse than the paper."""
+        return verdict(fmean(values), self.paper["mean"], self.paper["std"])
+
+
+def pairs(one: Experiment, record: str | Path) -> dict[tuple[str, str], Pair]:
+    """The cells of an experiment beside those of its table, by method and dataset."""
     table = experiments()[one.beside[0]]
     theirs, ours = cells(record, one), cells(record, table)
-    if not theirs:
-        return None
+    names = {m.name: m.published for m in table.methods}
     papers = {
-        (row["dataset"], row["method"]): row
+        (row["method"], row["dataset"]): row
         for row in published()
         if (row["paper"], row["table"], row["metric"]) == (table.paper, table.covers[0][0], "auc")
     }
-    columns = [Cell((f"table {table.covers[0][0]}: AUC",)), *(Cell((m.name,)) for m in one.methods)]
-    rows: list[tuple[Cell, list[Cell]]] = []
-    gaps: list[tuple[float, str]] = []
-    for dataset in one.datasets:
-        line = []
-        for method in one.methods:
-            name = next(m.published for m in table.methods if m.name == method.name)
-            mine, other = (found.get((dataset.published, method.name), []) for found in (theirs, ours))
-            line.append(_cell(mine, other, papers.get((dataset.published, name)), gaps))
-        rows.append((Cell((dataset.published,)), line))
-    notes = [Points([note["note"] for note in one.notes])] if one.notes else []
+    found = {}
+    for method in one.methods:
+        for dataset in one.datasets:
+            key = dataset.published, method.name
+            mine, other = ({row["run"]: row["auc"] for row in some.get(key, [])} for some in (theirs, ours))
+            runs = sorted(mine.keys() & other.keys())
+            if runs:
+                paper = papers[names[method.name] or "", dataset.published]
+                both = [tuple(values[run] for run in runs) for values in (mine, other)]
+                found[method.name, dataset.published] = Pair(both[0], both[1], paper)
+    return found
+
+
+def section(one: Experiment, record: str | Path) -> Section | None:
+    """The cells of an experiment beside those of its table, a column each, and the papers' figures."""
+    found = pairs(one, record)
+    if not found:
+        return None
+    notes, rows = Notes(), []
+    for method in one.methods:
+        mine = {dataset: pair for (name, dataset), pair in found.items() if name == method.name}
+        for dataset, pair in mine.items():
+            mark = notes.mark(" ".join(one.reasons(one.dataset(dataset), method.name)))
+            rows.append(_line(f"{method.name}, {dataset}", pair, mark))
+        if len(mine) > 1:
+            rows.append(_mean(method.name, list(mine.values())))
+    table = experiments()[one.beside[0]].covers[0][0]
+    heads = (f"table {table}: AUC", one.form, OURS, "difference", "paper", f"{one.form} less paper")
     blocks: list[Any] = [Paragraph(f"Published: {one.full}", "facts"), Paragraph(f"Here: {one.reduced}", "facts")]
-    blocks += [Paragraph(_worth(gaps)), Paragraph(KEY, "caption"), Table(columns, rows), *notes]
-    return Section(one.title, blocks)
+    blocks += [Paragraph(_worth(one.form, list(found.values()))), Paragraph(KEY.format(form=one.form), "caption")]
+    blocks.append(Table([Cell((head,)) for head in heads], rows))
+    return Section(one.title, [*blocks, *([Points(notes.all, numbered=True)] if notes.all else [])])
 
 
-def _cell(mine: list[Row], other: list[Row], paper: Row | None, gaps: list[tuple[float, str]]) -> Cell:
-    mean, std, _ = measured(mine, "auc")
-    if mean is None:
-        return Cell(("",))
-    runs = {row["run"] for row in mine}
-    same = measured([row for row in other if row["run"] in runs], "auc")[0]
-    lines = [short(mean, std), "" if same is None else f"ours {short(same)}"]
-    if paper is None:
-        return Cell(tuple(lines))
-    said = verdict(mean, paper["mean"], paper["std"])
-    if same is not None:
-        gaps.append((same - mean, said))
-    lines += [f"paper {short(paper['mean'], paper['std'])}", f"{signed(mean - paper['mean'])} {MARKS[said]}"]
-    return Cell(tuple(lines), said)
+def _line(name: str, pair: Pair, mark: str) -> tuple[Cell, list[Cell]]:
+    said = pair.verdict(pair.theirs)
+    error = standard_error(np.subtract(pair.ours, pair.theirs))
+    beside = fmean(pair.theirs) - pair.paper["mean"]
+    cells = [
+        Cell((_spread(pair.theirs),)),
+        Cell((_spread(pair.ours),)),
+        Cell((_gain(pair.gain, error),)),
+        Cell((short(pair.paper["mean"], pair.paper["std"]),)),
+        Cell((f"{signed(beside)} {MARKS[said]}{mark}",), said),
+    ]
+    return Cell((name, counted(len(pair.theirs), "run"))), cells
 
 
-def _worth(gaps: list[tuple[float, str]]) -> str:
+def _mean(name: str, some: list[Pair]) -> tuple[Cell, list[Cell]]:
+    """A method's row over all tables of data."""
+    theirs, ours = ([fmean(values) for values in side] for side in zip(*(p[:2] for p in some), strict=True))
+    error = standard_error(np.subtract(ours, theirs), overlap=0.0)
+    figures = [short(fmean(values)) for values in (theirs, ours)]
+    cells = [*figures, _gain(fmean(ours) - fmean(theirs), error), "", ""]
+    return Cell((f"{name}, mean of {len(some)}",)), [Cell((text,)) for text in cells]
+
+
+def _spread(values: Sequence[float]) -> str:
+    return short(fmean(values), stdev(values) if len(values) > 1 else None)
+
+
+def _gain(gain: float, error: float | None) -> str:
+    return signed(gain) if error is None else f"{signed(gain)} ± {error:.4f}"
+
+
+def _worth(form: str, some: list[Pair]) -> str:
     """What our changes are worth over the cells of a table."""
-    if not gaps:
-        return ""
-    differences = [gap for gap, _ in gaps]
-    missed = sum(said == "worse" for _, said in gaps)
+    theirs = sum(pair.verdict(pair.theirs) != "worse" for pair in some)
+    ours = sum(pair.verdict(pair.ours) != "worse" for pair in some)
+    gains = [pair.gain for pair in some]
+    across = f" in the median, from {signed(min(gains))} to {signed(max(gains))}" if len(gains) > 1 else ""
     return (
-        f"As published, {len(gaps) - missed} of {len(gaps)} cells meet or beat the paper's figure, {missed} miss it. "
-        f"Our defaults rank better by {signed(float(np.median(differences)))} in the median, from "
-        f"{signed(min(differences))} to {signed(max(differences))}."
+        f"Met or beaten {form}: {theirs} of {counted(len(some), 'cell')}; with our defaults on the same runs: {ours}. "
+        f"Our defaults less {form}: {signed(median(gains))}{across}."
     )

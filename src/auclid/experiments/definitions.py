@@ -94,6 +94,7 @@ class Experiment:
     figure: Settings = field(default_factory=dict)
     sweep: Settings = field(default_factory=dict)
     beside: tuple[str, ...] = ()  # the tables whose cells it runs in another way
+    form: str = "as published"  # that way
     extra: tuple[str, ...] = ()  # what it measures that other tables do not
 
     @property

@@ -11,6 +11,7 @@ from auclid.experiments.definitions import experiments
 from auclid.experiments.render import Cell, Link, Page, Paragraph, Points, Section, Table, counted, short
 from auclid.experiments.tally import MARKS, Tally, Weight, judged
 from auclid.experiments.verdicts import LEAST, Figure, verdict
+from auclid.registry import algorithms
 
 PAPERS = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid": "Khalid's dissertation", "QSG": "QSG-S2AUC"}
 """The pages in order, and their titles."""
@@ -75,9 +76,18 @@ def index(papers: list[str], found: list[Figure], known: dict[beside.Key, str]) 
         *beside.gains(found, known),
         Section("What the words mean", [Points([*WORDS, *_duplicates(found)])]),
         Section("Rules", [Points(list(RULES))]),
+        *_names(),
         *want_of_data(found),
     ]
     return Page("index", "Every table and figure of the papers, rerun", lead, "", sections)
+
+
+def _names() -> list[Section]:
+    """Where a name that no table has is not the paper's algorithm; the papers' pages tell of the others."""
+    used = {method.built for one in experiments().values() for method in one.methods}
+    items = [f"{m.name}: {m.differs}" for m in algorithms() if m.differs and m.name not in used]
+    words = "Names that no table has; each paper's page tells of its own."
+    return [Section("Names that are not the paper's algorithm", [Paragraph(words), Points(items)])] if items else []
 
 
 def _halves(found: list[Figure]) -> str:

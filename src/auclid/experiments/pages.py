@@ -10,7 +10,7 @@ from auclid.experiments import beside, figures, front, learned, lessons, pays
 from auclid.experiments.definitions import Dataset, Experiment, Method, experiments
 from auclid.experiments.methods import BASELINES
 from auclid.experiments.record import Record, Row
-from auclid.experiments.render import Cell, Page, Paragraph, Plot, Points, Section, Table, counted, save, short
+from auclid.experiments.render import Cell, Notes, Page, Paragraph, Plot, Points, Section, Table, counted, save, short
 from auclid.experiments.tally import MARKS, Tally, Weight
 from auclid.experiments.verdicts import Figure, measured, summary
 from auclid.registry import algorithms
@@ -22,11 +22,10 @@ BEST_THRESHOLD = (
 )
 
 LEGEND = (
-    "In a cell, from above: our mean ± standard deviation over runs, the paper's, and the difference with its verdict: "
-    "▲ better, = met, ▼ worse, by more than the larger of the paper's deviation and 0.005; (–) is not counted, for the "
-    "reason in the note. Behind ▲ better stands what it comes from: method, range, scaling or data (see the end of the "
-    "page). Last, our time for one fit. A number in brackets is a note below. The columns on the right are baselines "
-    "which the paper left out, on the same splits, with fewer runs and rows to tune on in most tables."
+    "In a cell, from above: our mean ± standard deviation over runs; the paper's; the difference with its verdict: ▲ "
+    "better, = met, ▼ worse, by more than the larger of the paper's deviation and 0.005; our time for one fit. In "
+    "brackets: behind ▲, what the gain comes from (see the end of the page); (–), not counted; a number, a note below. "
+    "On the right, baselines that the paper left out, on the same splits, mostly with fewer runs and rows to tune on."
 )
 WITHOUT_FIGURES = (
     "The paper prints its results as plots only (training time against the number of unlabelled rows, box plots of "
@@ -79,10 +78,11 @@ def _paper(paper: str, found: list[Figure], record: str | Path, known: dict[besi
         if one.kind != "table":
             blocks += _plots(one, rows)
         sections.append(Section(one.title, blocks))
+        others = [beside.section(other, record) for other in beside.variants(one.id) if other.beside[0] == one.id]
+        sections += filter(None, others)
     references = "; ".join(dict.fromkeys(one.reference for one in own))
     references += ". The first page has the rules of the record."
-    others = [beside.section(one, record) for one in experiments().values() if one.paper == paper and one.beside]
-    ends = [*filter(None, others), *beside.gains(mine, known), *_missed(mine), *_names(own), *front.want_of_data(mine)]
+    ends = [*beside.gains(mine, known), *_missed(mine), *_names(own), *front.want_of_data(mine)]
     lead = WITHOUT_FIGURES if paper == "QSG" else " ".join(filter(None, [str(Tally.of(mine)), _weight(mine)]))
     return Page(front.slug(paper), front.PAPERS[paper], lead, references, [*sections, *ends])
 
@@ -103,13 +103,24 @@ def _rows(one: Experiment, record: str | Path) -> list[Row]:
 
 def _plots(one: Experiment, rows: list[Row]) -> list[Any]:
     drawn = figures.draw(one, rows)
-    absent = [f"{d.published}: {d.missing}." for d in one.datasets if d.missing and d.published not in drawn]
     waiting = [d.published for d in one.datasets if not d.missing and d.published not in drawn]
-    notes = [*absent, *([f"Not run yet: {', '.join(waiting)}."] if waiting else [])]
-    said = {d.published: " ".join(filter(None, [d.differs, d.note])) for d in one.datasets if d.published in drawn}
-    notes += [f"{name}: {words}" for name, words in said.items() if words]
+    lost = [d for d in one.datasets if d.missing and d.published not in drawn]
+    notes = [f"Not run yet: {', '.join(waiting)}."] if waiting else []
+    notes += _said_of("Not at hand", "see the end of the page", one, lost, [f"{d.missing}." for d in lost])
+    other = [d for d in one.datasets if d.published in drawn and (d.differs or d.note)]
+    words = [" ".join(filter(None, [d.differs, d.note])) for d in other]
+    notes += _said_of("Not the paper's data, or a part of it", "see the tables above", one, other, words)
     plots = [Plot(f"{one.id}-{front.slug(name)}", name, svg) for name, svg in drawn.items()]
     return [*_medians(one, rows), *plots, *([Points(notes)] if notes else [])]
+
+
+def _said_of(what: str, where: str, one: Experiment, some: list[Dataset], words: list[str]) -> list[str]:
+    """What is to be said of a figure's data: by name only where the tables of the same page say it at length."""
+    tables = [other for other in experiments().values() if other.paper == one.paper and other.covers]
+    told = {(d.published, d.missing, d.differs, d.note) for other in tables for d in other.datasets}
+    short = [d.published for d in some if (d.published, d.missing, d.differs, d.note) in told]
+    long = [f"{d.published}: {said}" for d, said in zip(some, words, strict=True) if d.published not in short]
+    return [*([f"{what} ({where}): {', '.join(short)}."] if short else []), *long]
 
 
 def _medians(one: Experiment, rows: list[Row]) -> list[Any]:
@@ -143,8 +154,8 @@ def _tables(one: Experiment, found: list[Figure], rows: list[Row], known: dict[b
     blocks: list = []
     for table, metric in one.covers:
         of_table: Figures = {(f.dataset, f.method): f for f in found if (f.table, f.metric) == (table, metric)}
-        notes = Notes(known)
-        lines = [_line(one, dataset, metric, of_table, ours, notes) for dataset in one.datasets]
+        notes = Notes()
+        lines = [_line(one, dataset, metric, of_table, ours, known, notes) for dataset in one.datasets]
         heads = [Cell((f"table {table}: {METRICS[metric]}",)), *(_head(method) for method in one.methods)]
         weight = Weight.of(of_table.values())
         blocks += [Paragraph(f"Table {table}. {weight}")] if weight else []
@@ -163,24 +174,14 @@ def _head(method: Method) -> Cell:
     return Cell((method.published or method.name, *other))
 
 
-class Notes:
-    """Sentences below a table, each once, by number; and what gains come from."""
-
-    def __init__(self, known: dict[beside.Key, str] | None = None) -> None:
-        self.all: list[str] = []
-        self.known = known or {}
-
-    def mark(self, note: str) -> str:
-        """The number of a note in brackets; nothing for no note."""
-        if not note:
-            return ""
-        if note not in self.all:
-            self.all.append(note)
-        return f" [{self.all.index(note) + 1}]"
-
-
 def _line(
-    one: Experiment, dataset: Dataset, metric: str, found: Figures, ours: Ours, notes: Notes
+    one: Experiment,
+    dataset: Dataset,
+    metric: str,
+    found: Figures,
+    ours: Ours,
+    known: dict[beside.Key, str],
+    notes: Notes,
 ) -> tuple[Cell, list[Cell]] | None:
     """A row of a table: what is said of every figure in it is said at its name."""
     mine = [found.get((dataset.published, method.published)) for method in one.methods]
@@ -197,7 +198,7 @@ def _line(
             cells.append(_baseline(method, metric, rows))
         else:
             mark = notes.mark(figure.note[len(shared) :].strip())
-            cells.append(_cell(figure, rows, mark, notes.known.get(figure[:5], "")))
+            cells.append(_cell(figure, rows, mark, known.get(figure[:5], "")))
     return name, cells
 
 
@@ -289,7 +290,7 @@ def _names(own: list[Experiment]) -> list[Section]:
     if not items:
         return []
     caution = (
-        "What a name gives by default. A table that prints a step or a C to choose from has it chosen; what is fixed "
-        "or chosen in each table is said above it. Where the form as published was run too, it has its own table."
+        "What a name gives by default; a step or C that a table lists is chosen there. A form as published that was "
+        "run has a table of its own."
     )
     return [Section("Names that are not the paper's algorithm", [Paragraph(caution), Points(items)])]

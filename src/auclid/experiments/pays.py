@@ -7,7 +7,8 @@ import numpy as np
 from auclid._page import signed
 from auclid.experiments import learned
 from auclid.experiments.definitions import experiments
-from auclid.experiments.learned import LOGISTIC, TREES, Gap, median_gap
+from auclid.experiments.gaps import Gap, median_gap
+from auclid.experiments.learned import LOGISTIC, TREES
 from auclid.experiments.methods import BASELINES, TOP
 from auclid.experiments.render import Cell, Page, Paragraph, Points, Section, Table, counted, short
 from auclid.experiments.verdicts import Cells, cells

@@ -78,6 +78,21 @@ class Page(NamedTuple):
 Words = str | Link
 
 
+class Notes:
+    """Sentences below a table, each once, by number."""
+
+    def __init__(self) -> None:
+        self.all: list[str] = []
+
+    def mark(self, note: str) -> str:
+        """The number of a note in brackets; nothing for no note."""
+        if not note:
+            return ""
+        if note not in self.all:
+            self.all.append(note)
+        return f" [{self.all.index(note) + 1}]"
+
+
 def short(mean: float, std: float | None = None) -> str:
     """A mean, and its deviation where there is one.
 
