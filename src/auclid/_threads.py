@@ -3,10 +3,12 @@
 What comes out does not depend on how many threads there are.
 """
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
+from itertools import islice
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -53,3 +55,28 @@ def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, items))
+
+
+def in_turn(function: Callable[[T], R], items: Sequence[T], most: int) -> Iterator[R]:
+    """The function of each item, in their order, of at most so many at a time: what comes too early waits.
+
+    Examples
+    --------
+    >>> from auclid._threads import in_turn
+    >>> list(in_turn(abs, [-1, 2, -3], most=4))
+    [1, 2, 3]
+    """
+    threads = min(allowed(), len(items), most)
+    if threads < 2:
+        yield from map(function, items)
+        return
+    with ThreadPoolExecutor(threads) as pool:
+        left = iter(items)
+        coming = deque(pool.submit(function, item) for item in islice(left, threads + 1))
+        try:
+            while coming:
+                answer = coming.popleft().result()
+                coming.extend(pool.submit(function, item) for item in islice(left, 1))
+                yield answer
+        finally:
+            pool.shutdown(cancel_futures=True)  # after an error, no more are begun

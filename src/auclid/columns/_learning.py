@@ -23,6 +23,8 @@ SAMPLE = 20_000
 class Pieces(Blocks):
     """Rows in memory as parts: NaN is a missing number."""
 
+    _one_run = True
+
     def __init__(self, X: Any, weight: np.ndarray | None) -> None:
         self._X, self._weight, self._steps = X, weight, ()
         self.columns, self.dtype, self.width = None, X.dtype, X.shape[1]

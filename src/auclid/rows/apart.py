@@ -6,6 +6,7 @@ what it gives adds by ``+`` (`Totals`: a tuple that adds entry by entry).
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -103,6 +104,9 @@ class Apart(ABC):
 class Blocks(Apart):
     """`Rows` in parts: their blocks, one after the other."""
 
+    _one_run = False
+    """Whether parts are made one after the other: they are at hand, or making them takes memory and BLAS's threads."""
+
     def __init__(self, rows: Rows, steps: Sequence[Callable] = (), gaps: bool = False, words: bool = False) -> None:
         if not words:
             rows.numbers_only()
@@ -115,11 +119,23 @@ class Blocks(Apart):
         for number, block in enumerate(self._rows.read(self._gaps, self._words)):
             yield Part(number, *block)
 
+    def _runs(self, function: Callable[[Iterator[Part]], Any]) -> Iterator[Any]:
+        """A function of each run of consecutive parts: of one alone, where parts are not made side by side."""
+        if self._one_run:
+            return iter([function(self._parts())])
+        return self._rows.by_runs(
+            lambda blocks: function(Part(number, *block) for number, block in blocks), self._gaps, self._words
+        )
+
     def collect(self, function: Callable, *shared: Any) -> Any:
-        return [apply(function, self._steps, part, *shared) for part in self._parts()]
+        answers = self._runs(lambda parts: [apply(function, self._steps, part, *shared) for part in parts])
+        return list(chain.from_iterable(answers))
 
     def total(self, function: Callable, *shared: Any) -> Any:
-        return tree_sum(apply(function, self._steps, part, *shared) for part in self._parts())
+        answers = self._runs(
+            lambda parts: subtrees((part.number, apply(function, self._steps, part, *shared)) for part in parts)
+        )
+        return whole(chain.from_iterable(answers))
 
     def merge(self, function: Callable, *handles: Any) -> Any:
         return function(*handles)
@@ -134,7 +150,7 @@ class Blocks(Apart):
         other = object.__new__(type(self))
         vars(other).update(vars(self), _steps=(*self._steps, step))
         if width is not None:
-            other.width, other.columns, other.meanings = width, None, {}
+            other.width, other.columns, other.meanings, other._one_run = width, None, {}, True
         return other
 
     def kept(self, step: Callable) -> "Apart":
@@ -143,6 +159,8 @@ class Blocks(Apart):
 
 class KeptBlocks(Blocks):
     """Parts made once: in memory up to a number of bytes, the others in a temporary file."""
+
+    _one_run = True
 
     def __init__(self, source: Blocks, steps: Sequence[Callable], memory: int) -> None:
         self.columns, self.dtype, self.width, self._steps = source.columns, source.dtype, source.width, ()
@@ -170,9 +188,28 @@ def tree_sum(values: Iterable[Any]) -> Any:
     >>> tree_sum(["a", "b", "c"])
     'abc'
     """
-    waiting: list[tuple[int, Any]] = []
-    for value in values:
+    return whole(subtrees(enumerate(values)))
+
+
+def subtrees(numbered: Iterable[tuple[int, Any]]) -> list[tuple[int, Any]]:
+    """The sums of consecutive values that are in `tree_sum` of all: (level, sum of 2^level values), in their order.
+
+    ``numbered`` are some of the values with their numbers among all. So parts of the tree are summed up side by side.
+    """
+    found: list[tuple[int, Any]] = []
+    for number, value in numbered:
         level = 0
+        while number >> level & 1 and found and found[-1][0] == level:
+            value = found.pop()[1] + value
+            level += 1
+        found.append((level, value))
+    return found
+
+
+def whole(trees: Iterable[tuple[int, Any]]) -> Any:
+    """The sum of all values, from the `subtrees` of all consecutive runs of them."""
+    waiting: list[tuple[int, Any]] = []
+    for level, value in trees:
         while waiting and waiting[-1][0] == level:
             value = waiting.pop()[1] + value
             level += 1

@@ -45,3 +45,10 @@ def as_bytes(memory: int | str | None) -> int:
             f"got {memory!r}."
         )
     return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def as_count(owner: str, n: int) -> int:
+    """The n of a method of Rows, a whole number of rows."""
+    if not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"The 'n' of Rows.{owner} must be a whole number, 1 or more. Got {n!r} instead.")
+    return int(n)

@@ -1,18 +1,19 @@
 """Rows that need not fit in memory: read by blocks, as often as asked, checked as they pass."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from auclid import _random
-from auclid.rows.blocks import fault_words, first_fault, joined
+from auclid._threads import allowed
+from auclid.rows.blocks import first_fault, joined
 from auclid.rows.labels import Labels
-from auclid.rows.readers import Block, Reader, Wanted, open_source
+from auclid.rows.passing import ENOUGH, by_runs, gap_in, require_size
+from auclid.rows.readers import Block, Reader, Run, Wanted, open_source
 from auclid.rows.readers.arrow import refusal
 from auclid.rows.readers.reader import checked_weight
-from auclid.rows.sizes import as_bytes
+from auclid.rows.sizes import as_bytes, as_count
 from auclid.rows.store import Store
 from auclid.rows.words import Meaning, others, shown
 
@@ -213,7 +214,7 @@ class Rows:
 
     def head(self, n: int) -> tuple[Any, np.ndarray | None]:
         """(X, y) of the first n rows, as `blocks` gives them."""
-        X, y = self._rows_of(self.read(words=True), np.arange(_size("head", n)))
+        X, y = self._rows_of(self.read(words=True), np.arange(as_count("head", n)))
         return self._seen(X), y
 
     def sample(self, n: int, random_state: Any = None, *, gaps: bool = False) -> tuple[Any, np.ndarray | None]:
@@ -222,7 +223,7 @@ class Rows:
         Which rows are drawn depends on their number and ``random_state`` only, never on blocks. A missing number is an
         error, or NaN where ``gaps`` are allowed or some columns are no numbers.
         """
-        count, size = self.shape[0], _size("sample", n)
+        count, size = self.shape[0], as_count("sample", n)
         index = np.arange(count)
         if size < count:
             index = np.sort(_random.generator(random_state).choice(count, size, replace=False, shuffle=False))
@@ -280,6 +281,28 @@ class Rows:
         blocks = blocks if gaps and words else self._allowed(blocks, gaps, words)
         return blocks if self.watch is None else self._watched(blocks)
 
+    def by_runs(self, function: Callable[[Iterator], Any], gaps: bool = False, words: bool = False) -> Iterator[Any]:
+        """The function of each run of consecutive blocks with their numbers, in their order.
+
+        Runs are read side by side where the source allows it and none of its rows are kept; else all blocks are one.
+        """
+        runs, done = self._runs(), 0
+        if not runs:
+            yield function(enumerate(self.read(gaps, words)))
+            return
+        self._reader.unchanged()
+        for run, answer in zip(runs, by_runs(self._reader, runs, self._sizes, gaps, function), strict=True):
+            yield answer
+            done += run.rows
+            if self.watch is not None:
+                self.watch(done, self._count)
+        self._end(len(self._sizes), done)
+
+    def _runs(self) -> list[Run]:
+        kept = self._complete or self._passes > 0 or self._may_fit()
+        runs = [] if kept or not self._labelled or allowed() < 2 else self._reader.runs()
+        return runs if len(runs) >= ENOUGH else []
+
     def _watched(self, blocks: Iterator[Block]) -> Iterator[Block]:
         done = 0
         for block in blocks:
@@ -308,7 +331,8 @@ class Rows:
         spool, number = hold or reader.slow or self._passes > 0, -1
         keep = hold or (not reader.resident and (spool or self._may_fit()))
         for number, block in enumerate(reader.read()):
-            self._check(number, begin, block.X)
+            gap = gap_in(reader, number, begin, block.X)
+            self._gap = self._gap or gap
             self._note(number, block)
             if keep and number == len(store):
                 keep = store.add(block.X, spool)
@@ -329,8 +353,7 @@ class Rows:
                 f"{self._reader.where} must give the same rows each time it is read; it gave {rows:,} rows, and "
                 f"{self._count:,} were expected. It must not change, nor be an iterator that can be read only once."
             )
-        self._count, self._labelled = rows, True
-        self._passes += 1
+        self._count, self._labelled, self._passes = rows, True, self._passes + 1
         self._complete = len(self._store) == blocks
 
     def _note(self, number: int, block: Block) -> None:
@@ -338,10 +361,8 @@ class Rows:
         size = next(part.shape[0] for part in block if part is not None)
         if number == len(self._sizes):
             self._sizes.append(size)
-        elif self._sizes[number] != size:
-            raise ValueError(
-                f"{self._reader.where} must give the same blocks each time it is read; block {number} differs."
-            )
+        else:
+            require_size(self._reader, number, size, self._sizes)
         if block.y is not None and number == self._labels.blocks:
             self._labels.add(block.y, self._reader.where)
         if block.weight is not None and number == len(self._weights) and not self._labelled:
@@ -365,22 +386,6 @@ class Rows:
         for _ in self._kept() if self._complete else self._source_blocks():
             pass
 
-    def _check(self, number: int, begin: int, X: Any) -> None:
-        """Raise where a number is infinite; note where the first is missing, which some methods know."""
-        found = first_fault(X)
-        if found is None:
-            return
-        row, column, value = found
-        what, hint = fault_words(value)
-        words = (
-            f"The columns of {self._reader.where} must hold finite numbers; block {number} has {what} in "
-            f"column {self._reader.columns[column]!r}, row {begin + row:,}. {hint}, or leave the column out with "
-            "columns=[...]."
-        )
-        if value == value:
-            raise ValueError(words)
-        self._gap = self._gap or words
-
     def _allowed(self, blocks: Iterator[Block], gaps: bool, words: bool) -> Iterator[Block]:
         for block in blocks:
             if not words:  # of a function it is told by the first block
@@ -392,9 +397,3 @@ class Rows:
     def __repr__(self) -> str:
         n = "?" if self._count is None else f"{self._count:,}"
         return f"<Rows of {self._reader.where}: {n} rows>"
-
-
-def _size(owner: str, n: int) -> int:
-    if not isinstance(n, Integral) or n < 1:
-        raise ValueError(f"The 'n' of Rows.{owner} must be a whole number, 1 or more. Got {n!r} instead.")
-    return int(n)

@@ -1,4 +1,4 @@
-"""Sources of named columns, all by way of Arrow: Parquet, IPC and csv files; tables of pyarrow, pandas and polars."""
+"""Sources of named columns, all by way of Arrow: IPC and csv files; tables of pyarrow, pandas and polars."""
 
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,12 +14,6 @@ from auclid.rows.readers.reader import Block, Reader, Wanted, ahead, block_rows,
 from auclid.rows.words import Meaning, kind_of, meaning_of
 
 MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
-
-BUFFER = 1 << 16
-"""Bytes of a column of a Parquet file that are read at a time: without a number, a row group is in memory whole."""
-
-CORES = 2
-"""Processors up to which one thread decodes a Parquet file: whoever uses the blocks keeps the other one busy."""
 
 OTHERS = (
     "Choose others with columns=[...], put Columns before the method in a pipeline, or use Scorecard, which knows "
@@ -61,7 +55,10 @@ class ArrowReader(Reader):
 
     def read(self) -> Iterator[Block]:
         batches = self.batches([*self.columns, *self._apart()], block_rows(len(self.columns), self.dtype))
-        return (Block(self._numbers(batch), *self._labels(batch)) for batch in ahead(batches))
+        return self._blocks(ahead(batches))
+
+    def _blocks(self, batches: Iterator[Any]) -> Iterator[Block]:
+        return (Block(self._numbers(batch), *self._labels(batch)) for batch in batches)
 
     def read_labels(self) -> Iterator[Block] | None:
         batches = self.batches(self._apart(), block_rows(len(self.columns), self.dtype))  # so blocks have one number
@@ -202,29 +199,6 @@ class Files(ArrowReader):
                 raise ValueError(f"{str(path)!r} must stay as it is while it is read again and again; {said}.")
 
 
-class Parquet(Files):
-    """Parquet files, by batches of rows: a scan of a dataset has been seen to hold a hundred of them at once."""
-
-    kind = "parquet"
-
-    def __init__(self, paths: Sequence[Path], where: str, wanted: Wanted) -> None:
-        super().__init__(paths, where, wanted)
-        self.count = sum(self._opened(path).metadata.num_rows for path in paths)
-
-    def _opened(self, path: Path) -> Any:
-        with sentence(path, self.kind):
-            return arrow().parquet.ParquetFile(path)
-
-    def schema(self, path: Path) -> Any:
-        return self._opened(path).schema_arrow
-
-    def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        pa = arrow()
-        with pa.parquet.ParquetFile(path, pre_buffer=False, buffer_size=BUFFER) as file:
-            several = pa.cpu_count() > CORES
-            yield from file.iter_batches(batch_size=rows, columns=list(columns), use_threads=several)
-
-
 class Ipc(Files):
     """Arrow IPC files (also called Feather), memory-mapped: a batch is as large as it was written."""
 
@@ -344,8 +318,7 @@ class Frame(ArrowReader):
             return pa.field(str(name), pa.dictionary(pa.int32(), pa.string()))
 
     def read(self) -> Iterator[Block]:
-        batches = self.batches([*self.columns, *self._apart()], block_rows(len(self.columns), self.dtype))
-        return (Block(self._numbers(batch), *self._labels(batch)) for batch in batches)
+        return self._blocks(self.batches([*self.columns, *self._apart()], block_rows(len(self.columns), self.dtype)))
 
     def read_labels(self) -> Iterator[Block] | None:
         return None if self.lazy else super().read_labels()

@@ -10,9 +10,10 @@ from scipy import sparse
 
 from auclid._hints import did_you_mean
 from auclid.rows.readers.arrays import Arrays, Npy
-from auclid.rows.readers.arrow import Csv, Frame, Ipc, Parquet
+from auclid.rows.readers.arrow import Csv, Frame, Ipc
 from auclid.rows.readers.function import Function
 from auclid.rows.readers.libsvm import PACKED, Libsvm
+from auclid.rows.readers.parquet import Parquet
 from auclid.rows.readers.reader import Reader, Wanted
 
 ENDINGS = {

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -24,6 +24,15 @@ class Block(NamedTuple):
     X: Any
     y: np.ndarray | None
     weight: np.ndarray | None
+
+
+class Run(NamedTuple):
+    """Consecutive rows, in whole blocks, that one thread can read while others read other runs."""
+
+    begin: int
+    """The number of the first row."""
+    rows: int
+    read: Callable[[], Iterator[Block]]
 
 
 class Wanted(NamedTuple):
@@ -64,6 +73,10 @@ class Reader(ABC):
     def read_labels(self) -> Iterator[Block] | None:
         """All blocks without numbers, where labels and weights can be had by themselves."""
         return None
+
+    def runs(self) -> list[Run]:
+        """The source in runs that can be read side by side; none where it is read from its beginning only."""
+        return []
 
     def known(self) -> None:  # noqa: B027
         """Find out the columns: of a function, by a look at its first block."""
