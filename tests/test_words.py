@@ -281,7 +281,7 @@ def test_the_odds_of_a_class_of_which_more_were_drawn_are_those_of_all_rows(monk
     monkeypatch.setattr(_apart, "LEAST", 400)
     rng = np.random.default_rng(0)
     y = np.arange(20_000) < 60
-    X = np.column_stack([rng.normal(size=len(y)) + y, rng.normal(size=len(y))])
-    rows = auclid.scan(pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "y": y}), target="y", memory=0)
+    X = pd.DataFrame({"a": rng.normal(size=len(y)) + y, "b": rng.normal(size=len(y))})
+    rows = auclid.scan(X.assign(y=y), target="y", memory=0)
     model = Scorecard(interactions=0).fit(rows)
     assert 0.001 < model.predict_proba(X)[:, 1].mean() < 0.009
