@@ -226,6 +226,22 @@ def test_the_gain_of_a_pair_is_exact():
     np.testing.assert_allclose(found, lowest(np.hstack([rows, columns])) - lowest(cells), atol=1e-6)
 
 
+def test_gains_of_many_pairs_are_those_of_dense_matrices():
+    rng, shape, means, shrink = np.random.default_rng(0), (4, 3), (0.3, -0.1), 1e-3
+    histograms = rng.random((5, 12, 4))
+    histograms[:, :, :2] /= histograms[:, :, :2].sum(axis=1, keepdims=True)
+    row, column = np.divmod(np.arange(12), 3)
+    E = np.hstack([np.eye(4)[row], np.eye(3)[column]])
+    expected = []
+    for p, q, rp, rq in histograms.transpose(0, 2, 1):
+        A, g = np.diag(p + q) - np.outer(p, q) - np.outer(q, p), p * 0.9 - rp - q * 0.7 - rq
+        whole, alone = (
+            b @ np.linalg.solve(H + shrink * np.eye(len(b)), b) for H, b in ((A, g), (E.T @ A @ E, E.T @ g))
+        )
+        expected.append(whole - alone)
+    np.testing.assert_allclose(_pairs.pair_gains(histograms, shape, means, shrink), expected, rtol=1e-9)
+
+
 # --- kinds of columns -----------------------------------------------------------------------------
 
 

@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import sparse
 
 from auclid import Scorecard
+from auclid.additive import _solve
 from auclid.additive._basis import basis_rows, make_basis
 from auclid.additive._features import learn_features
 from auclid.additive._knots import SPECIAL, TAIL, extra_knots, quantile_knots, tally
@@ -115,7 +117,7 @@ def test_directions_are_those_of_each_penalty_and_a_singular_matrix_has_its_leas
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(200, 6))
     S, delta = np.cov(Z.T), rng.normal(size=6)
-    terms = Terms(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0]), np.array([0, 2, 5, 6]))
+    terms = Terms(sparse.csr_array(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0])), np.array([0, 2, 5, 6]))
     grid = [Penalty(alpha, smooth, focus) for alpha in (0.1, 1.0) for smooth in (0.0, 2.0) for focus in (0.0, 1.0)]
     found = directions(S, delta, terms, grid)
     for u, penalty in zip(found.T, grid, strict=True):
@@ -125,6 +127,26 @@ def test_directions_are_those_of_each_penalty_and_a_singular_matrix_has_its_leas
     flat[0, 1] = flat[1, 0] = 2.0  # twice the same column, and one of nothing
     delta[[0, 1, 3]] = 1.0, 2.0, 0.0
     np.testing.assert_allclose(flat @ direction(flat, delta, terms, Penalty(0.0, 0.0)), delta, atol=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [1.0, 1e-4, 1e-13])
+def test_factors_of_half_the_digits_lead_to_the_same_directions(monkeypatch, alpha):
+    _, terms, S, delta, _ = quadratic(0.0)  # hats of a column add up to one: S is singular
+    grid = [Penalty(scale * alpha, smooth, focus) for scale in (1.0, 10.0) for smooth in (0.0, 0.3) for focus in (0, 1)]
+    exact, whole = directions(S, delta, terms, grid), []
+    monkeypatch.setattr(_solve, "LARGE", 1)
+    solved = _solve._solved
+    monkeypatch.setattr(_solve, "_solved", lambda *args: whole.append(1) or solved(*args))
+    firsts = {}
+    found = directions(S, delta, terms, grid, firsts)
+    # in units of the scores' spread; where nothing but rounding holds S up, it is factored with all digits
+    error = np.sqrt(np.einsum("ij,ij->j", found - exact, S @ (found - exact)))
+    assert (error <= 1e-4 * np.sqrt(np.einsum("ij,ij->j", exact, S @ exact))).all()
+    assert (len(whole) > 0) == (alpha == 1e-13)
+    assert set(firsts) == {penalty._replace(focus=0.0) for penalty in grid}
+    before = len(whole)
+    directions(S, delta, terms, [penalty for penalty in grid if not penalty.focus], firsts)
+    assert len(whole) == before  # what is known is not solved for again
 
 
 def test_focus_keeps_columns_of_noise_small(monkeypatch):

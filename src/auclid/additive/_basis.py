@@ -299,6 +299,16 @@ def add_scores(basis, cells, W, out):
 
 
 @kernel
+def add_turned(basis, cells, rest, out):
+    """out += Z' rest."""
+    slot, along, index, value = room(basis, cells)
+    for i in range(cells.shape[0]):
+        count = touch(basis, cells, i, slot, along, index, value)
+        for e in range(count):
+            out[index[e]] += rest[i] * value[e]
+
+
+@kernel
 def write_touched(basis, cells, ends, places, values):
     """The rows as CSR; ``ends[i + 1]`` becomes the end of row i."""
     slot, along, index, value = room(basis, cells)

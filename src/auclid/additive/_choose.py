@@ -58,16 +58,25 @@ def scores(basis: Basis, cells: Any, W: np.ndarray) -> np.ndarray:
 
 
 def grid_auc(
-    folds: Sequence[Fold], basis: Basis, terms: Terms, penalties: Sequence[Penalty], held: HeldOut, M: Any = None
+    folds: Sequence[Fold],
+    basis: Basis,
+    terms: Terms,
+    penalties: Sequence[Penalty],
+    held: HeldOut,
+    M: Any = None,
+    firsts: Sequence[dict] | None = None,
 ) -> np.ndarray:
-    """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`."""
+    """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
+
+    ``firsts``: for each fold, as in `directions`.
+    """
     aucs = np.full((len(folds), len(penalties)), np.nan)
     for k, fold in enumerate(folds):
         rows = held.rows(k)
         label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
         if not label.any() or label.all():
             continue
-        W = directions(fold.S, fold.delta, terms, penalties)
+        W = directions(fold.S, fold.delta, terms, penalties, None if firsts is None else firsts[k])
         out = np.ascontiguousarray(scores(basis, held.cells[rows], W if M is None else M @ W).T)
         aucs[k] = [auc_from_parts(label, column, weight) for column in out]
     return aucs

@@ -6,6 +6,7 @@ found on all rows. Where rows are many, the trial is made on some of them.
 """
 
 from collections.abc import Sequence
+from functools import cache
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -31,6 +32,9 @@ TRIAL = 15_000
 ROWS = 120_000
 """Rows that the moments with pairs come from, at the most: a row then costs the square of what all pairs touch.
 Of more, all of the rarer class are kept if they can be, and the others are drawn and weigh as much as all did."""
+
+FIRST = 2
+"""Folds that more pairs must rank better than fewer did, in the mean, for the other folds to be asked."""
 
 STEPS = (0.01, 0.1, 1.0, 10.0)
 """How much stronger the ridge may be with pairs than without."""
@@ -108,19 +112,38 @@ def _trial(plan: Plan, scores: np.ndarray, wanted: list[tuple[int, int]], settin
         counts.append(settings.pairs)
     score = scores if held is plan.held else _rescored(plan, held)
     features = fewer_knots(plan.features, KNOTS[0])[0]
-    found = [_of_fold(features, held, score, wanted, k, counts[-1]) for k in range(len(plan.folds))]
+    own = [_pairs_of_fold(features, held, score, wanted, k, counts[-1]) for k in range(len(plan.folds))]
+
+    @cache
+    def found(k: int, most: int) -> _Found:
+        return _of_fold(features, held, own[k][:most], k)
+
+    def aucs_of(count: int, grid: Sequence[Trial], most: int, folds: Sequence[int]) -> np.ndarray:
+        return np.array([_aucs(found(k, most), features, count, grid, held.as_only_fold(k), settings) for k in folds])
+
+    every, few = range(len(plan.folds)), _few_enough(held.cells.shape[1], counts)
     best: tuple[float, Trial | None] = (0.0, None)
-    alone = _gains(found, features, 0, [_own(plan, settings)], held, settings)
-    grid = _grid(plan, settings)
+    alone = aucs_of(0, [_own(plan, settings)], few, every)
+    grid, last = _grid(plan, settings), np.zeros(len(every))
     for count in counts:
-        aucs = _gains(found, features, count, grid, held, settings) - alone
+        most = few if count <= few else counts[-1]
+        aucs = aucs_of(count, grid, most, every[:FIRST]) - alone[:FIRST]
+        if count > counts[0] and np.all(np.nanmean(aucs, axis=0) <= np.nanmean(last[:FIRST])):
+            break  # so the other folds need not be asked
+        aucs = np.concatenate([aucs, aucs_of(count, grid, most, every[FIRST:]) - alone[FIRST:]])
         sure = [sure_gain(column) for column in aucs.T]
         at = int(np.argmax(sure))
         if sure[at] <= best[0]:
             break  # more pairs would cost more and add less
         best = sure[at], grid[at]._replace(n_pairs=count, gain=float(np.nanmean(aucs[:, at])))
-        grid = _around(grid, grid[at])
+        grid, last = _around(grid, grid[at]), aucs[:, at]
     return best[1]
+
+
+def _few_enough(columns: int, counts: Sequence[int]) -> int:
+    """How many pairs to make moments with at first: the fewest tried, where that is much cheaper than with all."""
+    work = [(2 * columns + 4 * count) ** 2 for count in (counts[0], counts[-1])]
+    return counts[0] if 3 * work[0] <= work[1] else counts[-1]
 
 
 class _Found(NamedTuple):
@@ -130,33 +153,35 @@ class _Found(NamedTuple):
     fold: Fold
 
 
-def _of_fold(
+def _pairs_of_fold(
     features: Sequence[Feature], held: HeldOut, score: np.ndarray, wanted: list[tuple[int, int]], k: int, most: int
-) -> _Found:
+) -> list[tuple[int, int]]:
+    """The best pairs by the rows outside fold k."""
     rows = np.flatnonzero(held.fold != k)
     label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
-    rest = residual(score[rows], label, weight)
-    pairs = best_pairs(features, held.cells[rows], rest, wanted, most)
+    return best_pairs(features, held.cells[rows], residual(score[rows], label, weight), wanted, most)
+
+
+def _of_fold(features: Sequence[Feature], held: HeldOut, pairs: list[tuple[int, int]], k: int) -> _Found:
+    rows = np.flatnonzero(held.fold != k)
+    label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
     return _Found(pairs, class_sums(make_basis(features, pairs), held.cells[rows], label, weight).outside(-1))
 
 
-def _gains(
-    found: Sequence[_Found],
+def _aucs(
+    found: _Found,
     features: Sequence[Feature],
     count: int,
     grid: Sequence[Trial],
     held: HeldOut,
     settings: Settings,
 ) -> np.ndarray:
-    """The held-out AUC of each fold with its own first ``count`` pairs (folds × penalties)."""
-    out = []
-    for k, each in enumerate(found):
-        basis = make_basis(features, each.pairs[:count])
-        fold, terms = each.fold.leading(basis.size), penalty_terms(features, basis)
-        size = 2.0 * float(np.diag(fold.S).mean()) if settings.alphas is None else 1.0
-        penalties = [Penalty(trial.ridge * size, trial.smooth, trial.focus) for trial in grid]
-        out.append(grid_auc([fold], basis, terms, penalties, held.as_only_fold(k))[0])
-    return np.array(out)
+    """The AUC of the only fold that is held out, with its own first ``count`` pairs, of each penalty."""
+    basis = make_basis(features, found.pairs[:count])
+    fold, terms = found.fold.leading(basis.size), penalty_terms(features, basis)
+    size = 2.0 * float(np.diag(fold.S).mean()) if settings.alphas is None else 1.0
+    penalties = [Penalty(trial.ridge * size, trial.smooth, trial.focus) for trial in grid]
+    return grid_auc([fold], basis, terms, penalties, held)[0]
 
 
 def _own(plan: Plan, settings: Settings) -> Trial:

@@ -75,10 +75,19 @@ def pair_gains(histograms: np.ndarray, shape: tuple[int, int], means: Sequence[f
     """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 4)."""
     p, q, rp, rq = np.moveaxis(histograms, 2, 0)
     g = p * (1.0 + means[1]) - rp - q * (1.0 - means[0]) - rq
-    A = -p[:, :, None] * q[:, None, :]
-    A += np.swapaxes(A, 1, 2)
-    A[:, np.arange(A.shape[1]), np.arange(A.shape[1])] += p + q
-    return _lowered(A, g, shrink) - _lowered(*_alone(A, g, shape), shrink)
+    alone = _lowered(*_alone(p, q, g, shape), shrink)
+    return _lowered_by_cells(p, q, g, shrink) - alone
+
+
+def _lowered_by_cells(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
+    """g·(A + λI)^-1 g, of a diagonal matrix and one of rank two, by Woodbury's formula."""
+    size = p + q + shrink
+
+    def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->i", x, y / size)
+
+    pp, qq, less, gp, gq = dot(p, p), dot(q, q), dot(p, q) - 1.0, dot(g, p), dot(g, q)
+    return dot(g, g) - (qq * gp * gp - 2.0 * less * gp * gq + pp * gq * gq) / (pp * qq - less * less)
 
 
 def _lowered(A: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
@@ -86,12 +95,22 @@ def _lowered(A: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
     return np.einsum("ij,ij->i", g, u)
 
 
-def _alone(A: np.ndarray, g: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+def _alone(p: np.ndarray, q: np.ndarray, g: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     """A and g of effects of the rows and the columns of the cells, without their product."""
-    row, column = np.divmod(np.arange(shape[0] * shape[1]), shape[1])
-    E = np.concatenate([row[:, None] == np.arange(shape[0]), column[:, None] == np.arange(shape[1])], axis=1)
-    E = E.astype(np.float64)
-    return E.T @ A @ E, g @ E
+
+    def sums(x: np.ndarray) -> np.ndarray:
+        grid = x.reshape(-1, *shape)
+        return np.concatenate([grid.sum(axis=2), grid.sum(axis=1)], axis=1)
+
+    p_sums, q_sums, n = sums(p), sums(q), shape[0]
+    A = -p_sums[:, :, None] * q_sums[:, None, :]
+    A += np.swapaxes(A, 1, 2)
+    both = np.arange(sum(shape))
+    A[:, both, both] += p_sums + q_sums
+    cells = (p + q).reshape(-1, *shape)
+    A[:, :n, n:] += cells
+    A[:, n:, :n] += np.swapaxes(cells, 1, 2)
+    return A, sums(g)
 
 
 def best_pairs(

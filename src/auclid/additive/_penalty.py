@@ -2,9 +2,10 @@
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from auclid.additive._basis import Basis, Feature, coarse_places
 from auclid.additive._knots import second_differences
@@ -24,7 +25,8 @@ class Penalty(NamedTuple):
 class Terms(NamedTuple):
     """What `Penalty` multiplies: P of the roughness w·P·w, and where the coefficients of each column or pair begin."""
 
-    P: np.ndarray
+    P: Any
+    """Sparse: it joins coefficients of one column or pair only."""
     starts: np.ndarray
     """One more than there are columns and pairs: the last is the number of coefficients."""
 
@@ -40,15 +42,17 @@ class Terms(NamedTuple):
 
 def penalty_terms(features: Sequence[Feature], basis: Basis) -> Terms:
     """Second differences of every numeric shape, and along both ways of a pair."""
-    P = np.zeros((basis.size, basis.size))
+    parts = []
     for k, f in enumerate(features):
         if f.knots is not None:
-            _add_block(P, basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots))
+            parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots)))
     for m, (a, b) in enumerate(zip(basis.pair_a, basis.pair_b, strict=True)):
         along = [_coarse_differences(features[j], coarse_places(features[j])) for j in (a, b)]
         grid = np.kron(along[0], np.eye(len(along[1]))) + np.kron(np.eye(len(along[0])), along[1])
-        _add_block(P, basis.pair_first[m] + np.arange(len(grid)), grid)
-    return Terms(P, _starts(basis))
+        parts.append(_placed(basis.pair_first[m] + np.arange(len(grid)), grid))
+    row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else ([], [], [])
+    shape = basis.size, basis.size
+    return Terms(sparse.csr_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
 
 
 def _starts(basis: Basis) -> np.ndarray:
@@ -64,6 +68,7 @@ def _coarse_differences(feature: Feature, places: np.ndarray) -> np.ndarray:
     return second_differences(feature.knots[places])
 
 
-def _add_block(P: np.ndarray, place: np.ndarray, part: np.ndarray) -> None:
-    used = place >= 0
-    P[np.ix_(place[used], place[used])] += part[np.ix_(used, used)]
+def _placed(place: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and values of what is not zero in a block; slots without a coefficient are left out."""
+    row, column = np.nonzero(part * np.multiply.outer(place >= 0, place >= 0))
+    return place[row], place[column], part[row, column]

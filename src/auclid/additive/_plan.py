@@ -140,6 +140,8 @@ class _Level(NamedTuple):
     """As in `fewer_knots`, but sparse."""
     terms: Terms
     unit: float
+    firsts: list[dict[Penalty, np.ndarray]]
+    """As in `grid_auc`."""
 
 
 def _choose_shapes(features: list[Feature], sums: Sums, held: HeldOut, settings: Settings) -> Plan:
@@ -150,13 +152,14 @@ def _choose_shapes(features: list[Feature], sums: Sums, held: HeldOut, settings:
     best: tuple = (-np.inf,)
     judges = held.some(JUDGES) if len(held.is_pos) > JUDGES else held
     for count in counts:
-        level = _level(features, count, total)
+        level = _level(features, count, total, len(folds))
         here = [fold.mixed(level.M) for fold in folds]
         grid = _grid(settings, level.unit, best[1:])
-        mean = nearly_best(grid_auc(here, basis, level.terms, grid, judges, level.M))
+        mean = nearly_best(grid_auc(here, basis, level.terms, grid, judges, level.M, level.firsts))
         k = max(range(len(grid)), key=lambda at: (mean[at], grid[at].smooth, grid[at].alpha))
-        if mean[k] > best[0]:
-            best = float(mean[k]), grid[k], level
+        if mean[k] <= best[0]:
+            break  # more knots would cost more and add less
+        best = float(mean[k]), grid[k], level
     auc, penalty, level = best
     kept = [fold.mixed(level.M) for fold in folds]
     auc, penalty = _focused(kept, basis, held, settings, best)
@@ -169,21 +172,27 @@ def _focused(folds: list[Fold], basis: Basis, held: HeldOut, settings: Settings,
     auc, penalty, level = best
     if len(level.terms.starts) < 3 or settings.alphas is not None or settings.coarse or not FOCUS:
         return auc, penalty
-    around = _grid(settings, level.unit, (penalty, level))
-    grid = [penalty, *(each._replace(focus=focus) for focus in FOCUS for each in around)]
-    aucs = grid_auc(folds, basis, level.terms, grid, held.some(TRIED), level.M)
+    judges = held.some(TRIED)
+    tried = [penalty, *(penalty._replace(focus=focus) for focus in FOCUS)]
+    aucs = grid_auc(folds, basis, level.terms, tried, judges, level.M, level.firsts)
+    if mean_auc(aucs - aucs[:, :1]).max() <= 0.0:
+        return auc, penalty
+    around = [each for each in _grid(settings, level.unit, (penalty, level)) if each != penalty]
+    more = [each._replace(focus=focus) for focus in FOCUS for each in around]
+    aucs = np.hstack([aucs, grid_auc(folds, basis, level.terms, more, judges, level.M, level.firsts)])
+    grid = tried + more
     sure = [sure_gain(gains) for gains in (aucs - aucs[:, :1]).T]
     k = int(np.argmax(sure))
     gain = mean_auc(aucs - aucs[:, :1])[k]
     return (auc + float(gain), grid[k]) if sure[k] > 0.0 else (auc, penalty)
 
 
-def _level(features: list[Feature], count: int, total: ClassMoments) -> _Level:
+def _level(features: list[Feature], count: int, total: ClassMoments, n_folds: int) -> _Level:
     fewer, dense = fewer_knots(features, count)
     M = sparse.csr_array(dense)
     variance = np.diag(mixed_matrix(total.within, M))
     size = 2.0 * float(variance.mean()) if len(variance) and variance.mean() > 0.0 else 1.0
-    return _Level(fewer, M, penalty_terms(fewer, make_basis(fewer)), size)
+    return _Level(fewer, M, penalty_terms(fewer, make_basis(fewer)), size, [{} for _ in range(n_folds)])
 
 
 def _grid(settings: Settings, size: float, best: Sequence) -> list[Penalty]:

@@ -8,6 +8,15 @@ from scipy import linalg
 from auclid.additive._penalty import Penalty, Terms
 from auclid.solvers.closed_form import solve_spectral
 
+LARGE = 400
+"""Coefficients from which a path of penalties is solved with factors of half the digits, which take half the time."""
+
+CORRECTIONS = 6
+"""Times that such a solution is mended, at the most."""
+
+EXACT = 1e-6
+"""What may be left of δ then, in its units."""
+
 
 def penalised(S: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty) -> np.ndarray:
     """S + (smooth/2) CP + (alpha/2) C
@@ -22,9 +31,10 @@ def penalised(S: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty) 
 
 
 def _with_cost(S: np.ndarray, terms: Terms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
-    A = terms.P * (0.5 * penalty.smooth * np.reshape(cost, (-1, 1)))
-    A += S
-    A[np.diag_indices_from(A)] += 0.5 * penalty.alpha * cost
+    A, P = S.copy(), terms.P.tocoo()
+    each = np.broadcast_to(np.asarray(cost, dtype=np.float64), len(S))
+    A[P.row, P.col] += 0.5 * penalty.smooth * each[P.row] * P.data
+    A[np.diag_indices_from(A)] += 0.5 * penalty.alpha * each
     return A
 
 
@@ -33,19 +43,56 @@ def direction(S: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty) 
     return _solved(penalised(S, delta, terms, penalty), delta)
 
 
-def directions(S: np.ndarray, delta: np.ndarray, terms: Terms, penalties: Sequence[Penalty]) -> np.ndarray:
-    """The `direction` of each penalty, a column each; those that differ in their focus share their first solution."""
-    firsts: dict[Penalty, np.ndarray] = {}
+def directions(
+    S: np.ndarray,
+    delta: np.ndarray,
+    terms: Terms,
+    penalties: Sequence[Penalty],
+    firsts: dict[Penalty, np.ndarray] | None = None,
+) -> np.ndarray:
+    """The `direction` of each penalty, a column each; those that differ in their focus share their first solution.
+
+    ``firsts``: solutions without a focus that are known; those that are found are added.
+    """
+    firsts = {} if firsts is None else firsts
+    coarse = S.astype(np.float32) if len(S) >= LARGE and len(penalties) > 1 else S
     out = []
     for penalty in penalties:
         plain = penalty._replace(focus=0.0)
         if plain not in firsts:
-            firsts[plain] = direction(S, delta, terms, plain)
+            firsts[plain] = _mended(S, coarse, delta, terms, plain, 1.0)
         u = firsts[plain]
         if penalty.focus:
-            u = _solved(_with_cost(S, terms, penalty, terms.cost(u, S, penalty.focus)), delta)
+            u = _mended(S, coarse, delta, terms, penalty, terms.cost(u, S, penalty.focus))
         out.append(u)
     return np.stack(out, axis=1)
+
+
+def _mended(
+    S: np.ndarray, coarse: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty, cost: np.ndarray | float
+) -> np.ndarray:
+    """A^-1 δ from a factor of ``coarse``, which is S with fewer digits, by iterative refinement.
+
+    Where that does not get near, A is not far from singular, and factored with all digits.
+    """
+    if coarse is S:
+        return _solved(_with_cost(S, terms, penalty, cost), delta)
+    try:
+        factor = linalg.cho_factor(
+            _with_cost(coarse, terms, penalty, cost).T, lower=True, overwrite_a=True, check_finite=False
+        )
+    except linalg.LinAlgError:
+        return _solved(_with_cost(S, terms, penalty, cost), delta)
+    u, rest, size = np.zeros_like(delta), delta, float(np.linalg.norm(delta))
+    for _ in range(CORRECTIONS):
+        left = float(np.linalg.norm(rest))
+        if left <= EXACT * size:
+            return u
+        u = u + left * linalg.cho_solve(factor, (rest / left).astype(np.float32), check_finite=False)
+        rest = delta - S @ u - cost * (0.5 * penalty.smooth * (terms.P @ u) + 0.5 * penalty.alpha * u)
+        if not np.linalg.norm(rest) < 0.5 * left:
+            break
+    return u if np.linalg.norm(rest) <= EXACT * size else _solved(_with_cost(S, terms, penalty, cost), delta)
 
 
 def _solved(A: np.ndarray, delta: np.ndarray) -> np.ndarray:
