@@ -138,6 +138,24 @@ def test_a_killed_stream_goes_on_to_the_same_bits(folder, tmp_path, monkeypatch)
     assert "must be a file that the same command wrote" in " ".join(said.split())
 
 
+def test_a_scorecard_streams_with_a_checkpoint_and_goes_on_to_the_same_bits(folder, tmp_path):
+    def fit(name, *more):
+        run("fit", folder / "parts", "--target", "y", "--positive", "sick", "--method", "Scorecard", "--model",
+            tmp_path / name, "--checkpoint", tmp_path / "card.check", "--every", 400, *more)  # fmt: skip
+        return auclid.load(tmp_path / name)
+
+    whole, again = fit("whole"), fit("again")  # the second starts at the checkpoint after the last 400 rows
+    assert whole._card.values.tobytes() == again._card.values.tobytes()
+    rows = auclid.scan(folder / "parts", target="y")
+    (X, y), every = rows.head(rows.shape[0]), whole._seen[0].n + whole._seen[1].n
+    is_pos = y == "sick"
+    assert every == rows.shape[0] and whole.score(X, is_pos.astype(int)) > 0.5
+    cut = min(400, len(next(rows.blocks())[0]))  # the rows that fix the knots
+    one_pass = auclid.Scorecard(random_state=0).partial_fit(X[:cut], is_pos[:cut], classes=[False, True])
+    one_pass.partial_fit(X[cut:], is_pos[cut:])
+    np.testing.assert_allclose(whole._card.values, one_pass._card.values, atol=1e-9)
+
+
 def test_a_scorecard_by_blocks_knows_gaps(tmp_path):
     rng = np.random.default_rng(0)
     a = rng.normal(size=300)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from auclid import LeastSquaresAUC, Scorecard
+from auclid import LeastSquaresAUC, Scorecard, scan
 from auclid.additive import _fit
 from auclid.additive._basis import make_basis
 from auclid.additive._monotone import rising_columns, solve_bounded
@@ -198,6 +198,30 @@ def test_points_double_the_odds_and_keep_the_ranking(tmp_path):
 
 
 # --- reasons, plots, page -------------------------------------------------------------------------
+
+
+def test_rows_of_files_are_explained_by_blocks(tmp_path):
+    X, y = problem(500)
+    model = Scorecard(interactions=0, n_knots=8).fit(X, y)
+    rows = scan(lambda: ((X[at : at + 170], y[at : at + 170]) for at in range(0, 500, 170)))
+    parts = model.contributions(X)
+    np.testing.assert_array_equal(model.contributions(rows), parts)
+    written = model.contributions(rows, out=tmp_path / "parts.npy")
+    assert isinstance(written, np.memmap)
+    np.testing.assert_array_equal(written, parts)
+    assert model.reasons(rows, n=2, toward=True) == model.reasons(X, n=2, toward=True)
+    np.testing.assert_array_equal(model.total_points(rows), model.total_points(X))
+    with pytest.raises(ValueError, match=r"'n' of Scorecard\.reasons must be an int of at least 1"):
+        model.reasons(rows, n=0)
+
+
+def test_contributions_of_dask_are_lazy():
+    dask = pytest.importorskip("dask.array")
+    X, y = problem(300)
+    model = Scorecard(interactions=0, n_knots=8).fit(X, y)
+    found = model.contributions(dask.from_array(X, chunks=(100, -1)))
+    assert hasattr(found, "compute")
+    np.testing.assert_array_equal(found.compute(), model.contributions(X))
 
 
 def test_reasons_are_the_largest_contributions():

@@ -1,7 +1,7 @@
 """Rows that lie in files or on a cluster: checked, labelled, and given back one score a row."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from pathlib import Path
 from typing import Any
@@ -198,13 +198,8 @@ def by_parts(method: Callable) -> Callable:
     @wraps(method)
     def answer(self: Any, X: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         if isinstance(X, Rows):
-            _check.fitted(self, "n_features_in_")
-            known_columns(self, X.columns if X.named else None, len(X.columns))
-            if not knows_words(self):
-                X.numbers_only()
-            seen = X.shown if knows_words(self) else lambda block: block
-            answer_of = partial(_answer, method, self, args, kwargs)
-            return _answer_blocks(lambda block: answer_of(seen(block)), X, out, knows_gaps(self))
+            answers = block_answers(self, X, method, *args, **kwargs)
+            return _joined(answers) if out is None else _written(answers, X.shape[0], out)
         if out is not None:
             raise ValueError(
                 f"The 'out' of {method.__name__} is for rows of files; pass auclid.scan(...), or leave it out."
@@ -243,14 +238,28 @@ def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | 
     return answer.dtype, None if answer.ndim == 1 else answer.shape[1]
 
 
-def _answer_blocks(function: Callable, rows: Rows, out: Any, gaps: bool) -> Any:
-    if out is None:
-        answers = [function(block.X) for block in rows.read(gaps, words=True)]
-        return sparse.vstack(answers, format="csr") if sparse.issparse(answers[0]) else np.concatenate(answers)
+def block_answers(estimator: Any, rows: Rows, method: Callable, *args: Any, **kwargs: Any) -> Iterator[Any]:
+    """What a method of a fitted estimator answers for rows in files, a block at a time."""
+    _check.fitted(estimator, "n_features_in_")
+    known_columns(estimator, rows.columns if rows.named else None, len(rows.columns))
+    if not knows_words(estimator):
+        rows.numbers_only()
+    seen = rows.shown if knows_words(estimator) else lambda block: block
+    blocks = rows.read(knows_gaps(estimator), words=True)
+    return (_answer(method, estimator, args, kwargs, seen(block.X)) for block in blocks)
+
+
+def _joined(answers: Iterator[Any]) -> Any:
+    every = list(answers)
+    return sparse.vstack(every, format="csr") if sparse.issparse(every[0]) else np.concatenate(every)
+
+
+def _written(answers: Iterator[Any], count: int, out: Any) -> np.ndarray:
+    """The answers as a memory-mapped ``.npy`` file."""
     path = Path(out)
     part = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
-        _write_blocks(function, rows, part, gaps)
+        _write_blocks(answers, count, part)
         os.replace(part, path)
     except BaseException:
         part.unlink(missing_ok=True)  # what a bad block has ended is neither here nor in the place of an older file
@@ -258,18 +267,17 @@ def _answer_blocks(function: Callable, rows: Rows, out: Any, gaps: bool) -> Any:
     return np.load(path, mmap_mode="r")
 
 
-def _write_blocks(function: Callable, rows: Rows, path: Path, gaps: bool) -> None:
+def _write_blocks(answers: Iterator[Any], count: int, path: Path) -> None:
     """A ``.npy`` file of the answers, block after block."""
     described = False
     with path.open("wb") as file:
-        for block in rows.read(gaps, words=True):
-            answer = np.ascontiguousarray(function(block.X))
+        for each in answers:
+            answer = np.ascontiguousarray(each)
             if answer.dtype.hasobject:
                 raise ValueError("out= must be given numbers or texts to write; labels of mixed kinds cannot be.")
             if not described:
                 kind = np.lib.format.dtype_to_descr(answer.dtype)
-                shape = (rows.shape[0], *answer.shape[1:])
-                head = {"descr": kind, "fortran_order": False, "shape": shape}
+                head = {"descr": kind, "fortran_order": False, "shape": (count, *answer.shape[1:])}
                 np.lib.format.write_array_header_1_0(file, head)
                 described = True
             file.write(answer.tobytes())

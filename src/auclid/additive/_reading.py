@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from auclid import _check
+from auclid._apart import block_answers, by_parts
 from auclid._hints import listed
 from auclid.additive._html import scorecard_page
 from auclid.additive._plot import plot_shapes
@@ -16,6 +17,7 @@ from auclid.additive._reasons import Reason, ordered, reasons_of
 from auclid.additive._shapes import card_contributions
 from auclid.additive._table import block
 from auclid.metrics._auc import checked_auc
+from auclid.rows.source import Rows
 
 
 class Readable:
@@ -34,12 +36,14 @@ class Readable:
     _cells: Any
     decision_function: Any
 
+    @by_parts
     def contributions(self, X: Any) -> np.ndarray:
         """What each column, then each pair, adds to the score of each row: rows sum to the score less ``intercept_``.
 
         Parameters
         ----------
-        X : array, CSR matrix or frame of shape (n, d)
+        X : array, CSR matrix, frame, `Rows` or dask collection of shape (n, d)
+            Of `Rows`, ``out=`` names a ``.npy`` file for the answer, where memory would not hold it.
 
         Returns
         -------
@@ -53,7 +57,7 @@ class Readable:
 
         Parameters
         ----------
-        X : array, CSR matrix or frame of shape (n, d)
+        X : array, CSR matrix, frame or `Rows` of shape (n, d)
         n : int of at least 1, default=4
         toward : one of ``classes_``, optional
             Only what speaks for this class, most first: ``classes_[0]`` gives what lowers the score.
@@ -71,6 +75,8 @@ class Readable:
         >>> [len(reasons) for reasons in model.reasons(X[:3], n=2)]
         [2, 2, 2]
         """
+        if isinstance(X, Rows):
+            return [row for part in block_answers(self, X, Readable.reasons, n, toward=toward) for row in part]
         cells = self._cells(X)
         _positive("n", "reasons", n)
         if toward is not None and toward not in self.classes_.tolist():
@@ -138,6 +144,7 @@ class Readable:
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         return point_bins(shapes, self._odds, self._scale(scale, 600.0, 50.0, True))
 
+    @by_parts
     def total_points(
         self, X: Any, scale: float | str = "auto", *, base: float = 600.0, odds: float = 50.0, whole: bool = True
     ) -> np.ndarray:

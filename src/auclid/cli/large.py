@@ -188,28 +188,34 @@ class Checkpoint(NamedTuple):
         save(self.path, pipeline, about={"command": self.command, "rows": rows})
 
 
-def stream_rows(found: Task, name: str, model: Any, checkpoint: Checkpoint) -> Pipeline:
-    """The pipeline of a streaming method after one pass in the order of the rows, written down on the way."""
-    if not (isinstance(model, Pipeline) and hasattr(model.steps[-1][1], "partial_fit")):
+def stream_rows(found: Task, name: str, model: Any, checkpoint: Checkpoint) -> Any:
+    """A streaming method after one pass in the order of the rows, written down on the way.
+
+    It is a pipeline that prepares columns first, or a method that takes any columns itself.
+    """
+    prepared = isinstance(model, Pipeline)
+    if not hasattr(model.steps[-1][1] if prepared else model, "partial_fit"):
         raise DataError(f"--checkpoint is for methods that learn from a stream; {name} does not. SPAM-L2 does.")
     kept, done = checkpoint.resumed()
     if kept is None:
         kept = model
-        kept.steps[0][1].fit(shaped(found.rows))
-    columns, ranker = kept.steps[0][1], kept.steps[1][1]
-    for X, y, at in _pieces(found.rows, done, checkpoint.every):
+        if prepared:
+            kept.steps[0][1].fit(shaped(found.rows))
+    columns, ranker = (kept.steps[0][1], kept.steps[1][1]) if prepared else (None, kept)
+    for X, y, at in _pieces(found.rows, done, checkpoint.every, gaps=not prepared):
         with names_known():
-            Z = columns.transform(X if columns._sparse or is_frame(X) else as_array(X))
-        ranker.partial_fit(Z, y, classes=[0, 1])
+            if columns is not None:
+                X = columns.transform(X if columns._sparse or is_frame(X) else as_array(X))
+            ranker.partial_fit(X, y, classes=[0, 1])
         if at % checkpoint.every == 0:
             checkpoint.write(kept, at)
     return kept
 
 
-def _pieces(rows: Rows, done: int, every: int) -> Iterator[tuple[Any, np.ndarray, int]]:
+def _pieces(rows: Rows, done: int, every: int, gaps: bool) -> Iterator[tuple[Any, np.ndarray, int]]:
     """(X, y, rows so far) of the rows after the first ``done``, cut at multiples of ``every``."""
     at = 0
-    for X, y in rows.blocks():
+    for X, y in rows.blocks(gaps=gaps):
         start = 0
         while start < X.shape[0]:
             stop = min(X.shape[0], start + every - (at % every))

@@ -207,9 +207,9 @@ class Rows:
     def _seen(self, X: Any) -> Any:
         return self.shown(X) if self.others else X  # where there are truths alone, numbers are handier
 
-    def blocks(self) -> Iterator[tuple[Any, np.ndarray | None]]:
-        """Yield (X, y), consecutive rows and labels: arrays, CSR matrices, or tables of pyarrow with texts or dates."""
-        for block in self.read(words=True):
+    def blocks(self, *, gaps: bool = False) -> Iterator[tuple[Any, np.ndarray | None]]:
+        """Yield (X, y), rows and labels: arrays, CSR matrices, or tables of texts, dates; ``gaps`` as of `sample`."""
+        for block in self.read(gaps, words=True):
             yield self._seen(block.X), block.y
 
     def head(self, n: int) -> tuple[Any, np.ndarray | None]:
