@@ -251,7 +251,7 @@ def test_groups_must_be_one_a_row(apart, monkeypatch):
     monkeypatch.setattr(_files, "LEAST", 100)
     X, y, _ = table(400)
     given, model = (by_blocks(X, y, memory=0),) if apart else (X, y), AUCClassifier(methods=["logistic"])
-    drawn = len(_files.drawn_rows(by_blocks(X, y, memory=0)))
+    drawn = len(_files.drawn_from(AUCClassifier(), by_blocks(X, y, memory=0), None, None, None)[1][1])
     for groups, got in [
         (np.arange(drawn), rf"shape \({drawn},\)"),
         (list(range(401)), r"shape \(401,\)"),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import auclid
 from auclid import OAM, SPAM, Calibrated, Columns, LeastSquaresAUC, RankSVM
@@ -67,8 +68,8 @@ def by_blocks(X, y, weight=None, size=300):
 def test_rows_of_files_and_of_dask_are_calibrated_as_those_in_memory(weighted):
     X, y = problem()
     X[:, 1] *= 100.0
-    labels, weight = np.where(y, "yes", "no"), np.where(np.arange(len(y)) % 3, 2.0, 1.0) if weighted else None
-    ranker = make_pipeline(Columns(), LeastSquaresAUC()) if not weighted else LeastSquaresAUC()
+    labels, weight = np.where(y, "yes", "no"), np.arange(len(y)) % 3 * 1.0 if weighted else None
+    ranker = make_pipeline(Columns(), LeastSquaresAUC())
     whole, rows = Calibrated(ranker).fit(X, labels, weight), by_blocks(X, labels, weight)
     model = Calibrated(ranker).fit(rows)
     np.testing.assert_allclose(model.predict_proba(rows), whole.predict_proba(X), atol=SIGMOID)
@@ -81,6 +82,23 @@ def test_rows_of_files_and_of_dask_are_calibrated_as_those_in_memory(weighted):
     chances = model.predict_proba(lazy)
     assert isinstance(chances, da.Array) and chances.shape == (len(y), 2)
     np.testing.assert_allclose(chances.compute(), whole.predict_proba(X), atol=SIGMOID)
+
+
+def test_weights_reach_every_step_that_takes_them():
+    X, y = problem()
+    weight = np.where(y & (X[:, 0] > 0.5), 5.0, 1.0)
+    steps = make_pipeline(make_pipeline("passthrough", Columns()), MinMaxScaler(), LeastSquaresAUC())
+    model = Calibrated(steps).fit(X, y, weight)
+    columns = Columns().fit(X, sample_weight=weight)
+    np.testing.assert_array_equal(model.ranker_[0].transform(X), columns.transform(X))
+    by_hand = LeastSquaresAUC().fit(MinMaxScaler().fit_transform(columns.transform(X)), y, sample_weight=weight)
+    np.testing.assert_array_equal(model.ranker_[-1].coef_, by_hand.coef_)
+
+
+def test_a_scaler_that_wants_all_rows_in_memory_is_told_in_a_sentence():
+    X, y = problem()
+    with pytest.raises(TypeError, match=r"given to estimators of auclid.*Put Columns\(\) in the place of a scaler"):
+        Calibrated(make_pipeline(StandardScaler(), LeastSquaresAUC())).fit(by_blocks(X, y))
 
 
 def test_a_sample_of_each_class_counts_for_all_its_rows(monkeypatch):

@@ -42,12 +42,13 @@ def table(n=400, seed=0):
         "key": [f"k{k:06}" for k in range(n)],
         "number": rng.permutation(n),
         "tail": np.exp(6.0 * rng.normal(size=n)),
+        "wait": pd.to_timedelta(np.where(gone[:, 4], np.nan, rng.exponential(9e4, n)), unit="s"),
     })  # fmt: skip
     frame.loc[gone[:, 0], "day"] = pd.NaT
     return frame, y.astype(int)
 
 
-KINDS = "number text category date bool number date number text text number number".split()
+KINDS = "number text category date bool number date number text text number number number".split()
 
 
 def fitted(columns, X, **params):
@@ -276,3 +277,25 @@ def test_files_that_dask_would_join_are_read_one_by_one(tmp_path):
     assert frame["y"].optimize().npartitions < frame.npartitions
     model = LeastSquaresAUC().fit(frame.drop(columns="y"), frame["y"])
     np.testing.assert_allclose(model.coef_, LeastSquaresAUC().fit(X, y).coef_, rtol=1e-9)
+
+
+def test_durations_are_days_wherever_they_lie(tmp_path):
+    frame = pd.DataFrame({"wait": pd.to_timedelta([36, None, 12], unit="h"), "x": [0.0, 1.0, 2.0]})
+    parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
+    expected = [[1.5, 0.0, 0.0], [1.0, 1.0, 1.0], [0.5, 2.0, 0.0]]
+    objects = frame.assign(wait=np.array([d.to_pytimedelta() if d == d else None for d in frame["wait"]], dtype=object))
+    for X in (frame, objects, auclid.scan(frame), auclid.scan(tmp_path / "a.parquet"), auclid.scan(objects)):
+        columns = Columns(scale=None).fit(X)
+        assert columns.kinds_ == ["number", "number"]
+        np.testing.assert_allclose(columns.transform(X), expected, rtol=1e-12)
+    with pytest.raises(ValueError, match=r"must be numbers; 'wait' holds duration\[\w+\]\. Choose others"):
+        LeastSquaresAUC().fit(auclid.scan(frame.assign(y=[0, 1, 0]), target="y"))
+
+
+@pytest.mark.parametrize("blank", ["", "  ", None])
+def test_a_blank_among_numbers_in_texts_is_a_gap_and_the_column_no_identifier(blank):
+    X = pd.DataFrame({"code": [str(k) for k in range(40)], "x": np.arange(40) % 7})
+    assert fitted(Columns(), X).identifiers_ == fitted(Columns(), auclid.scan(X)).identifiers_ == ["code"]
+    X.loc[7, "code"] = blank
+    same(fitted(Columns(), X), fitted(Columns(), auclid.scan(X)), X, auclid.scan(X))
+    assert fitted(Columns(), X).identifiers_ == []

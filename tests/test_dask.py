@@ -331,6 +331,28 @@ def test_the_front_door_of_few_rows_is_that_of_the_table(weighted):
     assert parts.score(cut(X, ends), cut(y, ends)) == pytest.approx(whole.score(X, y))
 
 
+@pytest.mark.parametrize("few", [False, True], ids=["all rows", "a sample"])
+@pytest.mark.parametrize("lazy", [False, True], ids=["in memory", "on the cluster"])
+def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
+    """Each row's group is told by one of its columns."""
+    if few:
+        monkeypatch.setattr(_files, "LEAST", 150)
+        monkeypatch.setattr(_files, "KEPT", 0)
+    X, y, weight = table()
+    groups, ends = np.repeat(np.arange(80), 5), [0, 50, 50, 171, 399]
+    X[:, 3] = groups
+    given = cut(groups, ends) if lazy else groups
+    drawn = _files.drawn_from(clone(QUICK), cut(X, ends), cut(y, ends), cut(weight, ends), given)[1]
+    some, _, _, found = drawn
+    np.testing.assert_array_equal(found, some[:, 3])
+    assert (100 < len(found) < 160) if few else len(found) == (weight > 0.0).sum()
+    if not few:
+        used = weight > 0.0
+        parts = clone(QUICK).fit(cut(X, ends), cut(y, ends), cut(weight, ends), groups=given)
+        whole = clone(QUICK).fit(X[used], y[used], weight[used], groups=groups[used])
+        np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), rtol=1e-9)
+
+
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_front_door_fits_what_it_can_on_the_cluster(monkeypatch, classes):
     monkeypatch.setattr(_files, "LEAST", 300)
@@ -361,8 +383,13 @@ def test_the_front_door_fits_what_it_can_on_the_cluster(monkeypatch, classes):
 
 def test_the_front_door_says_what_it_cannot_do_on_a_cluster():
     X, y, _ = table()
-    with pytest.raises(ValueError, match="groups of AUCClassifier must be None where rows lie on a cluster"):
-        clone(QUICK).fit(cut(X, [100]), cut(y, [100]), groups=y)
+    for groups, said in [
+        (np.arange(399), r"groups of AUCClassifier must be an array of shape \(400,\), one a row; got shape \(399,\)"),
+        (cut(np.arange(400), [90]), r"cut in the same places as X; a partition of \d+ rows has groups of shape"),
+        (cut(np.arange(400), [100, 200]), "groups given to AUCClassifier must be cut in the same places as X"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            clone(QUICK).fit(cut(X, [100]), cut(y, [100]), groups=groups)
     with pytest.raises(ValueError, match="partition 1 has rows without one"):
         clone(QUICK).fit(cut(X, [100]), cut(np.where(np.arange(400) == 200, np.nan, y), [100]))
     with pytest.raises(ValueError, match="requires y to be passed"):

@@ -113,7 +113,9 @@ def test_a_killed_stream_goes_on_to_the_same_bits(folder, tmp_path, monkeypatch)
     def fit(name, *more):
         run("fit", folder / "parts", "--target", "y", "--method", "SPAM-L2", "--model", tmp_path / name,
             "--checkpoint", tmp_path / f"{name}.check", "--every", 400, *more)  # fmt: skip
-        return auclid.load(tmp_path / name)[-1].coef_.tobytes()
+        model = auclid.load(tmp_path / name)
+        some = pa.table(dict(zip(model.feature_names_in_, np.eye(model.n_features_in_), strict=True)))
+        return model.ranker_[-1].coef_.tobytes(), model.predict_proba(some).tobytes()
 
     whole = fit("whole")
     write, left = large.Checkpoint.write, [3]
@@ -277,8 +279,12 @@ def test_a_stream_with_texts_goes_on_where_it_was(mixed, tmp_path, method):
     for name in ("a", "b"):
         run(*words, "--model", tmp_path / name, "--checkpoint", tmp_path / "c", "--every", "400")
     frame = parquet.read_table(mixed / "rows.parquet").select(["town", "amount", "day"])
-    scores = [auclid.load(tmp_path / name).decision_function(frame) for name in ("a", "b")]
-    np.testing.assert_array_equal(*scores)
+    models = [auclid.load(tmp_path / name) for name in ("a", "b")]
+    np.testing.assert_array_equal(*(model.predict_proba(frame) for model in models))
+    y = parquet.read_table(mixed / "rows.parquet")["y"].to_numpy()
+    assert models[0].predict_proba(frame)[:, 1].mean() == pytest.approx(np.mean(y == max(y)), abs=0.03)
+    run("predict", tmp_path / "a", mixed / "parts", "--output", tmp_path / "s.csv")
+    assert (tmp_path / "s.csv").read_text().startswith("score,probability,label\n")
 
 
 @pytest.mark.parametrize("source", ["parts", "rows.csv"])
@@ -307,6 +313,28 @@ def test_identifiers_are_copied_by_blocks_as_in_memory(mixed, tmp_path, source, 
     assert "--id must be a column of DATA; got 'nix'" in run(
         "predict", model, mixed / "parts", "--id", "nix", code=2
     )
+
+
+def test_identifiers_whose_type_changes_between_files_are_copied(tmp_path):
+    rng = np.random.default_rng(0)
+    kinds = {"a": pa.array(range(20), pa.int32()), "b": pa.array([f"{k:03}" for k in range(20)]),
+             "c": pa.array([None, *range(1, 20)], pa.float64()), "d": pa.nulls(20)}  # fmt: skip
+    (tmp_path / "parts").mkdir()
+    for name, ids in kinds.items():
+        x = rng.normal(size=20)
+        wide = pa.array(range(20), pa.int64() if name == "c" else pa.int16())
+        table = pa.table({"id": ids, "wide": wide, "x": x, "y": (x > 0).astype(int)})
+        parquet.write_table(table, tmp_path / "parts" / f"{name}.parquet")
+    words = ("--drop", "id", "--drop", "wide", "--method", "LeastSquaresAUC")
+    run("fit", tmp_path / "parts", "--target", "y", *words, "--model", tmp_path / "m")
+    for ending in ("csv", "parquet"):
+        out = tmp_path / f"s.{ending}"
+        run("predict", tmp_path / "m", tmp_path / "parts", "--id", "id", "--id", "wide", "--output", out)
+    found = parquet.read_table(tmp_path / "s.parquet")
+    assert found["wide"].to_pylist() == [*range(20)] * 4
+    whole = [str(k) for k in range(20)]
+    assert found["id"].to_pylist() == [*whole, *(f"{k:03}" for k in range(20)), None, *whole[1:], *[None] * 20]
+    assert (tmp_path / "s.csv").read_text().splitlines()[1].startswith("0,0,")
 
 
 def test_groups_are_read_by_blocks(mixed, tmp_path):

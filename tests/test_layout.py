@@ -22,7 +22,7 @@ SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 ORDER = """
 _version _sparse _weights _hints _kinds _threads _generic _random _page.svg
 rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded rows.words
-rows.readers.reader rows.readers.arrow rows.readers.parquet rows.readers.libsvm rows.readers.arrays
+rows.readers.reader rows.readers.dialect rows.readers.arrow rows.readers.parquet rows.readers.libsvm rows.readers.arrays
 rows.readers.function rows.readers.open
 rows.labels rows.store rows.passing rows.source rows.mapped rows.files rows.apart rows.cluster
 _labels _sources _check _progress

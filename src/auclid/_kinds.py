@@ -176,13 +176,13 @@ def _plain(values: np.ndarray) -> np.ndarray:
 def looked_at(owner: object, name: str, values: np.ndarray) -> str:
     """The kind of a column of objects, by all of its values."""
     found = {type(value) for value in values if not _is_missing(value)}
-    strange = [kind for kind in found if not issubclass(kind, (str, Real, Decimal, np.bool_, *DATES))]
+    strange = [kind for kind in found if not issubclass(kind, (str, Real, Decimal, np.bool_, *DATES, *SPANS))]
     if strange:
         raise TypeError(
             f"Column {name!r} of {_name(owner)} holds a {strange[0].__name__}; the argument must be a string, "
             "a number, a boolean or a date in each cell. Turn it into one of these first."
         )
-    for kind, classes in (("bool", (bool, np.bool_)), ("date", DATES), ("number", (Real, Decimal))):
+    for kind, classes in (("bool", (bool, np.bool_)), ("date", DATES), ("number", SPANS), ("number", (Real, Decimal))):
         if found and all(issubclass(each, classes) for each in found):
             return kind
     if not found:
@@ -191,6 +191,9 @@ def looked_at(owner: object, name: str, values: np.ndarray) -> str:
 
 
 DATES = (datetime.date, np.datetime64)
+
+SPANS = (datetime.timedelta, np.timedelta64)
+"""Durations: numbers of days."""
 
 
 def text_kind(values: Iterable) -> str:
@@ -237,7 +240,7 @@ def _parsed(owner: object, column: Column) -> np.ndarray:
     for i, value in enumerate(column.values):
         missing = _is_missing(value) or (isinstance(value, str) and not value.strip())
         try:
-            out[i] = np.nan if missing else float(value)
+            out[i] = np.nan if missing else np.timedelta64(value) / DAY if isinstance(value, SPANS) else float(value)
         except (TypeError, ValueError, OverflowError):
             raise _unlike(owner, column, value) from None
     return out

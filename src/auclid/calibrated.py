@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import _check_y, check_consistent_length
+from sklearn.utils.validation import _check_y, check_consistent_length, has_fit_parameter
 
 from auclid import _check
 from auclid._apart import begin_apart, by_parts, knows_gaps, knows_words, lies_apart
@@ -87,7 +87,7 @@ class Calibrated(Ranker):
         X : whatever the ranker takes
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
-            Where the ranker takes one.
+            Where the ranker takes one. In a pipeline it also goes to all steps before that take one.
 
         Returns
         -------
@@ -104,18 +104,26 @@ class Calibrated(Ranker):
         is_pos = y == self.classes_[1]
         _check.both_weighed(self, is_pos, weight)
         self.ranker_ = self._fitted(X, is_pos, weight)
+        if weight is not None and isinstance(self.cv, Integral):  # what weighs nothing is in no fold
+            some = np.flatnonzero(weight)
+            X, is_pos, weight = taken(X, some), is_pos[some], weight[some]
         held_out = self._held_out(X, is_pos, weight)
         self._odds = calibrated(held_out, is_pos, weight)
         return self
 
-    def _fit_apart(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        """`fit` of rows in files or on a cluster; a sample of each class stands for all rows of it."""
+    def _fit_apart(self, X: Any, y: Any, sample_weight: Any, fitted: Any = None) -> Self:
+        """`fit` of rows in files or on a cluster; a sample of each class stands for all rows of it.
+
+        ``fitted``: the ranker, where it has learnt from all rows already, as from a stream.
+        """
         rows = begin_apart(self, X, y, sample_weight)
         some, label, weight = sampled(rows, [SAMPLED, SAMPLED])
         some = rows.parts.shown(some)
         is_pos, drawn = label == 1, np.bincount(label, minlength=2)
         share = (rows.counts.sum(axis=0) / drawn)[label]
-        if isinstance(X, Rows):
+        if fitted is not None:
+            self.ranker_ = fitted
+        elif isinstance(X, Rows):
             labelled = mapped(X, labels=partial(is_label, self.classes_[1]))
             self.ranker_ = self._fitted(labelled, None, None)
         else:
@@ -129,8 +137,7 @@ class Calibrated(Ranker):
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
         if weight is None:
             return ranker.fit(X, is_pos)
-        last = f"{ranker.steps[-1][0]}__sample_weight" if hasattr(ranker, "steps") else "sample_weight"
-        return ranker.fit(X, is_pos, **{last: weight})
+        return ranker.fit(X, is_pos, **dict.fromkeys(_weighed_steps(ranker), weight))
 
     def _held_out(self, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """A score of each row by a ranker that has not seen it, on the scale of the one that has seen all."""
@@ -198,6 +205,17 @@ class Calibrated(Ranker):
         inner = LeastSquaresAUCCV() if self.ranker is None else self.ranker
         tags.input_tags = inner.__sklearn_tags__().input_tags
         return tags
+
+
+def _weighed_steps(model: Any, needed: bool = True) -> list[str]:
+    """The keywords by which weights reach a ranker, which needs them, and all steps before it that take some: as those
+    of files do, which are with their rows."""
+    if not hasattr(model, "steps"):
+        takes = needed or (hasattr(model, "fit") and has_fit_parameter(model, "sample_weight"))
+        return ["sample_weight"] * takes
+    last = len(model.steps) - 1
+    inner = [(name, _weighed_steps(step, needed and k == last)) for k, (name, step) in enumerate(model.steps)]
+    return [f"{name}__{word}" for name, found in inner for word in found]
 
 
 def _entrance(ranker: Any) -> Any:

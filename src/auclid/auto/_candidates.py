@@ -1,5 +1,6 @@
 """Which models are worth trying on a table."""
 
+from collections.abc import Callable
 from inspect import signature
 from typing import Any, NamedTuple
 
@@ -65,6 +66,22 @@ class Table(NamedTuple):
     max_fpr: float = 1.0
 
 
+def linear_seconds(recipe: Any, n: float, d: int) -> float:
+    """A rough guess at the seconds in which a linear model is fitted on n rows of d columns."""
+    return 4e-3 + 3e-8 * n * d + (2e-10 * n * d * d + 3e-9 * d**3 if d <= 1_000 else 0.0)
+
+
+def card_seconds(recipe: Any, n: float, d: int) -> float:
+    """The same of a scorecard of eight knots a column."""
+    return 2e-2 + 3.5e-7 * n * d + 1e-9 * (8.0 * d) ** 3
+
+
+def kernel_seconds(recipe: Any, n: float, d: int) -> float:
+    """The same of a model behind a kernel's map, or of all rows as landmarks would do it."""
+    m = float(getattr(getattr(recipe, "feature_map", None), "n_components", None) or np.clip(n / 20.0, *LANDMARKS))
+    return 1e-2 + 2e-8 * n * m * (1.0 + d / 100.0) + 5e-11 * n * m * m + 5e-9 * m**3
+
+
 class Candidate(NamedTuple):
     """A model with the name it goes by."""
 
@@ -76,6 +93,8 @@ class Candidate(NamedTuple):
     """Whether it wants the rows as they came: dense, not scaled, with their gaps."""
     stages: tuple[int, ...] = ()
     """Numbers of trees to choose from: of what grows in stages, can be stopped, and gains most from more rows."""
+    cost: Callable[[Any, float, int], float] = linear_seconds
+    """A rough guess at the seconds of a fit of the recipe on n rows of d columns."""
 
 
 def candidates(names: list[str], table: Table, seed: int) -> list[Candidate]:
@@ -127,7 +146,8 @@ def candidate(name: str, table: Table, seed: int) -> Candidate:
     if name in BUILT:
         return BUILT[name](name, table, seed)
     method = find(name)
-    return Candidate(name, seeded(method.build(), seed), CURVED if method.kernel else LINEAR)
+    how: dict[str, Any] = {"level": CURVED, "cost": kernel_seconds} if method.kernel else {}
+    return Candidate(name, seeded(method.build(), seed), **how)
 
 
 def _least_squares(name: str, table: Table, seed: int) -> Candidate:
@@ -148,7 +168,8 @@ def _logistic(name: str, table: Table, seed: int) -> Candidate:
 
 def _kernel(name: str, table: Table, seed: int) -> Candidate:
     landmarks = int(np.clip(table.n // 20, *LANDMARKS))
-    return Candidate(name, Kernelized(KMeansNystroem(landmarks, random_state=seed), LeastSquaresAUCCV()), CURVED)
+    model = Kernelized(KMeansNystroem(landmarks, random_state=seed), LeastSquaresAUCCV())
+    return Candidate(name, model, CURVED, cost=kernel_seconds)
 
 
 def _boosting(name: str, table: Table, seed: int) -> Candidate:
@@ -156,7 +177,7 @@ def _boosting(name: str, table: Table, seed: int) -> Candidate:
     least = int(np.clip(table.rarest // 4, 2, 20))
     stages = STAGES if table.n >= SMALL else STAGES[:-1]
     recipe = Boosting(stages[-1], leaves, least, seed, table.categories)
-    return Candidate(name, recipe, CURVED, raw=True, stages=stages)
+    return Candidate(name, recipe, CURVED, raw=True, stages=stages, cost=Boosting.expected)
 
 
 def with_more_trees(candidate: Candidate) -> Candidate:
@@ -170,12 +191,13 @@ def with_more_trees(candidate: Candidate) -> Candidate:
 
 def _forest(name: str, table: Table, seed: int) -> Candidate:
     n_trees = FOREST[table.n >= FEW_ROWS]
-    return Candidate(name, Forest(n_trees, seed, best_cuts=name == "random forest"), CURVED, raw=True)
+    recipe = Forest(n_trees, seed, best_cuts=name == "random forest")
+    return Candidate(name, recipe, CURVED, raw=True, cost=Forest.expected)
 
 
 def _scorecard(name: str, table: Table, seed: int) -> Candidate:
     card = Scorecard(n_knots=8, interactions=0, categories=list(table.categories) or "auto", random_state=seed)
-    return Candidate(name, card, CURVED, raw=True)
+    return Candidate(name, card, CURVED, raw=True, cost=card_seconds)
 
 
 BUILT = {

@@ -7,8 +7,8 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from auclid.additive import Scorecard
-from auclid.auto._candidates import LANDMARKS, LINEAR, MANY_ROWS, Candidate, Table
-from auclid.auto._learners import Boosting, Forest
+from auclid.auto._candidates import LINEAR, MANY_ROWS, Candidate, Table
+from auclid.auto._learners import Forest
 from auclid.maps import Kernelized
 from auclid.square import LeastSquaresAUCCV
 
@@ -22,15 +22,7 @@ class Expected(NamedTuple):
 
 def fit_seconds(candidate: Candidate, n: float, d: int) -> float:
     """A rough guess at one fit on n rows of d columns, from what the method does with each entry."""
-    recipe = candidate.recipe
-    if isinstance(recipe, Boosting | Forest):
-        return recipe.expected(n, d)
-    if candidate.name == "Scorecard":
-        return 2e-2 + 3.5e-7 * n * d + 1e-9 * (8.0 * d) ** 3
-    if candidate.level == LINEAR:
-        return 4e-3 + 3e-8 * n * d + (2e-10 * n * d * d + 3e-9 * d**3 if d <= 1_000 else 0.0)
-    m = float(getattr(getattr(recipe, "feature_map", None), "n_components", None) or np.clip(n / 20.0, *LANDMARKS))
-    return 1e-2 + 2e-8 * n * m * (1.0 + d / 100.0) + 5e-11 * n * m * m + 5e-9 * m**3
+    return candidate.cost(candidate.recipe, n, d)
 
 
 def fits(candidate: Candidate, folds: int) -> int:

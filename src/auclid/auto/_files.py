@@ -13,10 +13,11 @@ from auclid.auto._rows import Rows as TableRows
 from auclid.auto._rows import rows_of
 from auclid.auto._search import Member
 from auclid.columns import Columns
+from auclid.rows.cluster import column_parts, is_dask
 from auclid.rows.mapped import is_label, mapped
 from auclid.rows.sizes import KEPT
 from auclid.rows.source import Rows
-from auclid.stats.apart import sampled
+from auclid.stats.apart import sampled_at
 
 LEAST = 10_000
 """Rows that are drawn whatever memory allows."""
@@ -61,29 +62,58 @@ Drawn = tuple[Any, np.ndarray, np.ndarray | None, Any]
 
 
 def drawn_from(model: Any, X: Any, y: Any, weight: Any, groups: Any) -> tuple[Source, Drawn]:
-    """Rows that do not lie in memory, and those of them that are brought there."""
-    owner = type(model).__name__
+    """Rows that do not lie in memory, and those of them that are brought there: the same share of each class and at
+    least FEWEST rows of it, always the same ones."""
     rows = begin_classes(model, X, y, weight)
-    if isinstance(X, Rows):
-        index = drawn_rows(X)
-        if groups is not None:
-            groups = one_a_row(owner, groups, X.shape[0])[index]
-        some, labels, mass, note = in_memory(X, index)
-        return Source(X, None, None, rows.parts.columns, X.shape[0], note), (some, labels, mass, groups)
-    if groups is not None:
+    sizes = rows.every.sum(axis=1)
+    groups = None if groups is None else Groups.of(type(model).__name__, groups, X, sizes)
+    in_files, counts, n = isinstance(X, Rows), rows.counts.sum(axis=0), int(sizes.sum())
+    room = max(LEAST, (X.memory if in_files else KEPT) // (8 * max(1, rows.parts.width)))
+    share = min(1.0, room / int(counts.sum()))
+    wanted = [min(int(count), max(FEWEST, round(share * int(count)))) for count in counts]
+    (some, codes, mass), places = sampled_at(rows, wanted)
+    why = "as many as memory= holds" if in_files else "drawn from all partitions"
+    note = "" if len(codes) == counts.sum() else f"fitted on {len(codes):,} of {n:,} rows, {why}"
+    together = None if groups is None else groups.at(places)
+    drawn = rows.parts.shown(some), rows.classes[codes], mass, together
+    return Source(X, y, weight, rows.parts.columns, n, note), drawn
+
+
+class Groups(NamedTuple):
+    """The group of each row, cut in the same places as the rows; in memory, or promised by a cluster."""
+
+    owner: str
+    parts: list
+    sizes: np.ndarray
+    """Rows of each part."""
+
+    @classmethod
+    def of(cls, owner: str, groups: Any, X: Any, sizes: np.ndarray) -> "Groups":
+        """Groups as a user gives them, refused unless there is one for each row."""
+        if is_dask(groups) and is_dask(X):
+            return cls(owner, column_parts(owner, "groups", groups, X, len(sizes)) or [], sizes)
+        return cls(owner, np.split(one_a_row(owner, groups, int(sizes.sum())), np.cumsum(sizes)[:-1]), sizes)
+
+    def at(self, places: list[np.ndarray]) -> np.ndarray:
+        """The groups of the rows that are at these places of each part."""
+        if isinstance(self.parts[0], np.ndarray):
+            return np.concatenate([part[at] for part, at in zip(self.parts, places, strict=True)])
+        import dask
+
+        pick = dask.delayed(groups_at, pure=True)
+        picked = [pick(self.owner, *each) for each in zip(self.parts, self.sizes, places, strict=True)]
+        return np.concatenate(dask.compute(*picked))
+
+
+def groups_at(owner: str, groups: Any, size: int, places: np.ndarray) -> np.ndarray:
+    """The groups at these places of a partition, in which there must be one for each of its rows."""
+    found = np.asarray(groups)
+    if found.shape != (size,):
         raise ValueError(
-            f"The groups of {owner} must be None where rows lie on a cluster: which rows are compared is not known "
-            "before. Fit on a part of them, such as X[:100_000].compute()."
+            f"The groups given to {owner} must be cut in the same places as X; a partition of {size} rows has groups "
+            f"of shape {found.shape}. Take both from one frame, or rechunk them."
         )
-    counts = rows.counts.sum(axis=0)
-    share = min(1.0, max(LEAST, KEPT // (8 * max(1, rows.parts.width))) / int(counts.sum()))
-    sizes = [min(int(count), max(FEWEST, round(share * int(count)))) for count in counts]
-    some, codes, mass = sampled(rows, sizes)
-    count, size = int(counts.sum()), len(codes)
-    note = "" if size == count else f"fitted on {size:,} of {count:,} rows, drawn from all partitions"
-    return Source(X, y, weight, rows.parts.columns, count, note), (
-        rows.parts.shown(some), rows.classes[codes], mass, None
-    )  # fmt: skip
+    return found[places]
 
 
 def one_a_row(owner: str, groups: Any, n: int) -> np.ndarray:
@@ -92,23 +122,6 @@ def one_a_row(owner: str, groups: Any, n: int) -> np.ndarray:
         got = f"shape {np.shape(groups)}" if np.ndim(groups) else repr(groups)
         raise ValueError(f"The groups of {owner} must be an array of shape ({n},), one a row; got {got}.")
     return check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
-
-
-def in_memory(rows: Rows, index: np.ndarray) -> tuple[Any, np.ndarray, np.ndarray | None, str]:
-    """(X, y, weight, note) of the rows of these numbers."""
-    n = rows.shape[0]
-    X, y = rows.gather(index, gaps=True, words=True)
-    X = rows.shown(X)
-    weight = rows.sample_weight()
-    note = "" if len(index) == n else f"fitted on {len(index):,} of {n:,} rows, as many as memory= holds"
-    return X, y, None if weight is None else weight[index], note  # type: ignore[return-value]
-
-
-def drawn_rows(rows: Rows) -> np.ndarray:
-    """The numbers of the rows brought to memory: as many as may be kept there, always the same, by class."""
-    n, d = rows.shape
-    size = max(LEAST, rows.memory // (8 * max(1, d)))
-    return np.arange(n) if n <= size else drawn(rows.labels().codes, size)
 
 
 def refitted(members: list[Member], columns: Columns, source: Source) -> tuple[list[Member], list[str]]:
@@ -137,13 +150,3 @@ def scaled(columns: Columns, X: Any) -> Any:
 def retold(lines: list[Entry], names: list[str], note: str, count: int) -> list[Entry]:
     """The lines with what each was fitted on."""
     return [noted([line], f"fitted on all {count:,} rows" if line.name in names else note)[0] for line in lines]
-
-
-def drawn(codes: np.ndarray, size: int) -> np.ndarray:
-    """Numbers of about ``size`` rows, the same share of each class and at least FEWEST rows of it, ascending."""
-    rng, share, chosen = np.random.default_rng(0), size / len(codes), []
-    for code in np.unique(codes):
-        own = np.flatnonzero(codes == code)
-        wanted = min(len(own), max(FEWEST, round(share * len(own))))
-        chosen.append(rng.choice(own, wanted, replace=False, shuffle=False))
-    return np.sort(np.concatenate(chosen))

@@ -180,7 +180,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             whole numbers in proportion to the weights sum to 2,000 or less, rows are repeated so often, and held out
             together.
         groups : array of shape (n,), optional
-            Rows of one group (a customer, a patient) are held out together.
+            Rows of one group (a customer, a patient) are held out together. Beside dask, also a collection cut as X.
 
         Returns
         -------

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from auclid._check import names_known
@@ -126,9 +127,12 @@ def shaped(rows: Rows) -> Rows:
 def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) -> tuple[str, Any]:
     """(name, model) of a method fitted on all rows: the same model as of rows in memory."""
     name, model = _model(how)
-    if checkpoint is not None:
-        return name, stream_rows(found, name, model, checkpoint)
-    return name, _with_chances(model).fit(shaped(found.rows))
+    if checkpoint is None:
+        return name, _with_chances(model).fit(shaped(found.rows))
+    learnt = stream_rows(found, name, clone(model), checkpoint)
+    if hasattr(learnt, "predict_proba"):
+        return name, learnt
+    return name, Calibrated(model)._fit_apart(shaped(found.rows), None, None, learnt)
 
 
 @contextmanager

@@ -48,7 +48,7 @@ def surveyed(owner: Any, parts: Apart, chosen: Sequence[int]) -> Survey:
     )  # fmt: skip
     rows = parts.mapped(weighed)
     seen = rows.get(rows.total(seen_part, asked))
-    kinds = ["category" if k in chosen else known[k].kind if k in known else "number" for k in range(parts.width)]
+    kinds = ["category" if k in chosen else _plain_kind(known.get(k)) for k in range(parts.width)]
     counts = dict(zip(asked.chosen, seen.counts, strict=True))
     periods = {k: _dates.learn_periods(span) for k, span in zip(asked.dates, seen.spans, strict=True)}
     tables, unlike = {}, unlike_in_all(rows, seen)
@@ -63,7 +63,7 @@ def surveyed(owner: Any, parts: Apart, chosen: Sequence[int]) -> Survey:
         if kinds[k] == "date":
             periods[k] = _dates.learn_periods(_dates.span_of(table))
         once = len(met) == seen.rows and None not in met
-        if once and whole_and_different(table[~np.isnan(table)]):
+        if once and whole_and_different(table[[k for k, text in enumerate(cells) if text is not None]]):
             unlike.append(k)
     own = sorted(k for k in unlike if k not in counts) if seen.rows >= FEW_ROWS else []
     ends = None if counts or tables or periods else seen.extremes
@@ -73,6 +73,11 @@ def surveyed(owner: Any, parts: Apart, chosen: Sequence[int]) -> Survey:
 def column_names(parts: Apart) -> list[str]:
     """The names of the columns, x0, x1, ... where they have none."""
     return [f"x{k}" for k in range(parts.width)] if parts.columns is None else list(parts.columns)
+
+
+def _plain_kind(meaning: Meaning | None) -> str:
+    """The kind of a column as `kinds_` tells it: a duration is a number of days."""
+    return "number" if meaning is None or meaning.kind == "duration" else meaning.kind
 
 
 def _read_as(met: Counted) -> str:

@@ -10,14 +10,13 @@ import numpy as np
 from scipy import sparse
 
 from auclid._hints import did_you_mean, listed
+from auclid.rows.readers.dialect import MISSING, parted_by
 
 MOST_VALUES = 1000
 """A column of text with more values than this is an identifier or prose, and no category."""
 
 FEW_ROWS = 10
 """Below so many rows, all different is nothing to remark on."""
-
-MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
 
 
 class DataError(ValueError):
@@ -31,9 +30,7 @@ def read_csv(path: Path, has_names: bool = True) -> Any:
 
     options = csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
     try:
-        with pa.input_stream(str(path), compression="detect") as stream:
-            first = stream.read(1 << 16).partition(b"\n")[0]
-        separator = max(",;\t", key=lambda mark: first.count(mark.encode()))
+        separator, _ = parted_by(path)
         table = csv.read_csv(
             path,
             read_options=csv.ReadOptions(autogenerate_column_names=not has_names),
@@ -44,7 +41,9 @@ def read_csv(path: Path, has_names: bool = True) -> Any:
             raise UnicodeError
         return table if has_names else table.rename_columns(numbered(table.num_columns))
     except UnicodeError:
-        raise DataError(f"{str(path)!r} must be text in UTF-8; it is in another encoding. Save it as UTF-8.") from None
+        raise DataError(
+            f"{str(path)!r} must be text in UTF-8; it is in another encoding, or no text. Save it as UTF-8."
+        ) from None
     except (pa.ArrowException, OSError) as error:
         raise DataError(
             f"{str(path)!r} must be a csv file with{'' if has_names else 'out'} a line of column names: {_line(error)}."

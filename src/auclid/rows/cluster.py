@@ -38,7 +38,7 @@ class Partitions(Apart):
         known = dask.delayed(dict(self.meanings), pure=False, traverse=False) if self.meanings else {}
         numbers = _row_blocks(owner, X)
         labels, weights = (
-            _column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
+            column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
             for name, part in (("y", y), ("sample_weight", weight))
         )
         make = dask.delayed(made_part, pure=True)
@@ -268,7 +268,7 @@ def _row_blocks(owner: str, X: Any) -> list:
     return list(blocks)
 
 
-def _column_parts(owner: str, name: str, y: Any, X: Any, count: int) -> list | None:
+def column_parts(owner: str, name: str, y: Any, X: Any, count: int) -> list | None:
     """A promise of each partition's labels or weights."""
     if y is None:
         return None
@@ -338,7 +338,7 @@ def vector_parts(
     given = [("y_score", column) for column in columns] + [("y_true", y), ("sample_weight", weight)]
     count = len(np.ravel(promises(first)))
     *scores, labels, weights = (
-        _column_parts(owner, name, column, first, count) or [None] * count for name, column in given
+        column_parts(owner, name, column, first, count) or [None] * count for name, column in given
     )
     make = dask.delayed(made_vectors, pure=True)
     parts = Partitions.__new__(Partitions)

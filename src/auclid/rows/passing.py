@@ -60,3 +60,12 @@ def by_runs(reader: Reader, runs: Sequence[Run], sizes: Sequence[int], gaps: boo
 def _answer(reader: Reader, sizes: Sequence[int], gaps: bool, function: Callable, run: Run) -> Any:
     with np.errstate(over="ignore", invalid="ignore"):  # another thread does not know what its caller ignores
         return function(blocks_of(reader, sizes, gaps, run))
+
+
+def no_array(rows: Any, *_: Any, **__: Any) -> np.ndarray:
+    """What is said where someone wants all rows of a source as an array, as scikit-learn's scalers do."""
+    raise TypeError(
+        f"Rows of {rows.where} must be given to estimators of auclid, which read them by blocks; something else asked "
+        "for them as an array. Put Columns() in the place of a scaler, or take some into memory: "
+        "X, y = rows.sample(10_000)."
+    )

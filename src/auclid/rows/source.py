@@ -9,7 +9,7 @@ from auclid import _random
 from auclid._threads import allowed
 from auclid.rows.blocks import first_fault, joined
 from auclid.rows.labels import Labels
-from auclid.rows.passing import ENOUGH, by_runs, gap_in, require_size
+from auclid.rows.passing import ENOUGH, by_runs, gap_in, no_array, require_size
 from auclid.rows.readers import Block, Reader, Run, Wanted, open_source
 from auclid.rows.readers.arrow import refusal
 from auclid.rows.readers.reader import checked_weight
@@ -393,6 +393,8 @@ class Rows:
             if self._gap is not None and not (gaps or self.others):
                 raise ValueError(self._gap)
             yield block
+
+    __array__ = no_array
 
     def __repr__(self) -> str:
         n = "?" if self._count is None else f"{self._count:,}"

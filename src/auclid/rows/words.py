@@ -22,8 +22,8 @@ _growing = threading.Lock()  # blocks are read ahead in other threads
 class Meaning:
     """What the numbers of a column stand for; NaN stands for a missing cell.
 
-    ``kind`` is "bool" (0 or 1), "date" (days since 1970), "category" or "text" (places in ``levels``, the different
-    texts in the order they were first met); ``told`` is what the source calls its type.
+    ``kind`` is "bool" (0 or 1), "date" (days since 1970), "duration" (days), "category" or "text" (places in
+    ``levels``, the different texts in the order they were first met); ``told`` is what the source calls its type.
 
     Examples
     --------
@@ -52,7 +52,7 @@ class Meaning:
 
     def numbers(self, values: Any, name: str) -> np.ndarray:
         """The numbers of an Arrow column of that name."""
-        return self._places(values, name) if self.is_words else _days(values) if self.kind == "date" else _bits(values)
+        return self._places(values, name) if self.is_words else READ[self.kind](values)
 
     def cells(self, numbers: np.ndarray) -> Any:
         """The Arrow column of these numbers."""
@@ -64,9 +64,10 @@ class Meaning:
             places = pa.array(known.astype(np.int32), mask=gone)
             coded = pa.DictionaryArray.from_arrays(places, pa.array(self.levels, pa.string()))
             return coded if self.kind == "category" else coded.cast(pa.string())
-        if self.kind == "date":
-            since = np.rint(known * (DAY / np.timedelta64(1, "us"))).astype("timedelta64[us]")
-            return pa.array(EPOCH + since, mask=gone)
+        if self.kind in ("date", "duration"):
+            unit = "timedelta64[us]" if self.kind == "date" else self.told.replace("duration", "timedelta64")
+            days = np.rint(known * (DAY / np.array(1, unit))).astype(unit)
+            return pa.array(EPOCH + days if self.kind == "date" else days, mask=gone)
         return pa.array(known == 1.0, mask=gone)
 
     def _places(self, values: Any, name: str) -> np.ndarray:
@@ -111,8 +112,17 @@ def _days(values: Any) -> np.ndarray:
     return np.where(np.isnat(moments), np.nan, (moments - EPOCH) / DAY)
 
 
+def _lengths(values: Any) -> np.ndarray:
+    spans = values.to_numpy(zero_copy_only=False)
+    return np.where(np.isnat(spans), np.nan, spans / DAY)
+
+
 def _bits(values: Any) -> np.ndarray:
     return values.cast("uint8").to_numpy(zero_copy_only=False)
+
+
+READ = {"date": _days, "duration": _lengths, "bool": _bits}
+"""How cells that are no words become numbers."""
 
 
 def meaning_of(kind: Any) -> Meaning | None:
@@ -130,6 +140,7 @@ def kind_of(kind: Any) -> str | None:
     tests = {
         "bool": (types.is_boolean,),
         "date": (types.is_date, types.is_timestamp),
+        "duration": (types.is_duration,),
         "category": (types.is_dictionary,),
         "text": (types.is_string, types.is_large_string, *_views(types)),
     }

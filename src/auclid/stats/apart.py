@@ -71,6 +71,12 @@ def sampled(rows: LabelledParts, sizes: list[int], seed: int = 0) -> tuple[Any, 
     return joined(rows.parts.get(rows.parts.collect(part_rows, drawn_places(rows, sizes, seed))))
 
 
+def sampled_at(rows: LabelledParts, sizes: list[int]) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], list]:
+    """What `sampled` gives, and where in each part its rows are."""
+    found = rows.parts.get(rows.parts.collect(part_rows_at, drawn_places(rows, sizes)))
+    return joined([each for each, _ in found]), [at for _, at in found]
+
+
 def drawn_places(rows: LabelledParts, sizes: list[int], seed: int = 0) -> list[list[np.ndarray]]:
     """Which rows to draw of each part: for each set, places among its rows of that set."""
     rng, total = np.random.default_rng(seed), rows.counts.sum(axis=0)
@@ -96,12 +102,19 @@ def joined(found: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
 
 def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """The rows of a part that are wanted, by their place among those of their set."""
+    return part_rows_at(part, wanted)[0]
+
+
+def part_rows_at(
+    part: Part, wanted: list[list[np.ndarray]]
+) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], np.ndarray]:
+    """The same rows, and where in the part they are."""
     assert part.y is not None
     weighed = part.y if part.weight is None else np.where(part.weight > 0.0, part.y, -1)
     places = [np.flatnonzero(weighed == k)[chosen] for k, chosen in enumerate(wanted[part.number])]
     at = np.sort(np.concatenate(places))
     X = as_table(part.X).part(at)
-    return X, part.y[at], None if part.weight is None else part.weight[at]
+    return (X, part.y[at], None if part.weight is None else part.weight[at]), at
 
 
 def rows_of_set(number: int, part: Part) -> Part:

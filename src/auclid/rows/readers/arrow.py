@@ -10,10 +10,9 @@ import numpy as np
 
 from auclid._hints import listed
 from auclid._kinds import looked_at, word
+from auclid.rows.readers.dialect import MISSING, parted_by
 from auclid.rows.readers.reader import Block, Reader, Wanted, ahead, block_rows, chosen
 from auclid.rows.words import Meaning, kind_of, meaning_of
-
-MISSING = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
 
 OTHERS = (
     "Choose others with columns=[...], put Columns before the method in a pipeline, or use Scorecard, which knows "
@@ -156,6 +155,25 @@ def first_types(schemas: Sequence[Any]) -> Any:
     return first
 
 
+def common_type(kinds: Sequence[Any]) -> Any:
+    """The type of a column that has these in several files: the one they share, of whole numbers int64, else text."""
+    pa = arrow()
+    known = list(dict.fromkeys(kind for kind in kinds if not pa.types.is_null(kind)))
+    if len(known) <= 1:
+        return known[0] if known else pa.null()
+    signed = all(pa.types.is_integer(kind) and kind != pa.uint64() for kind in known)
+    return pa.int64() if signed else pa.string()
+
+
+def as_type(values: Any, kind: Any) -> Any:
+    """An Arrow column in that type; a whole number becomes a text without a point."""
+    if values.type == kind:
+        return values
+    if kind == arrow().string():
+        return arrow().array(map(word, values.to_pylist()), kind)
+    return values.cast(kind)
+
+
 class Files(ArrowReader):
     """Several files of the same columns, one after the other; a subclass opens one of them."""
 
@@ -188,8 +206,14 @@ class Files(ArrowReader):
                 yield from self.open(path, columns, rows)
 
     def copies(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        """Batches of columns as they came, whatever they hold."""
-        return self.batches(columns, rows)
+        """Batches of columns as they came, whatever they hold; as texts where files have them in several types."""
+        pa, schemas = arrow(), [self.schema(path) for path in self.paths]
+        kinds = [common_type([schema.field(name).type for schema in schemas]) for name in columns]
+        schema = pa.schema(list(zip(columns, kinds, strict=True)))
+        for batch in self.batches(columns, rows):
+            place = places(batch)
+            cells = [as_type(batch.column(place[field.name]), field.type) for field in schema]
+            yield pa.RecordBatch.from_arrays(cells, schema=schema)
 
     def unchanged(self) -> None:
         for path, size in zip(self.paths, self.sizes, strict=True):
@@ -265,10 +289,8 @@ class Csv(Files):
 
     def _opened(self, path: Path, convert: dict[str, Any]) -> Any:
         pa, csv = arrow(), arrow().csv
-        with pa.input_stream(str(path), compression="detect") as stream:
-            first = stream.read(1 << 16).partition(b"\n")[0]
-        separator = max(",;\t", key=lambda mark: first.count(mark.encode()))
-        names = None if self.named else [f"x{k}" for k in range(1, first.count(separator.encode()) + 2)]
+        separator, cells = parted_by(path)
+        names = None if self.named else [f"x{k}" for k in range(1, cells + 1)]
         return csv.open_csv(
             pa.input_stream(str(path), compression="detect"),
             read_options=csv.ReadOptions(block_size=1 << 22, column_names=names),
