@@ -389,6 +389,12 @@ BAD = {
         ["compare", "plain.csv", "--target", "y", "--against", "logistik"],
         "Did you mean logistic?",
     ),
+    "baseline first": (["compare", "bytes.csv", "--target", "y", "--against", "logistik"], "Did you mean logistic?"),
+    "bytes": (["compare", "bytes.csv", "--target", "y"], "'bytes.csv' must be text in UTF-8; it is in "),
+    "bytes by blocks": (
+        ["fit", "bytes.csv", "--target", "y", "--memory", "1MB", "--model", "m"],
+        "'bytes.csv' must be a whole csv file: it is no text in UTF-8.",
+    ),
     "label": (["fit", "plain.csv", "--target", "y", "--positive", "sick", "--model", "m"], "got 'sick'"),
     "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
     "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
@@ -416,10 +422,21 @@ def test_bad_input_is_one_sentence_and_leaves_nothing_behind(case, table):
         "unlabelled": {"a": [1, 2], "b": [1, 2]},
     }.items():
         write_csv(f"{name}.csv", columns)
+    Path("bytes.csv").write_bytes(bytes(range(256)) * 20)
     before = {path.name: path.read_bytes() for path in Path().iterdir()}
     words, sentence = BAD[case]
     assert sentence in said(table(*words))
     assert {path.name: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_rare_positives_that_nobody_is_called_get_a_hint(run):
+    rng = np.random.default_rng(0)
+    y, a = np.arange(600) < 12, rng.normal(size=600)
+    write_csv("rare.csv", {"a": a + y, "b": rng.normal(size=600), "y": y.astype(int)})
+    run("fit", "rare.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", "m")
+    found = run("evaluate", "m", "rare.csv").stdout
+    assert "600 rows at the model's own threshold:" in found
+    assert "No row is called 1: where these are rare" in found and "--alerts N" in found
 
 
 def test_usage_errors_exit_with_2(run):

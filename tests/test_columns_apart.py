@@ -299,3 +299,15 @@ def test_a_blank_among_numbers_in_texts_is_a_gap_and_the_column_no_identifier(bl
     X.loc[7, "code"] = blank
     same(fitted(Columns(), X), fitted(Columns(), auclid.scan(X)), X, auclid.scan(X))
     assert fitted(Columns(), X).identifiers_ == []
+
+
+def test_dates_in_another_form_are_pointed_out():
+    days = pd.date_range("2024-01-01", periods=40)
+    X = pd.DataFrame({
+        "german": days.strftime("%d.%m.%Y"), "american": days.strftime("%m/%d/%y %H:%M"),
+        "iso": days.strftime("%Y-%m-%d"), "phone": [f"0{k}-1234" for k in range(40)], "x": np.arange(40) % 7,
+    })  # fmt: skip
+    X.loc[3, "german"] = None
+    said = "'german', 'american' seem to hold dates: written as 2024-12-31 they would be read as such."
+    for source in (X, auclid.scan(X)):
+        assert said in fitted(Columns(), source).notes_

@@ -67,7 +67,9 @@ app = typer.Typer(
 
 app.add_typer(experiments.app, name="experiments")
 
-Data = Annotated[Path, typer.Argument(metavar="DATA", help="A csv, parquet, libsvm or npz file.")]
+Data = Annotated[
+    Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")
+]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
 Target = Annotated[str | None, typer.Option(help="The column with the labels (csv, parquet).")]
 Positive = Annotated[str | None, typer.Option(help="The label to rank on top; else the greater of two.")]
@@ -88,7 +90,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Say it.")] = False,
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print it.")] = False,
 ) -> None:
     pass
 
@@ -112,6 +114,7 @@ def compare_(
 ) -> None:
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
     _apart(output, data)
+    models.refuse_unknown(_words(methods), _words(against))
     if data is not None and large.by_blocks(data, memory):
         found = large.task(data, target, positive, drop or [], memory)
         rows = large.sampled(found, str(data), memory, seed)
@@ -237,7 +240,7 @@ def predict(
         copies = predictions.Copies(data, identifier) if identifier else None
         with _show.passes(rows):
             count = large.predict_rows(estimator, rows, output, lambda predicted: _labels(predicted, known), copies)
-        _show.say(escape(f"{count} scores: {output}"))
+        _show.say(escape(f"{count:,} scores: {output}"))
         return
     columns: dict[str, Any] = predictions.copied(data, identifier or [])
     X, _, notes = _rows(estimator, known, data, but=identifier or ())
@@ -249,7 +252,7 @@ def predict(
         columns["label"] = _labels(estimator.predict(X), known)
     predictions.write(output, columns)
     _show.remarks(notes)
-    _show.say(escape(f"{len(columns['label'])} scores: {output}"))
+    _show.say(escape(f"{len(columns['label']):,} scores: {output}"))
 
 
 @app.command()

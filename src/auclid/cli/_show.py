@@ -112,7 +112,8 @@ def comparison(result: Comparison) -> None:
         name = f"[{OURS if row.ours else THEIRS}]{escape(row.name)}[/]"
         table.add_row(name, *(["failed"] if row.trouble else _figures(row)))
     Console().print(table)
-    say(f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. The gap is to the best baseline; p is DeLong's paired.")
+    colours = f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. " if Console().color_system else ""
+    say(f"{colours}The gap is to the best baseline; p is DeLong's paired.")
     say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
     remarks([*result.notes, *(f"{row.name} failed: {row.trouble}" for row in result.rows if row.trouble)])
     say(f"\n[bold]{escape(question(result.max_fpr))}[/] {escape(result.verdict)}\n")
@@ -203,10 +204,17 @@ def _lift(lift: LiftTable) -> None:
 def _confusion(is_pos: np.ndarray, called: np.ndarray, classes: list[str]) -> None:
     """What the model's own threshold does."""
     table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
-    table.title = f"{len(is_pos):,} rows at the model's own threshold"
+    say(f"{len(is_pos):,} rows at the model's own threshold:")
     for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
         table.add_row(escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}")
     Console().print(table)
+    if not called.any():
+        say(
+            escape(
+                f"No row is called {classes[1]}: where these are rare, few are likelier than not. Go by the order of "
+                "the scores, as below, or say with --alerts N how many rows you can look at."
+            )
+        )
 
 
 def methods(records: Iterable[Method]) -> None:

@@ -133,8 +133,21 @@ BASELINES = {"logistic": _logistic, "ridge": _ridge, "lightgbm": _lightgbm, "boo
 
 def baseline(name: str, X: Any, seed: int) -> Named:
     """(name, model) of something that does not optimise AUC."""
+    return BASELINES[known_baseline(name)](X, seed)
+
+
+def known_baseline(name: str) -> str:
+    """The name, or a sentence where there is no such baseline."""
     if name not in BASELINES:
         raise ValueError(
             f"--against must be some of {', '.join(BASELINES)}; got {name!r}. {did_you_mean(name, BASELINES)}".rstrip()
         )
-    return BASELINES[name](X, seed)
+    return name
+
+
+def refuse_unknown(methods: list[str], against: list[str]) -> None:
+    """A sentence about the first name that is none, before any work."""
+    for name in methods:
+        ours(name, 0)
+    for name in against:
+        known_baseline(name)

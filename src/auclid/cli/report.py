@@ -1,6 +1,7 @@
 """report.html: one file with everything in it, readable on a phone, on paper, by day and by night."""
 
 import json
+import re
 from collections.abc import Container, Iterable
 from html import escape
 from importlib import resources
@@ -126,9 +127,14 @@ def _failed(row: Row) -> str:
     return f'<tr>{_name("–", row)}<td class="trouble" colspan="5">failed: {escape(row.trouble)}</td></tr>'
 
 
+def _breakable(name: str) -> str:
+    """A name that a narrow screen may cut before its capitals, and nowhere else."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "<wbr>", escape(name))
+
+
 def _name(number: int | str, row: Row) -> str:
     css = "ours" if row.ours else "rival"
-    return f'<td class="{css}">{number}</td><th scope="row" class="{css}">{escape(row.name)}</th>'
+    return f'<td class="{css}">{number}</td><th scope="row" class="{css}">{_breakable(row.name)}</th>'
 
 
 def _model(number: int, row: Row, is_pos: np.ndarray, classes: list[str]) -> dict[str, Any]:

@@ -1,5 +1,7 @@
 """What is odd about columns: constants, identifiers, texts that no two rows share; and the sentences about it."""
 
+import re
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -20,15 +22,25 @@ RANKED = "so normal scores stand for the values"
 """What is said of columns with values far from all others."""
 
 
+OTHER_DATE = re.compile(r"\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(\D.*)?")
+"""Texts such as 31.12.2024, 12/31/24 and 2024-12-31 10h."""
+
+
 class Findings(NamedTuple):
     """Names of odd columns."""
 
     constants: list[str]
     identifiers: list[str]
     left_out: list[str]
+    other_dates: list[str]
+    """Columns of texts that seem to be dates, in a form that is not read."""
 
-    def texts(self, name: str, different: int, rows: int, used: bool) -> None:
-        """Note what is odd about a column with so many different texts in so many rows."""
+    def texts(self, name: str, texts: Iterable[str | None], rows: int, used: bool) -> None:
+        """Note what is odd about a column with these different texts in so many rows."""
+        known = list(texts)
+        different = len(known)
+        if all(text is None or OTHER_DATE.fullmatch(text) for text in known):
+            self.other_dates.append(name)
         if different == 1:
             self.constants.append(name)
         elif different == rows >= FEW_ROWS:
@@ -69,6 +81,10 @@ def notes(found: Findings, ranked: list[str]) -> list[str]:
     others = [name for name in found.left_out if name not in found.identifiers + found.constants]
     if others:
         said.append(f"{listed(others)} {'has' if len(others) == 1 else 'have'} no text that is frequent: left out.")
+    if found.other_dates:
+        seem = "seems" if len(found.other_dates) == 1 else "seem"
+        names = listed(found.other_dates)
+        said.append(f"{names} {seem} to hold dates: written as 2024-12-31 they would be read as such.")
     if found.constants:
         has = "has" if len(found.constants) == 1 else "have"
         said.append(f"{listed(found.constants)} {has} the same value in every row.")

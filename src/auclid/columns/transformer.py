@@ -157,7 +157,7 @@ class Columns(TransformerMixin, BaseEstimator):
             if not weight.any():
                 raise ValueError("sample_weight of Columns must be positive on some row; got zeros only.")
             X, weight = taken(X, np.flatnonzero(weight)), weight[weight > 0.0]
-        found = Findings([], [], [])
+        found = Findings([], [], [], [])
         self._learn_parts(X, weight, found)
         return self._told(found)
 
@@ -173,7 +173,7 @@ class Columns(TransformerMixin, BaseEstimator):
                 "in two rows alike. Add a column of numbers, or of categories."
             )
         if found.identifiers:
-            warnings.warn(notes(Findings([], found.identifiers, found.left_out), [])[0], UserWarning, stacklevel=5)
+            warnings.warn(notes(Findings([], found.identifiers, found.left_out, []), [])[0], UserWarning, stacklevel=5)
         return self
 
     def _learn_apart(self, X: Any, sample_weight: Any) -> Findings:
@@ -191,7 +191,7 @@ class Columns(TransformerMixin, BaseEstimator):
             parts = Partitions(type(self).__name__, X, None, sample_weight, gaps=True, words=True)
             self._sparse = parts.get(parts.merge(any, parts.collect(is_sparse_part)))
         remember_columns(self, parts.columns, parts.width)
-        names, found = column_names(parts), Findings([], [], [])
+        names, found = column_names(parts), Findings([], [], [], [])
         survey = surveyed(self, parts, self._chosen(names))
         self.kinds_, self._periods = survey.kinds, survey.periods
         self._learn_texts(names, survey.counts, survey.rows, found)
@@ -212,7 +212,7 @@ class Columns(TransformerMixin, BaseEstimator):
     def _learn_texts(self, names: list[str], counts: dict[int, Counted], rows: int, found: Findings) -> None:
         self._levels = {k: learn_levels(texts, self.rare, self.max_levels) for k, texts in counts.items()}
         for k, texts in counts.items():
-            found.texts(names[k], len(texts), rows, bool(self._levels[k].width))
+            found.texts(names[k], texts, rows, bool(self._levels[k].width))
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """`fit`, then `transform`: of rows in files, rows that are transformed as they are read.
