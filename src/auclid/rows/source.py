@@ -85,6 +85,7 @@ class Rows:
 
     watch: Callable[[int, int | None], None] | None = None
     """Told, in each pass, how many rows have been read, of how many."""
+    __array__ = no_array
 
     def __init__(self, reader: Reader, memory: int) -> None:
         self._reader, self.memory = reader, memory
@@ -393,8 +394,6 @@ class Rows:
             if self._gap is not None and not (gaps or self.others):
                 raise ValueError(self._gap)
             yield block
-
-    __array__ = no_array
 
     def __repr__(self) -> str:
         n = "?" if self._count is None else f"{self._count:,}"
