@@ -148,6 +148,6 @@ def known_baseline(name: str) -> str:
 def refuse_unknown(methods: list[str], against: list[str]) -> None:
     """A sentence about the first name that is none, before any work."""
     for name in methods:
-        ours(name, 0)
+        ours(name, 0, 1.0)
     for name in against:
         known_baseline(name)
