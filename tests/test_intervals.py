@@ -12,7 +12,7 @@ import reference_metrics as reference
 from auclid.metrics import auc_interval, compare_auc, compare_auc_unpaired, compare_many, partial_auc, roc_auc
 from auclid.metrics._bootstrap import Errors, Plan, area_of, ends, replicates, runs
 from auclid.metrics._interval import delong
-from auclid.metrics._placements import parts
+from auclid.metrics._placements import area_terms
 from auclid.metrics._sample import Region, checked_sample
 from auclid.metrics._variance import degrees
 
@@ -62,7 +62,7 @@ def test_terms_of_the_error_with_weights(table, region):
 def check_terms(table, region):
     is_pos, score, weight = table
     sample = checked_sample("f", is_pos, {"s": score}, sample_weight=weight)
-    got = parts(sample, score, Region(*region))
+    got = area_terms(sample, score, Region(*region))
     weights = np.ones(len(score)) if weight is None else weight
     want = reference.exact_area(is_pos, score, *region, weights.tolist())
     assert got.area == pytest.approx(float(want), abs=1e-12)
@@ -77,7 +77,7 @@ def test_terms_of_the_whole_area_are_placements_of_a_double_loop(table):
     is_pos, score, weight = table
     of_pos, of_neg = reference.placements(is_pos, score, weight)
     sample = checked_sample("f", is_pos, {"s": score}, sample_weight=weight)
-    got = parts(sample, score)
+    got = area_terms(sample, score)
     w = weight[is_pos] / weight[is_pos].sum()
     assert got.area == pytest.approx(w @ of_pos, abs=1e-14)
     np.testing.assert_allclose(got.pos, w * (of_pos - got.area), rtol=0, atol=1e-14)
@@ -90,7 +90,7 @@ def test_terms_of_the_whole_area_are_placements_of_a_double_loop(table):
 def test_counting_places_gives_the_error_that_rows_give(share, digits):
     is_pos, score = rows(5000, share, digits)
     sample = checked_sample("f", is_pos, {"s": score})
-    size = parts(sample, score)
+    size = area_terms(sample, score)
     auc, se = delong(is_pos, score)
     assert auc == roc_auc(is_pos, score) == size.area
     cov = np.sum(size.pos**2) * is_pos.sum() / (is_pos.sum() - 1)
@@ -284,7 +284,7 @@ def test_a_few_badly_ranked_positives_make_the_bootstrap_wider():
     score = rng.normal(size=550) + 4.0 * is_pos
     score[:3] = -3.0
     sample = checked_sample("x", is_pos, {"s": score})
-    errors = Errors.of(sample, parts(sample, sample.scores[0]))
+    errors = Errors.of(sample, area_terms(sample, sample.scores[0]))
     assert errors.freedom < 10.0
     drawn = np.linspace(0.8, 1.0, 2001)
     low, high = ends(drawn, 0.95, 0.9, errors, "bootstrap")

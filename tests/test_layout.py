@@ -33,7 +33,7 @@ solvers.one_pass solvers.random_pairs solvers.buffered solvers.gaussian solvers.
 stats.apart stats.tally stats.folds_apart _apart
 columns._notes columns._dates columns._levels columns._numbers columns._learning columns._table columns._apart
 columns.transformer
-metrics._cells metrics._parts metrics._places metrics._roc metrics._sample metrics._auc
+metrics._cells metrics._apart metrics._places metrics._roc metrics._sample metrics._auc
 metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
 metrics._operating_point metrics._operating_point_apart metrics._rates metrics._points metrics._lift metrics._many
 metrics._by_group metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming

@@ -10,7 +10,7 @@ from scipy.special import ndtr, ndtri, stdtrit
 from auclid import _random
 from auclid._labels import one_of, whole_number
 from auclid.metrics._cells import stepped
-from auclid.metrics._placements import Parts
+from auclid.metrics._placements import AreaTerms
 from auclid.metrics._roc import area, from_the_top
 from auclid.metrics._sample import Region, Sample
 from auclid.metrics._variance import degrees, unit_strata, unit_sums
@@ -176,7 +176,7 @@ class Errors(NamedTuple):
         return degrees(self.terms, self.stratum, self.units - 1.0)
 
     @classmethod
-    def of(cls, sample: Sample, area: Parts) -> "Errors":
+    def of(cls, sample: Sample, area: AreaTerms) -> "Errors":
         """The errors of an area."""
         return cls(unit_sums(sample, area), unit_strata(sample), sample.trials)
 

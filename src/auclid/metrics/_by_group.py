@@ -11,7 +11,7 @@ from auclid._labels import codes, column, number_in, same_length, weight_column
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._compare import AUCComparison, Question, answer, unpaired
 from auclid.metrics._interval import AUCInterval, interval
-from auclid.metrics._placements import Parts, parts
+from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
 from auclid.metrics._variance import covariance, standard_error
 
@@ -130,19 +130,19 @@ def _only(sample: Sample, rows: np.ndarray) -> Sample:
     return Sample(sample.is_pos[rows], (sample.scores[0][rows],), weight, None)
 
 
-def _cell(sample: Sample, first: np.ndarray, second: np.ndarray) -> Parts:
+def _cell(sample: Sample, first: np.ndarray, second: np.ndarray) -> AreaTerms:
     """AUC of the positives of one group against the negatives of another, with its terms for all rows of the sample."""
     rows = np.where(sample.is_pos, first, second)
     chosen = _only(sample, rows)
-    size = parts(chosen, chosen.scores[0])
+    size = area_terms(chosen, chosen.scores[0])
     pos, neg = np.zeros(int(sample.is_pos.sum())), np.zeros(int((~sample.is_pos).sum()))
     pos[rows[sample.is_pos]], neg[rows[~sample.is_pos]] = size.pos, size.neg
-    return Parts(size.area, pos, neg)
+    return AreaTerms(size.area, pos, neg)
 
 
-def _worst(sample: Sample, cells: dict[tuple[int, int], Parts], names: list[Any], question: Question) -> GroupPair:
+def _worst(sample: Sample, cells: dict[tuple[int, int], AreaTerms], names: list[Any], question: Question) -> GroupPair:
     """The lowest AUC of all pairs, and its difference to that of all rows."""
-    whole = parts(sample, sample.scores[0])
+    whole = area_terms(sample, sample.scores[0])
     g, h = min(cells, key=lambda pair: cells[pair].area)
     gaps = [cell - whole for cell in cells.values()]
     cov = covariance(sample, gaps)
@@ -159,7 +159,7 @@ def _gap(own: list[Sample], names: list[Any], table: np.ndarray, question: Quest
     if table[g, g] > table[h, h]:
         g, h = h, g
     found = unpaired(own[g], own[h], WHOLE, Plan(), question)
-    spread = np.diag([standard_error(rows, parts(rows, rows.scores[0])) ** 2 for rows in own])
+    spread = np.diag([standard_error(rows, area_terms(rows, rows.scores[0])) ** 2 for rows in own])
     contrast = np.zeros((len(pairs), len(names)))
     for k, (a, b) in enumerate(pairs):
         contrast[k, a], contrast[k, b] = 1.0, -1.0

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from auclid import _random
 from auclid._labels import number_in, one_of
+from auclid.metrics._apart import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._bootstrap import (
     Errors,
     Masses,
@@ -20,8 +21,7 @@ from auclid.metrics._bootstrap import (
     runs,
 )
 from auclid.metrics._interval import warn_of_few
-from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
-from auclid.metrics._placements import parts
+from auclid.metrics._placements import area_terms
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error
 
@@ -119,7 +119,8 @@ def compare_auc(
         return answer(difference, float(np.sqrt(max(variance, 0.0))), found.trials, question)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
-    gap = (parts(sample, sample.scores[0], region) - parts(sample, sample.scores[1], region)).scaled(region.slope)
+    of_a, of_b = (area_terms(sample, score, region) for score in sample.scores)
+    gap = (of_a - of_b).scaled(region.slope)
     if plan.method == "delong":
         warn_of_few(sample, region)
         return answer(gap.area, standard_error(sample, gap), sample.trials, question)
@@ -195,7 +196,7 @@ def compare_auc_unpaired(
 
 def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Question) -> AUCComparison:
     """`compare_auc_unpaired` of checked samples."""
-    of_a, of_b = (parts(sample, sample.scores[0], region).scaled(region.slope) for sample in (a, b))
+    of_a, of_b = (area_terms(sample, sample.scores[0], region).scaled(region.slope) for sample in (a, b))
     difference, trials = of_a.area - of_b.area, min(a.trials, b.trials)
     if plan.method == "delong":
         for sample in (a, b):

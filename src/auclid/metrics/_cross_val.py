@@ -11,7 +11,7 @@ from sklearn.utils import _safe_indexing, indexable
 
 from auclid._labels import both_classes, codes, column, number_in, positives, same_length, weight_column
 from auclid.metrics._compare import Question, answer, checked_question
-from auclid.metrics._placements import Parts, parts
+from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._sample import Sample
 from auclid.metrics._scorer import scores_of
 from auclid.metrics._variance import degrees, share_interval, unit_strata, unit_sums
@@ -101,8 +101,8 @@ def cross_val_auc(
     level = number_in(owner, "level", level, 0.0, 1.0)
     rows = _checked_rows(owner, X, y, groups, cv, sample_weight)
     found = _folds(owner, [estimator], rows, n_jobs)
-    areas = np.array([fold.parts[0].area for fold in found])
-    se, freedom = _error(rows, found, [fold.parts[0] for fold in found])
+    areas = np.array([fold.areas[0].area for fold in found])
+    se, freedom = _error(rows, found, [fold.areas[0] for fold in found])
     auc = float(areas.mean())
     trials = _trials(found)
     return CrossValAUC(auc, *share_interval(auc, se, trials, level, freedom), se, areas)
@@ -160,7 +160,7 @@ def compare_cross_val_auc(
     question: Question = checked_question(owner, level, alternative, margin)
     rows = _checked_rows(owner, X, y, groups, cv, sample_weight)
     found = _folds(owner, [estimator_a, estimator_b], rows, n_jobs)
-    gaps = [fold.parts[0] - fold.parts[1] for fold in found]
+    gaps = [fold.areas[0] - fold.areas[1] for fold in found]
     folds = np.array([gap.area for gap in gaps])
     se, freedom = _error(rows, found, gaps)
     return CrossValComparison(*answer(float(folds.mean()), se, _trials(found), question, freedom), folds)
@@ -182,7 +182,7 @@ class _Fold(NamedTuple):
 
     test: np.ndarray
     sample: Sample
-    parts: list[Parts]
+    areas: list[AreaTerms]
 
 
 def _checked_rows(
@@ -228,7 +228,7 @@ def _folds(owner: str, estimators: list[Any], rows: _Rows, n_jobs: int | None) -
     count, found = len(estimators), []
     for k, ((_, test), sample) in enumerate(zip(rows.splits, samples, strict=True)):
         own = scores[k * count : (k + 1) * count]
-        found.append(_Fold(test, sample, [parts(sample, score) for score in own]))
+        found.append(_Fold(test, sample, [area_terms(sample, score) for score in own]))
     return found
 
 
@@ -254,7 +254,7 @@ def _test_rows(owner: str, rows: _Rows, test: np.ndarray) -> Sample:
     return sample
 
 
-def _error(rows: _Rows, found: list[_Fold], areas: list[Parts]) -> tuple[float, float]:
+def _error(rows: _Rows, found: list[_Fold], areas: list[AreaTerms]) -> tuple[float, float]:
     """(standard error of the mean of the folds' areas, its degrees of freedom); a row's terms are added up first."""
     terms: np.ndarray = np.zeros(len(rows.y))
     for fold, area in zip(found, areas, strict=True):
@@ -263,7 +263,7 @@ def _error(rows: _Rows, found: list[_Fold], areas: list[Parts]) -> tuple[float, 
         np.add.at(terms, fold.test[of], area.pos * np.sqrt(n_pos / (n_pos - 1.0)) / len(found))
         np.add.at(terms, fold.test[~of], area.neg * np.sqrt(n_neg / (n_neg - 1.0)) / len(found))
     whole = Sample(rows.is_pos, (), None, rows.cluster)
-    sums = unit_sums(whole, Parts(0.0, terms[rows.is_pos], terms[~rows.is_pos]))
+    sums = unit_sums(whole, AreaTerms(0.0, terms[rows.is_pos], terms[~rows.is_pos]))
     most = float(max(1, _trials(found) - len(found)))  # a mean was taken in each fold
     return float(np.sqrt(np.sum(sums**2))), degrees(sums, unit_strata(whole), most)
 

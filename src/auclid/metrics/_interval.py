@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid._labels import number_in
+from auclid.metrics._apart import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, deviation, ends, replicates, runs
-from auclid.metrics._parts import lie_apart, placed_both, whole_and_plain
-from auclid.metrics._placements import Parts, parts
+from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._places import spread_of_places
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
@@ -130,12 +130,12 @@ def interval(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInt
     if sample.weight is None and sample.cluster is None and region.whole:
         auc, se = delong(sample.is_pos, sample.scores[0])
         return AUCInterval(auc, *share_interval(auc, se, sample.trials, level), se)
-    size = parts(sample, sample.scores[0], region)
+    size = area_terms(sample, sample.scores[0], region)
     warn_of_few(sample, region, depth=4)
-    return of_parts(sample, size, region, level)
+    return of_terms(sample, size, region, level)
 
 
-def of_parts(sample: Sample, size: Parts, region: Region, level: float) -> AUCInterval:
+def of_terms(sample: Sample, size: AreaTerms, region: Region, level: float) -> AUCInterval:
     """The interval of an area, by the variance of its terms."""
     se = standard_error(sample, size)
     trials = trials_in(sample, region)
@@ -162,19 +162,19 @@ def delong(is_pos: np.ndarray, score: np.ndarray) -> tuple[float, float]:
 
 
 def _by_bootstrap(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInterval:
-    size = parts(sample, sample.scores[0], region)
+    size = area_terms(sample, sample.scores[0], region)
     steps = [runs(sample.is_pos, sample.scores[0])]
     drawn = replicates(sample, steps, lambda masses: area_of(masses[0], region), plan)
     return of_draws(sample, size, drawn, region, plan.method, level)
 
 
 def of_draws(
-    sample: Sample, size: Parts, drawn: np.ndarray, region: Region, method: str, level: float
+    sample: Sample, size: AreaTerms, drawn: np.ndarray, region: Region, method: str, level: float
 ) -> AUCInterval:
     """The interval of an area, by bootstrap draws of it."""
     se = deviation(drawn)
     if se == 0.0:  # all draws alike: a perfect ranking
-        return of_parts(sample, Parts(size.area, 0.0 * size.pos, 0.0 * size.neg), region, level)
+        return of_terms(sample, AreaTerms(size.area, 0.0 * size.pos, 0.0 * size.neg), region, level)
     low, high = ends(drawn, level, size.area, Errors.of(sample, size), method)
     low, high = (region.value(end) for end in (low, high))
     return AUCInterval(region.value(size.area), low, high, region.slope * se)

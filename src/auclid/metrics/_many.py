@@ -11,8 +11,8 @@ from scipy.special import fdtrc
 from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, replicates, runs
 from auclid.metrics._compare import AUCComparison, Question, answer, from_draws
-from auclid.metrics._interval import AUCInterval, of_draws, of_parts, warn_of_few
-from auclid.metrics._placements import Parts, parts
+from auclid.metrics._interval import AUCInterval, of_draws, of_terms, warn_of_few
+from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import covariance, sign_pvalue
 
@@ -114,10 +114,10 @@ def compare_many(
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {f"scores[{name!r}]": s for name, s in scores.items()}, **rows)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
-    areas = [parts(sample, score, region) for score in sample.scores]
+    areas = [area_terms(sample, score, region) for score in sample.scores]
     if method == "delong":
         warn_of_few(sample, region)
-        intervals = {name: of_parts(sample, size, region, level) for name, size in zip(names, areas, strict=True)}
+        intervals = {name: of_terms(sample, size, region, level) for name, size in zip(names, areas, strict=True)}
         cov = region.slope**2 * covariance(sample, areas)
         found = _by_variance(np.array([one.auc for one in intervals.values()]), cov, sample, Question(level))
     else:
@@ -143,7 +143,7 @@ def _drawn(sample: Sample, region: Region, plan: Plan) -> np.ndarray:
 
 
 def _by_draws(
-    areas: list[Parts], drawn: np.ndarray, sample: Sample, method: str, question: Question
+    areas: list[AreaTerms], drawn: np.ndarray, sample: Sample, method: str, question: Question
 ) -> list[AUCComparison]:
     """Every pair, as `compare_auc` by the bootstrap."""
     found = []

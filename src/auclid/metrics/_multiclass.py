@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from auclid._labels import codes, column, finite_column, label_set, number_in, one_of, same_length, weight_column
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._interval import AUCInterval
-from auclid.metrics._placements import parts
+from auclid.metrics._placements import area_terms
 from auclid.metrics._sample import Sample
 from auclid.metrics._variance import share_interval
 
@@ -140,7 +140,7 @@ def _mean(
     for share, of_pos, of_neg, k in contests:
         used = of_pos | of_neg
         mass = None if weight is None else weight[used]
-        size = parts(Sample(of_pos[used], (), mass, None), table[used, k])
+        size = area_terms(Sample(of_pos[used], (), mass, None), table[used, k])
         auc += share * size.area
         terms[of_pos] += share * size.pos
         terms[of_neg] += share * size.neg

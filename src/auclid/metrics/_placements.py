@@ -1,7 +1,7 @@
 """Placements: what share of the other class each row beats; and from them, how sure an area is.
 
 With placements V of the rows, an area A differs from the truth by about sum_i w_i (V_i - A) / W over the positives
-plus the same over the negatives. `Parts` holds these terms, and every variance is made of them.
+plus the same over the negatives. `AreaTerms` holds these terms, and every variance is made of them.
 """
 
 from typing import NamedTuple
@@ -17,33 +17,33 @@ SNAP = 1e-9
 """A cut closer than this to a step of the curve, in shares of a class, is taken to lie on it."""
 
 
-class Parts(NamedTuple):
+class AreaTerms(NamedTuple):
     """An area, and what each positive and each negative adds to its error: they sum to zero in each class."""
 
     area: float
     pos: np.ndarray
     neg: np.ndarray
 
-    def __sub__(self, other: "Parts") -> "Parts":
+    def __sub__(self, other: "AreaTerms") -> "AreaTerms":
         """The difference of two areas of the same rows."""
-        return Parts(self.area - other.area, self.pos - other.pos, self.neg - other.neg)
+        return AreaTerms(self.area - other.area, self.pos - other.pos, self.neg - other.neg)
 
-    def scaled(self, factor: float) -> "Parts":
+    def scaled(self, factor: float) -> "AreaTerms":
         """The same in another unit."""
-        return Parts(factor * self.area, factor * self.pos, factor * self.neg)
+        return AreaTerms(factor * self.area, factor * self.pos, factor * self.neg)
 
 
-def parts(sample: Sample, score: np.ndarray, region: Region = WHOLE) -> Parts:
+def area_terms(sample: Sample, score: np.ndarray, region: Region = WHOLE) -> AreaTerms:
     """The area of a score within a region, and the terms of its error."""
     is_pos, weight = sample.is_pos, sample.weight
     if weight is None and region.whole:
         twice_pos, twice_neg = twice_counts(is_pos, score)
         n_pos, n_neg = len(twice_pos), len(twice_neg)
         auc = int(twice_pos.sum()) / (2 * n_pos * n_neg)
-        return Parts(auc, _centred(twice_pos / (2.0 * n_neg)), _centred(twice_neg / (2.0 * n_pos)))
+        return AreaTerms(auc, _centred(twice_pos / (2.0 * n_neg)), _centred(twice_neg / (2.0 * n_pos)))
     size, of_pos, of_neg = placements(is_pos, score, weight, region)
     w_pos, w_neg = (None, None) if weight is None else (weight[is_pos], weight[~is_pos])
-    return Parts(size, _centred(of_pos, w_pos), _centred(of_neg, w_neg))
+    return AreaTerms(size, _centred(of_pos, w_pos), _centred(of_neg, w_neg))
 
 
 def _centred(value: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.special import betaincinv, expit, logit, ndtr, ndtri, stdtr, stdtrit
 
-from auclid.metrics._placements import Parts
+from auclid.metrics._placements import AreaTerms
 from auclid.metrics._sample import Sample
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -14,7 +14,7 @@ FEWEST = 2.0
 """Degrees of freedom that are always granted; with fewer, no end of an interval would mean anything."""
 
 
-def covariance(sample: Sample, areas: Sequence[Parts]) -> np.ndarray:
+def covariance(sample: Sample, areas: Sequence[AreaTerms]) -> np.ndarray:
     """Covariance matrix of areas of the same rows: DeLong's, or Obuchowski's where rows come in groups.
 
     Groups g with sums a_g of the positives' terms and b_g of the negatives' give I+/(I+ - 1) sum a a' + I-/(I- - 1)
@@ -43,13 +43,13 @@ def _sums(terms: np.ndarray, cluster: np.ndarray, count: int) -> np.ndarray:
     return np.stack([np.bincount(cluster, row, minlength=count) for row in terms])
 
 
-def standard_error(sample: Sample, area: Parts) -> float:
+def standard_error(sample: Sample, area: AreaTerms) -> float:
     """Root of the variance of one area, or of one difference of areas."""
     # With groups, the three terms can leave a tiny negative number where they cancel.
     return float(np.sqrt(max(covariance(sample, [area])[0, 0], 0.0)))
 
 
-def unit_sums(sample: Sample, area: Parts) -> np.ndarray:
+def unit_sums(sample: Sample, area: AreaTerms) -> np.ndarray:
     """The terms of the error added up by independent unit: a row, or a group of rows."""
     if sample.cluster is None:
         return np.concatenate((area.pos, area.neg))

@@ -189,18 +189,11 @@ def placed_classes(
     parts: Partitions = vector_parts(owner, y, scores, weight, only_ranked)
     first = parts.keep(parts.collect(part_first, owner))
     counts, given = parts.get(parts.merge(first_counts, first))
-    labels = sorted({label for part in counts for label in part if label is not None})
-    if any(None in part for part in counts):
-        raise ValueError(f"y_true of {owner} must have a label in each row; some are missing.")
-    if len(labels) > 2:
-        raise ValueError(f"y_true of {owner} must hold two labels; got {len(labels)}: {labels[:3]}. Use y == label.")
-    if pos_label is not None and pos_label not in labels:
-        raise ValueError(f"The 'pos_label' parameter of {owner} must be a label of y_true. Got {pos_label!r} instead.")
-    totals = {label: sum(part[label].weighed for part in counts if label in part) for label in labels}
-    if len(labels) < 2 or not all(totals.values()):
+    totals = _rows_by_label(owner, counts, pos_label)
+    if len(totals) < 2 or not all(totals.values()):
         return None
-    positive = labels[1] if pos_label is None else pos_label
-    negative = next(label for label in labels if label != positive)
+    positive = max(totals) if pos_label is None else pos_label
+    negative = next(label for label in totals if label != positive)
     few, many = (positive, negative) if totals[positive] <= totals[negative] else (negative, positive)
     if all(label == few if label is not None else few not in part for label, part in zip(given, counts, strict=True)):
         gathered = parts.keep(parts.merge(gather_first, first))
@@ -209,3 +202,15 @@ def placed_classes(
     del first
     below, not_above, mass, count, squares = parts.get(parts.total(part_places, many, gathered))
     return PlacedClasses(few == positive, parts.get(gathered), below, not_above, mass, count, squares)
+
+
+def _rows_by_label(owner: str, counts: list[dict], pos_label: Any) -> dict[Any, int]:
+    """How many rows of each label weigh something; raises where labels are missing or too many."""
+    labels = sorted({label for part in counts for label in part if label is not None})
+    if any(None in part for part in counts):
+        raise ValueError(f"y_true of {owner} must have a label in each row; some are missing.")
+    if len(labels) > 2:
+        raise ValueError(f"y_true of {owner} must hold two labels; got {len(labels)}: {labels[:3]}. Use y == label.")
+    if pos_label is not None and pos_label not in labels:
+        raise ValueError(f"The 'pos_label' parameter of {owner} must be a label of y_true. Got {pos_label!r} instead.")
+    return {label: sum(part[label].weighed for part in counts if label in part) for label in labels}
