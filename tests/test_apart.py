@@ -155,6 +155,14 @@ def test_maps_learn_from_a_sample_and_rankers_from_all(model):
     np.testing.assert_allclose(parts.feature_map_.transform(rows), parts.feature_map_.transform(X))
 
 
+@pytest.mark.parametrize("given", [by_blocks, lambda X, y: X], ids=["by blocks", "in memory"])
+def test_unlabelled_rows_for_who_learns_from_labels_alone_are_refused(given):
+    X, y, _ = table()
+    rows, model = given(X, y), Kernelized(RandomFourier(8), LeastSquaresAUC())
+    with pytest.raises(TypeError, match="X_unlabeled"):
+        model.fit(rows, None if rows is not X else y, X_unlabeled=X)
+
+
 def test_names_are_remembered_and_checked():
     pa = pytest.importorskip("pyarrow")
     X, y, _ = table(100)

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid import _check
+from auclid._sources import known_names, label_missing, with_target
 from auclid.rows import as_table
 from auclid.rows.apart import Apart, Blocks
 from auclid.rows.cluster import Partitions, described, is_dask, lazily
@@ -62,8 +63,7 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
                 f"{owner} must be given rows of files with their own target and weight; got another "
                 f"{'y' if y is not None else 'sample_weight'}. Name it in scan(..., target=, sample_weight=)."
             )
-        if not X.has_target:
-            raise ValueError(f"{owner} learns from labels, but the rows have no target. Use scan(..., target=NAME).")
+        with_target(estimator, X)
         return Blocks(X, gaps=knows_gaps(estimator), words=knows_words(estimator)), block_counts(X)
     _check.labelled(estimator, y)
     parts = Partitions(owner, X, y, sample_weight, knows_gaps(estimator), knows_words(estimator))
@@ -83,12 +83,7 @@ def knows_words(estimator: Any) -> bool:
 def with_classes(estimator: Any, parts: Apart, counts: list[dict], classes: np.ndarray) -> LabelledParts:
     """Labels as numbers of classes; refuses a class without weight."""
     rows = census(parts.mapped(partial(coded, classes)), classes, [[label] for label in classes.tolist()], counts)
-    for name, mass in zip(("negative", "positive"), rows.counts.sum(axis=0), strict=True):
-        if not mass:
-            raise ValueError(
-                f"{type(estimator).__name__} must see two classes of positive weight; got sample_weight zero on every "
-                f"{name} row."
-            )
+    _check.weighed_classes(estimator, *rows.counts.sum(axis=0))
     return rows
 
 
@@ -145,10 +140,7 @@ def two_classes(estimator: Any, counts: list[dict], where: tuple[str, str]) -> n
             first.setdefault(label, number)
     kind, what = where
     if None in first:
-        raise ValueError(
-            f"The target of {what} must have a label in each row; {kind} {first[None]} has rows without one. "
-            "Leave them out, or learn from them with SAMULT or PNUAUC."
-        )
+        raise label_missing(what, kind, first[None])
     try:
         return _check.two_classes(estimator, list(first))
     except ValueError as error:
@@ -177,19 +169,8 @@ def remember_columns(estimator: Any, columns: list[str] | None, width: int) -> N
 
 def known_columns(estimator: Any, columns: list[str] | None, width: int) -> None:
     """Raise where columns are not those that the estimator has learnt from."""
-    names = getattr(estimator, "feature_names_in_", None)
-    if columns is not None and names is not None and list(columns) != list(names):
-        absent = [name for name in names if name not in columns]
-        said = f"{absent[0]!r} is missing" if absent else "they come in another order, or there are more"
-        raise ValueError(
-            f"The columns given to {type(estimator).__name__} must be those it was fitted with; {said}. "
-            "Name them in scan(..., columns=model.feature_names_in_)."
-        )
-    if width != estimator.n_features_in_:
-        raise ValueError(
-            f"X has {width} features, but {type(estimator).__name__} is expecting {estimator.n_features_in_} features "
-            "as input."
-        )
+    known_names(estimator, columns)
+    _check.known_width(estimator, width)
 
 
 def by_parts(method: Callable) -> Callable:

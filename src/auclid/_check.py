@@ -23,6 +23,7 @@ from auclid._labels import one_kind as one_kind
 from auclid._labels import owner_name as _name
 from auclid._labels import ratios as ratios
 from auclid._labels import two_classes as two_classes
+from auclid._labels import weighed_classes as weighed_classes
 from auclid._labels import weights as weights
 from auclid._sources import file_table, not_dask, own_labels
 from auclid._sparse import FORMATS, fault
@@ -151,12 +152,17 @@ def _table(estimator: Any, X: Table, reset: bool) -> Table:
     if reset:
         vars(estimator).pop("feature_names_in_", None)
         estimator.n_features_in_ = X.shape[1]
-    if X.shape[1] != estimator.n_features_in_:
+    known_width(estimator, X.shape[1])
+    return X
+
+
+def known_width(estimator: Any, width: int) -> None:
+    """Raise, in scikit-learn's words, where there are not as many columns as the estimator has learnt from."""
+    if width != estimator.n_features_in_:
         raise ValueError(
-            f"X has {X.shape[1]} features, but {_name(estimator)} is expecting "
+            f"X has {width} features, but {_name(estimator)} is expecting "
             f"{estimator.n_features_in_} features as input."
         )
-    return X
 
 
 def _validated(estimator: Any, *given: Any, reset: bool) -> Any:

@@ -317,10 +317,14 @@ def ratios(sample_weight: Any, X: Any) -> np.ndarray | None:
 
 def both_weighed(estimator: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> None:
     """Raise when all rows of a class weigh nothing."""
-    if weight is None:
-        return
-    for name, mass in (("positive", weight[is_pos].sum()), ("negative", weight[~is_pos].sum())):
-        if mass == 0.0:
+    if weight is not None:
+        weighed_classes(estimator, weight[~is_pos].sum(), weight[is_pos].sum())
+
+
+def weighed_classes(estimator: Any, negative: float, positive: float) -> None:
+    """Raise when one of the classes, given by their weights, weighs nothing."""
+    for name, mass in (("positive", positive), ("negative", negative)):
+        if not mass:
             raise ValueError(
                 f"{owner_name(estimator)} must see two classes of positive weight; "
                 f"got sample_weight zero on every {name} row."

@@ -1,5 +1,6 @@
 """Rows of files and dask collections as estimators may, or may not, take them."""
 
+from collections.abc import Sequence
 from inspect import signature
 from typing import Any
 
@@ -41,21 +42,26 @@ def in_memory_only(estimator: Any, X: Any) -> None:
 
 def own_labels(estimator: Any, rows: Rows) -> Any:
     """The labels of rows of files, without missing ones."""
-    if not rows.has_target:
-        owner = type(estimator).__name__
-        raise ValueError(f"{owner} learns from labels, but the rows have no target: scan(..., target=NAME).")
-    all_labelled(rows)
+    with_target(estimator, rows)
+    missing = rows.labels().missing()
+    if missing is not None:
+        raise label_missing(rows.where, "block", missing[0])
     return rows.target()
 
 
-def all_labelled(rows: Rows) -> None:
-    """Raise where a row of files has no label."""
-    missing = rows.labels().missing()
-    if missing is not None:
-        raise ValueError(
-            f"The target of {rows.where} must have a label in each row; block {missing[0]} has rows without one. "
-            "Leave them out, or learn from them with SAMULT or PNUAUC."
-        )
+def with_target(estimator: Any, rows: Rows) -> None:
+    """Raise where rows of files have no labels."""
+    if not rows.has_target:
+        owner = type(estimator).__name__
+        raise ValueError(f"{owner} learns from labels, but the rows have no target. Use scan(..., target=NAME).")
+
+
+def label_missing(what: str, kind: str, number: int) -> ValueError:
+    """What to say of a block or a partition in which a row has no label."""
+    return ValueError(
+        f"The target of {what} must have a label in each row; {kind} {number} has rows without one. "
+        "Leave them out, or learn from them with SAMULT or PNUAUC."
+    )
 
 
 def to_measure(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
@@ -82,10 +88,18 @@ def file_table(estimator: Any, X: Rows, reset: bool) -> FileTable:
             f"Use {estimator._in_memory}, or rows.sample(n)."
         )
     table = FileTable(X)
-    names = getattr(estimator, "feature_names_in_", None)
-    if not reset and names is not None and table.columns is not None and list(table.columns) != list(names):
-        raise ValueError(
-            f"The columns given to {type(estimator).__name__} must be those it was fitted with, in their order: "
-            "scan(..., columns=model.feature_names_in_)."
-        )
+    if not reset:
+        known_names(estimator, table.columns)
     return table
+
+
+def known_names(estimator: Any, columns: Sequence[str] | None) -> None:
+    """Raise where columns that have names are not those that the estimator has learnt from."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if columns is not None and names is not None and list(columns) != list(names):
+        absent = [name for name in names if name not in columns]
+        said = f"{absent[0]!r} is missing" if absent else "they come in another order, or there are more"
+        raise ValueError(
+            f"The columns given to {type(estimator).__name__} must be those it was fitted with; {said}. "
+            "Name them in scan(..., columns=model.feature_names_in_)."
+        )

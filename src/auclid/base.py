@@ -72,6 +72,8 @@ class Ranker(ClassifierMixin, BaseEstimator):
         """Labelled rows in parts, of files or a cluster."""
         if not self._fits_apart:
             _sources.not_dask(self, X)
+        if X_unlabeled is not None:
+            raise TypeError(f"{type(self).__name__} takes no X_unlabeled, it learns from labels; SAMULT takes it.")
         return begin_apart(self, X, y, sample_weight)
 
     def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
