@@ -117,7 +117,8 @@ def best_pairs(
     features: Sequence[Feature], cells: np.ndarray, rest: Residual, pairs: Sequence[tuple[int, int]], most: int
 ) -> list[tuple[int, int]]:
     """The ``most`` of these pairs that could add the most, best first."""
-    wanted = [pair for pair in pairs if min(len(coarse_places(features[j])) for j in pair) > 1]
+    counts = [len(coarse_places(f)) for f in features]
+    wanted = [pair for pair in pairs if min(counts[j] for j in pair) > 1]
     if not wanted:
         return []
     rows = np.arange(len(cells))[:: max(1, int(np.ceil(len(cells) * len(wanted) / CELLS_AT_MOST)))]
@@ -127,7 +128,7 @@ def best_pairs(
     shrink = SHRINK * (1.0 / n_pos + 1.0 / (len(rows) - n_pos))
     means = [float(rest.weight[of] @ rest.score[of]) for of in (rest.is_pos, ~rest.is_pos)]
     found = []
-    for shape, members in _by_shape(features, wanted).items():
+    for shape, members in _by_shape(counts, wanted).items():
         for start in range(0, len(members), 256):
             part = members[start : start + 256]
             histograms = np.zeros((len(part), shape[0] * shape[1], 4))
@@ -138,8 +139,7 @@ def best_pairs(
     return [pair for gain, pair in found[:most] if gain > 0.0]
 
 
-def _by_shape(features: Sequence[Feature], pairs: Sequence[tuple[int, int]]) -> dict:
-    counts = [len(coarse_places(f)) for f in features]
+def _by_shape(counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> dict:
     out: dict = {}
     for a, b in pairs:
         out.setdefault((counts[a], counts[b]), []).append((a, b))

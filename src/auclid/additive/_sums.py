@@ -39,14 +39,17 @@ def mixed_matrix(S: np.ndarray, M: Any) -> np.ndarray:
 def add_scatter(second, groups, n, mean, share, out):
     """Add share · (sum of products of these groups − n mean mean') to the upper triangle of out."""
     size, p = mean.shape[0], 0
-    for i in range(size):
-        line, m = out[i], n * mean[i]
-        for j in range(i, size):
-            total = 0.0
-            for g in groups:
-                total += second[g, p]
-            line[j] += share * (total - m * mean[j])
-            p += 1
+    total = np.empty(size)
+    for i in range(size):  # a group after the other: lines of one lie together
+        line, sums, m = out[i], total[: size - i], n * mean[i]
+        sums[:] = 0.0
+        for g in groups:
+            of_group = second[g, p : p + size - i]
+            for j in range(size - i):
+                sums[j] += of_group[j]
+        for j in range(size - i):
+            line[i + j] += share * (sums[j] - m * mean[i + j])
+        p += size - i
 
 
 @kernel
