@@ -1,4 +1,4 @@
-"""Runs of row groups that are read side by side give the very bits, and the very sentences, of one after the other."""
+"""What is read or summed up side by side gives the very bits, and the very sentences, of one after the other."""
 
 import threading
 from itertools import pairwise
@@ -7,14 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 import auclid
 from auclid import _threads
 from auclid._threads import in_turn
-from auclid.rows import passing, source
+from auclid.rows import as_table, passing, sizes, source
 from auclid.rows.apart import subtrees, tree_sum, whole
 from auclid.rows.readers import reader
 from auclid.rows.readers.parquet import MOST_BLOCKS, together
+from auclid.stats.class_means import first_pass
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -192,3 +194,24 @@ def test_in_turn_holds_few_answers_and_raises_in_order(monkeypatch):
             taken += 1
             assert len(begun) <= taken + 4
     assert taken == 50
+
+
+@pytest.mark.parametrize("kind", ["C", "F", "sparse"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_first_passes_and_products_do_not_depend_on_threads(monkeypatch, kind, weighted):
+    monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * D * 5)  # twenty rows a piece
+    monkeypatch.setattr("auclid.rows.memory.MANY_VALUES", 0)
+    X, y = rows_of()
+    X = sparse.csr_matrix(np.where(abs(X) > 0.7, X, 0)) if kind == "sparse" else np.asarray(X, order=kind)
+    table, weight = as_table(X), np.random.default_rng(1).integers(0, 3, N).astype(float) if weighted else None
+    assert len(table.pieces(N)) > 8
+    found = []
+    for count in (1, 3):
+        monkeypatch.setattr(_threads, "allowed", lambda count=count: count)
+        passed = first_pass(table, y == 1, products=True, weight=weight)
+        found.append([*passed, table.matmul(np.arange(1.0, D + 1))])
+    assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))
+    rows, mass = np.asarray(X.todense() if kind == "sparse" else X, np.float64), 1.0 if weight is None else weight
+    total = [((mass * (y == c)) @ rows) for c in (0, 1)]
+    np.testing.assert_allclose(found[0][0], total, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(found[0][-1], rows @ np.arange(1.0, D + 1), rtol=1e-12)

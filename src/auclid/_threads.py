@@ -4,7 +4,7 @@ What comes out does not depend on how many threads there are.
 """
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from functools import cache
@@ -57,8 +57,8 @@ def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         return list(pool.map(function, items))
 
 
-def in_turn(function: Callable[[T], R], items: Sequence[T], most: int) -> Iterator[R]:
-    """The function of each item, in their order, of at most so many at a time: what comes too early waits.
+def in_turn(function: Callable[[T], R], items: Iterable[T], most: int) -> Iterator[R]:
+    """The function of each item, in their order, of at most so many at a time: few are made before they are wanted.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def in_turn(function: Callable[[T], R], items: Sequence[T], most: int) -> Iterat
     >>> list(in_turn(abs, [-1, 2, -3], most=4))
     [1, 2, 3]
     """
-    threads = min(allowed(), len(items), most)
+    threads = min(allowed(), most) if most > 1 else 1
     if threads < 2:
         yield from map(function, items)
         return

@@ -35,7 +35,7 @@ def best_threshold(
     lowest_kept = _best_cut(is_pos, score, weight, prices, low, high)
     if lowest_kept is None:
         return just_above(high, low, high)
-    below = score.max(where=score < lowest_kept, initial=-np.inf)
+    below = score.compress(score < lowest_kept).max(initial=-np.inf)
     return between(below, lowest_kept, low, high)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid._generic import REORDER, kernel
+from auclid._threads import side_by_side
 from auclid.rows import sizes
 from auclid.rows.blocks import Block, is_sparse
 from auclid.rows.structs import CSR, Dense, row_axpy, row_dot
@@ -50,15 +51,15 @@ class DenseTable(Table):
         n = self.shape[0]
         some = slice(None) if n <= sizes.SAMPLE else np.sort(np.random.default_rng(0).integers(n, size=sizes.SAMPLE))
         if weight is None or not weight[some].any():
-            return self.take(some).mean(axis=0)
+            return self.part(some).mean(axis=0, dtype=np.float64)
         return np.average(self.take(some), axis=0, weights=weight[some])
 
     def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
         if index is None and self.X.dtype == np.float64:
             return self.X @ W
         if index is None and W.ndim == 1 and self.X.size >= MANY_VALUES and self.X.flags.c_contiguous:
-            out = np.empty(self.shape[0])
-            each_row_dot(self.X, np.ascontiguousarray(W, dtype=np.float64), out)
+            out, w = np.empty(self.shape[0]), np.ascontiguousarray(W, dtype=np.float64)
+            side_by_side(lambda part: each_row_dot(self.X[part], w, out[part]), self.pieces(len(out)))
             return out
         return super().matmul(W, index)
 

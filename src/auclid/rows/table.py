@@ -15,6 +15,9 @@ Index: TypeAlias = slice | np.ndarray
 Sweep: TypeAlias = Iterator[tuple[Any, list[np.ndarray], slice]]
 """Stretches of steps: a kernel struct, the places in it of each order's rows, and which steps these are."""
 
+PIECE_BLOCKS, FEW = 4, 8
+"""Blocks of a piece of rows, and pieces that are not worth a second thread: beginning one takes as long as two."""
+
 
 class Table(ABC):
     """Rows in memory, one above the other, behind a feature map, in files: all that a solver sees of them.
@@ -108,6 +111,11 @@ class Table(ABC):
             block = _wide(rows)
             out += (block.multiply(block) if is_sparse(block) else block * block).T @ u[where]
         return out
+
+    def pieces(self, n: int) -> list[slice]:
+        """Ranges of n rows for threads to share: one alone where rows are few."""
+        size = PIECE_BLOCKS * self.block_rows()
+        return slices(n, size) if n > FEW * size else [slice(0, n)]
 
     def block_rows(self) -> int:
         """How many rows make one block of bounded memory."""

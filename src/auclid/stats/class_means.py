@@ -3,12 +3,16 @@
 Classes are numbered 0 (negative) and 1 (positive). All products are of rows and means minus the rows' centre.
 """
 
-from typing import NamedTuple, TypeAlias
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from auclid._generic import generic, kernel
+from auclid._threads import in_turn
 from auclid.rows import (
+    DenseTable,
     SparseTable,
     Table,
     centre_dot,
@@ -20,6 +24,9 @@ from auclid.rows import (
     row_square,
     row_sum,
 )
+
+THREADS = 8
+"""Threads that a first pass over rows takes, at the most: memory gives no more of them enough to do."""
 
 
 class Known(NamedTuple):
@@ -172,7 +179,7 @@ class FirstPass(NamedTuple):
         """What steps for the rows of ``order`` know."""
         if not len(self.products):
             return Known(self.products, self.squares[:0], self.mean, self.n, self.mean_square)
-        return Known(self.products[order], self.squares[order], self.mean, self.n, self.mean_square)
+        return Known(self.products.take(order, axis=0), self.squares.take(order), self.mean, self.n, self.mean_square)
 
 
 def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight: np.ndarray | None = None) -> FirstPass:
@@ -183,11 +190,10 @@ def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight:
     n_rows, d = table.shape
     centre, label, order = table.centre(weight), is_pos.astype(np.int8), np.arange(n_rows)
     total, squares = np.zeros((2, d)), np.empty(n_rows)
-    for rows, (at,), steps in table.sweep(order, centre=centre):
-        if weight is None:
-            sum_rows(rows, at, label[steps], total, squares[steps])
-        else:
-            sum_weighted_rows(rows, at, label[steps], weight[steps], total, squares[steps])
+    parts = _parts(table, order, centre)
+    many = isinstance(table, DenseTable | SparseTable) and len(table.pieces(n_rows)) > 1  # others gather their rows
+    for found in in_turn(partial(_sums_of, label, weight, squares, d), parts, THREADS if many else 1):
+        total += found
     n = np.array([n_rows - is_pos.sum(), is_pos.sum()], dtype=np.float64)
     if weight is not None:
         n[:] = weight[~is_pos].sum(), weight[is_pos].sum()
@@ -201,6 +207,31 @@ def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight:
         pair_square = size[1] + size[0] - 2.0 * mean[0] @ mean[1]
     total += n[:, None] * centre
     return FirstPass(total, n, mean_square, centre, mean, max(float(pair_square), 0.0), squares, inner)
+
+
+class _Part(NamedTuple):
+    """Some rows: a struct, their places in it, and their numbers in the table."""
+
+    rows: Any
+    at: np.ndarray
+    steps: slice
+
+
+def _parts(table: Table, order: np.ndarray, centre: np.ndarray) -> Iterator[_Part]:
+    """All rows once through, in pieces that do not depend on the number of threads."""
+    for rows, (at,), steps in table.sweep(order, centre=centre):
+        for piece in table.pieces(len(at)):
+            yield _Part(rows, at[piece], slice(steps.start + piece.start, steps.start + piece.stop))
+
+
+def _sums_of(label: np.ndarray, weight: np.ndarray | None, squares: np.ndarray, d: int, part: _Part) -> np.ndarray:
+    """The sum of the rows of each class among some; their |x|^2 are noted."""
+    (rows, at, steps), total = part, np.zeros((2, d))
+    if weight is None:
+        sum_rows(rows, at, label[steps], total, squares[steps])
+    else:
+        sum_weighted_rows(rows, at, label[steps], weight[steps], total, squares[steps])
+    return total
 
 
 def _mean(values: np.ndarray, weight: np.ndarray | None) -> float:
