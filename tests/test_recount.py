@@ -401,10 +401,16 @@ def tasks():
 TASKS = tasks()
 
 
-def gaps(which):
+ONE_PASS = """
+AdaOAM B-LS-SVM CBR-FIFO CBR-RS CBR-diag FCBR-FIFO FCBR-RS FOAM NOAMgra NOAMseq OAMgra OAMseq OPAUC OPAUCr Uni-Exp
+""".split()
+STREAMS = {key: {m: r for m, r in methods.items() if m in PLAIN | set(ONE_PASS)} for key, methods in TASKS.items()}
+
+
+def gaps(which, tasks=TASKS):
     """{(a, b): (median, interval, number)} of AUC or of the powers of ten in speed."""
     units = defaultdict(lambda: defaultdict(list))
-    for (one, dataset), methods in TASKS.items():
+    for (one, dataset), methods in tasks.items():
         for a, b in permutations(methods, 2):
             both = methods[a].keys() & methods[b].keys()
             pairs = [(methods[a][r], methods[b][r]) for r in sorted(both)]
@@ -433,16 +439,36 @@ def gap_lines(gap, show):
     return [show(gap[0]), across, f"{gap[2]} dataset{'' if gap[2] == 1 else 's'}"]
 
 
-@pytest.mark.parametrize(("title", "which", "show"), [("Quality", "auc", signed), ("Time", "seconds", ratio)])
-def test_all_methods_compared(title, which, show):
-    found = gaps(which)
+SITUATIONS = [
+    ("Quality", TASKS, "auc", signed, "better"),
+    ("Time", TASKS, "seconds", ratio, "faster"),
+    ("Streams: methods that see each row once, beside baselines", STREAMS, "auc", signed, "better"),
+]
+
+
+@pytest.mark.parametrize(("title", "tasks", "which", "show", "better"), SITUATIONS)
+def test_all_methods_compared(title, tasks, which, show, better):
+    found = gaps(which, tasks)
     ((_, _, rows),) = [t for t in read_tables(page("what-we-learned-tables")) if t[0] == title]
     assert {row[0][0] for row in rows} == {a for a, _ in found}
+    leaders = {}
     for (name,), beats, beaten, of, *against in rows:
         mine = {b: gap for (a, b), gap in found.items() if a == name}
         signs = Counter(sign(gap) for gap in mine.values() if gap[1] is not None)
         assert [beats, beaten, of] == [[str(signs[1])], [str(signs[-1])], [str(signs.total())]], name
         assert against == [gap_lines(mine.get(rival), show) for rival in RIVALS], name
+        if signs[1] and not signs[-1]:
+            leaders[name] = f"{better} than {signs[1]} of {signs.total()}"
+    first, *others = [
+        line[2:] for line in section(page("what-we-learned-tables"), title).splitlines() if line.startswith("- ")
+    ]
+    assert dict(re.findall(r"([\w-]+), (\w+ than \d+ of \d+)", first)) == leaders
+    for sentence, rival in zip(others, RIVALS, strict=True):
+        mine = {a: gap for (a, b), gap in found.items() if b == rival and gap[1] is not None}
+        told_of = {name: words.split(", ") for name, words in re.findall(r"([\w-]+) \(([^)]*)\)", sentence)}
+        assert told_of == {a: gap_lines(gap, show) for a, gap in mine.items() if sign(gap)}
+        ahead = sentence.partition({"better": "Worse", "faster": "Slower"}[better] + " than")[0]
+        assert all((a in re.findall(r"([\w-]+) \(", ahead)) == (sign(mine[a]) > 0) for a in told_of)
 
 
 def test_sections_that_cannot_tell_are_left_out():
@@ -452,8 +478,9 @@ def test_sections_that_cannot_tell_are_left_out():
 
 
 def test_where_baselines_win():
-    ((_, _, rows),) = [t for t in read_tables(page("what-we-learned-tables")) if t[0].startswith("Where")]
+    ((title, _, rows),) = [t for t in read_tables(page("what-we-learned-tables")) if t[0].startswith("Where")]
     shown = {(row[0][0], row[0][1]): row[1:] for row in rows}
+    won = Counter()
     for (one, dataset), methods in TASKS.items():
         means = {name: statistics.fmean(auc for auc, _ in runs.values()) for name, runs in methods.items()}
         ours = max((m for m in means if m not in PLAIN), key=means.get, default=None)
@@ -471,9 +498,15 @@ def test_where_baselines_win():
         if n > 1:
             reach = student.ppf(0.975, n - 1) * statistics.stdev(differences) * sqrt(1 / n + 0.25)
             lines[1] = f"{signed(middle - reach)} to {signed(middle + reach)}"
+            won.update(ours=int(middle > reach), theirs=int(middle < -reach))
         best, rival, gap = shown.pop((dataset, one))
         assert (best, rival, gap) == ([ours], [theirs], lines), (one, dataset)
     assert not shown
+    sentence = next(
+        line for line in section(page("what-we-learned-tables"), title).splitlines() if "tasks with" in line
+    )
+    counts = (len(rows), won["ours"], won["theirs"], len(rows) - won.total())
+    assert re.findall(r"\d+", sentence) == [str(n) for n in counts]
 
 
 def test_the_page_on_one_screen():
@@ -508,6 +541,7 @@ def test_the_page_on_one_screen():
 def test_does_it_pay():
     text, columns = page("pays"), [m["name"] for m in TABLES["pays"]["methods"]]
     by_table = read_tables(text)
+    gained = {}
     for k, metric in enumerate(("auc", "partial_auc")):
         means = {
             name: {d: spread(rows, metric)[0] for (d, m), rows in RAW["pays"].items() if m == name} for name in columns
@@ -523,9 +557,15 @@ def test_does_it_pay():
             took = [float(r["fit_seconds"]) for (_, m), rows in RAW["pays"].items() if m == name for r in rows]
             assert mean == [told(statistics.fmean(means[name][d] for d in common))]
             assert against == expected, name
+            gained |= {(name, rival, metric): lines for rival, lines in zip(RIVALS, expected, strict=True)}
             assert first == [f"{best[name]} of {len(common)}"]
             assert seconds == [f"{statistics.median(took):.2g}"]
     for (name, *_), *cells in by_table[2][2]:
         for method, cell in zip(columns, cells, strict=True):
             rows = RAW["pays"][name, method]
             assert cell == ([told(spread(rows, m)[0]) for m in ("auc", "partial_auc")] if rows else [""])
+    for sentence in (section(text, "In short"), section(page("what-we-learned"), "In short")):
+        claims = re.findall(r"([A-Z][\w .]*) against (\w+) in AUC( up to FPR 0\.1)? ([^ ]+) \(([^)]*)\)", sentence)
+        assert len(claims) == 3
+        for name, rival, top, middle, rest in claims:
+            assert [middle, *rest.split(", ")] == gained[name, rival, "partial_auc" if top else "auc"]

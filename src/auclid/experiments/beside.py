@@ -145,8 +145,8 @@ OURS = "our defaults"
 KEY = (
     "Two forms of a method on the same runs: {form}, and with our defaults; mean ± standard deviation over runs. "
     "Difference: our defaults less {form} ± its standard error over runs, widened for the training rows that runs "
-    "share (Nadeau & Bengio 2003); of one run there is none. Then the paper's figure, and how far from it {form} is, "
-    "with the verdict; a number in brackets is a note below. A mean over tables has the standard error over tables."
+    "share (Nadeau & Bengio 2003); of one run there is none. Then the paper's figure, and {form} less that, with the "
+    "verdict; a number in brackets is a note below. A mean over tables has the standard error over tables."
 )
 
 
