@@ -386,10 +386,13 @@ def test_the_front_door_says_what_it_cannot_do_on_a_cluster():
     for groups, said in [
         (np.arange(399), r"groups of AUCClassifier must be an array of shape \(400,\), one a row; got shape \(399,\)"),
         (cut(np.arange(400), [90]), r"cut in the same places as X; a partition of \d+ rows has groups of shape"),
-        (cut(np.arange(400), [100, 200]), "groups given to AUCClassifier must be cut in the same places as X"),
+        (cut(np.arange(400), [100, 200]), "groups given to AUCClassifier must be cut in .* rechunk groups"),
     ]:
         with pytest.raises(ValueError, match=said):
             clone(QUICK).fit(cut(X, [100]), cut(y, [100]), groups=groups)
+    for rows in (X, auclid.scan(X, target=y)):
+        with pytest.raises(TypeError, match=r"groups of AUCClassifier must be an array .* X is no dask collection"):
+            clone(QUICK).fit(rows, y if rows is X else None, groups=cut(np.arange(400), [100]))
     with pytest.raises(ValueError, match="partition 1 has rows without one"):
         clone(QUICK).fit(cut(X, [100]), cut(np.where(np.arange(400) == 200, np.nan, y), [100]))
     with pytest.raises(ValueError, match="requires y to be passed"):

@@ -152,7 +152,8 @@ class Readable:
 
         Parameters
         ----------
-        X : array, CSR matrix or frame of shape (n, d)
+        X : array, CSR matrix, frame, `Rows` or dask collection of shape (n, d)
+            Of `Rows`, ``out=`` names a ``.npy`` file for the answer.
         scale, base, odds, whole :
             As for `points`.
 

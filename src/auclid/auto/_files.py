@@ -118,6 +118,11 @@ def groups_at(owner: str, groups: Any, size: int, places: np.ndarray) -> np.ndar
 
 def one_a_row(owner: str, groups: Any, n: int) -> np.ndarray:
     """The groups as an array, refused unless there is one for each of n rows."""
+    if is_dask(groups):
+        raise TypeError(
+            f"The groups of {owner} must be an array of shape ({n},) where X is no dask collection; got "
+            f"{type(groups).__name__} of dask. Take them into memory with groups.compute()."
+        )
     if np.shape(groups) != (n,):
         got = f"shape {np.shape(groups)}" if np.ndim(groups) else repr(groups)
         raise ValueError(f"The groups of {owner} must be an array of shape ({n},), one a row; got {got}.")

@@ -278,7 +278,7 @@ def column_parts(owner: str, name: str, y: Any, X: Any, count: int) -> list | No
     if len(parts) != count:
         raise ValueError(
             f"{name} given to {owner} must be cut in the same places as X; it has {len(parts)} partitions, X has "
-            f"{count}. Take both from one frame, or rechunk y."
+            f"{count}. Take both from one frame, or rechunk {name}."
         )
     return parts
 

@@ -11,7 +11,7 @@ from auclid.rows.blocks import fault_words, first_fault
 from auclid.rows.readers import Block, Reader, Run
 
 AT_ONCE = 4
-"""Runs that are read at a time, at the most: each holds a block, and what decoding needs beside it."""
+"""Runs that are read at a time, at the most: each holds its rows decoded, and what decoding needs beside them."""
 
 ENOUGH = 4
 """Runs from which on reading them side by side pays: of fewer, the last ones would leave a thread idle for long."""
