@@ -211,6 +211,7 @@ def test_rows_of_files_are_explained_by_blocks(tmp_path):
     np.testing.assert_array_equal(written, parts)
     assert model.reasons(rows, n=2, toward=True) == model.reasons(X, n=2, toward=True)
     np.testing.assert_array_equal(model.total_points(rows), model.total_points(X))
+    assert model.auc_lost(rows, None) == model.auc_lost(rows, y) == model.auc_lost(X, y)
     with pytest.raises(ValueError, match=r"'n' of Scorecard\.reasons must be an int of at least 1"):
         model.reasons(rows, n=0)
 

@@ -10,6 +10,7 @@ import numpy as np
 from auclid import _check
 from auclid._apart import block_answers, by_parts
 from auclid._hints import listed
+from auclid._sources import to_measure
 from auclid.additive._html import scorecard_page
 from auclid.additive._plot import plot_shapes
 from auclid.additive._points import Bin, Scale, as_frame, point_bins, row_points
@@ -168,8 +169,8 @@ class Readable:
 
         Parameters
         ----------
-        X : array, CSR matrix or frame of shape (n, d)
-        y : array of shape (n,)
+        X : array, CSR matrix, frame, `Rows` or dask collection of shape (n, d)
+        y : array of shape (n,), or None for the labels that `Rows` have of their own
         scale : float in (0, inf) or "auto", default="auto"
             Points that double the odds: the larger, the finer the points.
         sample_weight : array of shape (n,), optional
@@ -178,6 +179,7 @@ class Readable:
         -------
         float
         """
+        y, sample_weight = to_measure(self, X, y, sample_weight)
         exact = checked_auc("Scorecard.auc_lost", y, self.decision_function(X), sample_weight, self.classes_[1])
         whole = checked_auc("Scorecard.auc_lost", y, self.total_points(X, scale), sample_weight, self.classes_[1])
         return float(exact - whole)

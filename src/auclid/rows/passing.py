@@ -40,9 +40,20 @@ def require_size(reader: Reader, number: int, size: int, sizes: Sequence[int]) -
         raise ValueError(f"{reader.where} must give the same blocks each time it is read; block {number} differs.")
 
 
-def blocks_of(reader: Reader, sizes: Sequence[int], gaps: bool, run: Run) -> Iterator[tuple[int, Block]]:
-    """The blocks of a run with their numbers, looked at; ``sizes`` are those of all blocks of the source."""
-    begin, first = run.begin, int(np.searchsorted(np.cumsum(sizes), run.begin, side="right"))
+def by_runs(reader: Reader, runs: Sequence[Run], sizes: Sequence[int], gaps: bool, function: Callable) -> Iterator[Any]:
+    """The function of each run's numbered blocks, in their order; ``sizes`` are those of all blocks of the source."""
+    firsts = np.searchsorted(np.cumsum(sizes), [run.begin for run in runs], side="right").tolist()
+    return in_turn(partial(_answer, reader, sizes, gaps, function), list(zip(runs, firsts, strict=True)), AT_ONCE)
+
+
+def _answer(reader: Reader, sizes: Sequence[int], gaps: bool, function: Callable, numbered: tuple[Run, int]) -> Any:
+    with np.errstate(over="ignore", invalid="ignore"):  # another thread does not know what its caller ignores
+        return function(_blocks(reader, sizes, gaps, *numbered))
+
+
+def _blocks(reader: Reader, sizes: Sequence[int], gaps: bool, run: Run, first: int) -> Iterator[tuple[int, Block]]:
+    """The blocks of a run with their numbers, from ``first`` on, looked at."""
+    begin = run.begin
     for number, block in enumerate(run.read(), first):
         gap = gap_in(reader, number, begin, block.X)
         if gap is not None and not gaps:
@@ -50,16 +61,6 @@ def blocks_of(reader: Reader, sizes: Sequence[int], gaps: bool, run: Run) -> Ite
         require_size(reader, number, block.X.shape[0], sizes)
         begin += block.X.shape[0]
         yield number, block
-
-
-def by_runs(reader: Reader, runs: Sequence[Run], sizes: Sequence[int], gaps: bool, function: Callable) -> Iterator[Any]:
-    """The function of each run's numbered blocks, in their order."""
-    return in_turn(partial(_answer, reader, sizes, gaps, function), runs, AT_ONCE)
-
-
-def _answer(reader: Reader, sizes: Sequence[int], gaps: bool, function: Callable, run: Run) -> Any:
-    with np.errstate(over="ignore", invalid="ignore"):  # another thread does not know what its caller ignores
-        return function(blocks_of(reader, sizes, gaps, run))
 
 
 def no_array(rows: Any, *_: Any, **__: Any) -> np.ndarray:

@@ -23,7 +23,7 @@ RUN_BLOCKS = 8
 MOST_BLOCKS = 16
 """Blocks of a run, at the most, that is decoded whole, so that runs can be read side by side."""
 
-NARROW = 200
+MOST_COLUMNS = 200
 """Columns up to which they are: what is summed up of a run may be as large as the square of its columns."""
 
 
@@ -69,7 +69,7 @@ class Parquet(Files):
                 found.append(Run(begin, size, partial(self._read_run, path, metadata, groups, slices(size, rows))))
                 begin += size
         most = max(run.rows for run in found)
-        return found if len(self.columns) <= NARROW and most <= MOST_BLOCKS * rows else []
+        return found if len(self.columns) <= MOST_COLUMNS and most <= MOST_BLOCKS * rows else []
 
     def _read_run(self, path: Path, metadata: Any, groups: list[int], places: list[slice]) -> Iterator[Block]:
         """The blocks of a run, a column at a time: no other way takes less memory, nor less time of one thread."""
@@ -79,7 +79,7 @@ class Parquet(Files):
             arrow().parquet.ParquetFile(path, metadata=metadata, pre_buffer=False, buffer_size=BUFFER) as file,
         ):
             for k, name in enumerate(self.columns):
-                values = self._column(in_one(file, groups, [name]).column(0), name)
+                values = self._column(in_one(file, groups, [name]).column(name), name)
                 for place, block in zip(places, blocks, strict=True):
                     block[k] = values[place]
             y, weight = self._labels(in_one(file, groups, self._apart()))
