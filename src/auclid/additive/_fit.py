@@ -11,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from auclid._kinds import column_numbers
 from auclid.additive._basis import Basis, Feature, basis_rows
+from auclid.additive._choose import HeldOut
 from auclid.additive._features import MOST, knots_that_fit, learn_features
 from auclid.additive._interactions import with_pairs
 from auclid.additive._logistic import affordable, refined
@@ -93,12 +94,26 @@ def fitted(
     if held_out is None or plan.held is None:
         odds = calibrated(card_scores(card, cells), is_pos, weight)
     else:
-        odds = calibrated(held_out, plan.held.is_pos, plan.held.weight)
+        odds = calibrated(held_out, plan.held.is_pos, _class_weights(plan.held, is_pos, weight))
     if held_out is not None and len(held_out) < len(is_pos):
         held_out = None
     scale = fine_scale(odds, w, plan.moments, shapes)
     known = plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc, scale, loss
     return Found(kept, *known, held_out)
+
+
+def _class_weights(held: HeldOut, is_pos: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
+    """Weights that give each class of the held-out rows its weight among all rows; None where these are all rows.
+
+    The held-out rows of a large table are a sample with more of the rarer class.
+    """
+    if len(held.is_pos) == len(is_pos):
+        return held.weight
+    mass = np.ones(len(is_pos)) if weight is None else weight
+    out = np.ones(len(held.is_pos)) if held.weight is None else held.weight.copy()
+    for label in (True, False):
+        out[held.is_pos == label] *= mass[is_pos == label].sum() / out[held.is_pos == label].sum()
+    return out
 
 
 class _Weights(NamedTuple):

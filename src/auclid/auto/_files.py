@@ -11,7 +11,7 @@ from auclid._apart import begin_classes
 from auclid.auto._leaderboard import Entry, noted
 from auclid.auto._rows import Rows as TableRows
 from auclid.auto._rows import rows_of
-from auclid.auto._search import Member
+from auclid.auto._search import Member, refitted
 from auclid.columns import Columns
 from auclid.rows.cluster import column_parts, is_dask
 from auclid.rows.mapped import is_label, mapped
@@ -37,6 +37,14 @@ class Source(NamedTuple):
     n_rows: int
     note: str
     """What those are fitted on that cannot be fitted where the rows lie; empty where all rows were drawn."""
+    counts: dict[Any, tuple[int, int]]
+    """Of each label: its rows, and those of them that were drawn."""
+
+    def excess(self, label: Any) -> float:
+        """The log-odds of a label among all rows, less those among the rows drawn: of a rare label more are drawn."""
+        own = np.array(self.counts[label], dtype=np.float64)
+        rest = np.sum(list(self.counts.values()), axis=0) - own
+        return float(np.log(own[0] / rest[0]) - np.log(own[1] / rest[1]))
 
     def against(self, label: Any) -> "Source":
         """The same rows, labelled by whether they are of a class."""
@@ -76,7 +84,8 @@ def drawn_from(model: Any, X: Any, y: Any, weight: Any, groups: Any) -> tuple[So
     note = "" if len(codes) == counts.sum() else f"fitted on {len(codes):,} of {n:,} rows, {why}"
     together = None if groups is None else groups.at(places)
     drawn = rows.parts.shown(some), rows.classes[codes], mass, together
-    return Source(X, y, weight, rows.parts.columns, n, note), drawn
+    numbers = {label: (int(counts[k]), wanted[k]) for k, label in enumerate(rows.classes.tolist())}
+    return Source(X, y, weight, rows.parts.columns, n, note, numbers), drawn
 
 
 class Groups(NamedTuple):
@@ -129,8 +138,9 @@ def one_a_row(owner: str, groups: Any, n: int) -> np.ndarray:
     return check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
 
 
-def refitted(members: list[Member], columns: Columns, source: Source) -> tuple[list[Member], list[str]]:
+def refitted_on_all(members: list[Member], table: Prepared, source: Source) -> tuple[list[Member], list[str]]:
     """The members, those that learn from rows as they lie fitted anew on all of them; and the names of these."""
+    columns = table.columns
     names = [member.name for member in members if not member.raw and getattr(member.model, "_fits_apart", False)]
     if not names:
         return members, names
@@ -141,7 +151,7 @@ def refitted(members: list[Member], columns: Columns, source: Source) -> tuple[l
         given = {"X": columns.transform(source.X), "y": source.y}
         given |= {} if source.weight is None else {"sample_weight": source.weight}
     fresh = [
-        member._replace(model=clone(member.model).fit(**given)) if member.name in names else member
+        refitted(member, clone(member.model).fit(**given), table.rows, table.weight) if member.name in names else member
         for member in members
     ]
     return fresh, names

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from auclid import baselines
 from auclid.additive import Scorecard
 from auclid.auto._logistic import held_out_scores
+from auclid.base import Ranker
 from auclid.maps import Kernelized
 from auclid.maps._map import embedded
 from auclid.maps.kernelized import fitted_map
@@ -253,9 +254,20 @@ def kept(model: Any, d: int) -> Any:
 
 
 def scores(model: Any, X: Any) -> np.ndarray:
-    """One float64 score a row."""
+    """One float64 score a row, without the intercept of an AUC ranker.
+
+    That intercept only places the threshold of `predict`. It differs between the models of folds and the model of all
+    rows, so scores that carry it cannot be standardised by the mean of held-out scores.
+    """
     if isinstance(model, Trees):
         return tree_scores(model, X)
     if hasattr(model, "model_to_string"):
         return _raw_score(model, X)
-    return np.asarray(model.decision_function(X), dtype=np.float64)
+    said = np.asarray(model.decision_function(X), dtype=np.float64)
+    return said - _intercept(model) if isinstance(model, Ranker) else said
+
+
+def _intercept(model: Any) -> float:
+    """The intercept of a fitted ranker, also of the one behind a feature map."""
+    ranker = getattr(model, "ranker_", model)
+    return float(np.ravel(getattr(ranker, "intercept_", 0.0))[0])

@@ -17,11 +17,12 @@ from auclid.auto._cost import Clock, fits
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
 from auclid.auto._learners import kept, learn, less_penalised
 from auclid.auto._rows import Rows, dense, rows_of
-from auclid.auto._trial import Beyond, Task, Trial, block_scores, folds, tried
+from auclid.auto._trial import Beyond, Task, Trial, block_scores, folds, standardised, tried
 from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
 from auclid.stats.odds import calibrated, log_odds
+from auclid.trees.structs import Trees
 
 SEARCHED = 10_000
 """Rows on which candidates are compared, where there are more; the chosen ones are then fitted on all."""
@@ -120,13 +121,37 @@ class Search:
             for name in names
             if name not in self.trials
         ]
+        members = self.members(choice.weights)
+        held_out = choice.scores[rows] * self._widening(members, rows)
         return {
             "_columns": self.columns,
-            "members_": self.members(choice.weights),
+            "members_": members,
             "best_": next(iter(choice.weights)) if len(choice.weights) == 1 else "blend",
             "leaderboard_": leaderboard(self.trials, choice, self.task, notes) + rest,
-            **odds_and_threshold(choice.scores[rows], self.task.is_pos[rows], self.task.mass(rows)),
+            **odds_and_threshold(held_out, self.task.is_pos[rows], self.task.mass(rows)),
         }
+
+    def _widening(self, members: list[Member], rows: np.ndarray) -> float:
+        """The spread of the fitted blend over that of the held-out blend, on the compared rows.
+
+        Members that were fitted again on many more rows agree more with one another than the models of folds do, so
+        their weighted sum is wider. Held-out scores stand in for trees, which fit these rows too closely.
+        """
+        if self.whole or len(members) == 1:
+            return 1.0
+        before, after = np.zeros(len(rows)), np.zeros(len(rows))
+        for member in members:
+            held_out = self.trials[member.name].scores[rows]
+            before += member.weight * held_out
+            said = held_out if isinstance(member.model, Trees) else self._standard_scores(member)[rows]
+            after += member.weight * said
+        mass = self.task.mass(rows)
+        return standardised(after, mass)[2] / standardised(before, mass)[2]
+
+    def _standard_scores(self, member: Member) -> np.ndarray:
+        """What a fitted member says of the compared rows, standardised as in the blend."""
+        X = self.task.rows.plain if member.raw else self.task.rows.scaled
+        return (block_scores(member.model, X, member.raw) - member.middle) / member.spread
 
     def members(self, weights: dict[str, float]) -> list[Member]:
         """The models in use, fitted on all rows."""
@@ -141,7 +166,9 @@ class Search:
                 recipe = self._final(candidate, trial, waiting)
                 model = kept(learn(recipe, dense(X) if candidate.raw else X, self.is_pos, self.weight), X.shape[1])
             weight = weights[candidate.name]
-            members.append(Member(candidate.name, weight, trial.middle, trial.spread, candidate.raw, model))
+            judged = model if trial.model is None else trial.model
+            member = Member(candidate.name, weight, trial.middle, trial.spread, candidate.raw, judged)
+            members.append(refitted(member, model, self.task.rows, self.task.weight))
         return members
 
     def _final(self, candidate: Candidate, trial: Trial, waiting: list[str]) -> Any:
@@ -153,6 +180,21 @@ class Search:
         more = len(self.is_pos) >= MANY_ROWS and (trial.stage == last or not self.whole) and self.task.beyond is None
         seconds = None if self.clock.budget is None else self.clock.left_for(waiting)
         return candidate.recipe._replace(n_trees=2 * last if more else trial.stage, seconds=seconds)
+
+
+def refitted(member: Member, model: Any, rows: Rows, weight: np.ndarray | None) -> Member:
+    """The member with a model that was fitted again on more rows than these, on which the first one was judged.
+
+    Another penalty gives other coefficients, so mean and spread are moved by what changed on these rows. Trees keep
+    theirs: they fit the rows they were grown on too closely for these rows to tell.
+    """
+    if model is member.model or isinstance(model, Trees):
+        return member._replace(model=model)
+    X = rows.plain if member.raw else rows.scaled
+    _, before, narrow = standardised(block_scores(member.model, X, member.raw), weight)
+    _, after, wide = standardised(block_scores(model, X, member.raw), weight)
+    ratio = wide / narrow
+    return member._replace(middle=after + (member.middle - before) * ratio, spread=member.spread * ratio, model=model)
 
 
 def shape_of(rows: Rows, rarest: int, max_fpr: float) -> Table:

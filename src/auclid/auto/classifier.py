@@ -18,7 +18,7 @@ from auclid._sources import to_measure
 from auclid._threads import limited
 from auclid.auto._candidates import candidates, named
 from auclid.auto._cost import Expected, expected
-from auclid.auto._files import Prepared, drawn_from, one_a_row, refitted, retold
+from auclid.auto._files import Prepared, drawn_from, one_a_row, refitted_on_all, retold
 from auclid.auto._leaderboard import FILLED, untried
 from auclid.auto._learners import learn
 from auclid.auto._rows import rows_of
@@ -241,9 +241,11 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
                     search.run(number, parallel)
             self.__dict__.update(search.conclusion())
         if table.source is not None and table.source.note:
-            members, fresh = refitted(self.members_, table.columns, table.source.against(label))
+            members, fresh = refitted_on_all(self.members_, table, table.source.against(label))
             lines = retold(self.__dict__["leaderboard_"], fresh, table.source.note, table.source.n_rows)
-            self.__dict__.update(members_=members, leaderboard_=lines)
+            excess = table.source.excess(label.item() if hasattr(label, "item") else label)
+            odds = self._odds._replace(offset=self._odds.offset + excess)
+            self.__dict__.update(members_=members, leaderboard_=lines, _odds=odds, threshold_=self.threshold_ + excess)
         return self
 
     def expect(self, X: Any, y: Any = None) -> Expected:
