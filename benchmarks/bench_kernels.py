@@ -17,7 +17,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from tables import require_data, split
 
 from auclid import Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier
-from auclid.maps._kernel_block import kernel_of
+from auclid.kernels._kernel_block import kernel_of
 
 GAMMA = 2.0 / 54
 

@@ -20,8 +20,8 @@ from scipy import sparse
 from tables import require_data, split
 
 from auclid import CBR, OAM, UniExp
-from auclid.rows import as_table, row_dot
-from auclid.solvers import confident
+from auclid.data import as_table, row_dot
+from auclid.solvers import confidence_weighted
 
 
 def blas(name, arguments):
@@ -63,7 +63,7 @@ def blas_work(updates, d):
 
 def count_pairs(model, X, y):
     """How many pairs a CBR meets in one pass, and how many of them move it."""
-    met, moved, sweep = 0, 0, confident.sweep
+    met, moved, sweep = 0, 0, confidence_weighted.sweep
 
     def counting(window, *args):
         nonlocal met, moved
@@ -71,11 +71,11 @@ def count_pairs(model, X, y):
         met += int(np.minimum(opposite, model.buffer_size).sum())
         moved += sweep(window, *args)
 
-    confident.sweep = counting
+    confidence_weighted.sweep = counting
     try:
         model.fit(X, y)
     finally:
-        confident.sweep = sweep
+        confidence_weighted.sweep = sweep
     return met, moved
 
 

@@ -21,7 +21,7 @@ import json, resource, sys, time
 import numpy as np
 import pyarrow.parquet as pq
 import auclid
-from auclid.rows.source import Rows
+from auclid.data.files import Rows
 what, path, n = sys.argv[1], sys.argv[2], int(sys.argv[3])
 models = {
     "LeastSquaresAUC": lambda: auclid.LeastSquaresAUC(),

@@ -23,7 +23,7 @@ from tables import GIVEN_TEST, folder, positive, raw, require_data
 
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC
 from auclid.experiments.curves import width
-from auclid.solvers import unlabelled_choice
+from auclid.solvers import unlabeled_choice
 
 TABLES = ["cod-rna", "ijcnn1", "covtype", "skin", "dota2", "susy-30k", "higgs-11k"]
 LANDMARKS = 200
@@ -171,7 +171,7 @@ if __name__ == "__main__":
     args.seeds = range(args.first, args.first + args.trials)
     args.unlabelled = 10_000 if args.quick else 0
     if args.grid:
-        unlabelled_choice._alphas, unlabelled_choice.best = lambda *_: 2.0 ** np.arange(-3, 4), highest
+        unlabeled_choice._alphas, unlabeled_choice.best = lambda *_: 2.0 ** np.arange(-3, 4), highest
     if args.when:
         when(args)
     else:

@@ -35,9 +35,9 @@ from auclid import (
     UniExp,
 )
 from auclid.auto import _files
+from auclid.data.dataset import tree_sum
+from auclid.data.file_table import FileTable
 from auclid.metrics import auc_interval, roc_auc
-from auclid.rows.apart import tree_sum
-from auclid.rows.files import FileTable
 
 EXACT = [
     LeastSquaresAUC(),
@@ -353,7 +353,7 @@ def test_means_of_very_many_rows_keep_their_digits(order):
 
 @given(n=st.integers(1, 60), d=st.integers(1, 5), groups=st.integers(1, 4), seed=st.integers(0, 99), far=st.booleans())
 def test_moments_by_the_compiled_loop_are_those_by_blas(n, d, groups, seed, far):
-    from auclid.rows import sizes
+    from auclid.data import sizes
     from auclid.stats import moments
 
     rng = np.random.default_rng(seed)

@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.stats import chi2, chisquare
 
 from auclid._generic import kernel
-from auclid.rows import row_dot, unpack
+from auclid.data import row_dot, unpack
 from auclid.stats.buffers import POLICIES, admit, advance, empty, fifo, reservoir
 from reference_online import stream
 

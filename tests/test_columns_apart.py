@@ -12,9 +12,9 @@ from sklearn.pipeline import make_pipeline
 
 import auclid
 from auclid import Calibrated, Columns, LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, Scorecard
+from auclid.data import sizes
+from auclid.data.readers import reader
 from auclid.metrics import roc_auc
-from auclid.rows import sizes
-from auclid.rows.readers import reader
 from auclid.stats.tally import tally
 
 pa = pytest.importorskip("pyarrow")

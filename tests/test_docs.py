@@ -99,8 +99,8 @@ def seed_files(path, folder):
 
 
 def test_every_line_that_is_not_run_is_shown_somewhere():
-    shown = {line for path in PAGES for kind, text, _ in blocks(path) if kind == "sh" for line in commands(text)}
-    assert set(NOT_RUN) <= shown
+    decode = {line for path in PAGES for kind, text, _ in blocks(path) if kind == "sh" for line in commands(text)}
+    assert set(NOT_RUN) <= decode
 
 
 def test_a_wrong_output_would_be_seen():

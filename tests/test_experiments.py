@@ -34,7 +34,7 @@ from auclid.experiments.definitions import SETTINGS, parse, values
 from auclid.experiments.fetch import sources
 from auclid.experiments.protocol import SCALERS, SPLITS
 from auclid.experiments.runner import Progress
-from auclid.maps import KMeansNystroem
+from auclid.kernels import KMeansNystroem
 
 TINY = """
 title = "A tiny table"

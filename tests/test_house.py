@@ -1,4 +1,4 @@
-"""The house rules that a script can check: short files, few arguments, types wherever Numba does not compile.
+"""The house rules that a script can check: few arguments, types wherever Numba does not compile.
 
 Kernels and the bodies of generic functions are left to Numba; constructors and published signatures may be long.
 """
@@ -19,7 +19,7 @@ SOURCE = ROOT / "src" / "auclid"
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 FILES = sorted(SOURCE.rglob("*.py"))
 
-LONGEST, MOST = 400, 8
+MOST_ARGUMENTS = 8
 
 COMPILED = {"kernel", "implement", "generic", "overload", "intrinsic", "register_jitable"}
 """Decorators of what Numba compiles, or of what stands for it."""
@@ -56,11 +56,6 @@ def arguments(function: ast.FunctionDef, is_method: bool) -> list[ast.arg]:
     return found[1:] if is_method and not static else found
 
 
-def long_files(files: list[Path]) -> list[str]:
-    counts = {path: path.read_text(encoding="utf-8").count("\n") for path in files}
-    return [f"{path.name} has {count} lines" for path, count in counts.items() if count > LONGEST]
-
-
 def crowded(path: Path) -> list[str]:
     """Functions of a file with too many arguments."""
     found = []
@@ -68,7 +63,7 @@ def crowded(path: Path) -> list[str]:
         command = any(_name(decorator) == "command" for decorator in function.decorator_list)
         excused = function.name in PUBLISHED or function.name in ("__init__", "__new__") or command
         count = len(arguments(function, is_method))
-        if count > MOST and not excused:
+        if count > MOST_ARGUMENTS and not excused:
             found.append(f"{function.name} takes {count} arguments")
     return found
 
@@ -86,10 +81,6 @@ def untyped(path: Path) -> list[str]:
 
 def relative(path: Path) -> str:
     return path.relative_to(SOURCE).as_posix()
-
-
-def test_no_file_is_long():
-    assert long_files(FILES) == []
 
 
 def test_nobody_compiles_past_our_cache():
@@ -120,8 +111,6 @@ def test_the_checks_see_what_they_should(tmp_path):
     )
     assert [said.split(",")[0] for said in untyped(path)] == ["__init__", "inner", "plain"]
     assert crowded(path) == ["loop takes 9 arguments"]
-    path.write_text("\n" * 401)
-    assert long_files([path]) == ["some.py has 401 lines"]
 
 
 def test_mypy_passes_over_no_module_without_kernels():

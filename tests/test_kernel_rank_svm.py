@@ -11,8 +11,8 @@ from sklearn.model_selection import cross_val_score
 
 import reference_pairs as reference
 from auclid import KernelRankSVM, RankSVM, make, pairs
+from auclid.data import sizes
 from auclid.pairwise import kernel_rank_svm
-from auclid.rows import sizes
 
 
 def rings(n, seed=0):

@@ -33,9 +33,9 @@ from auclid import (
     make,
 )
 from auclid.base import LinearRanker
+from auclid.data import as_table, embedded, sizes
+from auclid.data.embedded import Embedded
 from auclid.io import ModelFileError
-from auclid.rows import as_table, embedded, sizes
-from auclid.rows.embedded import Embedded
 from auclid.stats.moments import class_moments
 
 EXPORTED = [getattr(auclid, name) for name in auclid.__all__]

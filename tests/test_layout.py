@@ -1,9 +1,8 @@
-"""A module imports only from modules listed above it; `__init__` files may import anything.
+"""Packages import only from packages above them, and modules never in a circle.
 
-ORDER is the layout of the package from the ground up. A new module takes its place in it. An import
-of a package (`from auclid.metrics import roc_auc`) counts as an import of the last module in it. What imports by other
-means than a statement (`import_module`, `__import__`, `sys.modules`, `resources.files`) is seen where the name is
-written out, and refused where it is not, but for those who are EXCUSED.
+ORDER is the layout of the package from the ground up: a new package takes its place in it, a new module of a package
+needs none. What imports by other means than a statement (`import_module`, `__import__`, `sys.modules`,
+`resources.files`) is seen where the name is written out, and refused where it is not, but for those who are EXCUSED.
 """
 
 import ast
@@ -11,6 +10,7 @@ import re
 import runpy
 import subprocess
 import sys
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -20,64 +20,22 @@ ROOT = Path(__file__).parent.parent
 SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 
 ORDER = """
-_version _sparse _weights _hints _kinds _threads _generic _random _page.svg
-rows.structs rows.blocks rows.sizes rows.table rows.memory rows.stacked rows.embedded rows.words
-rows.readers.reader rows.readers.dialect rows.readers.arrow rows.readers.parquet rows.readers.libsvm rows.readers.arrays
-rows.readers.function rows.readers.open
-rows.labels rows.store rows.passing rows.source rows.mapped rows.files rows.apart rows.cluster
-_labels _sources _check _progress
-losses penalties schedules stats.scatter stats.moments stats.class_means stats.class_sums stats.pair_sums
-stats.visits stats.buffers stats.loss_sums
-solvers.stream solvers.iterate solvers.row_steps solvers.thresholded solvers.proximal solvers.saddle solvers.stages
-solvers.one_pass solvers.random_pairs solvers.buffered solvers.gaussian solvers.confident solvers.univariate
-stats.apart stats.tally stats.folds_apart _apart
-columns._notes columns._dates columns._levels columns._numbers columns._learning columns._table columns._apart
-columns.transformer
-metrics._cells metrics._apart metrics._places metrics._roc metrics._sample metrics._auc
-metrics._placements metrics._variance metrics._bootstrap metrics._interval metrics._compare
-metrics._operating_point metrics._operating_point_apart metrics._rates metrics._points metrics._lift metrics._many
-metrics._by_group metrics._multiclass metrics._scorer metrics._cross_val metrics._design metrics._streaming
-plot._axes plot._curves plot._forest plot._scores plot._shapes
-stats.folds stats.samples stats.sets stats.prior stats.odds
-solvers.rounds solvers.conjugate solvers.krylov solvers.closed_form solvers.coordinate solvers.products
-solvers.least_squares solvers.risks solvers.span solvers.path solvers.path_apart solvers.several solvers.unlabelled
-solvers.unlabelled_choice solvers.waves solvers.quadruple
-solvers.stumps solvers.newton solvers.all_pairs solvers.hinge solvers.pairs_apart solvers.top solvers.soft_top
-solvers.smooth_loss stats.region pairs
-base
-square.least_squares square.least_squares_cv square.multiclass square.minimax
-square.spam square._radius square.solam square.fsauc square.opauc square.adaoam
-pairwise._warning pairwise._objective pairwise._top_search pairwise._alpha pairwise.sam pairwise.rank_svm
-pairwise._matrix pairwise.kernel_rank_svm
-online._buffered online.oam online.cbr online.uni_exp
-maps._kernel_block maps._map maps.random_fourier maps.kmeans_nystroem maps.kernelized
-semi._labels semi._closed_form semi.samult semi.pnu semi.qsg
-additive._table additive._knots additive._basis additive._sums additive._penalty additive._solve additive._choose
-additive._pairs additive._plan additive._interactions additive._monotone additive._purify
-additive._shapes additive._features additive._logistic additive._fit additive._points additive._reasons additive._plot
-additive._html additive._reading additive._apart additive.scorecard
-boost.rank_boost
-registry warm baselines
-trees.structs trees.extra trees.forest trees.lightgbm
-auto._columns_0_1 auto._rows auto._arranged auto._logistic auto._learners auto._candidates auto._cost auto._trial
-auto._choose auto._leaderboard auto._search auto._files auto.classifier calibrated
+_version _sparse _weights _hints _kinds _threads _generic _random _page
+data _labels _sources _check _progress
+losses penalties schedules stats _apart columns metrics solvers plot pairs
+base square pairwise online kernels semi additive boost
+registry warm baselines trees auto calibrated
 datasets io experiments cli
 """.split()
 
-# Packages that stand in ORDER as a whole: their modules may import one another freely.
-OPEN = {"datasets", "io", "cli", "experiments"}
+COMMAND = {"cli", "experiments"}
+"""Packages whose `__init__` holds code that their modules use."""
 
 EXCUSED = {"io._sklearn"}
 """Reads the classes of scikit-learn that a model file names, all from a table of its own."""
 
 BY_NAME = {"import_module", "__import__", "find_spec", "files", "resolve_name", "run_module"}
 """Functions that import the module whose name they are given."""
-
-
-def place(module: str) -> int | None:
-    """Where a module (dotted, without 'auclid.') stands in ORDER; a package is where its last module is."""
-    inside = [k for k, name in enumerate(ORDER) if name == module or name.startswith(module + ".")]
-    return inside[-1] if inside else None
 
 
 def modules(root: Path) -> dict[str, Path]:
@@ -143,29 +101,54 @@ def hidden(path: Path) -> list[int]:
 
 
 def breaches(root: Path) -> list[str]:
-    """A sentence for each import that does not point upwards, and for each module without a place."""
+    """A sentence for each import of a package that is not above, and for each package without a place."""
     known, wrong = modules(root), []
     for name, path in known.items():
         if path.name == "__init__.py":
             continue
         top = name.split(".")[0]
-        unit = top if top in OPEN else name
-        if unit not in ORDER:
+        if top not in ORDER:
             wrong.append(f"{name} has no place in ORDER")
             continue
         if name not in EXCUSED:
             wrong += [f"{name}:{line} imports something whose name cannot be read" for line in hidden(path)]
         for line, target in imports(name, path, known):
-            if top in OPEN and target.split(".")[0] == top:
-                continue
-            there = place(target.split(".")[0] if target.split(".")[0] in OPEN else target)
-            if there is None or there >= ORDER.index(unit):
+            package = target.split(".")[0]
+            inside = package == top and (target != top or top in COMMAND)
+            if not inside and (package not in ORDER or ORDER.index(package) >= ORDER.index(top)):
                 wrong.append(f"{name}:{line} imports {target or 'the package itself'}, which is not above it")
     return wrong
 
 
-def test_modules_import_only_from_above():
+def circle(root: Path) -> list[str]:
+    """The modules of a circle of imports, or an empty list; `__init__` files, which re-export, do not count."""
+    known = modules(root)
+    graph = {
+        name: {target for _, target in imports(name, path, known) if known.get(target, path).name != "__init__.py"}
+        for name, path in known.items()
+        if path.name != "__init__.py" and not name.startswith("io.")
+    }
+    try:
+        tuple(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        return error.args[1]
+    return []
+
+
+def test_packages_import_only_from_above():
     assert breaches(SOURCE) == []
+
+
+def test_no_modules_import_one_another_in_a_circle():
+    assert circle(SOURCE) == []
+
+
+def test_a_circle_is_seen(tmp_path):
+    for name, text in (("__init__", ""), ("a", "from pkg import b"), ("b", "from auclid import c"), ("c", "")):
+        (tmp_path / f"{name}.py").write_text(text.replace("pkg", "auclid"))
+    assert circle(tmp_path) == []
+    (tmp_path / "c.py").write_text("def f():\n    from auclid import a")
+    assert set(circle(tmp_path)) == {"a", "b", "c"}
 
 
 @pytest.mark.parametrize(
@@ -245,11 +228,11 @@ def test_the_picture_is_the_one_of_today(picture):
 
 def test_the_picture_shows_every_part_of_the_package_once(picture):
     nodes = ElementTree.fromstring(picture["drawing"]()).iter()
-    shown = [node.text for node in nodes if node.get("class") == "name"]
-    assert sorted(shown) == sorted({name.split(".")[0] for name in modules(SOURCE) if name and name[0] != "_"})
+    decode = [node.text for node in nodes if node.get("class") == "name"]
+    assert sorted(decode) == sorted({name.split(".")[0] for name in modules(SOURCE) if name and name[0] != "_"})
 
 
 def test_a_package_without_words_is_named(picture, monkeypatch):
-    monkeypatch.setitem(picture["drawing"].__globals__, "order", lambda: ["rows.table", "brandnew"])
+    monkeypatch.setitem(picture["drawing"].__globals__, "order", lambda: ["data", "brandnew"])
     with pytest.raises(ValueError, match="brandnew must have words and a stage"):
         picture["drawing"]()

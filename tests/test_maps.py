@@ -10,9 +10,9 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import auclid
 from auclid import KMeansNystroem, RandomFourier
+from auclid.data import as_table
 from auclid.io import ModelFileError
-from auclid.maps._kernel_block import kernel_of, width
-from auclid.rows import as_table
+from auclid.kernels._kernel_block import kernel_of, width
 
 KERNELS = {"rbf": rbf_kernel, "laplacian": laplacian_kernel}
 MAPS = [KMeansNystroem(30, random_state=0), RandomFourier(30, random_state=0)]

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import reference
-from auclid.rows import sizes
+from auclid.data import sizes
 from auclid.stats import moments
 from auclid.stats.moments import ClassMoments, Moments, class_moments, grouped_moments
 

@@ -11,7 +11,7 @@ from scipy.stats import norm
 from sklearn.base import clone
 
 from auclid import CBR, OAM, LeastSquaresAUC, UniExp, make
-from auclid.solvers.confident import confident_step
+from auclid.solvers.confidence_weighted import confident_step
 from auclid.solvers.gaussian import multiply, reduce
 from auclid.solvers.stream import copied
 from auclid.solvers.univariate import product_log

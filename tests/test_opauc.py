@@ -7,7 +7,7 @@ from scipy import sparse
 import reference
 import reference_square as slow
 from auclid import OPAUC, AdaOAM, LeastSquaresAUC, make
-from auclid.rows import as_table
+from auclid.data import as_table
 from auclid.solvers.one_pass import Full, Gradient, Steps, Work, absorb, gradient, no_spread, times
 from auclid.solvers.stream import copied
 from reference_square import problem

@@ -10,10 +10,10 @@ from sklearn.preprocessing import minmax_scale
 
 import reference_semi as slow
 from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier
+from auclid.data import as_table, sizes
 from auclid.datasets import load_mammography
-from auclid.rows import as_table, sizes
-from auclid.solvers import quadruple, waves
-from auclid.solvers.waves import Ahead, Expansion, Waves, add_waves
+from auclid.solvers import quadruple, random_features
+from auclid.solvers.random_features import Ahead, Expansion, Waves, add_waves
 
 
 def problem(seed=0, n=30, p=20, u=40, d=3):
@@ -79,7 +79,7 @@ def test_how_scores_are_cut_into_blocks_changes_nothing(monkeypatch):
     X, y = problem()
     model = QSGS2AUC(n_iter=20, n_components=3, gamma=2.0, random_state=0).fit(X, y)
     scores = model.decision_function(X)
-    monkeypatch.setattr(waves, "TOGETHER", 7)
+    monkeypatch.setattr(random_features, "TOGETHER", 7)
     monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 6 * 13)
     np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-13)
 

@@ -15,7 +15,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
 from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, losses, make, pairs
-from auclid.rows import Table, as_table
+from auclid.data import Table, as_table
 from auclid.solvers import newton
 from auclid.solvers.all_pairs import WIDE, LinearSpace, SquaredHinges, hessian
 from auclid.solvers.hinge import SmoothHinge

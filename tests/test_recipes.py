@@ -142,8 +142,8 @@ def test_streams_route_their_parameters():
 
 @every
 def test_it_shows_itself_in_a_notebook(model, data):
-    for shown in (clone(model), clone(model).fit(*data)):
-        html = shown._repr_html_()
+    for decode in (clone(model), clone(model).fit(*data)):
+        html = decode._repr_html_()
         assert type(model).__name__ in html
     with warnings.catch_warnings():
         warnings.simplefilter("error")

@@ -129,8 +129,8 @@ def test_missing_data_is_counted():
         body = section(page(name), "Not runnable: the data is not at hand")
         papers = {"index": set(PAGES)}.get(name, {p for p, n in PAGES.items() if n == name})
         lost = Counter(f.dataset for f in FIGURES if f.absent and f.paper in papers)
-        shown = dict(re.findall(r"^- ([\w-]+): (\d+) figures?;", body, re.MULTILINE))
-        assert shown == {k: str(n) for k, n in lost.items()}
+        decode = dict(re.findall(r"^- ([\w-]+): (\d+) figures?;", body, re.MULTILINE))
+        assert decode == {k: str(n) for k, n in lost.items()}
 
 
 def test_what_does_not_count():
@@ -238,20 +238,20 @@ def test_every_cell_of_a_papers_tables(paper):
                 low, high = min(counts), max(counts)
                 assert below[-1] == (f"{low} run{'s' if low > 1 else ''}" if low == high else f"{low} to {high} runs")
             for column, cell in zip(columns, cells, strict=True):
-                shown = [re.sub(r" \[\d+\]$", "", line) for line in cell]
+                decode = [re.sub(r" \[\d+\]$", "", line) for line in cell]
                 f = figures.get((paper, table, name, column.get("published"), metric))
                 if f is not None:
-                    assert shown == expected_cell(f), (table, name, column["name"])
+                    assert decode == expected_cell(f), (table, name, column["name"])
                     seen.add(f.key)
                 else:
                     mean, std, _ = spread(RAW[one][name, column["name"]], COLUMN[metric])
                     took = spread(RAW[one][name, column["name"]], "fit_seconds")[0]
                     if mean is None:
-                        assert shown == [""]
+                        assert decode == [""]
                     elif metric == "seconds":
-                        assert shown == [duration(mean)]
+                        assert decode == [duration(mean)]
                     else:
-                        assert shown == [told(mean, std), duration(took)]
+                        assert decode == [told(mean, std), duration(took)]
     assert seen == set(figures)
 
 
@@ -261,7 +261,7 @@ def test_missed_figures(paper):
     missed = sorted(
         (f for f in JUDGED if f.paper == paper and f.verdict == "worse"), key=lambda f: round(f.mean - f.theirs, 12)
     )
-    shown = [rows for heading, _, rows in read_tables(text) if heading == "Missed figures"]
+    decode = [rows for heading, _, rows in read_tables(text) if heading == "Missed figures"]
     words = {v: k for k, v in METRIC.items()}
     expected = [
         [
@@ -272,7 +272,7 @@ def test_missed_figures(paper):
         ]
         for f in missed
     ]
-    assert sorted(row[:4] for rows in shown for row in rows) == sorted(expected)
+    assert sorted(row[:4] for rows in decode for row in rows) == sorted(expected)
 
 
 @pytest.mark.parametrize("name", ["index", *PAGES.values()])
@@ -295,8 +295,8 @@ def test_cells_run_in_another_way(name):
     text = page(PAGES[table["paper"]])
     ((_, header, rows),) = [found for found in read_tables(text) if found[0] == table["title"]]
     assert header == [f"table {number}: AUC", form, "our defaults", "difference", "paper", f"{form} less paper"]
-    shown = {name: (below, cells) for (name, *below), *cells in rows}
-    assert len(shown) == len(rows)
+    decode = {name: (below, cells) for (name, *below), *cells in rows}
+    assert len(decode) == len(rows)
     gains, met = [], Counter()
     for method in table["methods"]:
         printed = next(m.get("published") for m in main["methods"] if m["name"] == method["name"])
@@ -306,7 +306,7 @@ def test_cells_run_in_another_way(name):
             if not values:
                 continue
             f = next(f for f in FIGURES if f.key == (table["paper"], number, entry, printed, "auc"))
-            below, cells = shown.pop(f"{method['name']}, {entry}")
+            below, cells = decode.pop(f"{method['name']}, {entry}")
             n, theirs, ours = len(values), *(deviation(side) for side in zip(*values, strict=True))
             apart = [b - a for a, b in values]
             error = f" ± {statistics.stdev(apart) * sqrt(1 / n + 0.25):.4f}" if n > 1 else ""
@@ -321,12 +321,12 @@ def test_cells_run_in_another_way(name):
             gains.append(ours[0] - theirs[0])
             means.append((theirs[0], ours[0]))
         if len(means) > 1:
-            _, cells = shown.pop(f"{method['name']}, mean of {len(means)}")
+            _, cells = decode.pop(f"{method['name']}, mean of {len(means)}")
             theirs, ours = (statistics.fmean(side) for side in zip(*means, strict=True))
             error = statistics.stdev(b - a for a, b in means) / sqrt(len(means))
             expected = [told(theirs), told(ours), f"{signed(ours - theirs)} ± {error:.4f}", "", ""]
             assert [c[0] for c in cells] == expected, method
-    assert not shown
+    assert not decode
     sentence = next(line for line in section(text, table["title"]).splitlines() if line.startswith("Met or beaten"))
     across = [min(gains), max(gains)] if len(gains) > 1 else []
     values = [signed(x) for x in (statistics.median(gains), *across)]
@@ -479,7 +479,7 @@ def test_sections_that_cannot_tell_are_left_out():
 
 def test_where_baselines_win():
     ((title, _, rows),) = [t for t in read_tables(page("what-we-learned-tables")) if t[0].startswith("Where")]
-    shown = {(row[0][0], row[0][1]): row[1:] for row in rows}
+    decode = {(row[0][0], row[0][1]): row[1:] for row in rows}
     won = Counter()
     for (one, dataset), methods in TASKS.items():
         means = {name: statistics.fmean(auc for auc, _ in runs.values()) for name, runs in methods.items()}
@@ -487,7 +487,7 @@ def test_where_baselines_win():
         theirs = max((m for m in means if m in PLAIN), key=means.get, default=None)
         both = sorted(methods[ours].keys() & methods[theirs].keys()) if ours and theirs else []
         if not both:
-            assert (dataset, one) not in shown
+            assert (dataset, one) not in decode
             continue
         differences = [methods[ours][r][0] - methods[theirs][r][0] for r in both]
         settings = TABLES[one]["protocol"] | data(one, dataset)
@@ -499,9 +499,9 @@ def test_where_baselines_win():
             reach = student.ppf(0.975, n - 1) * statistics.stdev(differences) * sqrt(1 / n + 0.25)
             lines[1] = f"{signed(middle - reach)} to {signed(middle + reach)}"
             won.update(ours=int(middle > reach), theirs=int(middle < -reach))
-        best, rival, gap = shown.pop((dataset, one))
+        best, rival, gap = decode.pop((dataset, one))
         assert (best, rival, gap) == ([ours], [theirs], lines), (one, dataset)
-    assert not shown
+    assert not decode
     sentence = next(
         line for line in section(page("what-we-learned-tables"), title).splitlines() if "tasks with" in line
     )
@@ -530,8 +530,8 @@ def test_the_page_on_one_screen():
         for name, inside in re.findall(r"([A-Za-z]+) ([+−][^;]*\))", sentence):
             middle, ends, n = quality[name, rival]
             assert numbers(inside) == [signed(middle), signed(ends[0]), signed(ends[1]), str(n)]
-    for name, shown in re.findall(r"([\w-]+) ([\d.,]+×)", sentences[4].partition(": ")[2]):
-        assert shown == ratio(speed[name, RIVALS[0]][0])
+    for name, decode in re.findall(r"([\w-]+) ([\d.,]+×)", sentences[4].partition(": ")[2]):
+        assert decode == ratio(speed[name, RIVALS[0]][0])
 
 
 # --- does it pay? --------------------------------------------------------------------------------------------------

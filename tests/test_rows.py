@@ -11,7 +11,7 @@ from scipy import sparse
 
 from auclid import SPAM, LeastSquaresAUC
 from auclid._generic import kernel
-from auclid.rows import (
+from auclid.data import (
     CSR,
     Dense,
     Stacked,

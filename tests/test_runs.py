@@ -11,11 +11,11 @@ from scipy import sparse
 
 import auclid
 from auclid import _threads
-from auclid._threads import in_turn
-from auclid.rows import as_table, passing, sizes, source
-from auclid.rows.apart import subtrees, tree_sum, whole
-from auclid.rows.readers import reader
-from auclid.rows.readers.parquet import MOST_BLOCKS, together
+from auclid._threads import bounded_thread_map
+from auclid.data import as_table, files, parallel_read, sizes
+from auclid.data.dataset import subtrees, tree_sum, whole
+from auclid.data.readers import reader
+from auclid.data.readers.parquet import MOST_BLOCKS, together
 from auclid.stats.class_means import first_pass
 
 pa = pytest.importorskip("pyarrow")
@@ -34,16 +34,16 @@ def small_blocks(monkeypatch):
 def threads(monkeypatch):
     """Say how many threads there may be; returns the list of those that answered a run."""
     who = []
-    answer = passing._answer
+    answer = parallel_read._answer
 
     def told(*args):
         who.append(threading.get_ident())
         return answer(*args)
 
     def limit(count):
-        for module in (_threads, source):
+        for module in (_threads, files):
             monkeypatch.setattr(module, "allowed", lambda: count)
-        monkeypatch.setattr(passing, "_answer", told)
+        monkeypatch.setattr(parallel_read, "_answer", told)
         who.clear()
         return who
 
@@ -189,7 +189,7 @@ def test_in_turn_holds_few_answers_and_raises_in_order(monkeypatch):
         return k
 
     with pytest.raises(ValueError, match="50"):
-        for k in in_turn(answer, range(100), most=3):
+        for k in bounded_thread_map(answer, range(100), most=3):
             assert k == taken
             taken += 1
             assert len(begun) <= taken + 4
@@ -200,7 +200,7 @@ def test_in_turn_holds_few_answers_and_raises_in_order(monkeypatch):
 @pytest.mark.parametrize("weighted", [False, True])
 def test_first_passes_and_products_do_not_depend_on_threads(monkeypatch, kind, weighted):
     monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * D * 5)  # twenty rows a piece
-    monkeypatch.setattr("auclid.rows.memory.MANY_VALUES", 0)
+    monkeypatch.setattr("auclid.data.memory.MANY_VALUES", 0)
     X, y = rows_of()
     X = sparse.csr_matrix(np.where(abs(X) > 0.7, X, 0)) if kind == "sparse" else np.asarray(X, order=kind)
     table, weight = as_table(X), np.random.default_rng(1).integers(0, 3, N).astype(float) if weighted else None

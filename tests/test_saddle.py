@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 import reference
 import reference_square as slow
 from auclid import FSAUC, SOLAM, LeastSquaresAUC, make
-from auclid.rows import as_table
+from auclid.data import as_table
+from auclid.solvers.fsauc import n_stages, shorten, stage_orders
 from auclid.solvers.iterate import current
 from auclid.solvers.saddle import expected_ascent, saddle_step
-from auclid.solvers.stages import n_stages, shorten, stage_orders
-from auclid.stats.visits import Visits
+from auclid.stats.epochs import EpochSampler
 from reference_square import problem
 
 LAYOUTS = {"dense": np.asarray, "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32))}
@@ -49,7 +49,7 @@ def test_solam_is_the_slow_loop(layout, settings, stream):
 def test_fsauc_is_the_slow_loop(layout, radius):
     X, y = problem()
     X, model = layout(X), FSAUC(radius, n_epochs=9, random_state=3).fit(layout(X), y)
-    orders = list(stage_orders(np.random.default_rng(3), Visits(as_table(X), y == 1), 9, n_stages(360)))
+    orders = list(stage_orders(np.random.default_rng(3), EpochSampler(as_table(X), y == 1), 9, n_stages(360)))
     w, met, _ = slow.fsauc(X, y == 1, orders, centred=not sparse.issparse(X), radius=radius)
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-8, atol=1e-12)
     assert (met > 0) == (radius is not None) and model.n_iter_ == len(orders) == 2
@@ -63,7 +63,7 @@ def test_fsauc_is_the_slow_loop(layout, radius):
 def test_fsauc_as_published_is_the_slow_loop(layout, norm, radius, step):
     X, y = problem()
     X, model = layout(X), FSAUC(radius, step=step, norm=norm, n_epochs=9, random_state=3).fit(layout(X), y)
-    orders = list(stage_orders(np.random.default_rng(3), Visits(as_table(X), y == 1), 9, n_stages(360)))
+    orders = list(stage_orders(np.random.default_rng(3), EpochSampler(as_table(X), y == 1), 9, n_stages(360)))
     how = {"centred": not sparse.issparse(X), "radius": radius, "step": step, "norm": norm}
     w, met, _ = slow.fsauc(X, y == 1, orders, **how)
     np.testing.assert_allclose(model.coef_[0], w, rtol=1e-7, atol=1e-12)
@@ -89,7 +89,7 @@ def test_a_stage_keeps_to_its_ball():
 
 def test_stages_are_those_of_the_paper_and_meet_every_row_equally_often():
     assert [n_stages(n) for n in (2, 100, 5000, 300_000)] == [1, 1, 3, 6]
-    rows = Visits(as_table(np.zeros((30, 1))), np.arange(30) < 5)
+    rows = EpochSampler(as_table(np.zeros((30, 1))), np.arange(30) < 5)
     orders = list(stage_orders(np.random.default_rng(0), rows, 8, 3))
     assert [len(order) for order in orders] == [80, 80, 80]
     assert (np.bincount(np.concatenate(orders)) == 8).all()

@@ -20,10 +20,10 @@ import auclid
 from auclid._apart import begin_apart
 from auclid.additive import _apart
 from auclid.auto import _files
+from auclid.data.readers import reader
+from auclid.data.sizes import as_bytes
 from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._operating_point_apart import best_threshold_apart
-from auclid.rows.readers import reader
-from auclid.rows.sizes import as_bytes
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -127,7 +127,7 @@ def test_blocks_of_any_size_and_any_memory_keep_the_rows(n, size, memory, kind):
 @pytest.mark.parametrize("first", [0, 1])
 @pytest.mark.parametrize("memory", [None, 0])
 def test_libsvm_learns_its_columns_on_the_way(tmp_path, monkeypatch, first, memory):
-    from auclid.rows.readers import libsvm
+    from auclid.data.readers import libsvm
 
     monkeypatch.setattr(libsvm, "LINES", 200)
     X, y, _ = table(80, 6)

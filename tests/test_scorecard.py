@@ -29,7 +29,7 @@ def problem(n=600, seed=0):
 
 
 def learnt(X, pairs=(), n_knots=7):
-    kept = [_table.Kept(f"x{k}", "number", None) for k in range(X.shape[1])]
+    kept = [_table.ColumnSpec(f"x{k}", "number", None) for k in range(X.shape[1])]
     features = _features.learn_features(kept, X, None, n_knots, {}, np.random.default_rng(0))
     return features, _basis.make_basis(features, pairs)
 

@@ -13,7 +13,7 @@ from auclid.additive._features import learn_features
 from auclid.additive._knots import SPECIAL, TAIL, extra_knots, quantile_knots, tally
 from auclid.additive._penalty import FAINT, Penalty, Terms, penalty_terms
 from auclid.additive._solve import direction, directions, minimiser, penalised
-from auclid.additive._table import Kept
+from auclid.additive._table import ColumnSpec
 from auclid.metrics import roc_auc
 
 
@@ -88,7 +88,7 @@ def noisy(n=1500, seed=0):
 def quadratic(focus, alpha=0.1, smooth=0.3):
     """Features, terms, S and δ of a table, and penalties."""
     X, y = noisy(400)
-    kept = [Kept(f"x{k}", "number", None) for k in range(6)]
+    kept = [ColumnSpec(f"x{k}", "number", None) for k in range(6)]
     features = learn_features(kept, X[:, :6], None, 6, {}, np.random.default_rng(0))
     basis = make_basis(features, [(0, 1)])
     Z = basis_rows(basis, X[:, :6]).toarray()

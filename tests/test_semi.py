@@ -13,10 +13,10 @@ from sklearn.model_selection import GridSearchCV
 
 import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
-from auclid.rows import Stacked, as_table
+from auclid.data import Stacked, as_table
 from auclid.solvers.risks import across, combine, inside
-from auclid.solvers.unlabelled import CURVATURE, PNU, Samult
-from auclid.solvers.unlabelled_choice import best
+from auclid.solvers.unlabeled import CURVATURE, PNU, Samult
+from auclid.solvers.unlabeled_choice import best
 from auclid.stats import samples
 from auclid.stats.moments import block_moments
 from auclid.stats.prior import energy_prior

@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from auclid import LeastSquaresAUC, MinimaxAUC, MulticlassAUC, load, save
 from auclid.metrics import auc_by_group, multiclass_auc, roc_auc
-from auclid.solvers.several import least_worst
+from auclid.solvers.multiclass import least_worst
 from auclid.stats.moments import grouped_moments
 
 

@@ -6,8 +6,8 @@ from scipy import sparse
 
 import reference
 from auclid import SPAM, LeastSquaresAUC
+from auclid.data import as_table
 from auclid.penalties import L2, Ball, ElasticNet, prox
-from auclid.rows import as_table
 from auclid.schedules import Constant, Harmonic, Power, rate
 from auclid.solvers import proximal
 from auclid.solvers.iterate import current

@@ -15,10 +15,10 @@ from sklearn.utils.estimator_checks import check_estimator
 
 import reference_pairs as reference
 from auclid import Kernelized, KMeansNystroem, RankSVM, Scorecard, make
+from auclid.data import as_table
 from auclid.metrics import partial_auc, roc_auc
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
-from auclid.rows import as_table
 from auclid.solvers.path import Labelled
 from auclid.solvers.top import hard_top, select, top_threshold
 

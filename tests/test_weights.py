@@ -15,8 +15,8 @@ import auclid
 from auclid import FSAUC, OAM, PNUAUC, SAMULT, SPAM, LeastSquaresAUC
 from auclid._weights import drawn, repeats
 from auclid.base import StreamRanker
-from auclid.rows import as_table
-from auclid.stats.visits import Visits, sorted_rows
+from auclid.data import as_table
+from auclid.stats.epochs import EpochSampler, sorted_rows
 
 EVERY = [getattr(auclid, name) for name in auclid.__all__]
 EVERY = [cls for cls in EVERY if inspect.isclass(cls) and issubclass(cls, BaseEstimator)]
@@ -179,7 +179,7 @@ def test_other_weights_have_mean_one_in_each_class():
 
 def test_epochs_meet_rows_in_proportion_to_their_weights():
     rng, weight = np.random.default_rng(0), np.random.default_rng(1).exponential(size=50)
-    rows = Visits(as_table(np.arange(50.0)[:, None]), np.arange(50) < 10, weight)
+    rows = EpochSampler(as_table(np.arange(50.0)[:, None]), np.arange(50) < 10, weight)
     met = np.mean([np.bincount(rows.order(rng), minlength=50) for _ in range(4000)], axis=0)
     np.testing.assert_allclose(met, rows.count, atol=0.05)
     assert abs(rows.length - 50) <= 1
@@ -193,10 +193,10 @@ def test_nothing_is_drawn_for_whole_numbers():
 
 
 def test_many_rows_are_met_as_they_stand(monkeypatch):
-    monkeypatch.setattr("auclid.stats.visits.SORTED", 20)
+    monkeypatch.setattr("auclid.stats.epochs.SORTED", 20)
     X, y, weight = problem()
     assert sorted_rows(as_table(X), y == 1) is None
-    order = Visits(as_table(X), y == 1).order(np.random.default_rng(0))
+    order = EpochSampler(as_table(X), y == 1).order(np.random.default_rng(0))
     np.testing.assert_array_equal(order, np.random.default_rng(0).permutation(60))
-    met = np.bincount(Visits(as_table(X), y == 1, weight).order(np.random.default_rng(0)), minlength=60)
+    met = np.bincount(EpochSampler(as_table(X), y == 1, weight).order(np.random.default_rng(0)), minlength=60)
     np.testing.assert_array_equal(met, weight)

@@ -15,9 +15,9 @@ from auclid import LeastSquaresAUCCV, RankSVM, Scorecard
 from auclid._apart import begin_apart
 from auclid.additive import _apart
 from auclid.auto import _files
-from auclid.rows import words
-from auclid.rows.readers import reader
-from auclid.rows.words import Meaning, shown, together
+from auclid.data import encoding
+from auclid.data.encoding import ColumnEncoding, decode, together
+from auclid.data.readers import reader
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -227,7 +227,7 @@ def test_texts_never_seen_are_pooled_and_lists_and_names_of_rows_are_refused(mon
     same(whole, parts, mixed, auclid.scan(mixed))
     with pytest.raises(ValueError, match=r"must be numbers; 'list' holds list<.*> *\. Choose others"):
         auclid.scan(X.assign(list=[[1]] * len(X)))
-    monkeypatch.setattr(words, "MOST", 3)
+    monkeypatch.setattr(encoding, "MOST", 3)
     with pytest.raises(ValueError, match="Column 'colour' must hold at most 3 different texts; it has more"):
         clone(CARD).fit(auclid.scan(X[["age", "colour"]].assign(y=y), target="y"))
 
@@ -243,13 +243,13 @@ def test_numbers_stand_for_cells_and_back(texts, days, cut):
         ("text", texts, pa.string()), ("category", texts, pa.string()), ("date", days, pa.timestamp("us")),
         ("bool", [None if day is None else day.day > 15 for day in days], pa.bool_()),
     ):  # fmt: skip
-        meaning, array = Meaning(kind, str(type_)), pa.array(values, type_)
+        meaning, array = ColumnEncoding(kind, str(type_)), pa.array(values, type_)
         parts = [meaning.numbers(array[:cut], "a"), meaning.numbers(array[cut:], "a")]
         found = np.concatenate(parts).astype(float)
-        assert shown(found[:, None], ["a"], {"a": meaning})["a"].to_pylist() == values
-        other = Meaning(kind, str(type_))
+        assert decode(found[:, None], ["a"], {"a": meaning})["a"].to_pylist() == values
+        other = ColumnEncoding(kind, str(type_))
         other.numbers(array[cut:], "a")
-        first = Meaning(kind, str(type_))
+        first = ColumnEncoding(kind, str(type_))
         first.numbers(array[:cut], "a")
         assert together({"a": first}, {"a": other})["a"].levels == meaning.levels
 

@@ -1,4 +1,4 @@
-"""Draws layout.svg, how a table flows to an answer, from the list of modules in tests/test_layout.py.
+"""Draws layout.svg, how a table flows to an answer, from the list of packages in tests/test_layout.py.
 
 `python docs/images/make_layout.py` writes it anew; a test fails where the list knows a package that the picture lacks.
 """
@@ -12,7 +12,7 @@ HERE = Path(__file__).resolve().parent
 LAYOUT = HERE.parent.parent / "tests" / "test_layout.py"
 
 STAGES = [
-    ("Rows", "where they lie is nobody's business further down"),
+    ("Data", "where they lie is nobody's business further down"),
     ("What is known of them", "sums that add up: one pass, any order"),
     ("Minimise", "a loss over pairs + a penalty, by a solver"),
     ("Estimators", "parameters → solver → published attributes"),
@@ -22,7 +22,7 @@ STAGES = [
 
 WORDS = {
     "datasets": (0, "files and known tables"),
-    "rows": (0, "Table: products, blocks, sweeps, of any source"),
+    "data": (0, "Table: products, blocks, sweeps, of any source"),
     "stats": (1, "moments, class sums, buffers, samples"),
     "pairs": (1, "all pairs of scores in O(n log n)"),
     "losses": (2, "of a pair's difference"),
@@ -33,7 +33,7 @@ WORDS = {
     "square": (3, "square loss"),
     "pairwise": (3, "hinges over pairs"),
     "online": (3, "streams with buffers"),
-    "maps": (3, "kernels as columns"),
+    "kernels": (3, "kernels as columns"),
     "semi": (3, "few labels"),
     "additive": (3, "scorecards"),
     "trees": (3, "random and boosted trees"),

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from auclid.boost import RankBoost
     from auclid.calibrated import Calibrated
     from auclid.columns import Columns
+    from auclid.data.files import Rows, scan
     from auclid.io import load, save
-    from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
+    from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
     from auclid.online import CBR, OAM, UniExp
     from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
     from auclid.registry import algorithms, make
-    from auclid.rows.source import Rows, scan
     from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
     from auclid.square import (
         FSAUC,
@@ -81,11 +81,11 @@ HOMES = {
     "calibrated": ["Calibrated"],
     "columns": ["Columns"],
     "io": ["load", "save"],
-    "maps": ["KMeansNystroem", "Kernelized", "RandomFourier"],
+    "kernels": ["KMeansNystroem", "Kernelized", "RandomFourier"],
     "online": ["CBR", "OAM", "UniExp"],
     "pairwise": ["ASAM", "PSAM", "KernelRankSVM", "RankSVM"],
     "registry": ["algorithms", "make"],
-    "rows.source": ["Rows", "scan"],
+    "data.files": ["Rows", "scan"],
     "semi": ["PNUAUC", "QSGS2AUC", "SAMULT"],
     "square": [
         "FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM", "LeastSquaresAUC", "LeastSquaresAUCCV", "MinimaxAUC",
@@ -95,7 +95,7 @@ HOMES = {
 """Where each public name is defined."""
 
 MODULES = {
-    "base", "baselines", "cli", "datasets", "experiments", "losses", "metrics", "pairs", "penalties", "plot", "rows",
+    "base", "baselines", "cli", "datasets", "experiments", "losses", "metrics", "pairs", "penalties", "plot", "data",
     "schedules", "solvers", "stats", "trees", "warm", *HOMES,
 }  # fmt: skip
 """Modules that are there as attributes, without an import of their own."""

@@ -11,11 +11,11 @@ from scipy import sparse
 
 from auclid import _check
 from auclid._sources import known_names, label_missing, with_target
-from auclid.rows import as_table
-from auclid.rows.apart import Apart, Blocks
-from auclid.rows.cluster import Partitions, described, is_dask, lazily
-from auclid.rows.labels import LabelCount, label_count
-from auclid.rows.source import Rows
+from auclid.data import as_table
+from auclid.data.dask import Partitions, described, is_dask, lazily
+from auclid.data.dataset import Apart, Blocks
+from auclid.data.files import Rows
+from auclid.data.labels import LabelCount, label_count
 from auclid.stats.apart import LabelledParts, coded, numbered
 
 FEW = 8
@@ -48,7 +48,7 @@ def begin_classes(estimator: Any, X: Any, y: Any = None, sample_weight: Any = No
     if len(found) <= 2 or any(None in part for part in counts):
         two_classes(estimator, counts, _where(X))  # says what is wrong, if anything is
     classes = np.array(found)
-    rows = census(parts.mapped(partial(numbered, classes)), classes, [[label] for label in found], counts)
+    rows = count_labels(parts.mapped(partial(numbered, classes)), classes, [[label] for label in found], counts)
     remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     return rows
@@ -82,12 +82,12 @@ def knows_words(estimator: Any) -> bool:
 
 def with_classes(estimator: Any, parts: Apart, counts: list[dict], classes: np.ndarray) -> LabelledParts:
     """Labels as numbers of classes; refuses a class without weight."""
-    rows = census(parts.mapped(partial(coded, classes)), classes, [[label] for label in classes.tolist()], counts)
+    rows = count_labels(parts.mapped(partial(coded, classes)), classes, [[label] for label in classes.tolist()], counts)
     _check.weighed_classes(estimator, *rows.counts.sum(axis=0))
     return rows
 
 
-def census(parts: Apart, classes: np.ndarray, sets: list[list], counts: list[dict]) -> LabelledParts:
+def count_labels(parts: Apart, classes: np.ndarray, sets: list[list], counts: list[dict]) -> LabelledParts:
     """Rows in parts, with what the counts of labels tell of sets of labels."""
     found = [[_together([part[label] for label in labels if label in part]) for labels in sets] for part in counts]
     every, weighed = (np.array([[each[k] for each in part] for part in found], dtype=np.int64) for k in (0, 1))
@@ -225,7 +225,7 @@ def block_answers(estimator: Any, rows: Rows, method: Callable, *args: Any, **kw
     known_columns(estimator, rows.columns if rows.named else None, len(rows.columns))
     if not knows_words(estimator):
         rows.numbers_only()
-    seen = rows.shown if knows_words(estimator) else lambda block: block
+    seen = rows.decode if knows_words(estimator) else lambda block: block
     blocks = rows.read(knows_gaps(estimator), words=True)
     return (_answer(method, estimator, args, kwargs, seen(block.X)) for block in blocks)
 

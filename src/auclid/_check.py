@@ -17,18 +17,18 @@ from sklearn.utils.validation import validate_data
 
 from auclid._generic import floats, registered
 from auclid._labels import both_weighed as both_weighed
+from auclid._labels import check_relative_weights as check_relative_weights
 from auclid._labels import known_labels as known_labels
 from auclid._labels import labels as labels
 from auclid._labels import one_kind as one_kind
 from auclid._labels import owner_name as _name
-from auclid._labels import ratios as ratios
 from auclid._labels import two_classes as two_classes
 from auclid._labels import weighed_classes as weighed_classes
 from auclid._labels import weights as weights
 from auclid._sources import file_table, not_dask, own_labels
 from auclid._sparse import FORMATS, fault
-from auclid.rows import Table, as_table
-from auclid.rows.source import Rows
+from auclid.data import Table, as_table
+from auclid.data.files import Rows
 
 S = TypeVar("S")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -160,8 +160,7 @@ def known_width(estimator: Any, width: int) -> None:
     """Raise, in scikit-learn's words, where there are not as many columns as the estimator has learnt from."""
     if width != estimator.n_features_in_:
         raise ValueError(
-            f"X has {width} features, but {_name(estimator)} is expecting "
-            f"{estimator.n_features_in_} features as input."
+            f"X has {width} features, but {_name(estimator)} is expecting {estimator.n_features_in_} features as input."
         )
 
 
@@ -260,7 +259,9 @@ TINY, HUGE = 1e-140, 1e140
 """Numbers whose squares, times a table's size, stay within floating point."""
 
 
-def told_apart(estimator: Any, table: Table, scores: np.ndarray, said: str = "gives every row the same score") -> None:
+def warn_if_constant_scores(
+    estimator: Any, table: Table, scores: np.ndarray, said: str = "gives every row the same score"
+) -> None:
     """Warn where all scores are equal because the squares of the rows are beyond floating point."""
     if not len(scores) or scores.min() < scores.max():
         return
@@ -323,7 +324,7 @@ def unchanged(estimator: Any, name: str, now: object, begun: object) -> None:
         )
 
 
-def few_meetings(estimator: Any, weight: np.ndarray | None) -> None:
+def check_weight_scale(estimator: Any, weight: np.ndarray | None) -> None:
     """Raise where the weights of a batch would have its rows met very often."""
     if weight is not None and len(weight) and weight.sum() > MEETINGS * len(weight):
         raise ValueError(

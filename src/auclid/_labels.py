@@ -12,8 +12,8 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from auclid._weights import tamed
-from auclid.rows.source import Rows
+from auclid._weights import rescale_weights
+from auclid.data.files import Rows
 
 NUMERIC = "biuf"
 
@@ -106,7 +106,7 @@ def _refuse_rounding(owner: str, name: str, array: np.ndarray, wide: np.ndarray)
 
 
 def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
-    """Finite, non-negative float64 weights, not far from 1: only their ratios count."""
+    """Finite, non-negative float64 weights, not far from 1: only their check_relative_weights count."""
     weight = numbers_column(owner, "sample_weight", values).astype(np.float64, copy=False)
     bad = ~((weight >= 0.0) & np.isfinite(weight))
     if bad.any():
@@ -114,7 +114,7 @@ def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
             f"The 'sample_weight' parameter of {owner} must hold floats in [0.0, inf). "
             f"Got {weight[bad][0]} instead."
         )
-    return tamed(weight)
+    return rescale_weights(weight)
 
 
 def codes(owner: str, name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -309,10 +309,10 @@ def weights(sample_weight: Any, X: Any) -> np.ndarray | None:
     return sample_weight
 
 
-def ratios(sample_weight: Any, X: Any) -> np.ndarray | None:
-    """`weights` of all rows, of which only the ratios count: brought near 1 where they are far from it."""
+def check_relative_weights(sample_weight: Any, X: Any) -> np.ndarray | None:
+    """Check the weights of all rows, of which only ratios count; rescale them where they are far from 1."""
     weight = weights(sample_weight, X)
-    return None if weight is None else tamed(weight)
+    return None if weight is None else rescale_weights(weight)
 
 
 def both_weighed(estimator: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> None:

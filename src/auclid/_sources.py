@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from auclid.rows.cluster import is_dask
-from auclid.rows.files import FileTable
-from auclid.rows.source import Rows
+from auclid.data.dask import is_dask
+from auclid.data.file_table import FileTable
+from auclid.data.files import Rows
 
 DASK = (
     "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, RankSVM, SAMULT, PNUAUC, Scorecard, AUCClassifier, and "

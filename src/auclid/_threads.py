@@ -41,7 +41,7 @@ def allowed() -> int:
     return min((int(library.num_threads or 1) for library in _blas()), default=1)
 
 
-def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+def thread_map(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
     """The function of each item, in their order. It should leave Python's lock alone most of the time, as kernels do.
 
     Examples
@@ -57,7 +57,7 @@ def side_by_side(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         return list(pool.map(function, items))
 
 
-def in_turn(function: Callable[[T], R], items: Iterable[T], most: int) -> Iterator[R]:
+def bounded_thread_map(function: Callable[[T], R], items: Iterable[T], most: int) -> Iterator[R]:
     """The function of each item, in their order, of at most so many at a time: few are made before they are wanted.
 
     Examples

@@ -6,7 +6,7 @@ MANY = 5.0
 """Meetings of a row in an epoch, in the mean, up to which weights are taken for numbers of repeats."""
 
 
-def tamed(weight: np.ndarray) -> np.ndarray:
+def rescale_weights(weight: np.ndarray) -> np.ndarray:
     """Weights, or, where the largest is far from 1, a power of two times them: sums and products stay finite.
 
     Examples

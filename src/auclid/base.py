@@ -15,15 +15,15 @@ from auclid import _check, _random, _sources
 from auclid._apart import begin_apart, by_parts, own_classes
 from auclid._progress import CallbackSupportMixin, steps
 from auclid._weights import drawn
+from auclid.data import SparseTable, Table, as_table, to_dense
+from auclid.data.files import Rows
 from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._operating_point_apart import best_threshold_apart
-from auclid.rows import SparseTable, Table, as_table, to_dense
-from auclid.rows.source import Rows
 from auclid.solvers.stream import StreamSolver, copied
 from auclid.stats.apart import LabelledParts
 from auclid.stats.class_means import FirstPass
-from auclid.stats.visits import Visits
+from auclid.stats.epochs import EpochSampler
 
 
 class Ranker(ClassifierMixin, BaseEstimator):
@@ -82,7 +82,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         if isinstance(X, Rows) and sample_weight is None:
             sample_weight = _sources.own_weight(self, X)
         table, y = _check.rows_and_labels(self, X, y, reset=True)
-        weight = _check.ratios(sample_weight, table)
+        weight = _check.check_relative_weights(sample_weight, table)
         classes = own_classes(self, X) if own else _check.two_classes(self, y)
         is_pos = y == classes[1]
         _check.both_weighed(self, is_pos, weight)
@@ -157,7 +157,7 @@ class LinearRanker(Ranker):
         _check.finite(self, w)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = _check.finite_scores(self, table.matmul(w), np.float64)
-        _check.told_apart(self, table, scores)
+        _check.warn_if_constant_scores(self, table, scores)
         return self._publish(w, best_threshold(is_pos, scores, weight))
 
     def _publish_apart(self, rows: LabelledParts, w: np.ndarray) -> Self:
@@ -203,7 +203,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         self
         """
         table, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        epochs = Visits(table, is_pos, weight)
+        epochs = EpochSampler(table, is_pos, weight)
         rng, known = _random.generator(self.random_state), self._first_pass(table, is_pos, epochs.count)
         solver = self._solver(known)
         state = solver.init(table.shape[1], known)
@@ -213,7 +213,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         known = None  # it may hold several numbers a row, and finding the threshold wants some too
         w, threshold = self._finite_weights(solver, state)
         if self._causal:
-            _check.told_apart(self, table, w)
+            _check.warn_if_constant_scores(self, table, w)
             self._publish(w, threshold)
         else:
             self._publish_fit(table, is_pos, w, weight)
@@ -243,7 +243,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         self
         """
         table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
-        _check.few_meetings(self, weight)
+        _check.check_weight_scale(self, weight)
         solver = self._solver(None)
         if first:
             self._state, self._rng = solver.init(table.shape[1]), _random.generator(self.random_state)

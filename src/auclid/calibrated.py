@@ -16,8 +16,8 @@ from auclid.auto._trial import standardised
 from auclid.base import Ranker
 from auclid.baselines import scores
 from auclid.columns._table import checked_table, floating, taken
-from auclid.rows.mapped import is_label, mapped
-from auclid.rows.source import Rows
+from auclid.data.files import Rows
+from auclid.data.mapped import is_label, mapped
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.apart import sampled
 from auclid.stats.odds import calibrated, log_odds, probability
@@ -99,7 +99,7 @@ class Calibrated(Ranker):
         X = checked_table(self, X, reset=True)
         y = _check.labels(_check_y(y, estimator=self))
         check_consistent_length(X, y)
-        weight = _check.ratios(sample_weight, X)
+        weight = _check.check_relative_weights(sample_weight, X)
         self.classes_ = _check.two_classes(self, y)
         is_pos = y == self.classes_[1]
         _check.both_weighed(self, is_pos, weight)
@@ -118,7 +118,7 @@ class Calibrated(Ranker):
         """
         rows = begin_apart(self, X, y, sample_weight)
         some, label, weight = sampled(rows, [SAMPLED, SAMPLED])
-        some = rows.parts.shown(some)
+        some = rows.parts.decode(some)
         is_pos, drawn = label == 1, np.bincount(label, minlength=2)
         share = (rows.counts.sum(axis=0) / drawn)[label]
         if fitted is not None:

@@ -15,10 +15,10 @@ from sklearn.utils.validation import check_consistent_length
 from auclid import _check, losses
 from auclid._generic import floats
 from auclid.losses import Hinge, Loss, Square, as_loss, hinges
+from auclid.solvers.region import checked_region
 from auclid.solvers.top import hard_top
 from auclid.stats.loss_sums import LossSums
 from auclid.stats.pair_sums import ActivePairs, Pairs, count_below
-from auclid.stats.region import checked_region
 
 FARTHEST = 1e140
 """Scores up to which sums of squared margins stay finite."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from auclid._hints import did_you_mean, plain
 from auclid.additive import Scorecard
 from auclid.boost import RankBoost
-from auclid.maps import Kernelized, KMeansNystroem, RandomFourier
+from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT

@@ -10,9 +10,9 @@ from auclid._kinds import Column, numbers, text_kind
 from auclid.additive import _table
 from auclid.additive._basis import Basis
 from auclid.additive._sums import class_sums
-from auclid.rows.apart import Part, Totals
-from auclid.rows.sizes import KEPT
-from auclid.rows.words import Meaning, shown
+from auclid.data.dataset import Part, Totals
+from auclid.data.encoding import ColumnEncoding, decode
+from auclid.data.sizes import KEPT
 from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.moments import ClassMoments
 from auclid.stats.tally import entries, part_tallies
@@ -44,10 +44,10 @@ def named(X: Any, parts: Any) -> Any:
     """The rows as a table of what their numbers stand for, where their columns have names."""
     if parts.columns is None or not isinstance(X, np.ndarray):
         return X
-    return shown(X, parts.columns, parts.meanings)
+    return decode(X, parts.columns, parts.meanings)
 
 
-def counted_levels(owner: Any, rows: LabelledParts) -> dict[int, _table.Kept]:
+def counted_levels(owner: Any, rows: LabelledParts) -> dict[int, _table.ColumnSpec]:
     """The columns of texts and categories as all rows tell them, by their number: one pass that counts texts."""
     columns, meanings = rows.parts.columns or [], rows.parts.meanings
     words = {k: meanings[name] for k, name in enumerate(columns) if name in meanings and meanings[name].is_words}
@@ -60,7 +60,7 @@ def counted_levels(owner: Any, rows: LabelledParts) -> dict[int, _table.Kept]:
         levels = dict(zip(texts, found.known(len(texts)).tolist(), strict=True))
         kind = text_kind(text for text, size in levels.items() if size) if meaning.kind == "text" else "category"
         own = _table.common_levels(owner, columns[k], levels) if kind in ("text", "category") else None
-        kept[k] = _table.Kept(columns[k], kind, own)
+        kept[k] = _table.ColumnSpec(columns[k], kind, own)
     return kept
 
 
@@ -69,7 +69,9 @@ def shrunken_errors(shapes: Sequence[Any], share: float) -> list[np.ndarray | No
     return [None if shape.error is None else np.sqrt(share) * shape.error for shape in shapes]
 
 
-def cell_tables(owner: Any, meanings: Mapping[str, Meaning], kept: list[_table.Kept]) -> dict[int, np.ndarray]:
+def cell_tables(
+    owner: Any, meanings: Mapping[str, ColumnEncoding], kept: list[_table.ColumnSpec]
+) -> dict[int, np.ndarray]:
     """For each column of texts, the cell of a missing text, then of each place in its list."""
     tables = {}
     for k, column in enumerate(kept):
@@ -81,7 +83,7 @@ def cell_tables(owner: Any, meanings: Mapping[str, Meaning], kept: list[_table.K
     return tables
 
 
-def all_moments(owner: Any, rows: LabelledParts, basis: Basis, kept: list[_table.Kept]) -> ClassMoments:
+def all_moments(owner: Any, rows: LabelledParts, basis: Basis, kept: list[_table.ColumnSpec]) -> ClassMoments:
     """The moments of both classes in the basis, in one pass over all rows."""
     tables = cell_tables(owner, rows.parts.meanings, kept)
     neg, pos = rows.parts.get(rows.parts.total(partial(part_moments, type(owner)(), basis, kept, tables)))
@@ -89,7 +91,7 @@ def all_moments(owner: Any, rows: LabelledParts, basis: Basis, kept: list[_table
 
 
 def part_moments(
-    owner: Any, basis: Basis, kept: list[_table.Kept], tables: Mapping[int, np.ndarray], part: Part
+    owner: Any, basis: Basis, kept: list[_table.ColumnSpec], tables: Mapping[int, np.ndarray], part: Part
 ) -> Totals:
     """The moments of both classes of one part."""
     assert part.y is not None

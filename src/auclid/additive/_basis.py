@@ -299,7 +299,7 @@ def add_scores(basis, cells, W, out):
 
 
 @kernel
-def add_turned(basis, cells, rest, out):
+def add_transpose_product(basis, cells, rest, out):
     """out += Z' rest."""
     slot, along, index, value = room(basis, cells)
     for i in range(cells.shape[0]):

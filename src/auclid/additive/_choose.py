@@ -64,11 +64,11 @@ def grid_auc(
     penalties: Sequence[Penalty],
     held: HeldOut,
     M: Any = None,
-    firsts: Sequence[dict] | None = None,
+    solution_cache: Sequence[dict] | None = None,
 ) -> np.ndarray:
     """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
 
-    ``firsts``: for each fold, as in `directions`.
+    ``solution_cache``: for each fold, as in `directions`.
     """
     aucs = np.full((len(folds), len(penalties)), np.nan)
     for k, fold in enumerate(folds):
@@ -76,7 +76,7 @@ def grid_auc(
         label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
         if not label.any() or label.all():
             continue
-        W = directions(fold.S, fold.delta, terms, penalties, None if firsts is None else firsts[k])
+        W = directions(fold.S, fold.delta, terms, penalties, None if solution_cache is None else solution_cache[k])
         out = np.ascontiguousarray(scores(basis, held.cells[rows], W if M is None else M @ W).T)
         aucs[k] = [auc_from_parts(label, column, weight) for column in out]
     return aucs

@@ -8,7 +8,7 @@ import numpy as np
 from auclid._kinds import column_numbers
 from auclid.additive._basis import Feature
 from auclid.additive._knots import extra_knots, quantile_knots, step_places, tally
-from auclid.additive._table import Kept, block
+from auclid.additive._table import ColumnSpec, block
 
 SAMPLE = 50_000
 """Rows that tell where knots are, of more."""
@@ -24,7 +24,7 @@ USUAL = 0.5
 
 
 def learn_features(
-    kept: Sequence[Kept],
+    kept: Sequence[ColumnSpec],
     cells: Any,
     weight: np.ndarray | None,
     n_knots: int,
@@ -44,7 +44,7 @@ def learn_features(
     return [_feature(column, sample[:, j], w, n_knots, given.get(j), extra) for j, column in enumerate(kept)]
 
 
-def _feature(column: Kept, cells: np.ndarray, w: np.ndarray, n_knots: int, given: Any, extra: bool) -> Feature:
+def _feature(column: ColumnSpec, cells: np.ndarray, w: np.ndarray, n_knots: int, given: Any, extra: bool) -> Feature:
     missing = np.isnan(cells[w > 0.0])
     gaps = bool(missing.any() and not missing.all())  # a column of nothing has nothing to tell apart
     if column.levels is not None:
@@ -65,7 +65,7 @@ def _feature(column: Kept, cells: np.ndarray, w: np.ndarray, n_knots: int, given
     return feature._replace(extra=np.isin(knots, more), steps=step_places(*counted, knots))
 
 
-def _finished(column: Kept, gaps: bool, share: np.ndarray, knots: np.ndarray | None = None) -> Feature:
+def _finished(column: ColumnSpec, gaps: bool, share: np.ndarray, knots: np.ndarray | None = None) -> Feature:
     usual = int(share.argmax())
     reference = usual if share[usual] >= USUAL or len(share) == 2 else -1
     plain = np.zeros(0 if knots is None else len(knots), dtype=bool)
@@ -88,7 +88,7 @@ def _hat_shares(cells: np.ndarray, w: np.ndarray, knots: np.ndarray) -> np.ndarr
     return np.bincount(at, w * (1.0 - t), len(knots)) + np.bincount(at + 1, w * t, len(knots))
 
 
-def knots_that_fit(kept: Sequence[Kept], wanted: int, n: int = MOST) -> int:
+def knots_that_fit(kept: Sequence[ColumnSpec], wanted: int, n: int = MOST) -> int:
     """At most ``wanted`` knots a column: all together have no more than MOST coefficients, nor many more than n."""
     numeric = sum(column.levels is None for column in kept)
     rest = min(MOST, max(n, FEWEST * numeric)) - sum(

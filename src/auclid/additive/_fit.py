@@ -22,9 +22,9 @@ from auclid.additive._purify import purified
 from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
 from auclid.additive._solve import minimiser, penalised
 from auclid.additive._sums import Fold
-from auclid.additive._table import Kept, block
+from auclid.additive._table import ColumnSpec, block
 from auclid.solvers.coordinate import coordinate_descent
-from auclid.solvers.rounds import at_most, run
+from auclid.solvers.iteration import at_most, run
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.moments import ClassMoments, Moments
 from auclid.stats.odds import Odds, calibrated, from_moments
@@ -46,7 +46,7 @@ BLUR = 0.01
 class Found(NamedTuple):
     """All that a fit publishes."""
 
-    kept: list[Kept]
+    kept: list[ColumnSpec]
     features: list[Feature]
     card: Card
     shapes: list[Shape | PairShape]
@@ -64,7 +64,7 @@ class Found(NamedTuple):
 
 def fitted(
     model: Any,
-    kept: list[Kept],
+    kept: list[ColumnSpec],
     cells: Any,
     is_pos: np.ndarray,
     weight: np.ndarray | None,
@@ -148,7 +148,7 @@ def _found_weights(
 
 
 def first_features(
-    model: Any, kept: list[Kept], cells: Any, weight: np.ndarray | None, given: Mapping, rng: np.random.Generator
+    model: Any, kept: list[ColumnSpec], cells: Any, weight: np.ndarray | None, given: Mapping, rng: np.random.Generator
 ) -> list[Feature]:
     """The columns of a stream, fixed by its first batch; any of them may be missing later."""
     wanted = _number(model.n_knots) or STREAM_KNOTS
@@ -157,7 +157,7 @@ def first_features(
 
 
 def resumed(
-    model: Any, kept: list[Kept], features: list[Feature], basis: Basis, moments: ClassMoments, monotone: Mapping
+    model: Any, kept: list[ColumnSpec], features: list[Feature], basis: Basis, moments: ClassMoments, monotone: Mapping
 ) -> tuple[Found, float]:
     """What the rows of a stream add up to, and the score halfway between its classes."""
     penalty = _stream_penalty(model, moments)
@@ -223,7 +223,7 @@ def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generato
     )
 
 
-def directions(model: Any, names: list[str], kept: list[Kept]) -> dict[int, int]:
+def directions(model: Any, names: list[str], kept: list[ColumnSpec]) -> dict[int, int]:
     """Which columns may only rise (1) or fall (-1)."""
     if model.monotone is None:
         return {}

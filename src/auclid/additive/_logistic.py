@@ -15,7 +15,7 @@ import numpy as np
 from scipy import linalg
 from scipy.special import expit
 
-from auclid.additive._basis import Basis, add_turned
+from auclid.additive._basis import Basis, add_transpose_product
 from auclid.additive._choose import HeldOut, mean_auc, scores, sure_gain
 from auclid.additive._monotone import Rising, solve_monotone
 from auclid.additive._plan import Plan
@@ -143,7 +143,7 @@ def _step(
     rest = rows.mass * (rows.is_pos - p)
     turned, total = np.zeros(basis.size), float(rest.sum())
     for part in slices(rows.cells):
-        add_turned(basis, block(rows.cells, part), rest[part], turned)
+        add_transpose_product(basis, block(rows.cells, part), rest[part], turned)
     pull, H = turned - total * seen.mean - K @ w, seen.scatter + K
     H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
     if rising:

@@ -140,7 +140,7 @@ class _Level(NamedTuple):
     """As in `fewer_knots`, but sparse."""
     terms: Terms
     unit: float
-    firsts: list[dict[Penalty, np.ndarray]]
+    solution_cache: list[dict[Penalty, np.ndarray]]
     """As in `grid_auc`."""
 
 
@@ -155,7 +155,7 @@ def _choose_shapes(features: list[Feature], sums: Sums, held: HeldOut, settings:
         level = _level(features, count, total, len(folds))
         here = [fold.mixed(level.M) for fold in folds]
         grid = _grid(settings, level.unit, best[1:])
-        mean = nearly_best(grid_auc(here, basis, level.terms, grid, judges, level.M, level.firsts))
+        mean = nearly_best(grid_auc(here, basis, level.terms, grid, judges, level.M, level.solution_cache))
         k = max(range(len(grid)), key=lambda at: (mean[at], grid[at].smooth, grid[at].alpha))
         if mean[k] <= best[0]:
             break  # more knots would cost more and add less
@@ -174,12 +174,12 @@ def _focused(folds: list[Fold], basis: Basis, held: HeldOut, settings: Settings,
         return auc, penalty
     judges = held.some(TRIED)
     tried = [penalty, *(penalty._replace(focus=focus) for focus in FOCUS)]
-    aucs = grid_auc(folds, basis, level.terms, tried, judges, level.M, level.firsts)
+    aucs = grid_auc(folds, basis, level.terms, tried, judges, level.M, level.solution_cache)
     if mean_auc(aucs - aucs[:, :1]).max() <= 0.0:
         return auc, penalty
     around = [each for each in _grid(settings, level.unit, (penalty, level)) if each != penalty]
     more = [each._replace(focus=focus) for focus in FOCUS for each in around]
-    aucs = np.hstack([aucs, grid_auc(folds, basis, level.terms, more, judges, level.M, level.firsts)])
+    aucs = np.hstack([aucs, grid_auc(folds, basis, level.terms, more, judges, level.M, level.solution_cache)])
     grid = tried + more
     sure = [sure_gain(gains) for gains in (aucs - aucs[:, :1]).T]
     k = int(np.argmax(sure))

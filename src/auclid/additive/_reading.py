@@ -17,8 +17,8 @@ from auclid.additive._points import Bin, Scale, as_frame, point_bins, row_points
 from auclid.additive._reasons import Reason, ordered, reasons_of
 from auclid.additive._shapes import card_contributions
 from auclid.additive._table import block
+from auclid.data.files import Rows
 from auclid.metrics._auc import checked_auc
-from auclid.rows.source import Rows
 
 
 class Readable:

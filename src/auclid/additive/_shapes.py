@@ -8,7 +8,7 @@ import numpy as np
 
 from auclid._generic import kernel
 from auclid.additive._basis import Basis, Feature, coarse_places, find_coarse, hat
-from auclid.additive._table import Kept, block, slices
+from auclid.additive._table import ColumnSpec, block, slices
 from auclid.stats.moments import Moments
 
 
@@ -85,7 +85,7 @@ def make_card(features: Sequence[Feature], basis: Basis, w: np.ndarray, seen: Mo
     return Card(basis, values, missing, grid)
 
 
-def sound_card(card: Card, kept: Sequence[Kept]) -> bool:
+def sound_card(card: Card, kept: Sequence[ColumnSpec]) -> bool:
     """Whether every number of a card that a kernel follows leads somewhere."""
     basis, d = card.basis, len(kept)
     slots, coarse_slots = np.diff(basis.first), np.diff(basis.coarse_first)

@@ -48,20 +48,20 @@ def directions(
     delta: np.ndarray,
     terms: Terms,
     penalties: Sequence[Penalty],
-    firsts: dict[Penalty, np.ndarray] | None = None,
+    solution_cache: dict[Penalty, np.ndarray] | None = None,
 ) -> np.ndarray:
     """The `direction` of each penalty, a column each; those that differ in their focus share their first solution.
 
-    ``firsts``: solutions without a focus that are known; those that are found are added.
+    ``solution_cache``: solutions without a focus that are known; those that are found are added.
     """
-    firsts = {} if firsts is None else firsts
+    solution_cache = {} if solution_cache is None else solution_cache
     coarse = S.astype(np.float32) if len(S) >= LARGE and len(penalties) > 1 else S
     out = []
     for penalty in penalties:
         plain = penalty._replace(focus=0.0)
-        if plain not in firsts:
-            firsts[plain] = _mended(S, coarse, delta, terms, plain, 1.0)
-        u = firsts[plain]
+        if plain not in solution_cache:
+            solution_cache[plain] = _mended(S, coarse, delta, terms, plain, 1.0)
+        u = solution_cache[plain]
         if penalty.focus:
             u = _mended(S, coarse, delta, terms, penalty, terms.cost(u, S, penalty.focus))
         out.append(u)

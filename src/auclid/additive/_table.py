@@ -12,7 +12,7 @@ from sklearn.utils.validation import _check_y, validate_data
 from auclid import _check
 from auclid._kinds import Column, column_names, is_frame, level_codes, numbers, table_columns, words
 from auclid._sources import in_memory_only
-from auclid.rows.sizes import BLOCK_BYTES
+from auclid.data.sizes import BLOCK_BYTES
 
 LEVELS = 100
 """Levels of a category that are told apart, at the most; the commonest."""
@@ -21,7 +21,7 @@ LEAST = 5
 """Rows that a level must have to be told apart; a rarer one is pooled with the others that are."""
 
 
-class Kept(NamedTuple):
+class ColumnSpec(NamedTuple):
     """What is known of a column before its knots: its name and kind, and a category's levels (else None)."""
 
     name: str
@@ -82,8 +82,8 @@ NUMBERS = ("int", "uint", "float", "double")
 
 
 def kept_columns(
-    owner: Any, X: Any, table: Any, weight: np.ndarray | None, categories: list[int], known: Mapping[int, Kept]
-) -> list[Kept]:
+    owner: Any, X: Any, table: Any, weight: np.ndarray | None, categories: list[int], known: Mapping[int, ColumnSpec]
+) -> list[ColumnSpec]:
     """The kind of each column, and the levels of those that are categories; ``categories`` are so by request.
 
     ``known``: columns, by number, of which more rows than these have told.
@@ -96,9 +96,9 @@ def kept_columns(
             out.append(known[k])
         elif column is not None and (k in categories or column.kind in ("category", "text")):
             kind = "category" if k in categories else column.kind
-            out.append(Kept(name, kind, _levels(owner, column, weight)))
+            out.append(ColumnSpec(name, kind, _levels(owner, column, weight)))
         else:
-            out.append(Kept(name, "number" if column is None else column.kind, None))
+            out.append(ColumnSpec(name, "number" if column is None else column.kind, None))
     return out
 
 
@@ -135,7 +135,7 @@ def common_levels(owner: Any, name: str, counts: Mapping[str, int]) -> list[str]
     return sorted(common[:LEVELS])
 
 
-def as_cells(owner: Any, table: Any, kept: list[Kept]) -> Any:
+def as_cells(owner: Any, table: Any, kept: list[ColumnSpec]) -> Any:
     """The table as floats: an array or CSR matrix as it is where all columns are numbers; codes for levels."""
     if not isinstance(table, list):
         wanted = [k for k, column in enumerate(kept) if column.levels is not None]
@@ -152,7 +152,7 @@ def as_cells(owner: Any, table: Any, kept: list[Kept]) -> Any:
     return out
 
 
-def codes(column: Column, known: Kept) -> np.ndarray:
+def codes(column: Column, known: ColumnSpec) -> np.ndarray:
     codes = level_codes(words(column), known.levels or []).astype(np.float64)
     codes[codes < 0.0] = np.nan
     return codes

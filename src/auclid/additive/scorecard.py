@@ -189,7 +189,7 @@ class Scorecard(Readable, Ranker):
         """
         X = _table.as_known(X)
         table, y = _table.checked_rows_and_labels(self, X, y, reset=True)
-        weight = _check.ratios(sample_weight, _Shaped(_table.length(table)))
+        weight = _check.check_relative_weights(sample_weight, _Shaped(_table.length(table)))
         classes = _check.two_classes(self, y)
         is_pos = y == classes[1]
         _check.both_weighed(self, is_pos, weight)

@@ -13,8 +13,8 @@ from sklearn.model_selection import check_cv
 
 from auclid._weights import repeats
 from auclid.auto._rows import Rows
-from auclid.rows import as_table
-from auclid.stats.visits import SORTED, sorted_rows
+from auclid.data import as_table
+from auclid.stats.epochs import SORTED, sorted_rows
 
 REPEATED = 2_000
 """Rows in all, up to which a row of weight two is put there twice."""

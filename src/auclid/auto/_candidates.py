@@ -11,7 +11,7 @@ from auclid._hints import did_you_mean
 from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto._learners import Boosting, Forest
-from auclid.maps import Kernelized, KMeansNystroem
+from auclid.kernels import Kernelized, KMeansNystroem
 from auclid.pairwise import RankSVM
 from auclid.registry import ALIASES, METHODS, find
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV

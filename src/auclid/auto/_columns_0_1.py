@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import Pipeline
 
-from auclid.rows import as_array
+from auclid.data import as_array
 
 
 class OldColumns(NamedTuple):

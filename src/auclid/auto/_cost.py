@@ -9,7 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from auclid.additive import Scorecard
 from auclid.auto._candidates import LINEAR, MANY_ROWS, Candidate, Table
 from auclid.auto._learners import Forest
-from auclid.maps import Kernelized
+from auclid.kernels import Kernelized
 from auclid.square import LeastSquaresAUCCV
 
 

@@ -13,10 +13,10 @@ from auclid.auto._rows import Rows as TableRows
 from auclid.auto._rows import rows_of
 from auclid.auto._search import Member, refitted
 from auclid.columns import Columns
-from auclid.rows.cluster import column_parts, is_dask
-from auclid.rows.mapped import is_label, mapped
-from auclid.rows.sizes import KEPT
-from auclid.rows.source import Rows
+from auclid.data.dask import column_parts, is_dask
+from auclid.data.files import Rows
+from auclid.data.mapped import is_label, mapped
+from auclid.data.sizes import KEPT
 from auclid.stats.apart import sampled_at
 
 LEAST = 10_000
@@ -83,7 +83,7 @@ def drawn_from(model: Any, X: Any, y: Any, weight: Any, groups: Any) -> tuple[So
     why = "as many as memory= holds" if in_files else "drawn from all partitions"
     note = "" if len(codes) == counts.sum() else f"fitted on {len(codes):,} of {n:,} rows, {why}"
     together = None if groups is None else groups.at(places)
-    drawn = rows.parts.shown(some), rows.classes[codes], mass, together
+    drawn = rows.parts.decode(some), rows.classes[codes], mass, together
     numbers = {label: (int(counts[k]), wanted[k]) for k, label in enumerate(rows.classes.tolist())}
     return Source(X, y, weight, rows.parts.columns, n, note, numbers), drawn
 

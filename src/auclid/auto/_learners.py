@@ -14,13 +14,13 @@ from auclid import baselines
 from auclid.additive import Scorecard
 from auclid.auto._logistic import held_out_scores
 from auclid.base import Ranker
-from auclid.maps import Kernelized
-from auclid.maps._map import embedded
-from auclid.maps.kernelized import fitted_map
-from auclid.rows import as_table
+from auclid.data import as_table
+from auclid.kernels import Kernelized
+from auclid.kernels._map import embedded
+from auclid.kernels.kernelized import fitted_map
 from auclid.solvers.closed_form import minimiser
 from auclid.solvers.path import alpha_grid
-from auclid.solvers.span import in_span
+from auclid.solvers.row_space import project_to_row_space
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.folds import Fold as HeldOut
 from auclid.stats.folds import training_moments
@@ -112,7 +112,7 @@ def judged_from_all(
     ``folds``: repeat after repeat, each holding out every row once; the scores are those of all folds in turn.
     """
     if isinstance(recipe, LogisticRegression | LeastSquaresAUCCV) and _wide(X):
-        Z, back = in_span(X)
+        Z, back = project_to_row_space(X)
         found = judged_from_all(recipe, Z, is_pos, weight, folds)
         return None if found is None else (_widened(found[0], back), found[1])
     if isinstance(recipe, LogisticRegression):

@@ -8,7 +8,7 @@ from scipy import linalg
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
-from auclid.rows import as_array
+from auclid.data import as_array
 
 COLUMNS, ENTRIES = 200, 1 << 23
 """Columns, and entries of the table, up to which Newton steps cost less than fitting anew, which takes scikit-learn two

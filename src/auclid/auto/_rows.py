@@ -6,7 +6,7 @@ import numpy as np
 
 from auclid.auto._columns_0_1 import OldColumns, old_scaled
 from auclid.columns import Columns
-from auclid.rows import as_array
+from auclid.data import as_array
 
 
 class Rows(NamedTuple):

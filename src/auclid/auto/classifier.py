@@ -28,9 +28,9 @@ from auclid.base import Ranker
 from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.columns._table import checked_table, floating
+from auclid.data.dask import is_dask
+from auclid.data.files import Rows
 from auclid.metrics._auc import auc_from_parts
-from auclid.rows.cluster import is_dask
-from auclid.rows.source import Rows
 from auclid.square import LeastSquaresAUC
 from auclid.stats.odds import log_odds, probability
 from auclid.trees.structs import Trees
@@ -194,7 +194,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         X = checked_table(self, X, reset=True)
         y = _check.labels(_check_y(y, estimator=self))
         check_consistent_length(X, y)
-        weight = _check.ratios(sample_weight, X)
+        weight = _check.check_relative_weights(sample_weight, X)
         together = None if groups is None else one_a_row(type(self).__name__, groups, X.shape[0])
         for left in ("members_", "models_"):
             self.__dict__.pop(left, None)

@@ -12,8 +12,8 @@ from sklearn.utils import Tags
 
 from auclid import _check
 from auclid._progress import CallbackSupportMixin, steps
+from auclid.data import Table, as_array
 from auclid.metrics._operating_point import best_threshold
-from auclid.rows import Table, as_array
 from auclid.semi._labels import PartlyLabelled, begin_fit
 from auclid.solvers.stumps import Entries, Stump, add_stumps, boost
 from auclid.stats.sets import POSITIVE, UNLABELED, members
@@ -118,7 +118,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         """
         table, sets = begin_fit(self, X, y, X_unlabeled, needs_unlabelled=self.n_neighbors > 0)
         weight = np.ones(len(sets))
-        given = _check.ratios(sample_weight, np.empty((len(np.asarray(y)), 0)))
+        given = _check.check_relative_weights(sample_weight, np.empty((len(np.asarray(y)), 0)))
         if given is not None:
             weight[: len(given)] = given
             known = sets != UNLABELED

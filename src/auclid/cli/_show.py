@@ -16,10 +16,10 @@ from auclid.cli.compare import Comparison, Row
 from auclid.cli.data import Rows
 from auclid.cli.evaluation import Evaluation
 from auclid.cli.verdict import likely, question, signed
+from auclid.data.files import Rows as ScannedRows
 from auclid.datasets.catalogue import Dataset
 from auclid.metrics import GroupAUC, LiftTable
 from auclid.registry import Method
-from auclid.rows.source import Rows as ScannedRows
 
 OURS, THEIRS = "bold cyan", "yellow"
 

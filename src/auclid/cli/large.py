@@ -23,14 +23,14 @@ from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
 from auclid.cli.evaluation import has_value, in_each_row
 from auclid.cli.predictions import PARQUET, Copies, cell
+from auclid.data import as_array
+from auclid.data.files import Rows, scan
+from auclid.data.mapped import mapped
+from auclid.data.readers.arrow import OTHERS
+from auclid.data.readers.open import column_names, has_own_labels
+from auclid.data.sizes import as_bytes
 from auclid.datasets import DataError
 from auclid.io import about, load, replacing, save
-from auclid.rows import as_array
-from auclid.rows.mapped import mapped
-from auclid.rows.readers.arrow import OTHERS
-from auclid.rows.readers.open import column_names, has_own_labels
-from auclid.rows.sizes import as_bytes
-from auclid.rows.source import Rows, scan
 
 LARGE = 1 << 29
 """Bytes of a file beyond which it is read by blocks, asked or not."""
@@ -232,7 +232,7 @@ def _pieces(rows: Rows, done: int, every: int, gaps: bool) -> Iterator[tuple[Any
 def tables(rows: Rows) -> Iterator[Any]:
     """The rows by blocks: numbers, or tables where there are texts."""
     for X, _, _ in rows.read(gaps=True, words=True):
-        yield rows.shown(X)
+        yield rows.decode(X)
 
 
 def predict_rows(

@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from auclid.data.readers.arrow import Files
+from auclid.data.readers.open import column_names, open_source
+from auclid.data.readers.reader import ColumnSelection
 from auclid.datasets import DataError
 from auclid.io import replacing
-from auclid.rows.readers.arrow import Files
-from auclid.rows.readers.open import column_names, open_source
-from auclid.rows.readers.reader import Wanted
 
 PARQUET = (".parquet", ".pq")
 
@@ -41,7 +41,7 @@ class Copies:
             raise DataError(f"--id must name columns of a csv or parquet file; those of {str(data)!r} have no names.")
         _checked(names, there)
         self.names = list(dict.fromkeys(names))
-        reader = open_source(data, Wanted(None, None, self.names))
+        reader = open_source(data, ColumnSelection(None, None, self.names))
         assert isinstance(reader, Files)  # it has columns with names
         self._batches = reader.copies(self.names, ROWS)
         self._rest: Any = None

@@ -1,7 +1,7 @@
 """What columns of rows in files or on a cluster hold: kinds, levels and dates, from one pass over parts that add up.
 
-The texts of such rows are places in lists (`auclid.rows.words`), so they are counted by place, and what a text reads as
-is looked up once for each place.
+The texts of such rows are places in lists (`auclid.data.encoding`), so they are counted by place, and what a text
+reads as is looked up once for each place.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,9 +14,9 @@ from auclid.columns import _dates
 from auclid.columns._learning import Extremes, extremes, weighed
 from auclid.columns._levels import Counted, counted
 from auclid.columns._notes import FEW_ROWS, whole_and_different
-from auclid.rows import as_array, sizes
-from auclid.rows.apart import Apart, Part, Totals
-from auclid.rows.words import Meaning, shown
+from auclid.data import as_array, sizes
+from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.encoding import ColumnEncoding, decode
 from auclid.stats.tally import Tally, entries, tally
 
 
@@ -37,7 +37,7 @@ class Survey(NamedTuple):
     """The extremes of all columns, where they are numbers as they are."""
 
 
-def surveyed(owner: Any, parts: Apart, chosen: Sequence[int]) -> Survey:
+def summarize_columns(owner: Any, parts: Apart, chosen: Sequence[int]) -> Survey:
     """The `Survey` of rows in parts; columns that are ``chosen`` are categories, whatever they hold."""
     names = column_names(parts)
     known = {k: parts.meanings[name] for k, name in enumerate(names) if name in parts.meanings}
@@ -75,7 +75,7 @@ def column_names(parts: Apart) -> list[str]:
     return [f"x{k}" for k in range(parts.width)] if parts.columns is None else list(parts.columns)
 
 
-def _plain_kind(meaning: Meaning | None) -> str:
+def _plain_kind(meaning: ColumnEncoding | None) -> str:
     """The kind of a column as `kinds_` tells it: a duration is a number of days."""
     return "number" if meaning is None or meaning.kind == "duration" else meaning.kind
 
@@ -86,7 +86,7 @@ def _read_as(met: Counted) -> str:
     return text_kind(texts) if texts else "number"
 
 
-def counted_texts(meaning: Meaning, found: Tally) -> Counted:
+def counted_texts(meaning: ColumnEncoding, found: Tally) -> Counted:
     """A tally by text; those in no row that counts are left out."""
     pairs = zip([None, *meaning.levels], found.rows.tolist(), found.mass.tolist(), strict=False)
     return Counted({text: (rows, mass) for text, rows, mass in pairs if rows})
@@ -96,7 +96,7 @@ class Asked(NamedTuple):
     """What to look for in each part."""
 
     names: list[str]
-    meanings: Mapping[str, Meaning]
+    meanings: Mapping[str, ColumnEncoding]
     texts: tuple[int, ...]
     """Columns whose numbers are places in lists of texts."""
     chosen: tuple[int, ...]
@@ -104,7 +104,7 @@ class Asked(NamedTuple):
     dates: tuple[int, ...]
 
 
-class Seen(NamedTuple):
+class ColumnSummary(NamedTuple):
     """What a part tells; what two parts tell adds up."""
 
     extremes: Extremes
@@ -121,30 +121,30 @@ class Seen(NamedTuple):
         """How many there are."""
         return self.extremes.rows
 
-    def __add__(self, other: Any) -> "Seen":
-        return Seen(
+    def __add__(self, other: Any) -> "ColumnSummary":
+        return ColumnSummary(
             self.extremes + other.extremes, self.tallies + other.tallies, self.counts + other.counts,
             self.spans + other.spans, self.unlike & other.unlike, np.concatenate([self.ends, other.ends]),
         )  # fmt: skip
 
 
-def seen_part(part: Part, asked: Asked) -> Seen:
+def seen_part(part: Part, asked: Asked) -> ColumnSummary:
     """What one part tells."""
     n, d = part.X.shape
     if not isinstance(part.X, np.ndarray) and not asked.chosen:  # of sparse columns nothing more is asked
         none = Totals()
-        return Seen(extremes(part), none, none, none, np.zeros(d, dtype=bool), np.empty((0, 2, d)))
+        return ColumnSummary(extremes(part), none, none, none, np.zeros(d, dtype=bool), np.empty((0, 2, d)))
     X = as_array(part.X)
     counts = []
     if asked.chosen:
-        cells = table_columns("Columns", shown(X, asked.names, asked.meanings) if asked.meanings else X)
+        cells = table_columns("Columns", decode(X, asked.names, asked.meanings) if asked.meanings else X)
         counts = [counted(words(cells[k]), part.weight) for k in asked.chosen]
     unlike, ends = np.ones(d, dtype=bool), np.full((1, 2, d), np.nan)
     for k in range(d):
         unlike[k] = k not in asked.texts and whole_and_different(X[:, k])
         if unlike[k] and n:
             ends[0, :, k] = X[:, k].min(), X[:, k].max()
-    return Seen(
+    return ColumnSummary(
         extremes(part),
         Totals(tally(X[:, k], part.weight) for k in asked.texts),
         Totals(counts),
@@ -154,7 +154,7 @@ def seen_part(part: Part, asked: Asked) -> Seen:
     )
 
 
-def unlike_in_all(rows: Apart, seen: Seen) -> list[int]:
+def unlike_in_all(rows: Apart, seen: ColumnSummary) -> list[int]:
     """The columns with a different whole number in every row of all parts. Where parts overlap, values are brought
     together for that, unless they are more than may be kept: then nothing is said of them."""
     found = []

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import sparse
 
 from auclid.columns._numbers import Numbers, SparseNumbers, grid_of, on_grids, to_rank, weighted_median
-from auclid.rows import sizes
-from auclid.rows.apart import Apart, Blocks, Part
+from auclid.data import sizes
+from auclid.data.dataset import Apart, Blocks, Part
 
 SAMPLE = 20_000
 """Rows that medians, tails and ranks are learnt from, of more."""

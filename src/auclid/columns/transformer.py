@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names_in
 from auclid import _check, _kinds
 from auclid._apart import by_parts, remember_columns
 from auclid.columns import _dates, _levels
-from auclid.columns._apart import column_names, number_rows, surveyed
+from auclid.columns._apart import column_names, number_rows, summarize_columns
 from auclid.columns._learning import Pieces, learn
 from auclid.columns._levels import Counted, counted, learn_levels
 from auclid.columns._notes import Findings, identifiers, notes
@@ -25,11 +25,11 @@ from auclid.columns._numbers import (
     apply_sparse,
 )
 from auclid.columns._table import checked_table, taken
-from auclid.rows import as_array
-from auclid.rows.apart import Apart, Blocks, Part
-from auclid.rows.cluster import Partitions, is_dask
-from auclid.rows.mapped import mapped
-from auclid.rows.source import Rows
+from auclid.data import as_array
+from auclid.data.dask import Partitions, is_dask
+from auclid.data.dataset import Apart, Blocks, Part
+from auclid.data.files import Rows
+from auclid.data.mapped import mapped
 
 WIDE, THIN = 200, 0.2
 """With more columns than this, of which fewer than this share are filled, what comes out is a CSR matrix."""
@@ -150,18 +150,18 @@ class Columns(TransformerMixin, BaseEstimator):
         self
         """
         if isinstance(X, Rows) or is_dask(X):
-            return self._told(self._learn_apart(X, sample_weight))
+            return self._set_fitted_attributes(self._learn_apart(X, sample_weight))
         X = checked_table(self, X, reset=True)
-        weight = _check.ratios(sample_weight, X)
+        weight = _check.check_relative_weights(sample_weight, X)
         if weight is not None:
             if not weight.any():
                 raise ValueError("sample_weight of Columns must be positive on some row; got zeros only.")
             X, weight = taken(X, np.flatnonzero(weight)), weight[weight > 0.0]
         found = Findings([], [], [], [])
         self._learn_parts(X, weight, found)
-        return self._told(found)
+        return self._set_fitted_attributes(found)
 
-    def _told(self, found: Findings) -> Self:
+    def _set_fitted_attributes(self, found: Findings) -> Self:
         """Publish what is odd about the columns."""
         self.constants_, self.identifiers_ = found.constants, found.identifiers
         numbers = self._number_names()
@@ -192,7 +192,7 @@ class Columns(TransformerMixin, BaseEstimator):
             self._sparse = parts.get(parts.merge(any, parts.collect(is_sparse_part)))
         remember_columns(self, parts.columns, parts.width)
         names, found = column_names(parts), Findings([], [], [], [])
-        survey = surveyed(self, parts, self._chosen(names))
+        survey = summarize_columns(self, parts, self._chosen(names))
         self.kinds_, self._periods = survey.kinds, survey.periods
         self._learn_texts(names, survey.counts, survey.rows, found)
         numbered, self._numbers = self._number_names(names), None

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid._hints import did_you_mean, listed
-from auclid.rows.readers.dialect import MISSING, parted_by
+from auclid.data.readers.dialect import MISSING, sniff_delimiter
 
 MOST_VALUES = 1000
 """A column of text with more values than this is an identifier or prose, and no category."""
@@ -30,7 +30,7 @@ def read_csv(path: Path, has_names: bool = True) -> Any:
 
     options = csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True)
     try:
-        separator, _ = parted_by(path)
+        separator, _ = sniff_delimiter(path)
         table = csv.read_csv(
             path,
             read_options=csv.ReadOptions(autogenerate_column_names=not has_names),

@@ -17,9 +17,9 @@ from scipy import sparse
 
 from auclid._hints import did_you_mean
 from auclid._sparse import fault
+from auclid.data.readers.libsvm import fault_of, within
 from auclid.datasets import _columns
 from auclid.datasets._columns import DataError
-from auclid.rows.readers.libsvm import fault_of, within
 
 
 class TableFile(NamedTuple):

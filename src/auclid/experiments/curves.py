@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.kernel_approximation import Nystroem
 
-from auclid import maps
+from auclid import kernels
 from auclid.baselines import scores
 from auclid.experiments import methods, protocol
 from auclid.experiments.definitions import Dataset, Experiment, Method, Settings
@@ -119,7 +119,9 @@ def _semi_model(name: str, X: Any, y: np.ndarray, run: int) -> Any:
     if name == "QSG-S2AUC":
         return methods.build(name, {"gamma": gamma}, run)
     landmarks = min(LANDMARKS, len(y))
-    return maps.Kernelized(maps.KMeansNystroem(landmarks, gamma=gamma, random_state=run), methods.build(name, {}, run))
+    return kernels.Kernelized(
+        kernels.KMeansNystroem(landmarks, gamma=gamma, random_state=run), methods.build(name, {}, run)
+    )
 
 
 def _semi(sweep: Settings, name: str, dataset: str, how: Settings, run: int) -> list[Point]:

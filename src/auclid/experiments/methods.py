@@ -17,7 +17,7 @@ from auclid.baselines import scores
 from auclid.experiments import protocol
 from auclid.experiments.definitions import Settings, thinned, values
 from auclid.experiments.record import Row
-from auclid.maps import Kernelized
+from auclid.kernels import Kernelized
 from auclid.metrics import operating_point, partial_auc, roc_auc
 from auclid.registry import algorithms, make
 

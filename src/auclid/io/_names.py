@@ -12,13 +12,13 @@ from auclid.calibrated import Calibrated
 from auclid.columns import Columns, _levels, _numbers
 from auclid.io import _older
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
-from auclid.maps import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
+from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
 from auclid.solvers import (
     buffered,
-    confident,
+    confidence_weighted,
     gaussian,
     iterate,
     one_pass,
@@ -96,7 +96,11 @@ ENTRIES = (
     Struct("sample", samples.Sample, was("semi._sample.Sample")),
     Struct("samples", samples.Samples, was("semi._sample.Samples")),
     Struct("labelled and unlabelled moments", sets.Sets, was("semi._closed_form.Sets")),
-    Struct("labelled and unlabelled rows", sets.Seen, was("semi._closed_form.Seen", added={"by_content": False})),
+    Struct(
+        "labelled and unlabelled rows",
+        sets.SemiSupervisedStats,
+        was("semi._closed_form.Seen", added={"by_content": False}),
+    ),
     Struct("prior", prior.Prior, was("semi._prior.Prior")),
     Struct("stump", stumps.Stump),
     # states of streams
@@ -114,7 +118,7 @@ ENTRIES = (
     Struct("SAM walk", random_pairs.Walk),
     Struct("SAM state", random_pairs.State, was("pairwise.sam.State", build=_older.sam)),
     Struct("OAM state", buffered.State, was("online.oam.State", build=_older.oam)),
-    Struct("CBR state", confident.State, was("online.cbr.State", build=_older.cbr)),
+    Struct("CBR state", confidence_weighted.State, was("online.cbr.State", build=_older.cbr)),
     Struct("full covariance", gaussian.Full),
     Struct("diagonal covariance", gaussian.Diagonal),
     Struct("UniExp state", univariate.State, was("online.uni_exp.State", build=_older.uni_exp)),
@@ -129,7 +133,7 @@ ENTRIES = (
     Struct("columns", _columns_0_1.OldColumns, was("auto._columns.Columns")),
     Struct("member", _search.Member, was("auto._search.Member")),
     Struct("leaderboard entry", _leaderboard.Entry, was("auto._leaderboard.Entry")),
-    Struct("scorecard column", _table.Kept),
+    Struct("scorecard column", _table.ColumnSpec),
     Struct("scorecard feature", _basis.Feature),
     Struct("scorecard basis", _basis.Basis),
     Struct("scorecard values", _shapes.Card),

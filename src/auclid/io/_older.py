@@ -4,7 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from auclid.solvers import buffered, confident, gaussian, one_pass, random_pairs, row_steps, saddle, univariate
+from auclid.solvers import (
+    buffered,
+    confidence_weighted,
+    gaussian,
+    one_pass,
+    random_pairs,
+    row_steps,
+    saddle,
+    univariate,
+)
 from auclid.solvers.iterate import Factors, Iterate, Trail
 from auclid.stats.class_means import Running
 from auclid.stats.class_sums import ClassScatter
@@ -63,9 +72,9 @@ def oam(buffers: Any, seen: Any, w: Array, lag: Array, t: float, length: Array) 
     return buffered.State(buffers, seen, Trail(w, lag, 0.5 * t * (t + 1.0)), t, length)
 
 
-def cbr(buffers: Any, seen: Any, mean: Array, cov: Array, bound: Array) -> confident.State:
+def cbr(buffers: Any, seen: Any, mean: Array, cov: Array, bound: Array) -> confidence_weighted.State:
     model = gaussian.Full(cov) if cov.ndim == 2 else gaussian.Diagonal(cov)
-    return confident.State(buffers, seen, mean, model, bound)
+    return confidence_weighted.State(buffers, seen, mean, model, bound)
 
 
 def stream(attributes: dict[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,12 @@ from scipy import sparse
 
 from auclid._sparse import fault
 from auclid.base import LinearRanker
+from auclid.data import unpack
 from auclid.io._archive import ModelFileError
-from auclid.rows import unpack
 from auclid.stats.buffers import Buffers
 from auclid.stats.moments import ClassMoments, Moments
 from auclid.stats.samples import Sample, Samples
-from auclid.stats.sets import Seen, Sets
+from auclid.stats.sets import SemiSupervisedStats, Sets
 
 SIZES = ("buffer_size", "rank")
 """Parameters that a state is as large as."""
@@ -61,7 +61,7 @@ def _sound(value: Any, d: int) -> bool:
         return all(type(part) is Moments and _sound(part, d) for part in (value.pos, value.neg))
     if isinstance(value, Sets):
         return all(type(part) is Moments and _sound(part, d) for part in (value.neg, value.pos, value.unl))
-    if isinstance(value, Seen):
+    if isinstance(value, SemiSupervisedStats):
         known = type(value.sets) is Sets and type(value.samples) is Samples and _sound(value.sets, d)
         known = known and isinstance(value.by_content, bool)
         return known and _sound(value.samples, d) and isinstance(value.rng, np.random.Generator)

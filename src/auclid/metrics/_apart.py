@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.rows.apart import Part, Totals
-from auclid.rows.cluster import Partitions, counted, is_dask, vector_parts
+from auclid.data.dask import Partitions, counted, is_dask, vector_parts
+from auclid.data.dataset import Part, Totals
 from auclid.stats.pair_sums import count_below, merged_counts, running_sums
 
 

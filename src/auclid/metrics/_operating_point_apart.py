@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.data import as_table
+from auclid.data.dataset import Apart, Part, Totals
 from auclid.metrics._roc import between, just_above
-from auclid.rows import as_table
-from auclid.rows.apart import Apart, Part, Totals
 from auclid.stats.apart import LabelledParts
 
 

@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _check
 from auclid._random import RandomState
 from auclid.online._buffered import BufferedRanker
-from auclid.solvers.confident import Confident
+from auclid.solvers.confidence_weighted import Confident
 from auclid.stats.class_means import FirstPass
 from auclid.stats.moments import require_room
 

@@ -103,5 +103,5 @@ class OAM(BufferedRanker):
         self.random_state = random_state
 
     def _solver(self, known: FirstPass | None) -> BufferedHinge:
-        C, in_turn = None if self.C is None else float(self.C), self.update == "sequential"
-        return BufferedHinge(C, self.buffer_size, self.buffer, in_turn, self.average)
+        C, bounded_thread_map = None if self.C is None else float(self.C), self.update == "sequential"
+        return BufferedHinge(C, self.buffer_size, self.buffer, bounded_thread_map, self.average)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from auclid.data import as_table
 from auclid.pairwise._top_search import MOST_ROWS
-from auclid.rows import as_table
 from auclid.solvers.path import FEW_COLUMNS, Labelled, likely_alpha
 from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.folds import folds_by_content, folds_of

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auclid.rows import squares
+from auclid.data import squares
 
 ROWS = 64
 """Rows of the matrix that are made at once: they stay in the processor's cache."""

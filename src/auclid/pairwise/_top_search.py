@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from auclid.data import as_table
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
-from auclid.rows import as_table
 from auclid.solvers import newton
 from auclid.solvers.path import Labelled
 from auclid.stats.folds import Fold, folds_of

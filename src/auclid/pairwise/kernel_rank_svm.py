@@ -13,10 +13,10 @@ from auclid._apart import by_parts
 from auclid._progress import CallbackSupportMixin, steps
 from auclid._random import RandomState
 from auclid.base import Ranker
+from auclid.data import Table, as_table, narrow, sizes
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._matrix import gaussian_matrix
 from auclid.pairwise._warning import warn_unless_converged
-from auclid.rows import Table, as_table, narrow, sizes
 from auclid.solvers import newton
 from auclid.solvers.all_pairs import KernelSpace, PairPoint, SquaredHinges
 from auclid.stats.moments import class_moments
@@ -245,7 +245,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         beta = np.zeros_like(point.w)
         beta[kept] = _check.finite(self, point.w[kept])
         scores = point.objective.space.scores(beta)
-        _check.told_apart(self, table, scores)
+        _check.warn_if_constant_scores(self, table, scores)
         return {
             "support_": chosen[kept],
             "support_vectors_": table.take(chosen[kept] if self.kernel != "precomputed" else slice(0)),

@@ -17,8 +17,8 @@ from auclid.pairwise._warning import warn_unless_converged
 from auclid.solvers import newton
 from auclid.solvers.pairs_apart import pairs_apart
 from auclid.solvers.path import Labelled
+from auclid.solvers.region import checked_region
 from auclid.stats.apart import LabelledParts
-from auclid.stats.region import checked_region
 
 SOFTNESS = 0.1
 """The softness of the top."""

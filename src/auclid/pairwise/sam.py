@@ -9,9 +9,9 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _check, _random
 from auclid._random import RandomState
 from auclid.base import StreamRanker
+from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
 from auclid.pairwise._alpha import best_alpha
-from auclid.rows import Table
 from auclid.solvers.path import Labelled
 from auclid.solvers.random_pairs import (
     NEEDS,

@@ -84,7 +84,7 @@ def roc(
         keep = _thin(curve.fpr, curve.tpr)
         if level is not None and sample.weight is None and sample.cluster is None:
             _fill(ax, curve, keep, level, look.color)
-        told = "" if level is None else _told(sample.with_scores(score), region, level)
+        told = "" if level is None else _set_fitted_attributes(sample.with_scores(score), region, level)
         ax.plot(
             curve.fpr[keep],
             curve.tpr[keep],
@@ -99,7 +99,7 @@ def roc(
     return tidy(unit_square(ax))
 
 
-def _told(sample: Any, region: Region, level: float) -> str:
+def _set_fitted_attributes(sample: Any, region: Region, level: float) -> str:
     found = interval(sample, region, Plan(), level)
     what = "AUC" if region.whole else "partial AUC"
     return f"{what} {found.auc:.3f} [{found.low:.3f}, {found.high:.3f}]"

@@ -12,12 +12,12 @@ from auclid._apart import lies_apart
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled, begin_fit, begin_fit_apart, begin_partial, row_weights
-from auclid.solvers.unlabelled import Family
-from auclid.solvers.unlabelled_choice import choose
+from auclid.solvers.unlabeled import Family
+from auclid.solvers.unlabeled_choice import choose
 from auclid.stats.apart import LabelledParts, set_moments
 from auclid.stats.moments import require_room
 from auclid.stats.samples import Samples
-from auclid.stats.sets import POSITIVE, UNLABELED, Seen, Sets
+from auclid.stats.sets import POSITIVE, UNLABELED, SemiSupervisedStats, Sets
 
 
 class ClosedForm(PartlyLabelled, LinearRanker, ABC):
@@ -61,7 +61,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         table, sets = begin_fit(self, X, y, X_unlabeled)
         self._require_room(table.shape[1])
         weight = row_weights(sample_weight, y, sets)
-        seen = Seen.nothing(table.shape[1]).after(table, sets, weight)
+        seen = SemiSupervisedStats.nothing(table.shape[1]).after(table, sets, weight)
         refusal = self._refusal(seen.sets)
         if refusal:
             raise ValueError(refusal)
@@ -71,7 +71,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         labelled = np.flatnonzero(sets != UNLABELED)
         mass = None if weight is None else weight[labelled]
         scores = table.matmul(w, labelled)
-        _check.told_apart(self, table, scores)
+        _check.warn_if_constant_scores(self, table, scores)
         return self._publish(w, best_threshold(sets[labelled] == POSITIVE, scores, mass))
 
     def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> LabelledParts:
@@ -80,7 +80,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
     def _fit_apart(self, rows: LabelledParts) -> Self:
         """Two passes over rows in files or on a cluster: moments, and a sample of each set."""
         self._require_room(rows.parts.width)
-        seen = Seen(Sets(*set_moments(rows, 3)), Samples.apart(rows), np.random.default_rng(0))
+        seen = SemiSupervisedStats(Sets(*set_moments(rows, 3)), Samples.apart(rows), np.random.default_rng(0))
         refusal = self._refusal(seen.sets)
         if refusal:
             raise ValueError(refusal)
@@ -112,8 +112,10 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         table, sets, first = begin_partial(self, X, y, classes)
         self._require_room(table.shape[1])
         weight = _check.weights(sample_weight, table)
-        _check.few_meetings(self, weight)
-        return self._resume((Seen.nothing(table.shape[1]) if first else self._seen).after(table, sets, weight))
+        _check.check_weight_scale(self, weight)
+        return self._resume(
+            (SemiSupervisedStats.nothing(table.shape[1]) if first else self._seen).after(table, sets, weight)
+        )
 
     def merge(self, other: Self) -> Self:
         """Add the rows another model has seen; returns self.
@@ -130,14 +132,14 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         _check.mergeable(self, other)
         return self._resume(self._seen + other._seen)
 
-    def _resume(self, seen: Seen) -> Self:
+    def _resume(self, seen: SemiSupervisedStats) -> Self:
         if self._refusal(seen.sets):
             self._seen, self.n_iter_ = seen, 1
             return self._publish(np.zeros_like(seen.sets.pos.mean), 0.0)
         w = self._solved(seen)
         return self._publish(w, w @ seen.sets.midpoint)
 
-    def _solved(self, seen: Seen) -> np.ndarray:
+    def _solved(self, seen: SemiSupervisedStats) -> np.ndarray:
         """The weights; sets what was chosen on the way."""
         family = self._family(seen)
         given = self.alpha if isinstance(self.alpha, Real) else None
@@ -159,7 +161,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         return [weight for weight in family.grid if family.usable(sets, weight) is not None]
 
     @abstractmethod
-    def _family(self, seen: Seen) -> Family:
+    def _family(self, seen: SemiSupervisedStats) -> Family:
         """The family of risks."""
 
     @abstractmethod

@@ -10,12 +10,12 @@ from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import column_or_1d
 
 from auclid import _check
-from auclid._apart import census, labelled_parts, lies_apart, remember_columns
-from auclid._weights import repeats, tamed
+from auclid._apart import count_labels, labelled_parts, lies_apart, remember_columns
+from auclid._weights import repeats, rescale_weights
 from auclid.base import Ranker
-from auclid.rows import Stacked, Table
-from auclid.rows.apart import Part
-from auclid.rows.source import Rows
+from auclid.data import Stacked, Table
+from auclid.data.dataset import Part
+from auclid.data.files import Rows
 from auclid.stats.apart import LabelledParts
 from auclid.stats.sets import UNLABELED
 
@@ -55,7 +55,7 @@ def row_weights(sample_weight: Any, y: Any, sets: np.ndarray) -> np.ndarray | No
             "sample_weight must be positive on some rows of each labelled class; got zero on every row. "
             "Leave it out to weigh all alike."
         )
-    return repeats(np.concatenate([tamed(given), np.ones(len(sets) - len(given))]), sets)
+    return repeats(np.concatenate([rescale_weights(given), np.ones(len(sets) - len(given))]), sets)
 
 
 def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
@@ -95,7 +95,7 @@ def begin_fit_apart(
     remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     sets = [*([label] for label in classes.tolist()), free]
-    return census(parts.mapped(partial(partly_coded, classes)), classes, sets, counts)
+    return count_labels(parts.mapped(partial(partly_coded, classes)), classes, sets, counts)
 
 
 def _column(labels: list) -> np.ndarray:

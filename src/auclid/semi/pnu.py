@@ -7,9 +7,9 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.unlabelled import PNU
+from auclid.solvers.unlabeled import PNU
 from auclid.stats.prior import energy_prior
-from auclid.stats.sets import Seen, Sets
+from auclid.stats.sets import SemiSupervisedStats, Sets
 
 
 class PNUAUC(ClosedForm):
@@ -113,7 +113,7 @@ class PNUAUC(ClosedForm):
         self.alpha = alpha
         self.unlabeled = unlabeled
 
-    def _family(self, seen: Seen) -> PNU:
+    def _family(self, seen: SemiSupervisedStats) -> PNU:
         if self.unlabeled_weight == 0.0 or not seen.sets.unl.n:
             return PNU(float("nan"))
         if self.prior is not None:

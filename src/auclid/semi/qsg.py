@@ -12,12 +12,12 @@ from auclid._apart import by_parts
 from auclid._progress import CallbackSupportMixin, steps
 from auclid._random import RandomState
 from auclid.base import Ranker
-from auclid.maps._kernel_block import width
+from auclid.data import Table, append, as_table
+from auclid.kernels._kernel_block import width
 from auclid.metrics._operating_point import best_threshold
-from auclid.rows import Table, append, as_table
 from auclid.semi._labels import PartlyLabelled, begin_fit, begin_partial
 from auclid.solvers.quadruple import QuadruplyStochastic
-from auclid.solvers.waves import Expansion, Waves
+from auclid.solvers.random_features import Expansion, Waves
 from auclid.stats.samples import Samples, contrast
 from auclid.stats.sets import NEGATIVE, POSITIVE, members
 
@@ -294,7 +294,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         _check.finite(self, amplitudes)
         labelled, is_pos = contrast(self._samples.neg, self._samples.pos)
         scores = f(labelled)
-        _check.told_apart(self, labelled, scores)
+        _check.warn_if_constant_scores(self, labelled, scores)
         threshold = best_threshold(is_pos, scores)
         return {"amplitudes_": amplitudes, "phases_": phases, "intercept_": -float(threshold), "n_iter_": f.count}
 

@@ -6,8 +6,8 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.unlabelled import Samult
-from auclid.stats.sets import Seen, Sets
+from auclid.solvers.unlabeled import Samult
+from auclid.stats.sets import SemiSupervisedStats, Sets
 
 
 class SAMULT(ClosedForm):
@@ -95,7 +95,7 @@ class SAMULT(ClosedForm):
         self.alpha = alpha
         self.unlabeled = unlabeled
 
-    def _family(self, seen: Seen) -> Samult:
+    def _family(self, seen: SemiSupervisedStats) -> Samult:
         return Samult()
 
     def _refusal(self, sets: Sets) -> str | None:

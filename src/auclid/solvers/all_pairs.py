@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol, Self
 import numpy as np
 from scipy import linalg
 
-from auclid.rows import Table, as_table, sizes
+from auclid.data import Table, as_table, sizes
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking, count_below
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.rows import Table, pair_square, row_axpy_two, row_dot, row_square
+from auclid.data import Table, pair_square, row_axpy_two, row_dot, row_square
 from auclid.solvers.iterate import Trail, begin_trail, trail_average
 from auclid.solvers.stream import S, StreamSolver
 from auclid.stats import class_sums

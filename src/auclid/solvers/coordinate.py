@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.solvers.rounds import Iterate
+from auclid.solvers.iteration import Iterate
 
 
 def coordinate_descent(A: np.ndarray, b: np.ndarray, l1: float, positive: bool) -> Iterator[Iterate]:

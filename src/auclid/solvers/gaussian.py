@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import REORDER, generic, kernel
-from auclid.rows import pair_axpy, row_axpy, row_dot, row_entry, row_span
+from auclid.data import pair_axpy, row_axpy, row_dot, row_entry, row_span
 from auclid.stats.class_sums import inner
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.rows import pair_axpy_two, row_axpy_two, row_fetch
+from auclid.data import pair_axpy_two, row_axpy_two, row_fetch
 
 TINY = 1e-6
 """The factor of w = now v below which v is made anew: past v + rest loses as many digits."""

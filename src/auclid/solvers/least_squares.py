@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.rows import Table
+from auclid.data import Table
 from auclid.solvers.closed_form import minimiser, quadratic
 from auclid.solvers.coordinate import coordinate_descent
+from auclid.solvers.iteration import IterationCallback, Solution, at_most, run
 from auclid.solvers.products import linear_iterates, pair_quadratic, proximal_iterates
-from auclid.solvers.rounds import Rounds, Solution, at_most, run
 from auclid.stats.moments import ClassMoments
 
 CHEAP = 3000
@@ -29,7 +29,7 @@ class LeastSquares(NamedTuple):
         """Whether the objective is a plain quadratic."""
         return self.l1 == 0.0 and not self.positive
 
-    def from_moments(self, moments: ClassMoments, rounds: Rounds | None = None) -> Solution:
+    def from_moments(self, moments: ClassMoments, rounds: IterationCallback | None = None) -> Solution:
         """The minimiser from the moments of both classes."""
         if self.smooth:
             return Solution(minimiser(moments, self.alpha))
@@ -38,7 +38,11 @@ class LeastSquares(NamedTuple):
         return run(iterates, np.zeros_like(b), self.tol, rounds or at_most(self.max_iter))
 
     def from_products(
-        self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None = None, rounds: Rounds | None = None
+        self,
+        table: Table,
+        is_pos: np.ndarray,
+        weight: np.ndarray | None = None,
+        rounds: IterationCallback | None = None,
     ) -> Solution:
         """The minimiser by products with the rows of a table."""
         problem = pair_quadratic(table, is_pos, weight, float(self.alpha))

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import REORDER, generic, kernel
-from auclid.rows import Table
+from auclid.data import Table
 from auclid.solvers.stream import StreamSolver, copied
 from auclid.stats.class_means import FirstPass
 from auclid.stats.class_sums import ClassScatter, add_to_scatter, gap_from, inner, no_scatter, pair_square

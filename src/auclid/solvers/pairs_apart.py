@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.rows.apart import Apart, Part, Totals
-from auclid.rows.memory import as_table
+from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.memory import as_table
 from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
 from auclid.solvers.hinge import Gap, SmoothHinge
 from auclid.solvers.newton import Move, Preconditioner
@@ -330,7 +330,7 @@ def pairs_apart(kind: type, rows: LabelledParts, alpha: float, tol: float) -> An
     """
     counts = rows.counts.sum(axis=0)
     size = max(2000, 10 * rows.parts.width, SAMPLE_BYTES // (8 * max(1, rows.parts.width)))
-    found = rows.parts.get(rows.parts.collect(surveyed, drawn_places(rows, [size, size])))
+    found = rows.parts.get(rows.parts.collect(summarize_columns, drawn_places(rows, [size, size])))
     means = found[0][1]
     for _, more in found[1:]:
         means = means + more
@@ -341,7 +341,7 @@ def pairs_apart(kind: type, rows: LabelledParts, alpha: float, tol: float) -> An
     return APART[kind](space, pairs, alpha, tol, rows=rows, few=few, small=small, means=tuple(means))
 
 
-def surveyed(part: Part, wanted: list) -> tuple[Any, Totals]:
+def summarize_columns(part: Part, wanted: list) -> tuple[Any, Totals]:
     """The sampled rows of a part, and its class means."""
     assert part.y is not None
     return part_rows(part, wanted), Totals(grouped_moments(as_table(part.X), part.y, 2, part.weight, full=False))

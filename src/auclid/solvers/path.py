@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid._threads import side_by_side
+from auclid._threads import thread_map
+from auclid.data import DenseTable, Table, as_table, sizes
+from auclid.data.table import slices
 from auclid.metrics._auc import auc_from_parts, auc_of_two
-from auclid.rows import DenseTable, Table, as_table, sizes
-from auclid.rows.table import slices
 from auclid.solvers.closed_form import minimiser, path
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.products import some_path
-from auclid.solvers.span import in_span
+from auclid.solvers.row_space import project_to_row_space
 from auclid.stats.folds import Fold, training_moments
 from auclid.stats.moments import class_moments
 
@@ -93,7 +93,7 @@ def _by_span(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None) -
     table, is_pos, weight = rows
     if alphas is None:
         alphas = alpha_grid(float(class_moments(table, is_pos, weight, full=False).within) / table.shape[1], 50)
-    Z, V = in_span(table.part(slice(None)))
+    Z, V = project_to_row_space(table.part(slice(None)))
     found, w = _by_moments(Labelled(as_table(Z), is_pos, weight), folds, alphas)
     return found, None if w is None else V @ w
 
@@ -152,7 +152,7 @@ def path_auc(
         scores = np.empty((some.shape[1], len(test)))
         for part in slices(len(test), AT_ONCE):  # in the cache, a column of scores becomes a row at no cost
             scores[:, part] = table.matmul(some, test[part]).T
-        aucs += side_by_side(each, list(scores)) if scores.size >= MANY else map(each, scores)
+        aucs += thread_map(each, list(scores)) if scores.size >= MANY else map(each, scores)
     return aucs
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auclid.rows import sizes
+from auclid.data import sizes
 from auclid.solvers.closed_form import minimiser, path
 from auclid.solvers.path import CrossValidated, alpha_grid, best_alpha
 from auclid.stats.apart import LabelledParts

@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.rows import Table
+from auclid.data import Table
 from auclid.solvers.conjugate import conjugate_gradients
+from auclid.solvers.iteration import Iterate
 from auclid.solvers.krylov import shifted_solutions
-from auclid.solvers.rounds import Iterate
 from auclid.stats.moments import class_moments
 
 PRODUCTS, NEAR = 20, 0.1

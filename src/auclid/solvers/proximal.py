@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from auclid._generic import kernel
+from auclid.data import CSR, Table, row_axpy, row_dot
 from auclid.penalties import L2, ElasticNet, prox
-from auclid.rows import CSR, Table, row_axpy, row_dot
 from auclid.solvers.iterate import (
     TINY,
     Iterate,

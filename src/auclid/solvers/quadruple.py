@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.rows import Table
-from auclid.solvers.waves import Ahead, Expansion
+from auclid.data import Table
+from auclid.solvers.random_features import Ahead, Expansion
 
 AHEAD = 64
 """Blocks of rows whose mini-batches are drawn ahead."""

@@ -8,8 +8,8 @@ import numpy as np
 
 from auclid import _random
 from auclid._generic import generic, kernel
+from auclid.data import Table, pair_dot, pair_square, row_add, row_square
 from auclid.losses import Loss, prox_step, slope
-from auclid.rows import Table, pair_dot, pair_square, row_add, row_square
 from auclid.solvers.iterate import Iterate, average, averaged, begin, current, fetch_ahead, renewed, scaled, step_pair
 from auclid.solvers.stream import StreamSolver
 from auclid.stats.buffers import Buffers, admit, advance, empty, reservoir

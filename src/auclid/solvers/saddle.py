@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.rows import Table
+from auclid.data import Table
 from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, fetch_ahead, renewed, scaled, step_row
 from auclid.solvers.row_steps import unit_step
 from auclid.solvers.stream import StreamSolver

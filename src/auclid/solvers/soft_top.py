@@ -6,7 +6,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from auclid.rows import sizes
+from auclid.data import sizes
 from auclid.solvers.all_pairs import WIDE, PairPoint, SquaredHinges, diagonal, hessian, inverse_of
 from auclid.solvers.hinge import Gap, narrower, smooth_hinge
 from auclid.solvers.newton import Move, Preconditioner

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from auclid import _random
-from auclid.rows import Table
+from auclid.data import Table
 from auclid.stats.class_means import FirstPass
 
 S = TypeVar("S")

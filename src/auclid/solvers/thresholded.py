@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import generic, kernel
-from auclid.rows import row_entry, row_span
+from auclid.data import row_entry, row_span
 from auclid.solvers.iterate import TINY, Factors, Iterate, fetch_ahead, renewed
 from auclid.solvers.row_steps import Clock, State, row_move, row_step, settle, sign
 from auclid.stats.class_means import Known, Running, add_row, square_length

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.rows import Table, row_dot, row_square
+from auclid.data import Table, row_dot, row_square
 from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, fetch_ahead, renewed, scaled, step_row
 from auclid.solvers.stream import StreamSolver
 from auclid.stats.class_means import FirstPass, Running, add_row, midpoint, running

@@ -9,10 +9,10 @@ from auclid import _check, _random
 from auclid._progress import CallbackSupportMixin, steps
 from auclid._random import RandomState
 from auclid.base import LinearRanker
-from auclid.solvers.stages import Stages, n_stages, stage_orders
+from auclid.solvers.fsauc import Stages, n_stages, stage_orders
 from auclid.square._radius import GENEROUS, warn_if_bound
 from auclid.stats.class_means import first_pass, midpoint
-from auclid.stats.visits import Visits
+from auclid.stats.epochs import EpochSampler
 
 STEP = 0.1
 """The first stage's step, for rows of mean square length 1 and classes of one size."""
@@ -111,7 +111,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         self
         """
         table, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        epochs, rng = Visits(table, is_pos, weight), _random.generator(self.random_state)
+        epochs, rng = EpochSampler(table, is_pos, weight), _random.generator(self.random_state)
         known, count = first_pass(table, is_pos, weight=epochs.count), n_stages(epochs.length * self.n_epochs)
         orders = stage_orders(rng, epochs, self.n_epochs, count)
         radius = GENEROUS if self.radius is None else float(self.radius)

@@ -13,9 +13,9 @@ from auclid import _check
 from auclid._apart import begin_apart, lies_apart
 from auclid._progress import CallbackSupportMixin, steps
 from auclid.base import LinearRanker
-from auclid.rows import Table
+from auclid.data import Table
+from auclid.solvers.iteration import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
-from auclid.solvers.rounds import Rounds, Solution
 from auclid.stats.apart import LabelledParts, class_moments_apart
 from auclid.stats.moments import ClassMoments, class_moments, require_room
 
@@ -135,7 +135,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         else:
             found = settings.from_products(table, is_pos, weight, rounds)
         self._moments = moments
-        return self._publish_fit(table, is_pos, self._told(found), weight)
+        return self._publish_fit(table, is_pos, self._set_fitted_attributes(found), weight)
 
     def _fit_apart(self, rows: LabelledParts) -> Self:
         """One pass over rows in files or on a cluster; the threshold is that of `partial_fit`."""
@@ -146,7 +146,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     def _settings(self) -> LeastSquares:
         return LeastSquares(self.alpha, self.l1, self.positive, self.tol, self.max_iter)
 
-    def _told(self, found: Solution) -> np.ndarray:
+    def _set_fitted_attributes(self, found: Solution) -> np.ndarray:
         """The weights found; what they took is published, or warned of."""
         self.n_iter_ = found.n_iter
         if not found.converged and found.n_iter >= self.max_iter:  # else a callback asked to stop
@@ -158,7 +158,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
             )
         return found.w
 
-    def _rounds(self, X: Any, y: ArrayLike | None) -> Rounds:
+    def _rounds(self, X: Any, y: ArrayLike | None) -> IterationCallback:
         """What counts a solver's iterations: it shows callbacks the weights so far."""
 
         def rounds(weights: Callable[[], np.ndarray]) -> Iterable[int]:
@@ -232,6 +232,6 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         nothing = Solution(np.zeros_like(moments.pos.mean))
         found = self._settings().from_moments(moments) if moments.complete else nothing
         _check.finite(self, found.w)
-        w = self._told(found)
+        w = self._set_fitted_attributes(found)
         self._moments = moments
         return self._publish(w, w @ moments.midpoint)

@@ -83,9 +83,9 @@ class LeastSquaresAUCCV(LinearRanker):
         table, is_pos, weight = self._begin_fit(X, y, sample_weight)
         folds = folds_of(self.cv, self.classes_, is_pos, weight)
         tried, w = cross_validate(Labelled(table, is_pos, weight), folds, self._given())
-        return self._publish_fit(table, is_pos, self._told(tried, w), weight)
+        return self._publish_fit(table, is_pos, self._set_fitted_attributes(tried, w), weight)
 
-    def _told(self, tried: CrossValidated, w: np.ndarray | None) -> np.ndarray:
+    def _set_fitted_attributes(self, tried: CrossValidated, w: np.ndarray | None) -> np.ndarray:
         """The weights of the best alpha; what was tried is published."""
         if w is None:
             raise ValueError(
@@ -104,7 +104,7 @@ class LeastSquaresAUCCV(LinearRanker):
                 f"a cluster. Got {self.cv!r} instead."
             )
         tried, w = cross_validate_apart(rows, int(self.cv), self._given())
-        return self._publish_apart(rows, self._told(tried, w))
+        return self._publish_apart(rows, self._set_fitted_attributes(tried, w))
 
     def _given(self) -> np.ndarray | None:
         """The penalties given, checked."""

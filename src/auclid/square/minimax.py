@@ -9,7 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from auclid import _check
 from auclid._labels import codes
 from auclid.base import LinearRanker
-from auclid.solvers.several import Worst, least_worst
+from auclid.solvers.multiclass import Worst, least_worst
 from auclid.stats.moments import Moments, grouped_moments, require_room
 
 INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."

@@ -8,9 +8,9 @@ from auclid import _check
 from auclid._apart import begin_classes, by_parts, lies_apart
 from auclid._sources import to_measure
 from auclid.base import Ranker
+from auclid.data import as_table
 from auclid.metrics._multiclass import mean_auc
-from auclid.rows import as_table
-from auclid.solvers.several import one_against_each
+from auclid.solvers.multiclass import one_against_each
 from auclid.stats.apart import set_moments
 from auclid.stats.moments import Moments, grouped_moments, require_room
 
@@ -88,7 +88,7 @@ class MulticlassAUC(Ranker):
             require_room("The moments of MulticlassAUC", rows.parts.width, INSTEAD)
             return self._publish(self._weighed(rows.classes, list(set_moments(rows, len(rows.classes)))))
         table, y = _check.rows_and_labels(self, X, y, reset=True)
-        weight = _check.ratios(sample_weight, table)
+        weight = _check.check_relative_weights(sample_weight, table)
         classes = np.unique(y)
         self._refuse_one_class(classes)
         require_room("The moments of MulticlassAUC", table.shape[1], INSTEAD)
@@ -96,7 +96,7 @@ class MulticlassAUC(Ranker):
         self.classes_ = classes
         self._publish(moments)
         head = as_table(table.part(slice(0, HEAD)))
-        _check.told_apart(self, head, np.append(np.ptp(head.matmul(self.coef_.T), axis=0), 0.0))
+        _check.warn_if_constant_scores(self, head, np.append(np.ptp(head.matmul(self.coef_.T), axis=0), 0.0))
         return self
 
     @_check.checked

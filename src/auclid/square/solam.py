@@ -5,7 +5,7 @@ import numpy as np
 from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.rows import Table
+from auclid.data import Table
 from auclid.solvers.saddle import Saddle, State, Steps
 from auclid.square._radius import GENEROUS, warn_if_bound
 from auclid.stats.class_means import FirstPass, first_pass

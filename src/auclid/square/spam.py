@@ -10,8 +10,8 @@ from auclid import _check
 from auclid._generic import floats
 from auclid._random import RandomState
 from auclid.base import StreamRanker
+from auclid.data import Table
 from auclid.penalties import L2, ElasticNet, prox
-from auclid.rows import Table
 from auclid.schedules import Constant, Harmonic, Power, rate
 from auclid.solvers.proximal import Proximal
 from auclid.solvers.row_steps import State, Steps

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid.rows.apart import Apart, Part, Totals
-from auclid.rows.memory import as_table
+from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.memory import as_table
 from auclid.stats.moments import ClassMoments, grouped_moments
 
 

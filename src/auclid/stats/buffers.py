@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.rows import anchor, append, pack, rows_of, unpack
+from auclid.data import anchor, append, pack, rows_of, unpack
 
 
 class Buffers(NamedTuple):

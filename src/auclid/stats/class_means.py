@@ -10,8 +10,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from auclid._generic import generic, kernel
-from auclid._threads import in_turn
-from auclid.rows import (
+from auclid._threads import bounded_thread_map
+from auclid.data import (
     DenseTable,
     SparseTable,
     Table,
@@ -192,7 +192,7 @@ def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight:
     total, squares = np.zeros((2, d)), np.empty(n_rows)
     parts = _parts(table, order, centre)
     many = isinstance(table, DenseTable | SparseTable) and len(table.pieces(n_rows)) > 1  # others gather their rows
-    for found in in_turn(partial(_sums_of, label, weight, squares, d), parts, THREADS if many else 1):
+    for found in bounded_thread_map(partial(_sums_of, label, weight, squares, d), parts, THREADS if many else 1):
         total += found
     n = np.array([n_rows - is_pos.sum(), is_pos.sum()], dtype=np.float64)
     if weight is not None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import REORDER, generic, kernel
-from auclid.rows import row_add, row_axpy, row_dot, row_square
+from auclid.data import row_add, row_axpy, row_dot, row_square
 
 
 class ClassSums(NamedTuple):

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import check_cv
 
-from auclid.rows import Table
+from auclid.data import Table
+from auclid.stats.epochs import sorted_rows
 from auclid.stats.moments import ClassMoments, class_moments, grouped_moments
-from auclid.stats.visits import sorted_rows
 
 ALIKE = 1e-9
 """Keys, relative to the largest, that are no further apart than this are those of equal rows, but for rounding."""

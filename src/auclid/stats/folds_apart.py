@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.rows.apart import Part, Totals
-from auclid.rows.memory import as_table
+from auclid.data.dataset import Part, Totals
+from auclid.data.memory import as_table
 from auclid.stats.apart import LabelledParts
 from auclid.stats.moments import ClassMoments, grouped_moments
 from auclid.stats.pair_sums import count_below, running_sums

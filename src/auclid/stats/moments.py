@@ -6,10 +6,10 @@ from operator import add
 
 import numpy as np
 
-from auclid._threads import side_by_side
-from auclid.rows.blocks import Block, centred, gram, is_sparse, squares
-from auclid.rows.memory import MANY_VALUES, DenseTable, as_table
-from auclid.rows.table import Table, slices
+from auclid._threads import thread_map
+from auclid.data.blocks import Block, centred, gram, is_sparse, squares
+from auclid.data.memory import MANY_VALUES, DenseTable, as_table
+from auclid.data.table import Table, slices
 from auclid.stats.scatter import group_sums
 
 LARGEST = 8192
@@ -152,7 +152,7 @@ def grouped_moments(
     if not full:
         return _traces(table, group, n_groups, weight)
     if weight is None and n_groups <= MOST_GROUPS and isinstance(table, DenseTable) and _short_and_many(table.X):
-        pieces = side_by_side(partial(_piece_moments, table.X, group, n_groups), slices(len(group), PIECE))
+        pieces = thread_map(partial(_piece_moments, table.X, group, n_groups), slices(len(group), PIECE))
         return [reduce(add, each) for each in zip(*pieces, strict=True)]
     width = table.shape[1] if table.projection is None else len(table.projection)
     totals = [Growing(width) for _ in range(n_groups)]

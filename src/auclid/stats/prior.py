@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.metrics import euclidean_distances
 from sklearn.preprocessing import StandardScaler
 
-from auclid.rows.blocks import Block
+from auclid.data.blocks import Block
 
 LOWEST = 0.01
 """Estimates are kept this far from 0 and 1, where no risk can be written."""

@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._weights import drawn
-from auclid.rows import Table, append, as_table
+from auclid.data import Table, append, as_table
 from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.buffers import reservoir
-from auclid.stats.visits import sorted_rows
+from auclid.stats.epochs import sorted_rows
 
 CAPACITY = 2000
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from auclid import _random
-from auclid.rows import Table
+from auclid.data import Table
 from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.samples import Samples
 
@@ -42,7 +42,7 @@ class Sets:
 
 
 @dataclass(frozen=True)
-class Seen:
+class SemiSupervisedStats:
     """All that is kept of the rows seen."""
 
     sets: Sets
@@ -51,19 +51,21 @@ class Seen:
     by_content: bool = True  # whether folds depend on what rows hold and not on when they came; in 0.1 they did not
 
     @classmethod
-    def nothing(cls, d: int) -> "Seen":
+    def nothing(cls, d: int) -> "SemiSupervisedStats":
         """Before any row. Draws only thin out samples, so their seed is no parameter."""
         return cls(Sets(*[Moments.empty(d)] * 3), Samples(), np.random.default_rng(0))
 
-    def after(self, table: Table, sets: np.ndarray, count: np.ndarray | None = None) -> "Seen":
+    def after(self, table: Table, sets: np.ndarray, count: np.ndarray | None = None) -> "SemiSupervisedStats":
         """With the rows of a table, each of its set; a row may count more or less than one."""
         rng, rows = _random.copied(self.rng), members(sets)
         if count is None:
             samples = self.samples.after(table, rows, rng)
         else:
             samples = self.samples.after_weighted(table, rows, count, rng)
-        return Seen(self.sets + Sets(*grouped_moments(table, sets, 3, count)), samples, rng, self.by_content)
+        return SemiSupervisedStats(
+            self.sets + Sets(*grouped_moments(table, sets, 3, count)), samples, rng, self.by_content
+        )
 
-    def __add__(self, other: "Seen") -> "Seen":
+    def __add__(self, other: "SemiSupervisedStats") -> "SemiSupervisedStats":
         rng = _random.copied(self.rng)
-        return Seen(self.sets + other.sets, self.samples.union(other.samples, rng), rng, self.by_content)
+        return SemiSupervisedStats(self.sets + other.sets, self.samples.union(other.samples, rng), rng, self.by_content)

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.rows.apart import Part, Totals
+from auclid.data.dataset import Part, Totals
 
 
 class Tally(NamedTuple):

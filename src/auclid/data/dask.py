@@ -1,0 +1,366 @@
+"""Dask collections as rows in parts: a task for each partition, sums in a fixed tree, nothing brought together.
+
+dask is imported only where a collection of it is at hand. Whichever scheduler is active is used. A lost worker means
+that its tasks are made again, with the same bits.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from auclid.data.blocks import fault_words, first_fault
+from auclid.data.dataset import Apart, Part, apply
+from auclid.data.encoding import ColumnEncoding, together
+from auclid.data.labels import label_count
+from auclid.data.readers.arrow import Frame
+from auclid.data.readers.function import block_numbers
+from auclid.data.readers.reader import ColumnSelection
+
+
+def is_dask(X: Any) -> bool:
+    """Whether X is a collection of dask, told without importing it."""
+    return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
+
+
+class Partitions(Apart):
+    """A dask array or frame, with labels and weights of the same partitions."""
+
+    def __init__(
+        self, owner: str, X: Any, y: Any = None, weight: Any = None, gaps: bool = False, words: bool = False
+    ) -> None:
+        import dask
+
+        self._dask, self._owner = dask, owner
+        self.columns, self.width, self.dtype = described(owner, X, words)
+        self.meanings = known_meanings(X) if words else {}
+        known = dask.delayed(dict(self.meanings), pure=False, traverse=False) if self.meanings else {}
+        numbers = _row_blocks(owner, X)
+        labels, weights = (
+            column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
+            for name, part in (("y", y), ("sample_weight", weight))
+        )
+        make = dask.delayed(made_part, pure=True)
+        self._parts = [
+            make(owner, number, block, labels[number], weights[number], (self.dtype, self.width, gaps), known)
+            for number, block in enumerate(numbers)
+        ]
+        self._steps: tuple[Callable, ...] = ()
+        self._labels = list(zip(labels, weights, strict=True))
+
+    def _with(self, parts: list, steps: Sequence[Callable]) -> "Partitions":
+        other = object.__new__(Partitions)
+        vars(other).update(vars(self), _parts=parts, _steps=tuple(steps))
+        return other
+
+    def _each(self, function: Callable, shared: Sequence[Any]) -> list:
+        call = self._dask.delayed(applied, pure=True)
+        shared = [self._once(value) for value in shared]
+        return [call(function, self._steps, part, *shared) for part in self._parts]
+
+    def _once(self, value: Any) -> Any:
+        """A value that is sent once, not with every task."""
+        large = isinstance(value, np.ndarray | list | tuple) and not isinstance(value, str)
+        return self._dask.delayed(value, pure=False, traverse=False) if large else value
+
+    def collect(self, function: Callable, *shared: Any) -> Any:
+        return self._dask.delayed(list)(self._each(function, shared))
+
+    def total(self, function: Callable, *shared: Any) -> Any:
+        level, add = self._each(function, shared), self._dask.delayed(added, pure=True)
+        while len(level) > 1:
+            level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
+        return level[0]
+
+    def merge(self, function: Callable, *handles: Any) -> Any:
+        return self._dask.delayed(merged, pure=True)(function, *handles)
+
+    def keep(self, handle: Any) -> Any:
+        return handle.persist()
+
+    def get(self, handle: Any) -> Any:
+        try:
+            return handle.compute()
+        except Exception as error:
+            if type(error).__name__ not in ("KilledWorker", "NoValidWorkerError"):
+                raise
+            raise RuntimeError(
+                "The workers of the dask cluster must live through a task; one task has ended several of them. "
+                "Give workers more memory, or make partitions smaller."
+            ) from error
+
+    def label_counts(self) -> list[dict]:
+        """Of each partition {label: LabelCount}, without a look at X."""
+        count = self._dask.delayed(counted, pure=True)
+        found = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels)]
+        return self.get(self._dask.delayed(list)(found))
+
+    def mapped(self, step: Callable, width: int | None = None) -> "Apart":
+        other = self._with(self._parts, (*self._steps, step))
+        if width is not None:
+            other.width, other.columns, other.meanings = width, None, {}
+        return other
+
+    def kept(self, step: Callable) -> "Apart":
+        call = self._dask.delayed(applied, pure=True)
+        parts = [call(itself, (*self._steps, step), part) for part in self._parts]
+        return self._with(list(self._dask.persist(*parts)), ())
+
+
+def applied(function: Callable, steps: Sequence[Callable], part: Part, *shared: Any) -> Any:
+    """`apply` on a worker."""
+    return apply(function, steps, aligned(part), *aligned(shared))
+
+
+def merged(function: Callable, *values: Any) -> Any:
+    """A function of values, on a worker."""
+    return function(*aligned(values))
+
+
+def aligned(value: Any) -> Any:
+    """The same with every array aligned: what came over a wire may not be, and NumPy adds it up in another order."""
+    if isinstance(value, np.ndarray):
+        return np.require(value, requirements="A")
+    if isinstance(value, tuple) and hasattr(value, "_make"):
+        return value._make(map(aligned, value))
+    if isinstance(value, list | tuple):
+        return type(value)(map(aligned, value))
+    return value
+
+
+def counted(owner: str, number: int, y: Any, weight: Any) -> dict:
+    """{label: LabelCount} of a partition; None stands for missing labels."""
+    labels, found = np.asarray(y), {}
+    weight = checked_weight(owner, number, weight)
+    for level, here in _kinds(labels):
+        if here.any():
+            found[level.item() if hasattr(level, "item") else level] = label_count(here, weight)
+    return found
+
+
+def _kinds(labels: np.ndarray) -> list[tuple[Any, np.ndarray]]:
+    """Each label with where it stands, ascending; then None with where one is missing."""
+    if labels.dtype.kind in "biu" and len(labels):
+        low, high = labels.min(), labels.max()
+        where = labels == low
+        if low == high or (where | (labels == high)).all():  # two numbers need no sorting
+            return [(low, where), (high, ~where)]
+    missing = labels != labels
+    if labels.dtype == object:
+        missing = np.array([label is None or label != label for label in labels], dtype=bool)
+    return [(level, labels == level) for level in np.unique(labels[~missing])] + [(None, missing)]
+
+
+def itself(value: Any) -> Any:
+    """The value."""
+    return value
+
+
+def added(a: Any, b: Any) -> Any:
+    """a + b"""
+    return a + b
+
+
+def made_part(
+    owner: str, number: int, block: Any, y: Any, weight: Any, kind: tuple[np.dtype, int, bool], known: dict
+) -> Part:
+    """A partition as numbers of a floating type and so many columns, with gaps or not; labels and weights; checked.
+
+    ``known``: what the numbers of some columns stand for.
+    """
+    dtype, width, gaps = kind
+    where = f"Partition {number} of X given to {owner}"
+    X, names, _ = block_numbers(np.hstack(block) if isinstance(block, list) else block, where, known)
+    if X.shape[1] != width:
+        raise ValueError(f"{where} must have {width} columns; got {X.shape[1]}.")
+    X = X.astype(dtype, copy=False)
+    fault = first_fault(X)
+    if fault is not None and not (gaps and np.isnan(fault[2])):
+        (what, hint), column = fault_words(fault[2]), names[fault[1]] if names else fault[1]
+        raise ValueError(
+            f"{where} must hold finite numbers; it has {what} in column {column!r}. {hint}, or leave the column out."
+        )
+    labels, weight = None if y is None else np.asarray(y), checked_weight(owner, number, weight)
+    for name, part in (("y", labels), ("sample_weight", weight)):
+        if part is not None and part.shape != (X.shape[0],):
+            raise ValueError(
+                f"{where} has {X.shape[0]} rows; {name} must be cut in the same places, but has shape {part.shape}."
+            )
+    return Part(number, X, labels, weight)
+
+
+def checked_weight(owner: str, number: int, weight: Any) -> np.ndarray | None:
+    """The weights of a partition, if there are some."""
+    if weight is None:
+        return None
+    weight = np.ravel(np.asarray(weight, np.float64))
+    if len(weight) and not (np.isfinite(weight).all() and weight.min() >= 0.0):
+        raise ValueError(f"sample_weight of {owner} must be finite and not negative; partition {number} is not.")
+    return weight
+
+
+def described(owner: str, X: Any, words: bool = False) -> tuple[list[str] | None, int, np.dtype]:
+    """Names, number and floating type of the columns; those that are no numbers are an error, unless ``words``."""
+    if hasattr(X, "columns"):
+        kinds = [np.dtype(object) if not isinstance(kind, np.dtype) else kind for kind in X.dtypes]
+        names, text = [str(name) for name in X.columns], other_columns(X)
+        if text and not words:
+            raise ValueError(
+                f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], put "
+                "Columns before it in a pipeline, or use Scorecard, which knows texts and dates."
+            )
+        narrow = all(kind in (np.float32, np.float16) or (kind.kind in "biu" and kind.itemsize <= 2) for kind in kinds)
+        return names, len(names), np.dtype(np.float32 if narrow else np.float64)
+    if getattr(X, "ndim", 0) != 2:
+        raise ValueError(f"X given to {owner} must be a table (n, d); got a dask collection of another shape.")
+    return None, int(X.shape[1]), np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
+
+
+def other_columns(X: Any, numbers: str = "biuf") -> list:
+    """The names of the columns of a dask frame that are of no kind that counts as numbers."""
+    kinds = [] if not hasattr(X, "columns") else zip(X.columns, X.dtypes, strict=True)
+    return [name for name, kind in kinds if getattr(kind, "kind", "O") not in numbers]
+
+
+def known_meanings(X: Any) -> dict[str, ColumnEncoding]:
+    """What numbers stand for in a dask frame: a look at its types, and at all texts of those columns that hold some."""
+    import dask
+
+    if not hasattr(X, "columns"):
+        return {}
+    found = dict(Frame(X._meta, ColumnSelection(None, None, None)).meanings)
+    objects = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if str(kind) == "object"]
+    found.update({str(name): ColumnEncoding("text", "object") for name in objects})
+    texts = [name for name in X.columns if str(name) in found and found[str(name)].is_words]
+    if not texts:
+        return found
+    meet, add = dask.delayed(met, pure=True), dask.delayed(together, pure=True)
+    start = {str(name): found[str(name)] for name in texts}
+    level = [meet(block, start) for block in promises(X[texts])]
+    while len(level) > 1:
+        level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
+    return {**found, **level[0].compute()}
+
+
+def met(block: Any, start: dict[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
+    """What the numbers of these columns stand for in one partition."""
+    known = {name: ColumnEncoding(each.kind, each.told) for name, each in start.items()}
+    block_numbers(block, "a partition", known)
+    return known
+
+
+def promises(collection: Any) -> Any:
+    """A promise of each partition, one for each that the collection says it has.
+
+    dask joins small files when few columns of them are read: labels would then lie in fewer pieces than their rows.
+    """
+    found = collection.to_delayed()
+    joined = hasattr(collection, "npartitions") and np.ndim(found) < 2 and len(found) != collection.npartitions
+    return collection.to_delayed(optimize_graph=False) if joined else found
+
+
+def _row_blocks(owner: str, X: Any) -> list:
+    """A promise of each partition's rows; of an array cut in columns too, a list of promises."""
+    blocks = promises(X)
+    if isinstance(blocks, np.ndarray):
+        return [row[0] if len(row) == 1 else list(row) for row in blocks.reshape(blocks.shape[0], -1)]
+    return list(blocks)
+
+
+def column_parts(owner: str, name: str, y: Any, X: Any, count: int) -> list | None:
+    """A promise of each partition's labels or weights."""
+    if y is None:
+        return None
+    if not is_dask(y):
+        return _cut(owner, name, y, X)
+    parts = list(np.ravel(promises(y)))
+    if len(parts) != count:
+        raise ValueError(
+            f"{name} given to {owner} must be cut in the same places as X; it has {len(parts)} partitions, X has "
+            f"{count}. Take both from one frame, or rechunk {name}."
+        )
+    return parts
+
+
+def _cut(owner: str, name: str, y: Any, X: Any) -> list:
+    """Values in memory, cut where X is."""
+    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,)
+    if any(size != size for size in sizes) or len(y) != sum(sizes):
+        raise ValueError(
+            f"{name} given to {owner} must be a dask collection cut in the same places as X, or have a value for each "
+            f"of X's rows where their number is known; got {type(y).__name__} of {len(y)} values."
+        )
+    ends = np.cumsum(sizes)[:-1]
+    return np.split(np.asarray(y), ends)
+
+
+def lazily(
+    owner: str,
+    X: Any,
+    function: Callable,
+    dtype: np.dtype,
+    width: int | None = None,
+    gaps: bool = False,
+    words: bool = False,
+) -> Any:
+    """A dask array of function(block) for each partition: one value a row, or ``width`` of them.
+
+    Of a frame with columns that are no numbers, blocks are frames as they come, where the function knows ``words``.
+    """
+    import dask
+    import dask.array as da
+    from dask.highlevelgraph import HighLevelGraph
+
+    parts = _row_blocks(owner, X) if words and other_columns(X, "iuf") else Partitions(owner, X, gaps=gaps)._parts
+    call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
+    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts)
+    tail = () if width is None else (width,)
+    made = [call(rows, part) for part in parts]
+    name = f"auclid-{uuid.uuid4().hex}"
+    keys: dict[Any, Any] = {(name, k, *(0 for _ in tail)): (itself, part.key) for k, part in enumerate(made)}
+    graph = HighLevelGraph.from_collections(name, keys, dependencies=made)
+    return da.Array(graph, name, (tuple(sizes), *((size,) for size in tail)), dtype=dtype)
+
+
+def rows_of_part(function: Callable, part: Any) -> Any:
+    """A function of a part's rows, or of a frame."""
+    return function(part.X if isinstance(part, Part) else part)
+
+
+def vector_parts(
+    owner: str, y: Any, columns: list[Any], weight: Any = None, only_ranked: bool = True
+) -> Partitions:
+    """Labels, scores (a column each) and weights of the same partitions; scores may be infinite where only ranked."""
+    import dask
+
+    first = next(column for column in [*columns, y] if is_dask(column))
+    given = [("y_score", column) for column in columns] + [("y_true", y), ("sample_weight", weight)]
+    count = len(np.ravel(promises(first)))
+    *scores, labels, weights = (
+        column_parts(owner, name, column, first, count) or [None] * count for name, column in given
+    )
+    make = dask.delayed(made_vectors, pure=True)
+    parts = Partitions.__new__(Partitions)
+    parts._owner = owner
+    parts._dask, parts.columns, parts.width, parts.dtype, parts._steps = dask, None, len(columns), np.dtype(float), ()
+    parts._parts = [
+        make(owner, k, [column[k] for column in scores], labels[k], weights[k], only_ranked)
+        for k in range(count)
+    ]
+    parts._labels = list(zip(labels, weights, strict=True))
+    return parts
+
+
+def made_vectors(owner: str, number: int, columns: list, y: Any, weight: Any, only_ranked: bool = True) -> Part:
+    """A partition of labels, scores and weights, checked."""
+    vectors = [np.ravel(np.asarray(column, np.float64)) for column in columns]
+    labels, weight = np.ravel(np.asarray(y)), checked_weight(owner, number, weight)
+    lengths = {len(each) for each in [*vectors, labels, *([] if weight is None else [weight])]}
+    if len(lengths) > 1:
+        raise ValueError(f"The columns given to {owner} must be cut in the same places; partition {number} differs.")
+    if any(np.isnan(each).any() for each in vectors):
+        raise ValueError(f"The scores given to {owner} must not be NaN; partition {number} has some.")
+    if not only_ranked and not all(np.isfinite(each).all() for each in vectors):
+        raise ValueError(f"The scores given to {owner} must be finite numbers; partition {number} has an infinity.")
+    return Part(number, np.column_stack(vectors), labels, weight)

@@ -1,0 +1,81 @@
+"""Rows as a function makes them of other rows: scaled columns, labels of one class against the rest."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from auclid.data.files import Rows
+from auclid.data.readers import Block, Reader
+
+
+class Mapped(Reader):
+    """The blocks of other rows, with their numbers and labels changed when they are asked for; the others are kept."""
+
+    resident = True
+
+    def __init__(
+        self, rows: Rows, numbers: Callable | None, labels: Callable | None, columns: list[str] | None = None
+    ) -> None:
+        self.rows, self.numbers, self.labels = rows, numbers, labels
+        self.columns = rows.columns if columns is None else columns
+        self.where, self.named = rows.where, rows.named and numbers is None
+        self.words = numbers is None or columns is not None
+        self.dtype, self.has_target = rows.dtype, rows.has_target
+        self.has_weight = rows.has_weight
+        self.meanings = rows.meanings if numbers is None else {}
+
+    @property
+    def count(self) -> int | None:  # type: ignore[override]
+        return self.rows.shape[0]
+
+    def _made(self, block: Block) -> Block:
+        X = block.X if self.numbers is None or block.X is None else self.numbers(self._known(block.X))
+        y = block.y if self.labels is None or block.y is None else self.labels(block.y)
+        return Block(X, y, block.weight)
+
+    def read(self) -> Iterator[Block]:
+        # who reads these rows is told of gaps
+        return map(self._made, self.rows.read(gaps=True, words=self.words))
+
+    def read_labels(self) -> Iterator[Block] | None:
+        return map(self._made, self._labels_alone()) if self.has_target else None
+
+    def _labels_alone(self) -> Iterator[Block]:
+        labels, weight, start = self.rows.labels(), self.rows.sample_weight(), 0
+        for size in self.rows.block_sizes():
+            part = slice(start, start + size)
+            yield Block(None, labels.values(part), None if weight is None else weight[part])
+            start += size
+
+    def take(self, index: np.ndarray) -> Any:
+        self.rows.hold()
+        X = self.rows.gather(index, gaps=True, words=self.words)[0]
+        return X if self.numbers is None or not len(index) else self.numbers(self._known(X))
+
+    def _known(self, X: Any) -> Any:
+        return self.rows.decode(X) if self.words else X
+
+
+def mapped(
+    rows: Rows, numbers: Callable | None = None, labels: Callable | None = None, columns: list[str] | None = None
+) -> Rows:
+    """The rows that functions make of the blocks of others: X of X with as many columns, or with those named, y of y.
+
+    Where columns are named, ``numbers`` is given rows as users see them: a table, where some columns are no numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import auclid
+    >>> from auclid.data.mapped import mapped
+    >>> rows = auclid.scan(np.eye(2), target=["a", "b"])
+    >>> mapped(rows, labels=lambda y: y == "a").target()
+    array([ True, False])
+    """
+    return Rows(Mapped(rows, numbers, labels, columns), 0)
+
+
+def is_label(label: Any, y: np.ndarray) -> np.ndarray:
+    """Where y is a label."""
+    return y == label

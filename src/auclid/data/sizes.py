@@ -1,0 +1,54 @@
+"""How much of a table is in hand at a time. Read as ``sizes.BLOCK_BYTES``, so that tests can make blocks small."""
+
+import re
+from numbers import Integral
+
+BLOCK_BYTES = 1 << 21
+"""Memory of one block of rows: it stays in the processor's cache (with 16 MB, products took six times as long)."""
+
+LARGE_BYTES = 1 << 25
+"""Memory for what need not stay in the cache: bounded all the same."""
+
+COPY_BYTES = 1 << 28
+"""Memory for a C-ordered copy of F-ordered rows, for who steps from row to row."""
+
+SAMPLE = 1 << 12
+"""Rows that tell where a table is centred."""
+
+SWEEP = 1 << 16
+"""Steps a kernel makes before Python may look up (an interrupt, a gathered block)."""
+
+KEPT = 1 << 26
+"""Bytes of decoded rows that are kept between passes where the user names no number."""
+
+UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
+
+
+def as_bytes(memory: int | str | None) -> int:
+    """A number of bytes from a number, a text with a unit, or None.
+
+    Examples
+    --------
+    >>> from auclid.data.sizes import as_bytes
+    >>> as_bytes("1.5 GB")
+    1500000000
+    """
+    if memory is None:
+        return KEPT
+    if isinstance(memory, Integral) and not isinstance(memory, bool) and memory >= 0:
+        return int(memory)
+    found = re.fullmatch(r"\s*(\d+\.?\d*)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
+    if found is None or found[2].upper() not in UNITS:
+        raise ValueError(
+            "The 'memory' parameter of scan must be a number of bytes or a text such as '500MB' or '2GB'; "
+            f"got {memory!r}."
+        )
+    return int(float(found[1]) * UNITS[found[2].upper()])
+
+
+def as_count(owner: str, n: int) -> int:
+    """The n of a method of Rows, a whole number of rows."""
+    if not isinstance(n, Integral) or n < 1:
+        raise ValueError(f"The 'n' of Rows.{owner} must be a whole number, 1 or more. Got {n!r} instead.")
+    return int(n)
