@@ -1,30 +1,50 @@
 # The list of verbs. `make` alone prints it.
-# Every verb sets up what it needs: a virtual environment in $(VENV), made by $(PYTHON).
+# Every verb sets up what it needs: a virtual environment in $(VENV), made by $(PYTHON), with the versions that were
+# tested on that Python (constraints/). Two verbs have environments of their own: $(VENV)-newest and $(VENV)-floors.
 
 PYTHON ?= python3
 VENV ?= .venv
-BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
+NEWEST := $(VENV)-newest
+FLOORS := $(VENV)-floors
+SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
+BIN := $(VENV)/$(SCRIPTS)
 PY := $(BIN)/python
-PIP := $(PY) -m pip --disable-pip-version-check
+PIP := -m pip --disable-pip-version-check install --quiet
 WORKERS ?= 2
-PYTEST := $(PY) -m pytest
+SUITE := pytest -n $(WORKERS) --durations=20 --doctest-modules src/auclid tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long attack lint coverage bench docs dist clean
+.PHONY: help demo test test-long test-newest test-floors attack lint coverage bench docs dist constraints clean
 
 help:  ## print this list
 	@echo "make VERB, where VERB is one of"
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 demo: $(VENV)/.ready-run  ## compare our methods with the baselines on the embedded table; leaves report.html
 	$(BIN)/auclid compare --output report.html
 
-test: lint  ## lint, then every test and every docstring example
-	$(PYTEST) -n $(WORKERS) --durations=20 --doctest-modules src/auclid tests
+test: $(VENV)/.ready-dev  ## every test and every docstring example
+	$(PY) -m $(SUITE)
 
 test-long: $(VENV)/.ready-dev  ## the statistical checks that take minutes; AUCLID_DATA names the folder of real tables
 	@test -n "$$AUCLID_DATA" || echo "AUCLID_DATA is not set: checks on real tables will be skipped."
-	$(PYTEST) -n $(WORKERS) --durations=20 -m long tests
+	$(PY) -m pytest -n $(WORKERS) --durations=20 -m long tests
+
+test-newest:  ## lint and test with the newest of everything, in an environment of its own
+	$(new-enough)
+	$(PYTHON) -m venv --clear $(NEWEST)
+	$(call with-pins,) $(NEWEST)/$(SCRIPTS)/python $(PIP) -e '.[dev,docs]' hatchling editables
+	@failed=; for check in 'ruff check .' 'mypy' '$(SUITE)'; do \
+		echo "$$check"; $(NEWEST)/$(SCRIPTS)/python -m $$check || failed="$$failed $${check%% *}"; \
+	done; test -z "$$failed" || { echo "With the newest of everything these fail:$$failed"; exit 1; }
+	@touch $(NEWEST)/.passed
+
+test-floors:  ## test with the oldest of everything that pyproject.toml admits, in an environment of its own
+	$(new-enough)
+	$(PYTHON) -m venv --clear $(FLOORS)
+	$(PYTHON) tools/pins.py floors > $(FLOORS)/floors.txt
+	$(call with-pins,$(FLOORS)/floors.txt) $(FLOORS)/$(SCRIPTS)/python $(PIP) -e '.[dev]'
+	$(FLOORS)/$(SCRIPTS)/python -m $(SUITE)
 
 attack: $(VENV)/.ready-dev  ## 20,000 hostile cases in half an hour, and 200 kills: what gets through is printed
 	$(PY) tests/fuzz/attack.py
@@ -48,31 +68,46 @@ docs: $(VENV)/.ready-docs  ## run the gallery and build the documentation into s
 
 dist: $(VENV)/.ready-dev  ## sdist and wheel into dist/, contents checked, the wheel tried in a clean environment
 	rm -rf dist
-	$(PY) -m build --outdir dist
-	$(PY) tools/check_dist.py dist
+	@$(pinned) $(PY) -m build --outdir dist
+	@$(pinned) $(PY) tools/check_dist.py dist
+
+constraints: $(NEWEST)/.passed  ## the versions with which `make test-newest` passed become the tested ones of this Python
+	$(NEWEST)/$(SCRIPTS)/python tools/pins.py write
+
+$(NEWEST)/.passed:
+	$(MAKE) test-newest
 
 clean:  ## remove caches and build products from the checkout; the environment stays
 	rm -rf build dist site .pytest_cache .numba_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov
 	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
-# The environment. A stamp is older than pyproject.toml when the dependencies may have changed.
+# The environment. A stamp is older than pyproject.toml or the tested versions when the dependencies may have changed.
 # An environment without a working pip is a half-made one, and is made again.
-define environment
+define new-enough
 	@$(PYTHON) -c 'import sys; v = sys.version_info; v >= (3, 11) or sys.exit(f"auclid needs Python 3.11 or newer, but $(PYTHON) is {v[0]}.{v[1]}. Name another: make PYTHON=python3.12 ...")'
+endef
+
+define environment
+	$(new-enough)
 	@$(PY) -m pip --version >/dev/null 2>&1 || $(PYTHON) -m venv --clear $(VENV)
 endef
 
-$(VENV)/.ready-run: pyproject.toml
+# What pip is told through variables holds for the tools that build the package, too, and for pips started by others.
+with-pins = PIP_CONSTRAINT="$(1)" PIP_BUILD_CONSTRAINT="$(1)"
+pinned = pins=$$($(PY) tools/pins.py tested) && $(call with-pins,$$pins)
+DEPENDENCIES := pyproject.toml $(wildcard constraints/*.txt)
+
+$(VENV)/.ready-run: $(DEPENDENCIES)
 	$(environment)
-	$(PIP) install --quiet -e '.[cli,plot,io]'
+	@$(pinned) $(PY) $(PIP) -e '.[cli,plot,io]'
 	@touch $@
 
-$(VENV)/.ready-docs: pyproject.toml
+$(VENV)/.ready-docs: $(DEPENDENCIES)
 	$(environment)
-	$(PIP) install --quiet -e '.[docs]'
+	@$(pinned) $(PY) $(PIP) -e '.[docs]'
 	@touch $@ $(VENV)/.ready-run
 
-$(VENV)/.ready-dev: pyproject.toml
+$(VENV)/.ready-dev: $(DEPENDENCIES)
 	$(environment)
-	$(PIP) install --quiet -e '.[dev]'
+	@$(pinned) $(PY) $(PIP) -e '.[dev]'
 	@touch $@ $(VENV)/.ready-run

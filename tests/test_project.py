@@ -6,10 +6,14 @@ import tomllib
 import zipfile
 from pathlib import Path
 
+import pytest
+
 import auclid
 
 ROOT = Path(__file__).parent.parent
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+TRIED = [name.rpartition(" ")[2] for name in PROJECT["project"]["classifiers"] if re.search(r":: 3\.\d+$", name)]
 
 
 def read(name):
@@ -27,12 +31,12 @@ def test_the_workflow_runs_every_python_and_system():
     (pythons,) = re.findall(r"python: \[(.+)\]", workflow)
     assert pythons == '"3.11", "3.12", "3.13", "3.14"'
     assert re.search(r"os: \[ubuntu-latest, macos-latest, windows-latest\]", workflow)
-    assert "make test" in workflow and "make dist" in workflow
+    assert all(f"make {verb} " in workflow for verb in ("lint", "test", "dist"))
+    assert re.findall(r"^make (\w+)$", read(".ci/run"), flags=re.M) == ["lint", "test"]
 
 
 def test_what_was_tried_is_told_alike():
-    tried = [name.rpartition(" ")[2] for name in PROJECT["project"]["classifiers"] if re.search(r":: 3\.\d+$", name)]
-    words = f"Linux with Python {', '.join(tried[:-1])} and {tried[-1]}"
+    words = f"Linux with Python {', '.join(TRIED[:-1])} and {TRIED[-1]}"
     for name in ("README.md", ".github/workflows/test.yml"):
         assert words in " ".join(read(name).replace("#", "").split()), f"{name} must say: {words}"
 
@@ -42,6 +46,60 @@ def test_every_verb_of_the_makefile_is_told_of():
     assert verbs == set(re.findall(r"^\| `make ([a-z-]+)`", read("CONTRIBUTING.md"), flags=re.M))
     (phony,) = re.findall(r"^\.PHONY: (.+)$", read("Makefile"), flags=re.M)
     assert verbs | {"help"} == set(phony.split())
+
+
+def numbers(version):
+    return [int(part) for part in version.split(".")[:3]]
+
+
+@pytest.fixture(scope="module")
+def tool():
+    return runpy.run_path(str(ROOT / "tools" / "pins.py"))
+
+
+@pytest.mark.parametrize("python", TRIED)
+def test_every_python_that_was_tried_has_its_versions(python, tool):
+    head, *lines = read(f"constraints/{python}.txt").splitlines()
+    assert re.fullmatch(rf"# `make constraints`, 20\d\d-\d\d-\d\d: Python {re.escape(python)}\.\d+, \w+ \w+", head)
+    assert all(re.fullmatch(r"[a-z0-9-]+==\d[\w.]*", line) for line in lines), "plain name==version, nothing else"
+    pins = dict(line.split("==") for line in lines)
+    assert list(pins) == sorted(pins) and len(pins) == len(lines)
+    for extra in ("dev", "docs"):
+        for name, floor in tool["floors"](extra).items():
+            assert numbers(pins[name]) >= numbers(floor), f"{name} {pins[name]} is older than pyproject.toml admits"
+
+
+def test_only_pythons_that_were_tried_have_versions():
+    assert sorted(path.stem for path in (ROOT / "constraints").iterdir()) == TRIED
+
+
+def test_floors_are_read_from_the_requirements(tool):
+    project = {
+        "name": "auclid",
+        "dependencies": ["numpy>=2.0"],
+        "optional-dependencies": {
+            "io": ["skops>=0.13"],
+            "dask": ["dask[array]>=2025.1"],
+            "dev": ["auclid[io,dask]", "a_b>=1,<2"],
+        },
+    }
+    assert tool["requirements"](project, "dev") == ["numpy>=2.0", "a_b>=1,<2", "skops>=0.13", "dask[array]>=2025.1"]
+    assert {"numpy", "typer", "dask", "pytest", "hatchling"} <= set(tool["floors"]())
+
+
+def test_a_python_without_tested_versions_is_told(tool, monkeypatch, capsys):
+    assert tool["tested"]() == "" or tool["tested"]().startswith("file://")
+    capsys.readouterr()
+    monkeypatch.setitem(tool["tested"].__globals__, "PYTHON", "3.99")
+    assert tool["tested"]() == ""
+    told = f"No versions were tested for Python 3.99, only for {', '.join(TRIED)}: the newest are installed.\n"
+    assert capsys.readouterr().err == told
+
+
+def test_every_installation_says_which_versions():
+    installs = [line for line in read("Makefile").splitlines() if "$(PIP) " in line and not line.startswith("PIP ")]
+    assert len(installs) == 5 and "pip install" not in read("Makefile").replace("$(PIP)", "")
+    assert all("$(pinned)" in line or "$(call with-pins," in line for line in installs)
 
 
 def test_hooks_are_those_of_lint_and_the_formatter():

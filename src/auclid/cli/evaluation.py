@@ -92,7 +92,7 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
     """Whether groups are few and each can be measured by itself."""
     labels, member = np.unique(groups, return_inverse=True)
     counts = np.bincount(2 * member + is_pos, minlength=2 * len(labels))
-    return 2 <= len(labels) <= FEW_GROUPS and counts.min() >= 2
+    return 2 <= len(labels) <= FEW_GROUPS and int(counts.min()) >= 2
 
 
 def group_column(path: Path, name: str, target: str | None) -> np.ndarray:

@@ -255,7 +255,7 @@ class OnePass(StreamSolver[State]):
         return state
 
     def weights(self, state: State) -> tuple[np.ndarray, float]:
-        return state.w.copy(), state.w @ state.seen.mean.mean(axis=0)
+        return state.w.copy(), float(state.w @ state.seen.mean.mean(axis=0))
 
     def built_for(self, state: State) -> dict[str, Any]:
         if isinstance(self.steps.rule, AdaGrad):  # it has no sketch
