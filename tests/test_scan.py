@@ -23,7 +23,7 @@ from auclid.auto import _files
 from auclid.data.readers import reader
 from auclid.data.sizes import as_bytes
 from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._operating_point_apart import best_threshold_apart
+from auclid.solvers.threshold import youden_threshold
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -438,7 +438,7 @@ def test_the_threshold_by_blocks_is_that_of_memory(data):
             yield (x[part, None], y[part], *(() if weight is None else (weight[part],)))
 
     rows = begin_apart(auclid.LeastSquaresAUC(), auclid.scan(blocks))
-    assert best_threshold_apart(rows, np.ones(1)) == best_threshold(y, x, weight)
+    assert youden_threshold("test", rows, np.ones(1)).value == best_threshold(y, x, weight)
 
 
 def cut(X, y, size, weight=None):

@@ -23,7 +23,7 @@ from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
-from auclid.stats.apart import sampled
+from auclid.stats.labelled import sampled
 
 MAP_ROWS = 20_000
 """Rows, at least, from which a map learns where rows lie in files or on a cluster."""

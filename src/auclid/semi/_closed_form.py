@@ -14,7 +14,7 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled, begin_fit, begin_fit_apart, begin_partial, row_weights
 from auclid.solvers.unlabeled import Family
 from auclid.solvers.unlabeled_choice import choose
-from auclid.stats.apart import LabelledDataset, set_moments
+from auclid.stats.labelled import LabelledDataset, set_moments
 from auclid.stats.moments import require_room
 from auclid.stats.samples import Samples
 from auclid.stats.sets import POSITIVE, UNLABELED, SemiSupervisedStats, Sets

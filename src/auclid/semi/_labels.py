@@ -16,7 +16,7 @@ from auclid.base import Ranker
 from auclid.data import Stacked, Table
 from auclid.data.dataset import Part
 from auclid.data.files import Rows
-from auclid.stats.apart import LabelledDataset
+from auclid.stats.labelled import LabelledDataset
 from auclid.stats.sets import UNLABELED
 
 

@@ -10,6 +10,7 @@ from auclid import _check
 from auclid._labels import codes
 from auclid.base import LinearRanker
 from auclid.solvers.multiclass import Worst, least_worst
+from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import Moments, grouped_moments, require_room
 
 INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
@@ -103,7 +104,7 @@ class MinimaxAUC(LinearRanker):
         moments = _moments(table, is_pos, member, len(labels), weight)
         worst = self._learn(labels, moments)
         self._warn_unless(worst.gap <= 1e-4)
-        return self._publish_fit(table, is_pos, worst.w, weight)
+        return self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), worst.w)
 
     @_check.checked
     def partial_fit(

@@ -11,7 +11,7 @@ from auclid.base import Ranker
 from auclid.data import as_table
 from auclid.metrics._multiclass import mean_auc
 from auclid.solvers.multiclass import one_against_each
-from auclid.stats.apart import set_moments
+from auclid.stats.labelled import set_moments
 from auclid.stats.moments import Moments, grouped_moments, require_room
 
 HEAD = 1_000

@@ -7,9 +7,9 @@ import numpy as np
 
 from auclid._weights import drawn
 from auclid.data import Table, append, as_table
-from auclid.stats.apart import LabelledDataset, sampled
 from auclid.stats.buffers import reservoir
 from auclid.stats.epochs import sorted_rows
+from auclid.stats.labelled import LabelledDataset, sampled
 
 CAPACITY = 2000
 
