@@ -318,9 +318,10 @@ def test_who_needs_all_rows_in_memory_says_so_and_names_another(model):
         model.fit(by_blocks(X, y))
 
 
-@pytest.mark.parametrize(
-    "cv", [ShuffleSplit(3, random_state=0), KFold(4, shuffle=True, random_state=1), [(np.arange(50), np.arange(50, 100))]]
-)
+FOLDS = [ShuffleSplit(3, random_state=0), KFold(4, shuffle=True, random_state=1), [(np.arange(50), np.arange(50, 100))]]
+
+
+@pytest.mark.parametrize("cv", FOLDS)
 def test_any_folds_give_the_same_as_in_memory(cv):
     X, y, _ = table()
     whole, parts = LeastSquaresAUCCV(cv=cv).fit(X, y), LeastSquaresAUCCV(cv=cv).fit(by_blocks(X, y))

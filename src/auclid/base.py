@@ -67,17 +67,15 @@ class Ranker(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 
-    def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> Any:
-        """Labelled rows in parts, of files or a cluster."""
-        if not self._fits_apart:
-            _sources.not_dask(self, X)
+    def _labelled_dataset(
+        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> LabelledDataset:
+        """The rows to learn from, checked, with two classes; sets ``classes_`` and what is known of the columns."""
         if X_unlabeled is not None:
             raise TypeError(f"{type(self).__name__} takes no X_unlabeled, it learns from labels; SAMULT takes it.")
-        return begin_apart(self, X, y, sample_weight)
-
-    def _labelled_dataset(self, X: Any, y: Any = None, sample_weight: Any = None) -> LabelledDataset:
-        """The rows to learn from, checked, with two classes; sets ``classes_`` and what is known of the columns."""
         if lies_apart(X):
+            if not self._fits_apart:
+                _sources.not_dask(self, X)
             return begin_apart(self, X, y, sample_weight)
         return LabelledDataset.in_memory(*self._begin_fit(X, y, sample_weight), self.classes_)
 

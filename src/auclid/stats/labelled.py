@@ -45,23 +45,23 @@ class LabelledDataset(NamedTuple):
 
     @classmethod
     def in_memory(
-        cls, table: Table, is_pos: np.ndarray, weight: np.ndarray | None, classes: np.ndarray
+        cls, table: Table, labels: np.ndarray, weight: np.ndarray | None, classes: np.ndarray, n_sets: int = 2
     ) -> "LabelledDataset":
-        """The rows of a table in memory, as one part."""
-        found = [label_count(here, weight) for here in (~is_pos, is_pos)]
+        """The rows of a table in memory as one part; ``labels`` are numbers of sets, or whether rows are positive."""
+        codes = labels.view(np.int8) if labels.dtype == bool else labels
+        found = [label_count(codes == number, weight) for number in range(n_sets)]
         idle = [(0, count.first_idle) for count in found if count.first_idle is not None]
-        firsts = [
-            [None if place is None else (0, place) for place in places]
-            for places in zip(*((count.first, count.first_weighed) for count in found), strict=True)
-        ]
         return cls(
-            MemoryDataset(table, is_pos.view(np.int8), weight),
+            MemoryDataset(table, codes, weight),
             classes,
             np.array([[count.weighed for count in found]]),
             np.array([[count.rows for count in found]]),
             np.array([count.largest for count in found]),
-            firsts[0],
-            [*firsts[1], min(idle, default=None)],
+            [None if count.first is None else (0, count.first) for count in found],
+            [
+                *(None if count.first_weighed is None else (0, count.first_weighed) for count in found),
+                min(idle, default=None),
+            ],
         )
 
     @property
@@ -93,6 +93,17 @@ class LabelledDataset(NamedTuple):
     def transformed(self, step: Callable, width: int | None = None) -> "LabelledDataset":
         """The rows that a function makes of each part; ``width`` columns without names."""
         return self._replace(parts=self.parts.transformed(step, width))
+
+
+def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
+    """The same rows with other weights, one for each row; zero where they were zero."""
+    pieces = np.split(weight, np.cumsum(rows.every.sum(axis=1))[:-1])
+    return rows.transformed(partial(part_with_weight, pieces))
+
+
+def part_with_weight(weight: list[np.ndarray], part: Part) -> Part:
+    """A part with other weights."""
+    return part._replace(weight=weight[part.number])
 
 
 def part_labels(part: Part) -> tuple[np.ndarray | None, np.ndarray | None]:
