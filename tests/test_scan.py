@@ -377,6 +377,7 @@ def run(code, **limits):
         f"resource.setrlimit(resource.RLIMIT_{name}, ({value}, {value}))" for name, value in limits.items()
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    environment["MALLOC_MMAP_THRESHOLD_"] = "131072"  # what is freed goes back at once: limits meet what is in use
     return subprocess.run(
         [sys.executable, "-c", "\n".join([*lines, code])], capture_output=True, text=True, env=environment, timeout=300
     )
