@@ -21,7 +21,7 @@ from auclid.metrics._auc import checked_auc
 from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._operating_point_apart import best_threshold_apart
 from auclid.solvers.stream import StreamSolver, copied
-from auclid.stats.apart import LabelledParts
+from auclid.stats.apart import LabelledDataset
 from auclid.stats.class_means import FirstPass
 from auclid.stats.epochs import EpochSampler
 
@@ -160,7 +160,7 @@ class LinearRanker(Ranker):
         _check.warn_if_constant_scores(self, table, scores)
         return self._publish(w, best_threshold(is_pos, scores, weight))
 
-    def _publish_apart(self, rows: LabelledParts, w: np.ndarray) -> Self:
+    def _publish_apart(self, rows: LabelledDataset, w: np.ndarray) -> Self:
         """`_publish_fit` of rows in files or on a cluster: one more pass finds the same threshold."""
         return self._publish(w, best_threshold_apart(rows, _check.finite(self, w)))
 

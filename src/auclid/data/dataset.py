@@ -55,7 +55,7 @@ def apply(function: Callable, steps: Sequence[Callable], part: Part, *shared: An
     return function(part, *shared)
 
 
-class Apart(ABC):
+class Dataset(ABC):
     """Rows in parts. What a verb gives is a handle: of rows in files the value itself, of a cluster a promise of it.
 
     ``columns`` are the names of the columns or None, ``dtype`` the floating type of the rows.
@@ -73,11 +73,11 @@ class Apart(ABC):
         return decode(X, self.columns or [], self.meanings) if self.meanings else X
 
     @abstractmethod
-    def collect(self, function: Callable, *shared: Any) -> Any:
+    def map(self, function: Callable, *shared: Any) -> Any:
         """A handle of [function(part, *shared) for each part]; what is shared may be handles."""
 
     @abstractmethod
-    def total(self, function: Callable, *shared: Any) -> Any:
+    def reduce(self, function: Callable, *shared: Any) -> Any:
         """A handle of the sum of function(part, *shared) over parts, in a tree that depends on their number only."""
 
     @abstractmethod
@@ -85,23 +85,23 @@ class Apart(ABC):
         """A handle of function(*values)."""
 
     @abstractmethod
-    def keep(self, handle: Any) -> Any:
+    def persist(self, handle: Any) -> Any:
         """The same handle, to be used again and again."""
 
     @abstractmethod
-    def get(self, handle: Any) -> Any:
+    def compute(self, handle: Any) -> Any:
         """The value of a handle."""
 
     @abstractmethod
-    def mapped(self, step: Callable, width: int | None = None) -> "Apart":
+    def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
         """The rows that a function makes of each part, when they are asked for; ``width`` columns without names."""
 
     @abstractmethod
-    def kept(self, step: Callable) -> "Apart":
+    def cached(self, step: Callable) -> "Dataset":
         """The rows that a function makes of each part, made once and kept where they are."""
 
 
-class Blocks(Apart):
+class FileDataset(Dataset):
     """`Rows` in parts: their blocks, one after the other."""
 
     _one_run = False
@@ -127,11 +127,11 @@ class Blocks(Apart):
             lambda blocks: function(Part(number, *block) for number, block in blocks), self._gaps, self._words
         )
 
-    def collect(self, function: Callable, *shared: Any) -> Any:
+    def map(self, function: Callable, *shared: Any) -> Any:
         answers = self._runs(lambda parts: [apply(function, self._steps, part, *shared) for part in parts])
         return list(chain.from_iterable(answers))
 
-    def total(self, function: Callable, *shared: Any) -> Any:
+    def reduce(self, function: Callable, *shared: Any) -> Any:
         answers = self._runs(
             lambda parts: subtrees((part.number, apply(function, self._steps, part, *shared)) for part in parts)
         )
@@ -140,29 +140,29 @@ class Blocks(Apart):
     def merge(self, function: Callable, *handles: Any) -> Any:
         return function(*handles)
 
-    def keep(self, handle: Any) -> Any:
+    def persist(self, handle: Any) -> Any:
         return handle
 
-    def get(self, handle: Any) -> Any:
+    def compute(self, handle: Any) -> Any:
         return handle
 
-    def mapped(self, step: Callable, width: int | None = None) -> "Apart":
+    def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
         other = object.__new__(type(self))
         vars(other).update(vars(self), _steps=(*self._steps, step))
         if width is not None:
             other.width, other.columns, other.meanings, other._one_run = width, None, {}, True
         return other
 
-    def kept(self, step: Callable) -> "Apart":
-        return KeptBlocks(self, [*self._steps, step], self._rows.memory)
+    def cached(self, step: Callable) -> "Dataset":
+        return CachedFileDataset(self, [*self._steps, step], self._rows.memory)
 
 
-class KeptBlocks(Blocks):
+class CachedFileDataset(FileDataset):
     """Parts made once: in memory up to a number of bytes, the others in a temporary file."""
 
     _one_run = True
 
-    def __init__(self, source: Blocks, steps: Sequence[Callable], memory: int) -> None:
+    def __init__(self, source: FileDataset, steps: Sequence[Callable], memory: int) -> None:
         self.columns, self.dtype, self.width, self._steps = source.columns, source.dtype, source.width, ()
         self.meanings = source.meanings
         self._store, self._rest = Store(memory), []

@@ -146,7 +146,7 @@ class Kernelized(Ranker):
         columns = embedded(sample, self.feature_map_).shape[1]
         if self.ranker is None and counts.min() < 5:
             ranker = LeastSquaresAUC()
-        self.ranker_ = ranker.fit(rows.mapped(partial(embedded_part, self.feature_map_), columns))
+        self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns))
         return self._publish(embedded(sample, self.feature_map_))
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))

@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.data import as_table
-from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.dataset import Dataset, Part, Totals
 from auclid.metrics._roc import between, just_above
-from auclid.stats.apart import LabelledParts
+from auclid.stats.apart import LabelledDataset
 
 
 class Cuts(NamedTuple):
@@ -23,17 +23,17 @@ class Cuts(NamedTuple):
     is_pos: bool
 
 
-def best_threshold_apart(rows: LabelledParts, w: np.ndarray) -> float:
+def best_threshold_apart(rows: LabelledDataset, w: np.ndarray) -> float:
     """The threshold of the scores X w with the largest Youden's J.
 
     One pass over the rows; their scores are kept where the rows are.
     """
-    scored = rows.parts.kept(partial(scored_part, w))
+    scored = rows.parts.cached(partial(scored_part, w))
     few = int(rows.counts.sum(axis=0).argmin())
-    found = scored.get(scored.collect(class_scores, few))
+    found = scored.compute(scored.map(class_scores, few))
     value, number = np.unique(np.concatenate([each[0] for each in found]), return_inverse=True)
     cuts = Cuts(value, np.bincount(number, np.concatenate([each[1] for each in found])), few == 1)
-    counts, ends = scored.get(scored.total(many_counts, cuts))
+    counts, ends = scored.compute(scored.reduce(many_counts, cuts))
     low, high = min(ends.low, value[0]), max(ends.high, value[-1])
     return _best(scored, cuts, counts, low, high)
 
@@ -67,7 +67,7 @@ def many_counts(part: Part, cuts: Cuts) -> Totals:
     return Totals([counts, Ends(score.min(initial=np.inf), score.max(initial=-np.inf))])
 
 
-def _best(scored: Apart, cuts: Cuts, counts: np.ndarray, low: float, high: float) -> float:
+def _best(scored: Dataset, cuts: Cuts, counts: np.ndarray, low: float, high: float) -> float:
     """The threshold, once it is known how much of the larger class lies at or above each score of the rarer."""
     few, many = float(cuts.mass.sum()), float(counts.sum())
     above = np.cumsum(counts[::-1])[::-1][1:]  # of the larger class: not below a positive, or above a negative
@@ -80,7 +80,7 @@ def _best(scored: Apart, cuts: Cuts, counts: np.ndarray, low: float, high: float
     if total[best] <= 0.0:
         return just_above(np.float64(high), np.float64(low), np.float64(high))
     cut = cuts.value[best]
-    near = scored.get(scored.total(nearest, cut, cuts.is_pos))
+    near = scored.compute(scored.reduce(nearest, cut, cuts.is_pos))
     if cuts.is_pos:
         below = max(near.high, cuts.value[best - 1] if best else -np.inf)
         return between(np.float64(below), cut, np.float64(low), np.float64(high))

@@ -5,7 +5,7 @@ import numpy as np
 from auclid.data import as_table
 from auclid.pairwise._top_search import MOST_ROWS
 from auclid.solvers.path import FEW_COLUMNS, Labelled, likely_alpha
-from auclid.stats.apart import LabelledParts, sampled
+from auclid.stats.apart import LabelledDataset, sampled
 from auclid.stats.folds import folds_by_content, folds_of
 from auclid.stats.pair_sums import Pairs
 
@@ -42,7 +42,7 @@ def best_alpha(rows: Labelled, n_rows: int | None = None) -> float:
     return SHARE * alpha * len(counted) / n_rows
 
 
-def best_alpha_apart(rows: LabelledParts) -> float:
+def best_alpha_apart(rows: LabelledDataset) -> float:
     """What alpha="auto" stands for where rows lie apart: one pass brings the rows that it looks at."""
     X, label, weight = sampled(rows, [MOST_ROWS] * 2)
     return best_alpha(Labelled(as_table(X), label == 1, weight), int(rows.counts.sum()))

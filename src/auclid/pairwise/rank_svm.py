@@ -18,7 +18,7 @@ from auclid.solvers import newton
 from auclid.solvers.pairs_apart import pairs_apart
 from auclid.solvers.path import Labelled
 from auclid.solvers.region import checked_region
-from auclid.stats.apart import LabelledParts
+from auclid.stats.apart import LabelledDataset
 
 SOFTNESS = 0.1
 """The softness of the top."""
@@ -188,7 +188,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
             return self._publish_apart(rows, w)
         return self._publish_fit(rows.table, rows.is_pos, w, rows.weight)
 
-    def _objective_apart(self, rows: LabelledParts) -> Any:
+    def _objective_apart(self, rows: LabelledDataset) -> Any:
         """The objective of rows in files or on a cluster; keeps the alpha and the softness in use."""
         if self.max_fpr != 1.0 or self.min_tpr != 0.0:
             raise ValueError(

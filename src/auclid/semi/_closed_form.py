@@ -14,7 +14,7 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled, begin_fit, begin_fit_apart, begin_partial, row_weights
 from auclid.solvers.unlabeled import Family
 from auclid.solvers.unlabeled_choice import choose
-from auclid.stats.apart import LabelledParts, set_moments
+from auclid.stats.apart import LabelledDataset, set_moments
 from auclid.stats.moments import require_room
 from auclid.stats.samples import Samples
 from auclid.stats.sets import POSITIVE, UNLABELED, SemiSupervisedStats, Sets
@@ -74,10 +74,10 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         _check.warn_if_constant_scores(self, table, scores)
         return self._publish(w, best_threshold(sets[labelled] == POSITIVE, scores, mass))
 
-    def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> LabelledParts:
+    def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> LabelledDataset:
         return begin_fit_apart(self, X, y, X_unlabeled, sample_weight)
 
-    def _fit_apart(self, rows: LabelledParts) -> Self:
+    def _fit_apart(self, rows: LabelledDataset) -> Self:
         """Two passes over rows in files or on a cluster: moments, and a sample of each set."""
         self._require_room(rows.parts.width)
         seen = SemiSupervisedStats(Sets(*set_moments(rows, 3)), Samples.apart(rows), np.random.default_rng(0))

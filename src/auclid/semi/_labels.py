@@ -16,7 +16,7 @@ from auclid.base import Ranker
 from auclid.data import Stacked, Table
 from auclid.data.dataset import Part
 from auclid.data.files import Rows
-from auclid.stats.apart import LabelledParts
+from auclid.stats.apart import LabelledDataset
 from auclid.stats.sets import UNLABELED
 
 
@@ -69,14 +69,14 @@ def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
 
 def begin_fit_apart(
     estimator: Any, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None
-) -> LabelledParts:
+) -> LabelledDataset:
     """The same for rows in files or on a cluster, which hold their unlabelled rows among them."""
     if X_unlabeled is not None:
         raise ValueError(
             f"{type(estimator).__name__} must find unlabelled rows among the others where rows lie in files or on a "
             "cluster: mark them in the target (-1, None or NaN; see unlabeled=), and leave out X_unlabeled."
         )
-    if isinstance(X, LabelledParts):
+    if isinstance(X, LabelledDataset):
         remember_columns(estimator, X.parts.columns, X.parts.width)
         estimator.classes_ = X.classes
         return X
@@ -95,7 +95,7 @@ def begin_fit_apart(
     remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     sets = [*([label] for label in classes.tolist()), free]
-    return count_labels(parts.mapped(partial(partly_coded, classes)), classes, sets, counts)
+    return count_labels(parts.transformed(partial(partly_coded, classes)), classes, sets, counts)
 
 
 def _column(labels: list) -> np.ndarray:

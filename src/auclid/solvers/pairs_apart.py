@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.memory import as_table
 from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
 from auclid.solvers.hinge import Gap, SmoothHinge
 from auclid.solvers.newton import Move, Preconditioner
-from auclid.stats.apart import LabelledParts, drawn_places, joined, keep_only, part_rows
+from auclid.stats.apart import LabelledDataset, drawn_places, joined, keep_only, part_rows
 from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.pair_sums import (
     ActiveBlock,
@@ -172,19 +172,19 @@ class ApartPoint:
     @cached_property
     def _ranked(self) -> Any:
         parts, few = self.objective.rows.parts, self.objective.few
-        scores = few.collect(part_scores, self.w, self.objective.few_largest)
-        return parts.keep(parts.merge(rank, scores, self.objective.task.sign))
+        scores = few.map(part_scores, self.w, self.objective.few_largest)
+        return parts.persist(parts.merge(rank, scores, self.objective.task.sign))
 
     @cached_property
     def _sums(self) -> Any:
         parts = self.objective.rows.parts
-        return parts.keep(parts.total(many_sums, self.w, self.objective.task, self._ranked))
+        return parts.persist(parts.reduce(many_sums, self.w, self.objective.task, self._ranked))
 
     @cached_property
     def _known(self) -> Evaluated:
         objective, parts, few = self.objective, self.objective.rows.parts, self.objective.few
         slopes = parts.merge(few_slopes, self._ranked, self._sums, objective.task)
-        known = parts.get(parts.merge(assembled, self._sums, few.total(part_back, slopes)))
+        known = parts.compute(parts.merge(assembled, self._sums, few.reduce(part_back, slopes)))
         return Evaluated(*(part / objective.total for part in known))
 
     @cached_property
@@ -228,10 +228,10 @@ class ApartPoint:
         """The Hessian times a direction."""
         objective, parts, few = self.objective, self.objective.rows.parts, self.objective.few
         task, both = objective.task, np.column_stack([self.w, move.w])
-        direction = parts.merge(direct, few.collect(part_scores, move.w, objective.few_largest), self._ranked)
-        places = parts.total(many_products, both, task, self._ranked, direction)
+        direction = parts.merge(direct, few.map(part_scores, move.w, objective.few_largest), self._ranked)
+        places = parts.reduce(many_products, both, task, self._ranked, direction)
         slopes = parts.merge(few_products, self._ranked, direction, self._sums, places, task)
-        bent = parts.get(parts.merge(summed, places, few.total(part_back, slopes)))
+        bent = parts.compute(parts.merge(summed, places, few.reduce(part_back, slopes)))
         return (2.0 / objective.total) * bent + objective.alpha * move.w
 
     def preconditioner(self) -> Preconditioner:
@@ -323,21 +323,21 @@ APART: dict[type, type] = {SquaredHinges: SquaredHingesApart, SmoothHinge: Smoot
 """The objectives of rows that lie apart, by those of rows in memory."""
 
 
-def pairs_apart(kind: type, rows: LabelledParts, alpha: float, tol: float) -> Any:
+def pairs_apart(kind: type, rows: LabelledDataset, alpha: float, tol: float) -> Any:
     """The objective of a kind for labelled rows in parts.
 
     Two passes: for a sample and the class means, and for the rows of the rarer class, which are kept.
     """
     counts = rows.counts.sum(axis=0)
     size = max(2000, 10 * rows.parts.width, SAMPLE_BYTES // (8 * max(1, rows.parts.width)))
-    found = rows.parts.get(rows.parts.collect(summarize_columns, drawn_places(rows, [size, size])))
+    found = rows.parts.compute(rows.parts.map(summarize_columns, drawn_places(rows, [size, size])))
     means = found[0][1]
     for _, more in found[1:]:
         means = means + more
     X, label, weight = joined([each for each, _ in found])
     space, pairs = LinearSpace(as_table(X)), Pairs(label == 1, weight)
     small = kind(space, pairs, alpha, max(tol, 1e-2) if kind is SquaredHinges else tol)
-    few: Apart = keep_only(rows, 1 if counts[1] <= counts[0] else 0)
+    few: Dataset = keep_only(rows, 1 if counts[1] <= counts[0] else 0)
     return APART[kind](space, pairs, alpha, tol, rows=rows, few=few, small=small, means=tuple(means))
 
 

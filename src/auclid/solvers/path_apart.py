@@ -5,13 +5,13 @@ import numpy as np
 from auclid.data import sizes
 from auclid.solvers.closed_form import minimiser, path
 from auclid.solvers.path import CrossValidated, alpha_grid, best_alpha
-from auclid.stats.apart import LabelledParts
+from auclid.stats.apart import LabelledDataset
 from auclid.stats.folds import leave_one_out
 from auclid.stats.folds_apart import held_out_areas, moments_of_folds, planned
 
 
 def cross_validate_apart(
-    rows: LabelledParts, n_folds: int, alphas: np.ndarray | None = None
+    rows: LabelledDataset, n_folds: int, alphas: np.ndarray | None = None
 ) -> tuple[CrossValidated, np.ndarray | None]:
     """Penalties tried on stratified folds, and the weights that the best gives to all rows."""
     plan = planned(rows, n_folds)

@@ -16,7 +16,7 @@ from auclid.base import LinearRanker
 from auclid.data import Table
 from auclid.solvers.iteration import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
-from auclid.stats.apart import LabelledParts, class_moments_apart
+from auclid.stats.apart import LabelledDataset, class_moments_apart
 from auclid.stats.moments import ClassMoments, class_moments, require_room
 
 
@@ -137,7 +137,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         self._moments = moments
         return self._publish_fit(table, is_pos, self._set_fitted_attributes(found), weight)
 
-    def _fit_apart(self, rows: LabelledParts) -> Self:
+    def _fit_apart(self, rows: LabelledDataset) -> Self:
         """One pass over rows in files or on a cluster; the threshold is that of `partial_fit`."""
         self._require_room(rows.parts.width)
         self.solver_ = "moments"

@@ -11,7 +11,7 @@ from auclid._apart import begin_apart, lies_apart
 from auclid.base import LinearRanker
 from auclid.solvers.path import CrossValidated, Labelled, cross_validate
 from auclid.solvers.path_apart import cross_validate_apart
-from auclid.stats.apart import LabelledParts
+from auclid.stats.apart import LabelledDataset
 from auclid.stats.folds import folds_of
 from auclid.stats.moments import require_room
 
@@ -95,7 +95,7 @@ class LeastSquaresAUCCV(LinearRanker):
         self.alphas_, self.cv_auc_, self.alpha_ = tried.alphas, tried.aucs, tried.alpha
         return w
 
-    def _fit_apart(self, rows: LabelledParts) -> Self:
+    def _fit_apart(self, rows: LabelledDataset) -> Self:
         """Four passes over rows in files or on a cluster, the last one for the threshold."""
         require_room(f"The moments of {type(self).__name__}", rows.parts.width, "Use SPAM, which streams.")
         if not isinstance(self.cv, Integral):

@@ -8,15 +8,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.memory import as_table
 from auclid.stats.moments import ClassMoments, grouped_moments
 
 
-class LabelledParts(NamedTuple):
+class LabelledDataset(NamedTuple):
     """Rows in parts whose labels are numbers of sets: 0 negative, 1 positive, 2 unlabelled."""
 
-    parts: Apart
+    parts: Dataset
     classes: np.ndarray
     counts: np.ndarray
     """(parts, sets): rows of positive weight."""
@@ -29,9 +29,9 @@ class LabelledParts(NamedTuple):
     first_weighed: list
     """The same for rows of positive weight, and then for rows of weight zero."""
 
-    def mapped(self, step: Callable, width: int | None = None) -> "LabelledParts":
+    def transformed(self, step: Callable, width: int | None = None) -> "LabelledDataset":
         """The rows that a function makes of each part; ``width`` columns without names."""
-        return self._replace(parts=self.parts.mapped(step, width))
+        return self._replace(parts=self.parts.transformed(step, width))
 
 
 def coded(classes: np.ndarray, part: Part) -> Part:
@@ -46,12 +46,12 @@ def numbered(classes: np.ndarray, part: Part) -> Part:
     return part._replace(y=np.searchsorted(classes, part.y))
 
 
-def set_moments(rows: LabelledParts, n_sets: int) -> Totals:
+def set_moments(rows: LabelledDataset, n_sets: int) -> Totals:
     """The moments of each set, in one pass."""
-    return rows.parts.get(rows.parts.total(part_moments, n_sets))
+    return rows.parts.compute(rows.parts.reduce(part_moments, n_sets))
 
 
-def class_moments_apart(rows: LabelledParts) -> ClassMoments:
+def class_moments_apart(rows: LabelledDataset) -> ClassMoments:
     """The moments of both classes, in one pass."""
     neg, pos = set_moments(rows, 2)
     return ClassMoments(pos, neg)
@@ -63,21 +63,21 @@ def part_moments(part: Part, n_sets: int) -> Totals:
     return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight))
 
 
-def sampled(rows: LabelledParts, sizes: list[int], seed: int = 0) -> tuple[Any, np.ndarray, np.ndarray | None]:
+def sampled(rows: LabelledDataset, sizes: list[int], seed: int = 0) -> tuple[Any, np.ndarray, np.ndarray | None]:
     """(X, set, weight) of up to so many rows of each set, drawn without replacement, in the order of the rows.
 
     Which ones depends on the number of rows in each set and the seed only.
     """
-    return joined(rows.parts.get(rows.parts.collect(part_rows, drawn_places(rows, sizes, seed))))
+    return joined(rows.parts.compute(rows.parts.map(part_rows, drawn_places(rows, sizes, seed))))
 
 
-def sampled_at(rows: LabelledParts, sizes: list[int]) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], list]:
+def sampled_at(rows: LabelledDataset, sizes: list[int]) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], list]:
     """What `sampled` gives, and where in each part its rows are."""
-    found = rows.parts.get(rows.parts.collect(part_rows_at, drawn_places(rows, sizes)))
+    found = rows.parts.compute(rows.parts.map(part_rows_at, drawn_places(rows, sizes)))
     return joined([each for each, _ in found]), [at for _, at in found]
 
 
-def drawn_places(rows: LabelledParts, sizes: list[int], seed: int = 0) -> list[list[np.ndarray]]:
+def drawn_places(rows: LabelledDataset, sizes: list[int], seed: int = 0) -> list[list[np.ndarray]]:
     """Which rows to draw of each part: for each set, places among its rows of that set."""
     rng, total = np.random.default_rng(seed), rows.counts.sum(axis=0)
     wanted = [[np.arange(0)] * len(sizes) for _ in rows.counts]
@@ -125,6 +125,6 @@ def rows_of_set(number: int, part: Part) -> Part:
     return part._replace(X=X, y=part.y[at], weight=None if part.weight is None else part.weight[at])
 
 
-def keep_only(rows: LabelledParts, number: int) -> Apart:
+def keep_only(rows: LabelledDataset, number: int) -> Dataset:
     """The rows of one set, kept where they are."""
-    return rows.parts.kept(partial(rows_of_set, number))
+    return rows.parts.cached(partial(rows_of_set, number))

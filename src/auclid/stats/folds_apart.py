@@ -6,7 +6,7 @@ import numpy as np
 
 from auclid.data.dataset import Part, Totals
 from auclid.data.memory import as_table
-from auclid.stats.apart import LabelledParts
+from auclid.stats.apart import LabelledDataset
 from auclid.stats.moments import ClassMoments, grouped_moments
 from auclid.stats.pair_sums import count_below, running_sums
 
@@ -36,7 +36,7 @@ class Plan(NamedTuple):
         return fold
 
 
-def planned(rows: LabelledParts, n_folds: int) -> Plan:
+def planned(rows: LabelledDataset, n_folds: int) -> Plan:
     """Stratified folds without shuffling; rows of weight zero are dealt out apart where there are enough of them."""
     idle = (rows.every - rows.counts).sum(axis=1)
     apart = int(idle.sum()) >= n_folds
@@ -55,7 +55,7 @@ def _dealt(start: int, stop: int, fold: int, n_folds: int) -> int:
     return len(range(fold + max(0, -(-(start - fold) // n_folds)) * n_folds, stop, n_folds))
 
 
-def _by_first(rows: LabelledParts, apart: bool) -> list[int]:
+def _by_first(rows: LabelledDataset, apart: bool) -> list[int]:
     """The kinds in the order in which their first rows come."""
     first = rows.first_weighed if apart else rows.first
     return sorted((kind for kind in range(len(first)) if first[kind] is not None), key=lambda kind: first[kind])
@@ -68,9 +68,9 @@ def fold_moments(part: Part, plan: Plan) -> Totals:
     return Totals(grouped_moments(as_table(part.X), group, 2 * plan.ends.shape[1], part.weight))
 
 
-def moments_of_folds(rows: LabelledParts, plan: Plan) -> list[ClassMoments]:
+def moments_of_folds(rows: LabelledDataset, plan: Plan) -> list[ClassMoments]:
     """The moments of each fold, in one pass."""
-    found = rows.parts.get(rows.parts.total(fold_moments, plan))
+    found = rows.parts.compute(rows.parts.reduce(fold_moments, plan))
     return [ClassMoments(pos, neg) for neg, pos in zip(found[::2], found[1::2], strict=True)]
 
 
@@ -114,12 +114,12 @@ def twice_below(part: Part, plan: Plan, W: list, number: int, ranked: list) -> n
     return out
 
 
-def held_out_areas(rows: LabelledParts, plan: Plan, W: list, parts_moments: list[ClassMoments]) -> np.ndarray:
+def held_out_areas(rows: LabelledDataset, plan: Plan, W: list, parts_moments: list[ClassMoments]) -> np.ndarray:
     """(folds, models): the AUC of each model on the rows of its fold, in two passes; NaN where a class is missing."""
     counts = rows.counts.sum(axis=0)
     few = 1 if counts[1] <= counts[0] else 0
-    ranked = rows.parts.merge(ranked_folds, rows.parts.collect(held_out, plan, W, few))
-    twice: Any = rows.parts.get(rows.parts.total(twice_below, plan, W, 1 - few, ranked))
+    ranked = rows.parts.merge(ranked_folds, rows.parts.map(held_out, plan, W, few))
+    twice: Any = rows.parts.compute(rows.parts.reduce(twice_below, plan, W, 1 - few, ranked))
     areas = np.full(twice.shape, np.nan)
     for k, moments in enumerate(parts_moments):
         if moments.complete:
