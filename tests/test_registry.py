@@ -118,9 +118,8 @@ def test_paper_names_carry_their_settings_and_may_be_overruled():
 
 
 def test_a_near_miss_is_named():
-    with pytest.raises(
-        ValueError, match=r"^make must be given the name of a method; got 'SPAMM-L2'\. Did you mean SPAM-L2"
-    ):
+    said = r"^The 'name' parameter of make must be the name of a method\. Got 'SPAMM-L2' instead\. Did you mean SPAM-L2"
+    with pytest.raises(ValueError, match=said):
         make("SPAMM-L2")
 
 

@@ -31,6 +31,7 @@ from auclid.data.dataset import Dataset, Part
 from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
 from auclid.data.mapped import mapped
+from auclid.errors import IdentifierWarning
 
 WIDE, THIN = 200, 0.2
 """With more columns than this, of which fewer than this share are filled, what comes out is a CSR matrix."""
@@ -174,7 +175,8 @@ class Columns(TransformerMixin, BaseEstimator):
                 "in two rows alike. Add a column of numbers, or of categories."
             )
         if found.identifiers:
-            warnings.warn(notes(Findings([], found.identifiers, found.left_out, []), [])[0], UserWarning, stacklevel=5)
+            said = notes(Findings([], found.identifiers, found.left_out, []), [])[0]
+            warnings.warn(IdentifierWarning(said, found.identifiers), stacklevel=5)
         return self
 
     def _learn_apart(self, X: Any, sample_weight: Any) -> Findings:
