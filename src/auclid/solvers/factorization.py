@@ -79,21 +79,23 @@ def score_row(rows: Any, i: int, w: np.ndarray, V: np.ndarray, q: np.ndarray) ->
     return total
 
 
+class PairGradient(NamedTuple):
+    """The gradient of a pair by w and by V, and the columns where it is not zero."""
+
+    w: np.ndarray
+    V: np.ndarray
+    touched: np.ndarray
+    """The numbers of the columns that the pair holds."""
+    mark: np.ndarray
+    """(d,): the step that touched a column last."""
+
+
 @kernel
 def add_gradient(
-    rows: Any,
-    i: int,
-    factor: float,
-    V: np.ndarray,
-    q: np.ndarray,
-    w_grad: np.ndarray,
-    V_grad: np.ndarray,
-    touched: np.ndarray,
-    count: int,
-    mark: np.ndarray,
-    t: int,
+    rows: Any, i: int, factor: float, V: np.ndarray, q: np.ndarray, gradient: Any, count: int, t: int
 ) -> int:
     """Add factor · f'(x_i) to the gradient of a pair; returns how many columns the pair has touched so far."""
+    w_grad, V_grad, touched, mark = gradient.w, gradient.V, gradient.touched, gradient.mark
     start, stop = row_span(rows, i)
     rank = V.shape[1]
     for e in range(start, stop):
@@ -131,15 +133,15 @@ def sweep(rows: Any, pos: np.ndarray, neg: np.ndarray, steps: Any, state: Any) -
     loss, alpha, factor_alpha, l1, step = steps.loss, steps.alpha, steps.factor_alpha, steps.l1, steps.step
     d, rank = V.shape
     above, below = np.empty(rank), np.empty(rank)
-    w_grad, V_grad = np.empty(d), np.empty((d, rank))
-    touched, mark = np.empty(d, np.int64), np.full(d, -1, np.int64)
+    w_grad, V_grad, touched = np.empty(d), np.empty((d, rank)), np.empty(d, np.int64)
+    gradient = PairGradient(w=w_grad, V=V_grad, touched=touched, mark=np.full(d, -1, np.int64))
     t = state.t[0]
     for pair in range(pos.shape[0]):
         i, j = pos[pair], neg[pair]
         margin = score_row(rows, i, w, V, above) - score_row(rows, j, w, V, below)
         g = slope(loss, margin)
-        count = add_gradient(rows, i, g, V, above, w_grad, V_grad, touched, 0, mark, t)
-        count = add_gradient(rows, j, -g, V, below, w_grad, V_grad, touched, count, mark, t)
+        count = add_gradient(rows, i, g, V, above, gradient, 0, t)
+        count = add_gradient(rows, j, -g, V, below, gradient, count, t)
         for at in range(count):
             c = touched[at]
             visits[c] += 1
