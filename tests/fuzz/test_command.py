@@ -87,7 +87,7 @@ def test_a_seed_is_a_whole_number(folder, seed):
 
 def test_what_was_not_foreseen_is_a_sentence_too(folder, monkeypatch):
     monkeypatch.delenv("AUCLID_DEBUG")
-    monkeypatch.setattr("auclid.cli._app.load", lambda path: {}["nothing"])
+    monkeypatch.setattr("auclid.cli.saved.load", lambda path: {}["nothing"])
     assert "was not foreseen (KeyError: 'nothing')" in said("predict", "m", "t.csv", code=1)
 
 

@@ -17,6 +17,7 @@ from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
 from auclid.cli.data import Rows
+from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
 from auclid.cli.verdict import likely, measured_by, verdict
 from auclid.columns import Columns
@@ -27,8 +28,6 @@ from auclid.metrics._sample import checked_region
 
 FEWEST = 8
 """Rows of each class without which a split leaves nothing to measure."""
-
-AGAINST = ("logistic", "ridge", "lightgbm")
 
 
 class Row(NamedTuple):
