@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SOLAM,
         SPAM,
         AdaOAM,
+        ConstrainedAUC,
         LeastSquaresAUC,
         LeastSquaresAUCCV,
         MinimaxAUC,
@@ -50,6 +51,7 @@ __all__ = [
     "AdaOAM",
     "Calibrated",
     "Columns",
+    "ConstrainedAUC",
     "KMeansNystroem",
     "KernelRankSVM",
     "Kernelized",
@@ -88,8 +90,8 @@ HOMES = {
     "data.files": ["Rows", "scan"],
     "semi": ["PNUAUC", "QSGS2AUC", "SAMULT"],
     "square": [
-        "FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM", "LeastSquaresAUC", "LeastSquaresAUCCV", "MinimaxAUC",
-        "MulticlassAUC",
+        "FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM", "ConstrainedAUC", "LeastSquaresAUC", "LeastSquaresAUCCV",
+        "MinimaxAUC", "MulticlassAUC",
     ],
 }  # fmt: skip
 """Where each public name is defined."""

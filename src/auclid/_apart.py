@@ -13,10 +13,11 @@ from auclid import _check
 from auclid._sources import known_names, label_missing, with_target
 from auclid.data import as_table
 from auclid.data.dask import DaskDataset, described, is_dask, lazily
-from auclid.data.dataset import Dataset, FileDataset
+from auclid.data.dataset import Dataset
+from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
 from auclid.data.labels import LabelCount, label_count
-from auclid.stats.apart import LabelledDataset, coded, numbered
+from auclid.stats.labelled import LabelledDataset, coded, numbered
 
 FEW = 8
 """Labels up to which it is quickest to look for each."""

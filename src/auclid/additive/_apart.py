@@ -13,7 +13,7 @@ from auclid.additive._sums import class_sums
 from auclid.data.dataset import Part, Totals
 from auclid.data.encoding import ColumnEncoding, decode
 from auclid.data.sizes import KEPT
-from auclid.stats.apart import LabelledDataset, sampled
+from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.stats.moments import ClassMoments
 from auclid.stats.tally import entries, part_tallies
 

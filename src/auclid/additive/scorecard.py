@@ -21,7 +21,7 @@ from auclid.additive._shapes import card_scores, sound_card, sound_moments
 from auclid.additive._sums import class_sums
 from auclid.base import LinearRanker, Ranker
 from auclid.metrics._operating_point import best_threshold
-from auclid.stats.apart import LabelledDataset
+from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import ClassMoments
 
 

@@ -14,7 +14,8 @@ from scipy import sparse
 
 from auclid.columns._numbers import Numbers, SparseNumbers, grid_of, on_grids, to_rank, weighted_median
 from auclid.data import sizes
-from auclid.data.dataset import Dataset, FileDataset, Part
+from auclid.data.dataset import Dataset, Part
+from auclid.data.file_dataset import FileDataset
 
 SAMPLE = 20_000
 """Rows that medians, tails and ranks are learnt from, of more."""

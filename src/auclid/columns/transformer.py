@@ -27,7 +27,8 @@ from auclid.columns._numbers import (
 from auclid.columns._table import checked_table, taken
 from auclid.data import as_array
 from auclid.data.dask import DaskDataset, is_dask
-from auclid.data.dataset import Dataset, FileDataset, Part
+from auclid.data.dataset import Dataset, Part
+from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
 from auclid.data.mapped import mapped
 from auclid.errors import IdentifierWarning

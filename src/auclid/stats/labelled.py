@@ -1,4 +1,4 @@
-"""What is known of labelled rows that lie apart: counts, samples and moments, each from one pass over the parts."""
+"""Labelled rows in parts: class counts, samples and moments, each from one pass over the parts."""
 
 from collections.abc import Callable
 from functools import partial
@@ -8,13 +8,27 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid.data.dataset import Dataset, Part, Totals
+from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
+from auclid.data.labels import label_count
 from auclid.data.memory import as_table
+from auclid.data.table import Table
 from auclid.stats.moments import ClassMoments, grouped_moments
 
 
+class LabelledTable(NamedTuple):
+    """A table with the class of each row, and the weights of the rows if they have some."""
+
+    table: Table
+    is_pos: np.ndarray
+    weight: np.ndarray | None
+
+    def held_out(self, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Class and weight of the rows of a test set."""
+        return self.is_pos[test], None if self.weight is None else self.weight[test]
+
+
 class LabelledDataset(NamedTuple):
-    """Rows in parts whose labels are numbers of sets: 0 negative, 1 positive, 2 unlabelled."""
+    """A dataset whose labels are numbers of sets: 0 negative, 1 positive, 2 unlabelled; or of more classes."""
 
     parts: Dataset
     classes: np.ndarray
@@ -27,11 +41,74 @@ class LabelledDataset(NamedTuple):
     first: list
     """Of each set the (part, row) of its first row, or None."""
     first_weighed: list
-    """The same for rows of positive weight, and then for rows of weight zero."""
+    """The first rows of positive weight of each set, then the first row of weight zero."""
+
+    @classmethod
+    def in_memory(
+        cls, table: Table, labels: np.ndarray, weight: np.ndarray | None, classes: np.ndarray, n_sets: int = 2
+    ) -> "LabelledDataset":
+        """The rows of a table in memory as one part; ``labels`` are numbers of sets, or whether rows are positive."""
+        codes = labels.view(np.int8) if labels.dtype == bool else labels
+        found = [label_count(codes == number, weight) for number in range(n_sets)]
+        idle = [(0, count.first_idle) for count in found if count.first_idle is not None]
+        return cls(
+            MemoryDataset(table, codes, weight),
+            classes,
+            np.array([[count.weighed for count in found]]),
+            np.array([[count.rows for count in found]]),
+            np.array([count.largest for count in found]),
+            [None if count.first is None else (0, count.first) for count in found],
+            [
+                *(None if count.first_weighed is None else (0, count.first_weighed) for count in found),
+                min(idle, default=None),
+            ],
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, of any weight."""
+        return int(self.every.sum())
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.parts.width
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether the rows lie in parts that must not be brought together."""
+        return self.parts.partitioned
+
+    def table(self) -> Table:
+        """All rows as one table; where they are in parts, products with it are computed there."""
+        return self.parts.table(self.every.sum(axis=1))
+
+    def labelled_table(self) -> LabelledTable:
+        """All rows as one table, with their classes and weights in memory."""
+        found = self.parts.compute(self.parts.map(part_labels))
+        is_pos = np.concatenate([labels for labels, _ in found]) == 1
+        weight = None if found[0][1] is None else np.concatenate([weights for _, weights in found])
+        return LabelledTable(self.table(), is_pos, weight)
 
     def transformed(self, step: Callable, width: int | None = None) -> "LabelledDataset":
         """The rows that a function makes of each part; ``width`` columns without names."""
         return self._replace(parts=self.parts.transformed(step, width))
+
+
+def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
+    """The same rows with other weights, one for each row; zero where they were zero."""
+    pieces = np.split(weight, np.cumsum(rows.every.sum(axis=1))[:-1])
+    return rows.transformed(partial(part_with_weight, pieces))
+
+
+def part_with_weight(weight: list[np.ndarray], part: Part) -> Part:
+    """A part with other weights."""
+    return part._replace(weight=weight[part.number])
+
+
+def part_labels(part: Part) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Labels and weights of a part."""
+    return part.y, part.weight
 
 
 def coded(classes: np.ndarray, part: Part) -> Part:
@@ -51,16 +128,16 @@ def set_moments(rows: LabelledDataset, n_sets: int) -> Totals:
     return rows.parts.compute(rows.parts.reduce(part_moments, n_sets))
 
 
-def class_moments_apart(rows: LabelledDataset) -> ClassMoments:
-    """The moments of both classes, in one pass."""
-    neg, pos = set_moments(rows, 2)
+def class_moments_of(rows: LabelledDataset, full: bool = True) -> ClassMoments:
+    """The moments of both classes, in one pass; ``full=False`` keeps the trace of the scatter only."""
+    neg, pos = rows.parts.compute(rows.parts.reduce(part_moments, 2, full))
     return ClassMoments(pos, neg)
 
 
-def part_moments(part: Part, n_sets: int) -> Totals:
+def part_moments(part: Part, n_sets: int, full: bool = True) -> Totals:
     """The moments of each set of one part."""
     assert part.y is not None
-    return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight))
+    return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight, full))
 
 
 def sampled(rows: LabelledDataset, sizes: list[int], seed: int = 0) -> tuple[Any, np.ndarray, np.ndarray | None]:
