@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import auclid
 from attack_command import command_case, reader_case
+from attack_outputs import output_case
 from auclid.cli._app import app
 
 SEEDS = st.integers(0, 2**32)
@@ -99,6 +100,12 @@ def test_hostile_commands_end_well(seed):
 
 @given(SEEDS)
 @settings(max_examples=25)
+def test_outputs_never_replace_inputs(seed):
+    output_case(np.random.default_rng(seed))
+
+
+@given(SEEDS)
+@settings(max_examples=25)
 def test_hostile_data_files_end_well(seed):
     reader_case(np.random.default_rng(seed))
 
@@ -108,4 +115,5 @@ def test_hostile_data_files_end_well(seed):
 @settings(max_examples=600)
 def test_many_hostile_commands_and_files_end_well(seed):
     command_case(np.random.default_rng(seed))
+    output_case(np.random.default_rng(seed))
     reader_case(np.random.default_rng(seed))

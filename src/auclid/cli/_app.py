@@ -54,7 +54,9 @@ Data = Annotated[
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
 Target = Annotated[str | None, typer.Option(help="The column with the labels (csv, parquet).")]
-Positive = Annotated[str | None, typer.Option(help="The label to rank on top; else the greater of two.")]
+Positive = Annotated[
+    str | None, typer.Option(help="The label to rank on top; else the greater of two, if it is a number or the rarer.")
+]
 OneHot = Annotated[bool, typer.Option("--one-hot", help="Make a column of each value of a text column.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
 Memory = Annotated[

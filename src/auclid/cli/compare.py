@@ -20,6 +20,7 @@ from auclid.cli.data import Rows
 from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
 from auclid.cli.verdict import likely, measured_by, verdict
+from auclid.cli.wording import sentence
 from auclid.columns import Columns
 from auclid.columns._table import taken
 from auclid.datasets import DataError
@@ -211,7 +212,7 @@ def measure(
         shared.fitted[name] = last
         interval = auc_interval(shared.is_pos[shared.test], scores, max_fpr=max_fpr)
     except (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError) as error:
-        return Row(name, is_ours, trouble=" ".join(str(error).split()) or type(error).__name__)
+        return Row(name, is_ours, trouble=sentence(error))
     if any(issubclass(warning.category, ConvergenceWarning) for warning in heard):
         notes.append(f"{name} stopped before it had converged.")
     scores = np.asarray(scores, dtype=np.float64)

@@ -27,7 +27,7 @@ def check_paths(reads: Mapping[str, Path | None], writes: Mapping[str, Path]) ->
         may_write(path)
         for argument, source in reads.items():
             if source is not None and _is_read(source, path):
-                said = f"{str(path)!r} is {argument}, or a part of it"
+                said = f"{str(path)!r} is {argument}, or would be a part of it"
                 raise DataError(f"{option} must be another file than those that are read; {said}.")
     named = list(writes.items())
     for k, (option, path) in enumerate(named):
