@@ -287,6 +287,20 @@ def test_a_checkpoint_of_other_data_or_settings_is_refused(here, monkeypatch, ca
     assert not Path("x").exists() and Path("c").read_bytes() == before
 
 
+def test_columns_and_labels_are_compared_once_they_are_known(tmp_path):
+    path = tmp_path / "c"
+    first = checkpoint.Checkpoint(path, 10)
+    first.agree(columns=[["a", "number"]], classes=["0", "1"])
+    first.identity["files"] = []
+    first.write(auclid.SPAM().fit(np.eye(4), [0, 1, 0, 1]), 10)
+    again = checkpoint.Checkpoint(path, 20)
+    again.agree(columns=[["a", "number"]], classes=["0", "1"])
+    assert again.resumed()[1] == 10
+    for facts, said in (({"columns": [["a", "string"]]}, "other columns"), ({"classes": ["1", "0"]}, "other labels")):
+        with pytest.raises(DataError, match=f"written for {said}"):
+            again.agree(**facts)
+
+
 def test_files_that_come_after_the_others_are_learnt_too(here):
     run("fit", "fold", *STREAM, "--model", "x", "--every", "50")
     write_csv("fold/c.csv", rows(60, 9))

@@ -53,6 +53,9 @@ PARAMETERS = {
         "min_tpr": 0.0,
         "softness": 0.1,
     },
+    "FactorizationRanker": {
+        "rank": 8, "loss": "logistic", "alpha": "auto", "l1": 0.0, "step": ANY, "n_epochs": ANY, "random_state": None,
+    },
     "KernelRankSVM": {"alpha": ANY, "kernel": "rbf", "gamma": None, "tol": ANY, "max_iter": ANY},
     "OAM": dict(C=ANY, buffer_size=100, update=ANY, buffer=ANY, average=True, shuffle=True, **SEEDED),
     "CBR": dict(C=ANY, confidence=0.7, buffer_size=50, buffer=ANY, covariance=ANY, shuffle=True, **SEEDED),

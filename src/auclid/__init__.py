@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from auclid.io import load, save
     from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
     from auclid.online import CBR, OAM, UniExp
-    from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
+    from auclid.pairwise import ASAM, PSAM, FactorizationRanker, KernelRankSVM, RankSVM
     from auclid.registry import algorithms, make
     from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
     from auclid.square import (
@@ -52,6 +52,7 @@ __all__ = [
     "Calibrated",
     "Columns",
     "ConstrainedAUC",
+    "FactorizationRanker",
     "KMeansNystroem",
     "KernelRankSVM",
     "Kernelized",
@@ -85,7 +86,7 @@ HOMES = {
     "io": ["load", "save"],
     "kernels": ["KMeansNystroem", "Kernelized", "RandomFourier"],
     "online": ["CBR", "OAM", "UniExp"],
-    "pairwise": ["ASAM", "PSAM", "KernelRankSVM", "RankSVM"],
+    "pairwise": ["ASAM", "PSAM", "FactorizationRanker", "KernelRankSVM", "RankSVM"],
     "registry": ["algorithms", "make"],
     "data.files": ["Rows", "scan"],
     "semi": ["PNUAUC", "QSGS2AUC", "SAMULT"],

@@ -86,7 +86,8 @@ def fit_large(
         found = large.task(data, how.target, how.positive, how.drop, how.memory)
         columns, classes = found.rows.columns, found.classes
         if checkpoint is not None:
-            checkpoint.agree(columns=columns, classes=classes)
+            kinds = found.rows.others
+            checkpoint.agree(columns=[[name, kinds.get(name, "number")] for name in columns], classes=classes)
         _show.say(escape(large.introduced(found, str(data))))
         with _told_once(), _show.passes(found.rows):
             name, estimator = large.fit_rows(found, how, checkpoint)

@@ -91,7 +91,7 @@ def source_paths(source: str | Path) -> list[Path]:
     else:
         found = [Path(each) for each in glob.glob(str(source), recursive=True) if Path(each).is_file()]
     if not found and os.path.lexists(path) and not path.is_dir():
-        got = f"{str(source)!r}, a pipe, a device or a link to nothing,"
+        got = f"{str(source)!r}, which is a pipe, a device or a link to nothing,"
         raise DataError(**SOURCE, expected="be a file, folder or glob", got=got)
     if not found and path.is_dir():
         kinds = f"a folder with files of a known kind ({', '.join(ENDINGS)})"
