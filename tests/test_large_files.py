@@ -211,7 +211,7 @@ def test_bad_large_input_gets_one_sentence(folder, tmp_path):
     for words, expected in [
         (["--target", "Y"], "must name a column"),
         ([], "name their column with --target"),
-        (["--target", "y", "--drop", "zz"], "--drop must be a column of DATA; got 'zz'"),
+        (["--target", "y", "--drop", "zz"], "; got 'zz'. There are: 'a0', 'a1'"),
         (["--target", "a0", "--drop", "y"], "different values"),
         (["--target", "a0"], "different values"),
         (["--target", "y", "--memory", "lots"], "must be a number of bytes"),

@@ -14,7 +14,6 @@ from scipy import sparse
 from sklearn.base import is_classifier
 from typer.core import TyperGroup
 
-from auclid._kinds import is_frame
 from auclid._version import __version__
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
@@ -29,6 +28,7 @@ from auclid.cli.report import report
 from auclid.cli.scorecards import card_facts, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import rate, remarks, sentence
+from auclid.data.encoding import is_frame
 from auclid.datasets import DataError, catalogue
 from auclid.io import about, load, may_write, replacing, save
 from auclid.registry import algorithms
@@ -73,7 +73,6 @@ Data = Annotated[
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
 Target = Annotated[str | None, typer.Option(help="The column with the labels (csv, parquet).")]
 Positive = Annotated[str | None, typer.Option(help="The label to rank on top; else the greater of two.")]
-OneHot = Annotated[bool, typer.Option("--one-hot", help="Make a column of each value of a text column.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
 Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Read by blocks, and keep no more rows in memory than this: 2GB.")
@@ -104,7 +103,6 @@ def compare_(
     ] = "",
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(models.BASELINES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
-    one_hot: OneHot = False,
     drop: Drop = None,
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
     seed: Seed = 0,
@@ -119,7 +117,7 @@ def compare_(
         found = large.task(data, target, positive, drop or [], memory)
         rows = large.sampled(found, str(data), memory, seed)
     else:
-        rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or ())
+        rows = read_rows(data, target, positive=positive, drop=drop or ())
     _show.introduce(rows)
     with _show.progress() as tell:
         how: dict[str, Any] = {"seed": seed, "test_size": test_size, "max_fpr": max_fpr}
@@ -168,7 +166,6 @@ def fit(
     target: Target = None,
     method: Annotated[str, typer.Option(help="A name from `auclid methods`; auto: AUCClassifier chooses.")] = "auto",
     positive: Positive = None,
-    one_hot: OneHot = False,
     drop: Drop = None,
     seed: Seed = 0,
     memory: Memory = None,
@@ -189,7 +186,7 @@ def fit(
     name, estimator = models.ours(method, seed, max_fpr)
     models.refuse_whole_list(name, estimator, max_fpr)
     scaled = not isinstance(estimator, Scorecard)
-    rows = read_rows(data, target, positive=positive, one_hot=one_hot, drop=drop or (), scaled=scaled)
+    rows = read_rows(data, target, positive=positive, drop=drop or (), scaled=scaled)
     _show.introduce(rows)
     if isinstance(estimator, AUCClassifier):
         with warnings.catch_warnings(action="ignore"):  # the fit will say it again
@@ -288,7 +285,7 @@ def evaluate(
     column = None
     if groups is not None:
         column = (
-            large.group_column(data, groups, names, kept)
+            large.group_column(data, groups, kept)
             if by_blocks
             else evaluation.group_column(data, groups, target)
         )

@@ -12,7 +12,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from auclid._kinds import is_frame
 from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
@@ -21,6 +20,7 @@ from auclid.cli.explain import Reason, reasons
 from auclid.cli.verdict import likely, measured_by, verdict
 from auclid.columns import Columns
 from auclid.columns._table import taken
+from auclid.data.encoding import is_frame
 from auclid.datasets import DataError
 from auclid.metrics import auc_interval, compare_auc, compare_many
 from auclid.metrics._sample import checked_region

@@ -8,11 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid._kinds import is_frame
+from auclid._hints import listed
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
-from auclid.datasets import DataError, load_mammography, read_table
-from auclid.datasets.readers import TableFile, has_columns, read_frame
+from auclid.data.encoding import is_frame
+from auclid.data.files import open_rows
+from auclid.data.readers import ColumnSelection
+from auclid.data.readers.open import has_own_labels
+from auclid.datasets import DataError, TableFile, load_mammography, read_table
 
 FULL = 0.5
 """A sparse table with a larger share of entries than this is better off as a plain array."""
@@ -40,7 +43,6 @@ def read_rows(
     target: str | None,
     *,
     positive: str | None = None,
-    one_hot: bool = False,
     drop: Sequence[str] = (),
     scaled: bool = True,
 ) -> Rows:
@@ -52,10 +54,9 @@ def read_rows(
         table = load_mammography()
         names = [text(label) for label in (0, 1)]
         return Rows("mammography", table.data, table.target == 1, names, table.feature_names, [])
-    if target is None and has_columns(path):
+    if target is None and not has_own_labels(path):
         raise DataError(NO_LABELS)
-    how: dict[str, Any] = {"one_hot": True} if one_hot else {"as_frame": True}
-    X, y, names, notes = read(path, target, drop=drop, **how)
+    X, y, names, notes = read_table(path, target, drop=drop, as_frame=True)
     if y is None:
         raise DataError(NO_LABELS)
     is_pos, classes = positives(y, positive)
@@ -74,9 +75,31 @@ def odd_columns(X: Any, scaled: bool = True) -> list[str]:
     return [*columns.notes_, *([LEAVE_OUT] if columns.identifiers_ else [])]
 
 
-def read(path: Path, target: str | None, *, as_frame: bool = False, **how: Any) -> TableFile:
-    """`read_table`; with ``as_frame`` texts as they came."""
-    return (read_frame if as_frame else read_table)(path, target, **how)
+def read(
+    path: Path,
+    target: str | None,
+    *,
+    as_frame: bool = False,
+    columns: list[str] | None = None,
+    drop: Sequence[str] = (),
+) -> TableFile:
+    """`read_table` of the columns of a model, with a note on others, but for those to drop."""
+    table = read_table(path, target, columns=columns, as_frame=as_frame)
+    notes = [] if columns is None else unknown_columns(path, columns, [*drop, target])
+    return table._replace(notes=[*notes, *table.notes])
+
+
+def unknown_columns(path: Path, columns: list[str], others: Sequence[str | None]) -> list[str]:
+    """A note on columns of a file that a model does not know; a libsvm file must not have a column 0 then."""
+    extra = [name for name in open_rows(path, ColumnSelection(), 0).available_columns if name not in columns]
+    if has_own_labels(path):
+        if "0" in extra and columns[:1] == ["1"]:
+            raise DataError(
+                f"{str(path)!r} must number its columns from 1, as the model's rows did; it has a column 0."
+            )
+        return []
+    extra = sorted(name for name in extra if name not in others)
+    return [f"The model does not know {listed(extra)}: left out."] if extra else []
 
 
 def positives(y: np.ndarray, positive: str | None = None) -> tuple[np.ndarray, list[str]]:

@@ -5,10 +5,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.cli.data import read
-from auclid.datasets import DataError
-from auclid.datasets._columns import all_known
-from auclid.datasets.readers import has_columns
+from auclid.data.files import read_column
+from auclid.data.readers.open import has_own_labels
+from auclid.errors import ColumnNotFoundError, DataError
 from auclid.metrics import (
     AUCInterval,
     GroupAUC,
@@ -96,15 +95,19 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
 
 def group_column(path: Path, name: str, target: str | None) -> np.ndarray:
     """The group of each row that has a label, as it stands: it need not be a number."""
-    if not has_columns(path):
+    groups = groups_of(path, name)
+    return in_each_row(groups if target is None else groups[has_value(read_column(path, target))], name)
+
+
+def groups_of(path: Path, name: str) -> np.ndarray:
+    """The group of each row, as it stands."""
+    if has_own_labels(path):
         raise DataError(f"--groups must name a column of DATA; the columns of {str(path)!r} have no names.")
-    table = read(path, target, as_frame=True)
-    if name == target:
-        return table.y
-    all_known([name], table.X.column_names, "groups")
-    if table.X[name].type.num_fields:  # lists and records
-        raise DataError(f"--groups must name a column of single values; {name!r} holds {table.X[name].type}.")
-    return in_each_row(table.X[name].to_numpy(), name)
+    try:
+        return read_column(path, name)
+    except ColumnNotFoundError as error:
+        error.parameter = "groups"
+        raise
 
 
 def in_each_row(groups: np.ndarray, name: str) -> np.ndarray:

@@ -14,18 +14,19 @@ from sklearn.base import clone
 from sklearn.pipeline import Pipeline
 
 from auclid._check import names_known
-from auclid._kinds import is_frame
 from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
 from auclid.cli import models
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
-from auclid.cli.evaluation import has_value, in_each_row
+from auclid.cli.evaluation import groups_of, has_value, in_each_row
 from auclid.cli.predictions import PARQUET, Copies, cell
 from auclid.data import as_array
-from auclid.data.files import Rows, scan
+from auclid.data.encoding import is_frame
+from auclid.data.files import Rows, open_rows
 from auclid.data.mapped import mapped
-from auclid.data.readers.open import column_names, has_own_labels
+from auclid.data.readers import ColumnSelection
+from auclid.data.readers.open import has_own_labels
 from auclid.data.sizes import as_bytes
 from auclid.datasets import DataError
 from auclid.io import about, load, replacing, save
@@ -71,14 +72,7 @@ def by_blocks(path: Path | None, memory: str | None) -> bool:
 
 def scanned(path: Path, target: str | None, drop: list[str], memory: str | None, columns: Any = None) -> Rows:
     """The rows of a source, without the columns to drop."""
-    kept: Any = columns
-    if columns is None and drop:
-        every = column_names(path)
-        strange = [name for name in drop if name not in every]
-        if strange:
-            raise DataError(f"--drop must be a column of DATA; got {strange[0]!r}.")
-        kept = [name for name in every if name not in drop and name != target]
-    return scan(path, target=target, columns=kept, memory=memory)
+    return open_rows(path, ColumnSelection(None if has_own_labels(path) else target, None, columns, drop), memory)
 
 
 def task(path: Path, target: str | None, positive: str | None, drop: list[str], memory: str | None) -> Task:
@@ -113,7 +107,7 @@ def shaped(rows: Rows) -> Rows:
     if rows.named:
         return rows
     filled = total = 0
-    for X, _, _ in rows.read(gaps=True):
+    for X, _, _ in rows.read(allow_missing=True):
         if not sparse.issparse(X):
             break
         filled, total = filled + X.nnz, total + X.shape[0] * X.shape[1]
@@ -194,7 +188,7 @@ def stream_rows(found: Task, name: str, model: Any, checkpoint: Checkpoint) -> A
         if prepared:
             kept.steps[0][1].fit(shaped(found.rows))
     columns, ranker = (kept.steps[0][1], kept.steps[1][1]) if prepared else (None, kept)
-    for X, y, at in _pieces(found.rows, done, checkpoint.every, gaps=not prepared):
+    for X, y, at in _pieces(found.rows, done, checkpoint.every, allow_missing=not prepared):
         with names_known():
             if columns is not None:
                 X = columns.transform(X if columns._sparse or is_frame(X) else as_array(X))
@@ -204,10 +198,10 @@ def stream_rows(found: Task, name: str, model: Any, checkpoint: Checkpoint) -> A
     return kept
 
 
-def _pieces(rows: Rows, done: int, every: int, gaps: bool) -> Iterator[tuple[Any, np.ndarray, int]]:
+def _pieces(rows: Rows, done: int, every: int, allow_missing: bool) -> Iterator[tuple[Any, np.ndarray, int]]:
     """(X, y, rows so far) of the rows after the first ``done``, cut at multiples of ``every``."""
     at = 0
-    for X, y in rows.blocks(gaps=gaps):
+    for X, y in rows.blocks(allow_missing=allow_missing):
         start = 0
         while start < X.shape[0]:
             stop = min(X.shape[0], start + every - (at % every))
@@ -219,7 +213,7 @@ def _pieces(rows: Rows, done: int, every: int, gaps: bool) -> Iterator[tuple[Any
 
 def tables(rows: Rows) -> Iterator[Any]:
     """The rows by blocks: numbers, or tables where there are texts."""
-    for X, _, _ in rows.read(gaps=True, words=True):
+    for X, _, _ in rows.read(allow_missing=True, allow_categorical=True):
         yield rows.decode(X)
 
 
@@ -290,20 +284,16 @@ def labels_of(rows: Rows, target: str | None) -> tuple[np.ndarray | None, Any, l
     return y[known].astype(str) if y.dtype == object else y[known], known, [note]
 
 
-def group_column(path: Path, name: str, features: list[str] | None, kept: Any) -> np.ndarray:
+def group_column(path: Path, name: str, kept: Any) -> np.ndarray:
     """A column of files of any size as it stands, read by itself where they allow it; of the rows that are kept."""
-    if name not in column_names(path):
-        raise DataError(f"--groups must name a column of the file; there is no {name!r}.")
-    others = [feature for feature in features or column_names(path) if feature != name]
-    found = scanned(path, name, [], None, columns=others[:1]).target()
-    return in_each_row(np.asarray(found)[kept], name)
+    return in_each_row(groups_of(path, name)[kept], name)
 
 
 def sampled(found: Task, source: str, memory: str | None, seed: int) -> Table:
     """As many rows as may be kept in memory, drawn at random, for methods that want them there."""
     n, d = found.rows.shape
     size = min(n, max(1000, as_bytes(memory) // (8 * d)))
-    X, y = found.rows.sample(size, seed, gaps=True)
+    X, y = found.rows.sample(size, seed, allow_missing=True)
     note = f"Compared on {size:,} of {n:,} rows, drawn at random: as many as --memory lets into memory."
     notes = found.notes if size == n else [*found.notes, note]
     return Table(source, X, y == 1, found.classes, found.rows.columns, notes)  # type: ignore[arg-type]

@@ -9,11 +9,11 @@ from sklearn.pipeline import make_pipeline
 
 from auclid import baselines
 from auclid._hints import did_you_mean
-from auclid._kinds import is_frame
 from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.columns import Columns
+from auclid.data.encoding import is_frame
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
 from auclid.registry import find

@@ -5,9 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from auclid.data.readers.arrow import Files
-from auclid.data.readers.open import column_names, open_source
-from auclid.data.readers.reader import ColumnSelection
+from auclid.data.readers.open import open_columns
 from auclid.datasets import DataError
 from auclid.io import replacing
 
@@ -36,13 +34,11 @@ class Copies:
     """Columns of files that need not fit in memory, as they came, some rows at a time."""
 
     def __init__(self, data: Path, names: list[str]) -> None:
-        there = column_names(data)
-        if not there:
+        reader = open_columns(data)
+        if reader is None:
             raise DataError(f"--id must name columns of a csv or parquet file; those of {str(data)!r} have no names.")
-        _checked(names, there)
+        _checked(names, reader.available_columns())
         self.names = list(dict.fromkeys(names))
-        reader = open_source(data, ColumnSelection(None, None, self.names))
-        assert isinstance(reader, Files)  # it has columns with names
         self._batches = reader.copies(self.names, ROWS)
         self._rest: Any = None
 

@@ -10,7 +10,7 @@ from auclid.data.readers import Block, Reader
 
 
 class Mapped(Reader):
-    """The blocks of other rows, with their numbers and labels changed when they are asked for; the others are kept."""
+    """The blocks of other rows, with functions applied to their numbers and labels whenever they are read."""
 
     resident = True
 
@@ -20,28 +20,28 @@ class Mapped(Reader):
         self.rows, self.numbers, self.labels = rows, numbers, labels
         self.columns = rows.columns if columns is None else columns
         self.where, self.named = rows.where, rows.named and numbers is None
-        self.words = numbers is None or columns is not None
+        self.decoded = numbers is None or columns is not None
         self.dtype, self.has_target = rows.dtype, rows.has_target
         self.has_weight = rows.has_weight
-        self.meanings = rows.meanings if numbers is None else {}
+        self.encodings = rows.encodings if numbers is None else {}
 
     @property
     def count(self) -> int | None:  # type: ignore[override]
         return self.rows.shape[0]
 
-    def _made(self, block: Block) -> Block:
-        X = block.X if self.numbers is None or block.X is None else self.numbers(self._known(block.X))
+    def _map(self, block: Block) -> Block:
+        X = block.X if self.numbers is None or block.X is None else self.numbers(self._decode(block.X))
         y = block.y if self.labels is None or block.y is None else self.labels(block.y)
         return Block(X, y, block.weight)
 
     def read(self) -> Iterator[Block]:
-        # who reads these rows is told of gaps
-        return map(self._made, self.rows.read(gaps=True, words=self.words))
+        # the consumer of these rows is told of missing values
+        return map(self._map, self.rows.read(allow_missing=True, allow_categorical=self.decoded))
 
     def read_labels(self) -> Iterator[Block] | None:
-        return map(self._made, self._labels_alone()) if self.has_target else None
+        return map(self._map, self._labels_only()) if self.has_target else None
 
-    def _labels_alone(self) -> Iterator[Block]:
+    def _labels_only(self) -> Iterator[Block]:
         labels, weight, start = self.rows.labels(), self.rows.sample_weight(), 0
         for size in self.rows.block_sizes():
             part = slice(start, start + size)
@@ -49,12 +49,12 @@ class Mapped(Reader):
             start += size
 
     def take(self, index: np.ndarray) -> Any:
-        self.rows.hold()
-        X = self.rows.gather(index, gaps=True, words=self.words)[0]
-        return X if self.numbers is None or not len(index) else self.numbers(self._known(X))
+        self.rows.materialize()
+        X = self.rows.gather(index, allow_missing=True, allow_categorical=self.decoded)[0]
+        return X if self.numbers is None or not len(index) else self.numbers(self._decode(X))
 
-    def _known(self, X: Any) -> Any:
-        return self.rows.decode(X) if self.words else X
+    def _decode(self, X: Any) -> Any:
+        return self.rows.decode(X) if self.decoded else X
 
 
 def mapped(
