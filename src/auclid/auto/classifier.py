@@ -200,6 +200,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             self.__dict__.pop(left, None)
         many = len(np.unique(y)) > 2
         self.classes_ = np.unique(y) if many else _check.two_classes(self, y)
+        if not many:
+            _check.warn_if_common_on_top(self, y, self.classes_)
         with limited(self.threads):
             columns = _quietly_fitted(X, weight)
             if source is not None:

@@ -1,13 +1,17 @@
 """What `auclid evaluate` finds out about a model on labelled rows."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.cli.saved import Answers
+from auclid.data.encoding import is_missing
 from auclid.data.files import read_column
 from auclid.data.readers.open import has_own_labels
 from auclid.errors import ColumnNotFoundError, DataError
+from auclid.io import replacing
 from auclid.metrics import (
     AUCInterval,
     GroupAUC,
@@ -20,6 +24,9 @@ from auclid.metrics import (
     lift_table,
     rates_at,
 )
+
+PICTURES = (".png", ".svg", ".pdf")
+"""Endings of pictures that are drawn."""
 
 FEW_GROUPS = 20
 """Groups up to which each has its own line; beyond, or where one lacks a class, they are rows that belong together."""
@@ -50,21 +57,29 @@ class Evaluation(NamedTuple):
 class Wishes(NamedTuple):
     """The options of the command."""
 
-    groups: np.ndarray | None = None
-    column: str | None = None
+    groups: str | None = None
+    """The column of the groups."""
     max_fpr: float = 1.0
     alerts: int | None = None
+    plot: Path | None = None
 
 
-def evaluate(is_pos: np.ndarray, score: np.ndarray, called: np.ndarray, classes: list, wishes: Wishes) -> Evaluation:
-    """All figures of one model's scores."""
+def evaluate(
+    is_pos: np.ndarray,
+    score: np.ndarray,
+    called: np.ndarray,
+    classes: list,
+    groups: np.ndarray | None,
+    wishes: Wishes,
+) -> Evaluation:
+    """All figures of one model's scores; ``groups`` is the group of each row."""
     score = np.asarray(score, dtype=np.float64)
     by_group, clusters, how = None, None, "DeLong"
-    if wishes.groups is not None:
-        if _strata(is_pos, wishes.groups):
-            by_group = auc_by_group(is_pos, score, wishes.groups)
+    if groups is not None:
+        if _strata(is_pos, groups):
+            by_group = auc_by_group(is_pos, score, groups)
         else:
-            clusters, how = wishes.groups, f"allowing for rows that share {wishes.column}"
+            clusters, how = groups, f"allowing for rows that share {wishes.groups}"
     if wishes.alerts is not None and wishes.alerts > len(score):
         raise DataError(f"--alerts must be at most the number of rows, {len(score)}; got {wishes.alerts}.")
     return Evaluation(
@@ -93,39 +108,29 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
     return 2 <= len(labels) <= FEW_GROUPS and int(counts.min()) >= 2
 
 
-def group_column(path: Path, name: str, target: str | None) -> np.ndarray:
-    """The group of each row that has a label, as it stands: it need not be a number."""
-    groups = groups_of(path, name)
-    return in_each_row(groups if target is None else groups[has_value(read_column(path, target))], name)
+def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of some rows by their numbers, and whether they are called positive."""
+    parts = [(answer.scores, answer.called) for answer in answers]
+    scores, called = (np.concatenate(each)[rows] for each in zip(*parts, strict=True))
+    return scores, called
 
 
-def groups_of(path: Path, name: str) -> np.ndarray:
-    """The group of each row, as it stands."""
+def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:
+    """The groups of some rows by their numbers, as they stand in a column; refused where a row has none."""
     if has_own_labels(path):
         raise DataError(f"--groups must name a column of DATA; the columns of {str(path)!r} have no names.")
     try:
-        return read_column(path, name)
+        groups = read_column(path, name)[rows]
     except ColumnNotFoundError as error:
         error.parameter = "groups"
         raise
-
-
-def in_each_row(groups: np.ndarray, name: str) -> np.ndarray:
-    """The groups, refused where a row has none; texts as such."""
-    known = has_value(groups)
-    if not known.all():
+    missing = np.array([is_missing(group) for group in groups.tolist()])
+    if missing.any():
         raise DataError(
-            f"--groups must name a column with a value in each row; {name!r} has none in {(~known).sum():,} of "
-            f"{len(known):,} labelled rows. Leave these rows out, or give each a group of its own."
+            f"--groups must name a column with a value in each row; {name!r} has none in {missing.sum():,} of "
+            f"{len(missing):,} labelled rows. Leave these rows out, or give each a group of its own."
         )
     return groups.astype(str) if groups.dtype == object else groups
-
-
-def has_value(values: np.ndarray) -> np.ndarray:
-    """Where a value is not missing."""
-    if values.dtype != object:
-        return values == values
-    return np.array([value is not None and value == value for value in values], dtype=bool)
 
 
 def draw(found: Evaluation, path: Path) -> None:
@@ -155,4 +160,5 @@ def _paint(plots: list[Any], path: Path) -> None:
     FigureCanvasAgg(figure)
     for k, one in enumerate(plots):
         one(figure.add_subplot(down, 2, k + 1))
-    figure.savefig(path, dpi=120)
+    with replacing(path) as file:
+        figure.savefig(file, dpi=120, format=path.suffix[1:].lower() or "png")

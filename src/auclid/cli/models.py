@@ -12,6 +12,7 @@ from auclid._hints import did_you_mean
 from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
+from auclid.cli.defaults import BASELINES as BASELINE_NAMES
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
 from auclid.metrics._sample import checked_region
@@ -61,6 +62,12 @@ def ours(name: str, seed: int, max_fpr: float = 1.0) -> Named:
     if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
         return method.name, model
     return method.name, make_pipeline(Columns(), model)
+
+
+def few_passes(name: str, seed: int, max_fpr: float = 1.0) -> Named:
+    """(name, model) of a method for rows that do not fit in memory; "auto" is an exact one that needs few passes."""
+    auto = "LeastSquaresAUCCV" if max_fpr == 1.0 else "RankSVM"
+    return ours(auto if name.casefold() == "auto" else name, seed, max_fpr)
 
 
 def front_door(seed: int, max_fpr: float = 1.0) -> Named:
@@ -123,7 +130,7 @@ def _trees(model: BaseEstimator, X: Any) -> BaseEstimator:
     return make_pipeline(Columns(scale=None), model) if is_frame(X) else model
 
 
-BASELINES = {"logistic": _logistic, "ridge": _ridge, "lightgbm": _lightgbm, "boosting": _boosting}
+BASELINES = dict(zip(BASELINE_NAMES, (_logistic, _ridge, _lightgbm, _boosting), strict=True))
 
 
 def baseline(name: str, X: Any, seed: int) -> Named:

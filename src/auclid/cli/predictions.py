@@ -1,23 +1,28 @@
 """The file that `auclid predict` writes: columns copied from the table, score, probability, label."""
 
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from auclid._hints import reads_as_number
+from auclid.cli.saved import Answers
 from auclid.data.readers.open import open_columns
 from auclid.datasets import DataError
 from auclid.io import replacing
 
 PARQUET = (".parquet", ".pq")
 
+ENDINGS = (".csv", *PARQUET)
+"""Endings of files that are written."""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a text begins with that a spreadsheet takes for a formula."""
+
 ROWS = 1 << 16
 """Rows of columns to copy that are read at a time."""
-
-
-def copied(data: Path, names: list[str]) -> dict[str, Any]:
-    """Columns of a table of named columns, by name, as they came."""
-    return Copies(data, names).all() if names else {}
 
 
 def _checked(names: list[str], there: list[str]) -> None:
@@ -53,38 +58,78 @@ class Copies:
             found.append(self._rest.slice(0, count))
             self._rest = self._rest.slice(count)
             count -= found[-1].num_rows
-        return self._by_name(pa.Table.from_batches(found))
-
-    def all(self) -> dict[str, Any]:
-        """All rows of each column."""
-        import pyarrow as pa
-
-        return self._by_name(pa.Table.from_batches(list(self._batches)))
-
-    def _by_name(self, table: Any) -> dict[str, Any]:
+        table = pa.Table.from_batches(found)
         return {name: table[name] for name in self.names}
 
 
-def write(path: Path, columns: dict[str, Any]) -> None:
-    """Write columns of one length, as parquet where the name of the file says so, else as csv."""
-    if path.suffix.lower() in PARQUET:
-        import pyarrow as pa
-        import pyarrow.parquet
-
-        with replacing(path) as file:
-            pyarrow.parquet.write_table(pa.table(columns), file)
-        return
-    lists = [values.to_pylist() if hasattr(values, "to_pylist") else _plain(values) for values in columns.values()]
-    with replacing(path, "w") as file:
-        file.write(",".join(map(cell, columns)) + "\n")
-        file.writelines(",".join(map(cell, row)) + "\n" for row in zip(*lists, strict=True))
+def is_parquet(path: Path) -> bool:
+    """Whether the name of a file asks for Parquet."""
+    return path.suffix.lower() in PARQUET
 
 
-def _plain(values: Any) -> list[Any]:
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None = None) -> int:
+    """Write score, probability (where the model has one) and label of each row, by blocks; returns how many.
+
+    The file is Parquet where its name says so, else csv. ``copies`` are columns to put before the scores.
+    """
+    count, write = 0, _parquet if is_parquet(path) else _csv
+    with replacing(path, "wb") as file, closing(write(file)) as written:
+        next(written)
+        for answer in answers:
+            columns: dict[str, Any] = {} if copies is None else copies.next(len(answer.scores))
+            columns["score"] = answer.scores
+            if answer.probabilities is not None:
+                columns["probability"] = answer.probabilities
+            written.send({**columns, "label": np.array(answer.labels, dtype=object)})
+            count += len(answer.scores)
+    return count
+
+
+Writer = Generator[None, dict[str, Any], None]
+"""Takes columns, block by block."""
+
+
+def _csv(file: Any) -> Writer:
+    columns = yield
+    file.write(csv_line(columns).encode())
+    while True:
+        lists = [values.to_pylist() if hasattr(values, "to_pylist") else values.tolist() for values in columns.values()]
+        file.write("".join(map(csv_line, zip(*lists, strict=True))).encode())
+        columns = yield
+
+
+def _parquet(file: Any) -> Writer:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = yield
+    kinds = {"label": pa.string(), "score": pa.float64(), "probability": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name) or values.type) for name, values in columns.items()])
+    with pq.ParquetWriter(file, schema) as writer:
+        while True:
+            writer.write_table(pa.table(columns, schema=schema))
+            columns = yield
+
+
+def csv_line(values: Iterable[Any]) -> str:
+    """A line of a csv file."""
+    return ",".join(map(cell, values)) + "\n"
 
 
 def cell(value: Any) -> str:
-    """A value as csv has it: a float in full, nothing for nothing, quotes where they are needed."""
+    """A value as csv has it: a float in full, nothing for nothing, quotes where they are needed.
+
+    A text that a spreadsheet would run as a formula gets an apostrophe before it, which spreadsheets take for the sign
+    of a text. Numbers written as text stay as they are.
+
+    Examples
+    --------
+    >>> from auclid.cli.predictions import cell
+    >>> cell("=1+1"), cell("-5"), cell(-5.0), cell("a,b")
+    ("'=1+1", '-5', '-5.0', '"a,b"')
+    """
     text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
+    # Python takes 1_000 for a number, and spreadsheets do not
+    if isinstance(value, str) and text.startswith(FORMULA) and ("_" in text or not reads_as_number(text)):
+        text = f"'{text}"
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text

@@ -286,12 +286,15 @@ class Rows:
         Which rows are drawn depends on their number and ``random_state`` only, never on blocks. A missing number is an
         error, or NaN where ``allow_missing`` is set or some columns are no numbers.
         """
-        count, size = self.shape[0], as_count("sample", n)
-        index = np.arange(count)
-        if size < count:
-            index = np.sort(_random.generator(random_state).choice(count, size, replace=False, shuffle=False))
-        X, y = self.gather(index, allow_missing, allow_categorical=True)
+        X, y = self.gather(self.sample_index(n, random_state), allow_missing, allow_categorical=True)
         return self._decode_for_user(X), y
+
+    def sample_index(self, n: int, random_state: Any = None) -> np.ndarray:
+        """The numbers of the rows that `sample` draws."""
+        count, size = self.shape[0], as_count("sample", n)
+        if size >= count:
+            return np.arange(count)
+        return np.sort(_random.generator(random_state).choice(count, size, replace=False, shuffle=False))
 
     def gather(
         self, index: np.ndarray, allow_missing: bool = False, allow_categorical: bool = False
@@ -491,7 +494,8 @@ class Rows:
         with self._lock:
             while True:
                 try:
-                    for _ in self._stored_blocks() if self._complete else self._source_blocks():
+                    blocks = self._stored_blocks() if self._complete else self._source_blocks()
+                    for _ in blocks if self.watch is None else self._watched(blocks):
                         pass
                     return
                 except SchemaChanged as change:

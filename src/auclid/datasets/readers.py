@@ -71,8 +71,6 @@ def read_table(
     selection = ColumnSelection(None if has_own_labels(path) else target, None, columns, drop)
     rows = open_rows(path, selection, sys.maxsize)
     labelled, notes = labelled_rows(rows, target)
-    if not len(labelled):
-        raise DataError(f"{rows.where} must hold rows; it has none.")
     X, y = rows.gather(labelled, allow_missing=True, allow_categorical=True)
     notes += missing_note(count_missing(X, rows.columns))
     y = y.astype(str) if y is not None and y.dtype == object else y
@@ -85,6 +83,8 @@ def read_table(
 
 def labelled_rows(rows: Rows, target: str | None) -> tuple[np.ndarray, list[str]]:
     """The numbers of the rows that have a label, all where there is no target; and a note on the others."""
+    if not rows.shape[0]:
+        raise DataError(f"{rows.where} must hold rows; it has none.")
     if not rows.has_target or rows.labels().missing() is None:
         return np.arange(rows.shape[0]), []
     labels = rows.labels()

@@ -1,0 +1,107 @@
+"""A model file as `auclid predict` and `auclid evaluate` use it: the model, and what `auclid fit` recorded with it."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.base import is_classifier
+
+from auclid._check import names_known
+from auclid.baselines import scores as scored
+from auclid.cli.data import scan_columns, text
+from auclid.data import as_array
+from auclid.data.files import Rows
+from auclid.errors import DataError
+from auclid.io import about, load
+
+
+class Answers(NamedTuple):
+    """What a model says of some rows."""
+
+    scores: np.ndarray
+    probabilities: np.ndarray | None
+    called: np.ndarray
+    """Whether a row is called positive at the model's own threshold."""
+    labels: list[str]
+
+
+class SavedModel(NamedTuple):
+    """A fitted classifier and what `fit` recorded with it; nothing where the model was saved otherwise."""
+
+    estimator: Any
+    known: dict[str, Any]
+
+    @classmethod
+    def open(cls, path: Path) -> "SavedModel":
+        """The model of a file."""
+        if not path.exists():
+            raise DataError(f"MODEL must be a file that `auclid fit` wrote; there is no {str(path)!r}.")
+        model = load(path)
+        if not is_classifier(model) or not hasattr(model, "classes_"):
+            holds = f"{str(path)!r} holds a {type(model).__name__}, which gives no labels"
+            raise DataError(f"MODEL must hold a fitted classifier; {holds}.")
+        return cls(model, _known(path))
+
+    @property
+    def target(self) -> str | None:
+        """The column with the labels, where it was recorded."""
+        return self.known.get("target")
+
+    @property
+    def names(self) -> list[str] | None:
+        """The columns the model was fitted to, where that was recorded."""
+        names = self.known.get("columns")
+        if names is None and hasattr(self.estimator, "feature_names_in_"):
+            names = [str(name) for name in self.estimator.feature_names_in_]
+        return names
+
+    @property
+    def positive(self) -> str:
+        """The label that the model ranks on top."""
+        return str(self.known["classes"][1] if "classes" in self.known else self.estimator.classes_[1])
+
+    def labels(self, predicted: np.ndarray) -> list[str]:
+        """Predictions by the names of their classes in the training file."""
+        names = self.known.get("classes")
+        return [names[int(label)] for label in predicted] if names else [str(label) for label in predicted]
+
+    def expect(self, y: np.ndarray) -> None:
+        """Refuse labels that a model of two named classes has never seen."""
+        classes = self.known.get("classes")
+        if classes is None or classes[0] == "rest":
+            return
+        strange = [text(label) for label in np.unique(y) if text(label) not in classes]
+        if strange:
+            raise DataError(
+                f"The target must hold the model's classes, {classes[0]} and {classes[1]}; it has {strange[0]!r}. "
+                "Compare one with the rest: --positive LABEL."
+            )
+
+    def scan(self, data: Path, target: str | None, memory: str | None, drop: Sequence[str] = ()) -> Rows:
+        """The rows of a source with the columns that the model was fitted to; all but ``drop`` if none are recorded."""
+        return scan_columns(data, target, memory, self.names, drop if self.names is None else ())
+
+    def answers(self, rows: Rows) -> Iterator[Answers]:
+        """What the model says of the rows, a block at a time."""
+        for block in rows.read(allow_missing=True, allow_categorical=True):
+            X = as_array(block.X) if self.known.get("dense") else block.X
+            with names_known():
+                yield self._answer(rows.decode(X))
+
+    def _answer(self, X: Any) -> Answers:
+        predicted = self.estimator.predict(X)
+        proba = self.estimator.predict_proba(X)[:, 1] if hasattr(self.estimator, "predict_proba") else None
+        scores = np.asarray(scored(self.estimator, X), np.float64)
+        return Answers(scores, proba, predicted == self.estimator.classes_[1], self.labels(predicted))
+
+
+def _known(path: Path) -> dict[str, Any]:
+    told = about(path)
+    if not isinstance(told, dict) or not told.keys() >= {"columns", "classes", "dense"}:
+        return {}
+    columns, classes, target = told["columns"], told["classes"], told.get("target")
+    texts = all(isinstance(names, list) and all(isinstance(x, str) for x in names) for names in (columns, classes))
+    if not texts or len(classes) != 2 or not isinstance(target, str | None):
+        raise DataError(f"MODEL must say the names of its columns and of two classes; {str(path)!r} does not.")
+    return told
