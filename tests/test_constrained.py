@@ -141,7 +141,7 @@ def test_a_group_without_a_class_has_no_constraint():
     X, y, group = grouped(n=300)
     group[(group == 2) & (y == 1)] = 0
     model = ConstrainedAUC().fit(X, y, group)
-    assert model.pairs_ == [(0, 1)]
+    assert model.pairs_.tolist() == [[0, 1]]
     assert solve_constrained([Moments.empty(3)] * 4, 0.1, 1e-4, "xauc").w.tolist() == [0.0] * 3
     assert constraint_rows([Moments.empty(3)] * 4, "both")[1].shape == (0, 3)
 

@@ -18,8 +18,7 @@ from sklearn.preprocessing import StandardScaler
 
 import auclid
 from attack_fits import CLASSES, small
-from auclid.io._archive import checksum
-from auclid.io._arrays import array_of
+from auclid.io._container import array_from_bytes, checksum
 from hostile import EXTREMES, POLITE, Found, attempt, finite, pick
 
 KEPT = sorted((Path(__file__).parent.parent / "data").rglob("*.auclid"))
@@ -183,7 +182,7 @@ def mutated(rng: np.random.Generator, parts: dict[str, bytes]) -> dict[str, byte
                 parts[name] = other_part(rng, parts[name])
                 continue
             try:
-                parts[name] = other_array(rng, array_of(parts[name]))
+                parts[name] = other_array(rng, array_from_bytes(parts[name]))
             except ValueError:
                 continue  # changed already
         else:

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from attack_files import bytes_case, file_case, npy, opened, peak, reset_peak, signed
 from auclid import CBR, OAM, OPAUC, SPAM, LeastSquaresAUC
 from auclid.io import ModelFileError, load, save
-from auclid.io._arrays import _any_header, array_header, array_of
+from auclid.io._container import _numpy_header, array_from_bytes, read_array_header
 
 SEEDS = st.integers(0, 2**32)
 
@@ -261,8 +261,8 @@ def test_the_short_way_to_read_a_header_agrees_with_numpy(dtype, shape):
     for order in "CF":
         array = np.zeros(shape, dtype, order=order)
         content = npy(array)
-        again = array_of(content)
-        assert array_header(content) == _any_header(content)
+        again = array_from_bytes(content)
+        assert read_array_header(content) == _numpy_header(content)
         assert again.shape == shape and again.dtype == np.dtype(dtype).newbyteorder("=")
         assert again.tobytes() == array.tobytes()
 

@@ -4,7 +4,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.auto._columns_0_1 import OldColumns, old_scaled
 from auclid.columns import Columns
 from auclid.data import as_array
 
@@ -24,12 +23,10 @@ class Rows(NamedTuple):
         return Rows(self.scaled[index], self.plain[index], self.categories)
 
 
-def rows_of(columns: Columns | OldColumns, X: Any) -> Rows:
+def rows_of(columns: Columns, X: Any) -> Rows:
     """The `Rows` of a checked table; those that were made of it before are themselves."""
     if isinstance(X, Rows):
         return X
-    if isinstance(columns, OldColumns):
-        return Rows(old_scaled(columns, X), X)
     numbers, codes = columns._parts(X)
     scaled = columns._apply(numbers, codes)
     if not codes:

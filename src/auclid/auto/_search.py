@@ -12,7 +12,6 @@ from sklearn.model_selection import train_test_split
 from auclid.auto._arranged import Arranged, arranged
 from auclid.auto._candidates import MANY_ROWS, Candidate, Table, candidates, with_more_trees
 from auclid.auto._choose import choose
-from auclid.auto._columns_0_1 import OldColumns
 from auclid.auto._cost import Clock, fits
 from auclid.auto._leaderboard import FILLED, leaderboard, untried
 from auclid.auto._learners import kept, learn, less_penalised
@@ -218,7 +217,7 @@ def odds_and_threshold(held_out: np.ndarray, is_pos: np.ndarray, weight: np.ndar
     return {"_odds": odds, "threshold_": float(best_threshold(is_pos, log_odds(odds, held_out), weight))}
 
 
-def total(members: list[Member], columns: Columns | OldColumns, X: Any) -> np.ndarray:
+def total(members: list[Member], columns: Columns, X: Any) -> np.ndarray:
     """The weighted sum of the members' scores."""
     rows = rows_of(columns, X)
     out = np.zeros(rows.scaled.shape[0])

@@ -4,14 +4,22 @@ import codecs
 import io
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape as without_markup
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
 from auclid.cli.verdict import likely, question, signed
@@ -79,11 +87,18 @@ def remarks(notes: Iterable[str]) -> None:
 
 
 @contextmanager
+def _bar(*columns: ProgressColumn) -> Iterator[Progress]:
+    """A line that is gone at its end, in a terminal; elsewhere nothing: rich before 14.3 would end an empty one."""
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with bar if console.is_terminal else nullcontext():
+        yield bar
+
+
+@contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """A line with the name of what runs and its time, in a terminal; yields a function to tell the name."""
-    console = Console(stderr=True)
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as bar:
         task = bar.add_task("", total=None)
 
         def tell(name: str) -> None:
@@ -95,10 +110,8 @@ def progress() -> Iterator[Callable[[str], None]]:
 @contextmanager
 def passes(rows: "Rows") -> Iterator[None]:
     """A line with the number of the pass, rows a second and the time left in it, in a terminal."""
-    console = Console(stderr=True)
     words = TextColumn("pass {task.fields[number]}"), TextColumn("{task.fields[pace]}")
-    how: dict[str, Any] = {"console": console, "transient": True, "disable": not console.is_terminal}
-    with Progress(words[0], BarColumn(), words[1], TimeRemainingColumn(), **how) as bar:
+    with _bar(words[0], BarColumn(), words[1], TimeRemainingColumn()) as bar:
         task = bar.add_task("", total=None, number=1, pace="")
         number, before, start = 1, 0, perf_counter()
 

@@ -47,8 +47,8 @@ def check_new(what: str, path: Path, owner: Path) -> None:
     """Refuse to replace a file that is left beside another one, unless that one is there too and will be replaced."""
     if path.exists() and not owner.exists():
         raise DataError(
-            f"{what} would replace {str(path)!r}, which is there already. Name another file than {str(owner)!r}, or "
-            "remove it."
+            f"{what} would replace {str(path)!r}, which is there although {str(owner)!r} is not. Name another --model, "
+            "or remove that file."
         )
 
 

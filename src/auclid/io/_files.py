@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Atomic writes: a file is replaced as a whole, or not at all."""
 
 import contextlib
 import errno
@@ -13,11 +13,11 @@ from typing import IO, Any
 
 try:
     import fcntl
-except ImportError:  # elsewhere a file that is open cannot be removed, which serves as well
+except ImportError:  # on Windows an open file cannot be removed, which serves as well
     fcntl = None  # type: ignore[assignment]
 
-FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
-"""What a disk says that takes no more."""
+DISK_ERRORS = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO}
+"""Errors of a disk that is full or broken."""
 
 
 @contextmanager
@@ -47,27 +47,27 @@ def replacing(path: str | os.PathLike[str], mode: str = "wb") -> Iterator[IO[Any
     'score'
     """
     try:
-        goal = _goal(path)
-        _sweep(goal)
-        file = _opened(goal, mode)
+        target = _target(path)
+        _sweep(target)
+        file = _open_temporary(target, mode)
     except OSError as error:
-        raise _refusal(path, error) from None
+        raise _write_error(path, error) from None
     temporary = Path(file.name)
     try:
         with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            _keep_rights(goal, temporary)
-            if fcntl is not None:  # while it is locked, nobody takes it for a left one
-                os.replace(temporary, goal)
+            _copy_permissions(target, temporary)
+            if fcntl is not None:  # while it is locked, no other process removes it
+                os.replace(temporary, target)
         if fcntl is None:
-            os.replace(temporary, goal)
-        _settle(goal.parent)
+            os.replace(temporary, target)
+        _sync_folder(target.parent)
     except BaseException as error:
         temporary.unlink(missing_ok=True)
-        if isinstance(error, OSError) and (error.errno in FULL or error.filename == str(temporary)):
-            raise _refusal(path, error) from None
+        if isinstance(error, OSError) and (error.errno in DISK_ERRORS or error.filename == str(temporary)):
+            raise _write_error(path, error) from None
         raise
 
 
@@ -79,78 +79,86 @@ def may_write(path: str | os.PathLike[str]) -> None:
     path : str or path-like
     """
     try:
-        _goal(path)
+        _target(path)
     except OSError as error:
-        raise _refusal(path, error) from None
+        raise _write_error(path, error) from None
 
 
-def _goal(path: str | os.PathLike[str]) -> Path:
+def _target(path: str | os.PathLike[str]) -> Path:
     """The file that a path means, through symbolic links; raises where something else is there."""
-    goal = Path(os.path.realpath(path))
+    target = Path(os.path.realpath(path))
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        return goal  # a new file, or one that a link promises
+        return target  # a new file, or one that a link promises
     if S_ISDIR(mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder")
     if not S_ISREG(mode):
         raise OSError(errno.EINVAL, "it is a pipe or a device, no file")
-    return goal
+    return target
 
 
-def _refusal(path: str | os.PathLike[str], error: OSError) -> OSError:
-    """The same error, in a sentence that says what could not be written."""
+def _write_error(path: str | os.PathLike[str], error: OSError) -> OSError:
+    """The error, with a message that names the path."""
     said = type(error)(f"Cannot write {os.fspath(path)!r}: {error.strerror or error}.")
     said.errno = error.errno
     return said
 
 
-def _start(goal: Path) -> str:
-    """How the names begin of files that are to take a file's place."""
-    return f".auclid-{hashlib.sha256(os.fsencode(goal.name)).hexdigest()[:12]}-"
+def _prefix(target: Path) -> str:
+    """How the names of temporary files for a target begin."""
+    return f".auclid-{hashlib.sha256(os.fsencode(target.name)).hexdigest()[:12]}-"
 
 
-def _opened(goal: Path, mode: str) -> IO[Any]:
-    """A new file beside the goal, locked for as long as it is open."""
+def _open_temporary(target: Path, mode: str) -> IO[Any]:
+    """A new file beside the target, locked for as long as it is open."""
     while True:
-        name = goal.with_name(f"{_start(goal)}{uuid.uuid4().hex[:8]}.part")
+        name = target.with_name(f"{_prefix(target)}{uuid.uuid4().hex[:8]}.part")
         file = open(name, "xb") if "b" in mode else open(name, "x", encoding="utf-8", newline="\n")  # noqa: SIM115
         _lock(file)
         if name.exists():
             return file
-        file.close()  # somebody took it for a left one, before it was locked
+        file.close()  # another process removed it before it was locked
         name.unlink(missing_ok=True)
 
 
-def _sweep(goal: Path) -> None:
-    """Remove what killed processes left beside the goal: files that nobody has locked."""
-    start = _start(goal)
-    for name in os.listdir(goal.parent):
-        if name.startswith(start):
-            with contextlib.suppress(OSError), open(goal.parent / name, "rb") as file:
-                if fcntl is not None:
-                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    (goal.parent / name).unlink()
-            if fcntl is None:
-                with contextlib.suppress(OSError):
-                    (goal.parent / name).unlink()
+def _sweep(target: Path) -> None:
+    """Remove what killed processes left beside the target."""
+    for name in os.listdir(target.parent):
+        if name.startswith(_prefix(target)):
+            with contextlib.suppress(OSError):
+                _remove_unless_locked(target.parent / name)
+
+
+def _remove_unless_locked(path: Path) -> None:
+    """Remove a regular file that no process has locked; raise OSError where one has."""
+    if fcntl is None:
+        path.unlink()
+        return
+    handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)  # a pipe would wait for a writer
+    try:
+        if S_ISREG(os.fstat(handle).st_mode):
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            path.unlink()
+    finally:
+        os.close(handle)
 
 
 def _lock(file: IO[Any]) -> None:
-    """Lock a file, where the file system can."""
+    """Lock a file, where the file system supports it."""
     if fcntl is not None:
         with contextlib.suppress(OSError):
             fcntl.flock(file, fcntl.LOCK_EX)
 
 
-def _keep_rights(goal: Path, temporary: Path) -> None:
-    """Who may read and write the file stays as it was."""
+def _copy_permissions(target: Path, temporary: Path) -> None:
+    """Give the temporary file the permissions of the target."""
     with contextlib.suppress(OSError):
-        os.chmod(temporary, os.stat(goal).st_mode & 0o777)
+        os.chmod(temporary, os.stat(target).st_mode & 0o777)
 
 
-def _settle(folder: Path) -> None:
-    """Bring the folder's new entry to the disk, where the system can."""
+def _sync_folder(folder: Path) -> None:
+    """Flush the folder's new entry to the disk, where the system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,156 +1,317 @@
-"""The table of names in files: every estimator and every struct that a model may hold.
+"""Names in model files: which class of auclid each name stands for, and what its objects hold.
 
-A struct that moves to another module changes nothing here but an import. One whose fields change says in its line
-how those of older files become today's: `auclid.io._wire.was`. One that no line names cannot be saved.
+A name is not a module path, so classes can move while files stay readable. The table holds strings; a class is imported
+when a file is found to hold it. An object of a class that is not in the table can be neither saved nor loaded.
+
+The attributes of an estimator, and the fields of the structs whose sizes must fit its columns, are described in the
+language of `auclid.io._learnt`: ``coef_:double[1,d]`` is an array of finite float64 numbers with a column for each
+feature.
 """
 
-from auclid import losses, penalties, schedules
-from auclid.additive import Scorecard, _basis, _shapes, _table
-from auclid.auto import AUCClassifier, _columns_0_1, _leaderboard, _search
-from auclid.boost import RankBoost
-from auclid.calibrated import Calibrated
-from auclid.columns import Columns, _levels, _numbers
-from auclid.io import _older
-from auclid.io._wire import Estimator, Struct, estimators, structs, was
-from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
-from auclid.online import CBR, OAM, UniExp
-from auclid.pairwise import ASAM, PSAM, FactorizationRanker, KernelRankSVM, RankSVM
-from auclid.pairwise import factorization as factorization_ranker
-from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
-from auclid.solvers import (
-    buffered,
-    confidence_weighted,
-    factorization,
-    gaussian,
-    iterate,
-    one_pass,
-    random_pairs,
-    row_steps,
-    saddle,
-    stumps,
-    univariate,
-)
-from auclid.square import (
-    FSAUC,
-    OPAUC,
-    SOLAM,
-    SPAM,
-    AdaOAM,
-    ConstrainedAUC,
-    LeastSquaresAUC,
-    LeastSquaresAUCCV,
-    MinimaxAUC,
-    MulticlassAUC,
-)
-from auclid.stats import buffers, class_means, class_sums, moments, odds, prior, samples, sets
-from auclid.trees import structs as trees
+from collections.abc import Callable, Iterator, Mapping
+from importlib import import_module
+from typing import Any, NamedTuple
 
-ESTIMATORS = estimators(
-    Estimator(AdaOAM, upgrade=_older.stream),
-    Estimator(ASAM, upgrade=_older.pair_sampler),
-    Estimator(AUCClassifier, added={"max_fpr": 1.0, "threads": 1}),
-    Estimator(Calibrated),
-    Estimator(CBR, upgrade=_older.stream),
-    Estimator(Columns),
-    Estimator(FSAUC, added={"step": None, "norm": "l2"}),
-    Estimator(Kernelized),
-    Estimator(FactorizationRanker),
-    Estimator(KernelRankSVM),
-    Estimator(KMeansNystroem),
-    Estimator(LeastSquaresAUC),
-    Estimator(LeastSquaresAUCCV),
-    Estimator(ConstrainedAUC),
-    Estimator(MinimaxAUC),
-    Estimator(MulticlassAUC),
-    Estimator(OAM, upgrade=_older.stream),
-    Estimator(OPAUC, added={"sketch": "shrunk"}, upgrade=_older.stream),
-    Estimator(PNUAUC),
-    Estimator(PSAM, upgrade=_older.pair_sampler),
-    Estimator(QSGS2AUC, added={"_anew": False}),
-    Estimator(RandomFourier),
-    Estimator(RankBoost),
-    Estimator(RankSVM, added={"max_fpr": 1.0, "min_tpr": 0.0, "softness": 0.1}),
-    Estimator(SAMULT),
-    Estimator(Scorecard),
-    Estimator(SOLAM, upgrade=_older.stream),
-    Estimator(SPAM, added={"guard": True}, upgrade=_older.stream),
-    Estimator(UniExp, added={"update": "implicit"}, upgrade=_older.stream),
-)
-"""The estimators a file may name. A parameter that a later release adds says here what older files mean by its absence:
-``Estimator(RankSVM, added={"max_fpr": 1.0})``."""
+from auclid.io._container import ModelFileError
 
-ENTRIES = (
-    # parameters
-    Struct("L2", penalties.L2, was("penalties.L2")),
-    Struct("ElasticNet", penalties.ElasticNet, was("penalties.ElasticNet")),
-    Struct("Ball", penalties.Ball, was("penalties.Ball")),
-    Struct("Constant", schedules.Constant, was("schedules.Constant")),
-    Struct("Power", schedules.Power, was("schedules.Power")),
-    Struct("Harmonic", schedules.Harmonic, was("schedules.Harmonic")),
-    Struct("Square", losses.Square, was("losses.Square")),
-    Struct("Hinge", losses.Hinge, was("losses.Hinge")),
-    Struct("SquaredHinge", losses.SquaredHinge, was("losses.SquaredHinge")),
-    Struct("Logistic", losses.Logistic, was("losses.Logistic")),
-    # what is known of rows
-    Struct("moments", moments.Moments, was("moments.Moments")),
-    Struct("class moments", moments.ClassMoments, was("moments.ClassMoments")),
-    Struct("buffers", buffers.Buffers, was("buffers.Buffers")),
-    Struct("class sums", class_sums.ClassSums, was("online._buffered.Seen")),
-    Struct("class scatter", class_sums.ClassScatter),
-    Struct("running class means", class_means.Running),
-    Struct("sample", samples.Sample, was("semi._sample.Sample")),
-    Struct("samples", samples.Samples, was("semi._sample.Samples")),
-    Struct("labelled and unlabelled moments", sets.Sets, was("semi._closed_form.Sets")),
-    Struct(
-        "labelled and unlabelled rows",
-        sets.SemiSupervisedStats,
-        was("semi._closed_form.Seen", added={"by_content": False}),
+
+class Change(NamedTuple):
+    """How the fields that older files hold become the fields of today.
+
+    Parameters
+    ----------
+    renamed : dict of str to str
+        Old name of a field to its new name.
+    added : dict of str to anything
+        Fields that older files lack, and their values there.
+    upgrade : function, optional
+        From a dict of fields to a dict of fields, for all other changes; applied last. It is given the fields of new
+        files too, and must return those unchanged.
+
+    Examples
+    --------
+    >>> from auclid.io._names import Change
+    >>> Change(renamed={"lag": "delay"}, added={"n": 0}).apply({"w": 1.0, "lag": 2.0})
+    {'n': 0, 'w': 1.0, 'delay': 2.0}
+    """
+
+    renamed: Mapping[str, str] = {}
+    added: Mapping[str, Any] = {}
+    upgrade: Callable[[dict[str, Any]], dict[str, Any]] | None = None
+
+    def apply(self, fields: Mapping[str, Any]) -> dict[str, Any]:
+        """The fields of today."""
+        fields = {**self.added, **{self.renamed.get(name, name): value for name, value in fields.items()}}
+        return fields if self.upgrade is None else self.upgrade(fields)
+
+
+class Entry(NamedTuple):
+    """A class that files may name.
+
+    Parameters
+    ----------
+    name : str
+        Its name in files.
+    path : str
+        Its module and name in the package.
+    holds : str
+        Its attributes or fields, in the language of `auclid.io._learnt`. For an estimator: all that are no parameters.
+    change : Change
+        What files under the same name lack or say differently.
+    older : dict of str to Change
+        Names that older files use for the class, and how their fields become today's.
+    """
+
+    name: str
+    path: str
+    holds: str = ""
+    change: Change = Change()
+    older: Mapping[str, Change] = {}
+
+    @property
+    def cls(self) -> type[Any]:
+        """The class, imported if need be."""
+        return find_class(self.path)
+
+    def changes(self) -> dict[str, Change]:
+        """Every name that files use for the class, with its change."""
+        return {self.name: self.change, **self.older}
+
+
+class NameTable:
+    """Entries by name and by class."""
+
+    def __init__(self, *entries: Entry) -> None:
+        self._by_path = {entry.path: entry for entry in entries}
+        self._by_name: dict[str, tuple[Entry, Change]] = {}
+        for entry in entries:
+            for name, change in entry.changes().items():
+                if name in self._by_name:
+                    raise ValueError(f"A name in files must mean one class; {name!r} means two.")
+                self._by_name[name] = entry, change
+
+    def __iter__(self) -> Iterator[Entry]:
+        return iter(self._by_path.values())
+
+    def of(self, value: Any) -> Entry | None:
+        """The entry of an object's class, or None."""
+        return self._by_path.get(class_path(type(value)))
+
+    def find(self, name: Any) -> tuple[Entry, Change]:
+        """The entry that a name in a file stands for, and the change that its fields need."""
+        if not isinstance(name, str) or name not in self._by_name:
+            raise ModelFileError(f"it holds a {name!r}, which this version of auclid does not have.")
+        return self._by_name[name]
+
+
+def class_path(cls: type) -> str:
+    """Module and name of a class."""
+    return f"{cls.__module__}.{cls.__qualname__}"
+
+
+def find_class(path: str) -> Any:
+    """Import the class of a path. Paths come from the tables of this package, never from a file."""
+    module, _, name = path.rpartition(".")
+    return getattr(import_module(module), name)
+
+
+BINARY = "n_features_in_:=d feature_names_in_:str[d] classes_:label[2] "
+LINEAR = BINARY + "coef_:double[1,d] intercept_:double[1] "
+STREAM = LINEAR + "n_iter_:count _state:any _rng:generator _dense:bool "
+TRANSFORMER = "n_features_in_:=d feature_names_in_:str[d] _sklearn_output_config:output "
+
+ESTIMATORS = NameTable(
+    Entry("AdaOAM", "auclid.square.adaoam.AdaOAM", STREAM + "step_:real"),
+    Entry("ASAM", "auclid.pairwise.sam.ASAM", STREAM + "alpha_:real t0_:real"),
+    Entry(
+        "AUCClassifier",
+        "auclid.auto.classifier.AUCClassifier",
+        "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] models_:list<AUCClassifier>[k] best_:str "
+        "threshold_:finite members_:list<Member> leaderboard_:list<Entry> _columns:Columns _odds:Odds",
     ),
-    Struct("prior", prior.Prior, was("semi._prior.Prior")),
-    Struct("stump", stumps.Stump),
-    # states of streams
-    Struct("factors", iterate.Factors),
-    Struct("iterate", iterate.Iterate),
-    Struct("trail", iterate.Trail),
-    Struct("SPAM clock", row_steps.Clock),
-    Struct("SPAM state", row_steps.State, was("square.spam.State", build=_older.spam)),
-    Struct("SOLAM state", saddle.State, was("square.solam.State", build=_older.solam)),
-    Struct("OPAUC state", one_pass.State, was("square.opauc.State", build=_older.opauc)),
-    Struct("OPAUC scatter", one_pass.Full, was("square.opauc.Full")),
-    Struct("OPAUC sketch", one_pass.Sketch, was("square.opauc.Sketch", build=_older.sketch)),
-    Struct("OPAUC steps", one_pass.Gradient, was("square.opauc.Gradient", build=_older.gradient)),
-    Struct("AdaOAM steps", one_pass.AdaGrad, was("square.adaoam.AdaGrad", build=_older.adagrad)),
-    Struct("factorization model", factorization.FactorizationState),
-    Struct("factorization stream", factorization_ranker.StreamState),
-    Struct("SAM walk", random_pairs.Walk),
-    Struct("SAM state", random_pairs.State, was("pairwise.sam.State", build=_older.sam)),
-    Struct("OAM state", buffered.State, was("online.oam.State", build=_older.oam)),
-    Struct("CBR state", confidence_weighted.State, was("online.cbr.State", build=_older.cbr)),
-    Struct("full covariance", gaussian.Full),
-    Struct("diagonal covariance", gaussian.Diagonal),
-    Struct("UniExp state", univariate.State, was("online.uni_exp.State", build=_older.uni_exp)),
-    # parts of fitted models
-    Struct("Gaussian kernel", _kernel_block.Gaussian, was("maps._kernel_block.Gaussian")),
-    Struct("kernel", _kernel_block.Pairwise, was("maps._kernel_block.Pairwise")),
-    Struct("numbers", _numbers.Numbers),
-    Struct("sparse numbers", _numbers.SparseNumbers),
-    Struct("normal scores", _numbers.Grid),
-    Struct("levels", _levels.Levels),
-    Struct("trees", trees.Trees),
-    Struct("columns", _columns_0_1.OldColumns, was("auto._columns.Columns")),
-    Struct("member", _search.Member, was("auto._search.Member")),
-    Struct("leaderboard entry", _leaderboard.Entry, was("auto._leaderboard.Entry")),
-    Struct("scorecard column", _table.ColumnSpec),
-    Struct("scorecard feature", _basis.Feature),
-    Struct("scorecard basis", _basis.Basis),
-    Struct("scorecard values", _shapes.Card),
-    Struct("shape", _shapes.Shape),
-    Struct("shape of a pair", _shapes.PairShape),
-    Struct("odds", odds.Odds, was("auto._odds.Odds")),
+    Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds"),
+    Entry("CBR", "auclid.online.cbr.CBR", STREAM + "C_:real"),
+    Entry(
+        "Columns",
+        "auclid.columns.transformer.Columns",
+        TRANSFORMER + "_levels:dict _numbers:any _periods:dict _sparse:bool constants_:list identifiers_:list "
+        "kinds_:list notes_:list ranked_:list",
+    ),
+    Entry("FSAUC", "auclid.square.fsauc.FSAUC", LINEAR + "n_iter_:count radius_:real"),
+    Entry(
+        "Kernelized",
+        "auclid.kernels.kernelized.Kernelized",
+        "n_features_in_:=d feature_names_in_:str[d] feature_map_:part ranker_:part _weights:tuple",
+    ),
+    Entry(
+        "KernelRankSVM",
+        "auclid.pairwise.kernel_rank_svm.KernelRankSVM",
+        BINARY + "dual_coef_:double[1,m] intercept_:double[1] support_:int[m] support_vectors_:real[m,d]|sparse[m,d] "
+        "gamma_:real? n_iter_:count objective_:real",
+    ),
+    Entry(
+        "KMeansNystroem",
+        "auclid.kernels.kmeans_nystroem.KMeansNystroem",
+        TRANSFORMER + "_kernel:any gamma_:real? landmarks_:real[m,d]|sparse[m,d] whitening_:real[*,*]",
+    ),
+    Entry(
+        "LeastSquaresAUC",
+        "auclid.square.least_squares.LeastSquaresAUC",
+        LINEAR + "n_iter_:count solver_:str _moments:ClassMoments",
+    ),
+    Entry(
+        "LeastSquaresAUCCV",
+        "auclid.square.least_squares_cv.LeastSquaresAUCCV",
+        LINEAR + "alpha_:real alphas_:real[m] cv_auc_:real[*,m]",
+    ),
+    Entry(
+        "ConstrainedAUC",
+        "auclid.square.constrained.ConstrainedAUC",
+        LINEAR + "groups_:label[*] pairs_:label[c,2] gaps_:double[c] multipliers_:double[c] residual_:real "
+        "_moments:list<Moments>",
+    ),
+    Entry(
+        "FactorizationRanker",
+        "auclid.pairwise.factorization.FactorizationRanker",
+        LINEAR + "factors_:double[d,r] alpha_:real rank_:=r|count n_iter_:count _rng:generator _stream:StreamState?",
+    ),
+    Entry(
+        "MinimaxAUC",
+        "auclid.square.minimax.MinimaxAUC",
+        LINEAR + "n_iter_:count gap_:real groups_:label[*] pair_weights_:real[*,*] risks_:real[*,*] "
+        "_moments:list<Moments>|list<list<Moments>>|list<tuple<Moments>>",
+    ),
+    Entry(
+        "MulticlassAUC",
+        "auclid.square.multiclass.MulticlassAUC",
+        "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] coef_:double[*,d] intercept_:double[*] "
+        "_moments:list<Moments>[k]",
+    ),
+    Entry("OAM", "auclid.online.oam.OAM", STREAM + "C_:real"),
+    Entry("OPAUC", "auclid.square.opauc.OPAUC", STREAM + "step_:real"),
+    Entry(
+        "PNUAUC",
+        "auclid.semi.pnu.PNUAUC",
+        LINEAR + "n_iter_:count alpha_:real prior_:real unlabeled_weight_:real _seen:SemiSupervisedStats",
+    ),
+    Entry("PSAM", "auclid.pairwise.sam.PSAM", STREAM + "alpha_:real t0_:real"),
+    Entry(
+        "QSGS2AUC",
+        "auclid.semi.qsg.QSGS2AUC",
+        BINARY + "amplitudes_:double[t,m] phases_:double[t,m] gamma_:real intercept_:finite kernel_:str n_iter_:count "
+        "seed_:int _rng:generator _samples:Samples",
+    ),
+    Entry(
+        "RandomFourier",
+        "auclid.kernels.random_fourier.RandomFourier",
+        TRANSFORMER + "_waves:real[d,*] gamma_:real phases_:real[*]",
+    ),
+    Entry(
+        "RankBoost",
+        "auclid.boost.rank_boost.RankBoost",
+        BINARY + "intercept_:finite n_iter_:count stumps_:list<Stump>",
+    ),
+    Entry(
+        "RankSVM",
+        "auclid.pairwise.rank_svm.RankSVM",
+        LINEAR + "n_iter_:count alpha_:real gap_:real objective_:real softness_:real?",
+    ),
+    Entry(
+        "SAMULT",
+        "auclid.semi.samult.SAMULT",
+        LINEAR + "n_iter_:count alpha_:real unlabeled_weight_:real _seen:SemiSupervisedStats",
+    ),
+    Entry(
+        "Scorecard",
+        "auclid.additive.scorecard.Scorecard",
+        BINARY + "intercept_:double[1] alpha_:real cv_auc_:real focus_:real interactions_:list knots_:dict loss_:str "
+        "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _features:list<Feature> "
+        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple",
+    ),
+    Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real"),
+    Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any"),
+    Entry("UniExp", "auclid.online.uni_exp.UniExp", STREAM + "step_:real"),
 )
+"""The estimators that files may name, each by its class's name.
 
-STRUCTS = structs(*ENTRIES)
-"""Every name of a struct that a file may hold, to what makes it of the fields beside it."""
+A parameter that a later release adds says what older files mean by its absence:
+``Entry("RankSVM", ..., change=Change(added={"max_fpr": 1.0}))``."""
 
-WRITTEN = {entry.cls: entry for entry in ENTRIES}
-"""The structs that can be saved."""
+STRUCTS = NameTable(
+    # parameters
+    Entry("L2", "auclid.penalties.L2"),
+    Entry("ElasticNet", "auclid.penalties.ElasticNet"),
+    Entry("Ball", "auclid.penalties.Ball"),
+    Entry("Constant", "auclid.schedules.Constant"),
+    Entry("Power", "auclid.schedules.Power"),
+    Entry("Harmonic", "auclid.schedules.Harmonic"),
+    Entry("Square", "auclid.losses.Square"),
+    Entry("Hinge", "auclid.losses.Hinge"),
+    Entry("SquaredHinge", "auclid.losses.SquaredHinge"),
+    Entry("Logistic", "auclid.losses.Logistic"),
+    # statistics of rows
+    Entry("moments", "auclid.stats.moments.Moments", "n:weight mean:double[d] scatter:double[]|double[d,d]"),
+    Entry("class moments", "auclid.stats.moments.ClassMoments", "pos:Moments neg:Moments"),
+    Entry("buffers", "auclid.stats.buffers.Buffers"),
+    Entry("class sums", "auclid.stats.class_sums.ClassSums"),
+    Entry("class scatter", "auclid.stats.class_sums.ClassScatter"),
+    Entry("running class means", "auclid.stats.class_means.Running"),
+    Entry("sample", "auclid.stats.samples.Sample", "rows:double[*,d]|sparse[*,d]|none seen:count"),
+    Entry("samples", "auclid.stats.samples.Samples", "neg:Sample pos:Sample unl:Sample"),
+    Entry("labelled and unlabelled moments", "auclid.stats.sets.Sets", "neg:Moments pos:Moments unl:Moments"),
+    Entry(
+        "labelled and unlabelled rows",
+        "auclid.stats.sets.SemiSupervisedStats",
+        "sets:Sets samples:Samples rng:generator",
+    ),
+    Entry("stump", "auclid.solvers.stumps.Stump"),
+    # states of streams, compared with a fresh state of the estimator
+    Entry("factors", "auclid.solvers.iterate.Factors"),
+    Entry("iterate", "auclid.solvers.iterate.Iterate"),
+    Entry("trail", "auclid.solvers.iterate.Trail"),
+    Entry("SPAM clock", "auclid.solvers.row_steps.Clock"),
+    Entry("SPAM state", "auclid.solvers.row_steps.State"),
+    Entry("SOLAM state", "auclid.solvers.saddle.State"),
+    Entry("OPAUC state", "auclid.solvers.one_pass.State"),
+    Entry("OPAUC scatter", "auclid.solvers.one_pass.Full"),
+    Entry("OPAUC sketch", "auclid.solvers.one_pass.Sketch"),
+    Entry(
+        "factorization model",
+        "auclid.solvers.factorization.FactorizationState",
+        "w:double[d] V:double[d,r] w_squares:double[d] V_squares:double[d,r] w_sum:double[d] V_sum:double[d,r] "
+        "stamp:int[d] visits:int[d] t:int[1]",
+    ),
+    Entry(
+        "factorization stream",
+        "auclid.pairwise.factorization.StreamState",
+        "model:FactorizationState total:double[2,d] n:double[2] buffers:any",
+    ),
+    Entry("SAM walk", "auclid.solvers.random_pairs.Walk"),
+    Entry("SAM state", "auclid.solvers.random_pairs.State"),
+    Entry("OAM state", "auclid.solvers.buffered.State"),
+    Entry("CBR state", "auclid.solvers.confidence_weighted.State"),
+    Entry("full covariance", "auclid.solvers.gaussian.Full"),
+    Entry("diagonal covariance", "auclid.solvers.gaussian.Diagonal"),
+    Entry("UniExp state", "auclid.solvers.univariate.State"),
+    # parts of fitted models, checked by their estimators
+    Entry("Gaussian kernel", "auclid.kernels._kernel_block.Gaussian"),
+    Entry("kernel", "auclid.kernels._kernel_block.Pairwise"),
+    Entry("numbers", "auclid.columns._numbers.Numbers"),
+    Entry("sparse numbers", "auclid.columns._numbers.SparseNumbers"),
+    Entry("normal scores", "auclid.columns._numbers.Grid"),
+    Entry("levels", "auclid.columns._levels.Levels"),
+    Entry("trees", "auclid.trees.structs.Trees"),
+    Entry("member", "auclid.auto._search.Member"),
+    Entry("leaderboard entry", "auclid.auto._leaderboard.Entry"),
+    Entry("scorecard column", "auclid.additive._table.ColumnSpec"),
+    Entry("scorecard feature", "auclid.additive._basis.Feature"),
+    Entry("scorecard basis", "auclid.additive._basis.Basis"),
+    Entry("scorecard values", "auclid.additive._shapes.Card"),
+    Entry("shape", "auclid.additive._shapes.Shape"),
+    Entry("shape of a pair", "auclid.additive._shapes.PairShape"),
+    Entry("odds", "auclid.stats.odds.Odds"),
+)
+"""The named tuples and dataclasses that files may name.
+
+Once a name has been released its fields are settled. A struct whose fields change gets a new name, and the old one
+becomes an ``older`` of it: ``Entry("SPAM state 2", ..., older={"SPAM state": Change(added={"seen": 0.0})})``."""

@@ -244,8 +244,8 @@ def _drawn_differences(error: np.ndarray, rng: np.random.Generator, count: int) 
 def _allowing(found: AUCComparison, z: float, pairs: int, sides: float, extremes: Any) -> AUCComparison:
     """The p-value of having chosen the most extreme of several differences: that of the largest of so many normals.
 
-    By 2,000 to 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter to each
-    other, by their number (Bonferroni). ``extremes(rng, count)`` draws the most extreme one.
+    By 2,000 to 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter
+    to each other, by their number (Bonferroni). ``extremes(rng, count)`` draws the most extreme one.
     """
     bonferroni = pairs * sides * float(ndtr(-z))
     if bonferroni < 1e-3 or pairs == 1:

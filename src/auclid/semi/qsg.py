@@ -24,9 +24,6 @@ from auclid.stats.sets import NEGATIVE, POSITIVE, members
 LARGEST = 1e300
 """theta and offset beyond it count as this: their ratio, the step, is a number."""
 
-MOST = 10_000
-"""Iterations up to which a stream that auclid 0.1 began goes on as it did then, with more at every batch."""
-
 
 class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     """Quadruply stochastic gradients: a semi-supervised kernel ranker whose memory does not grow with the rows.
@@ -157,7 +154,6 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     seed_: int
     amplitudes_: np.ndarray
     phases_: np.ndarray
-    _anew: bool
 
     _in_memory = "SAMULT, or Kernelized(RandomFourier(), SAMULT())"
 
@@ -227,8 +223,6 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
             return self
         kept = as_table(reduce(append, [sample.rows for sample in self._samples if sample.held]))
         rows = np.split(np.arange(sum(held)), np.cumsum(held[:-1]))
-        if not self._anew and len(self.amplitudes_) + self.n_iter <= MOST:
-            return self._iterate(kept, rows, X, y, self._rng)
         self.amplitudes_ = self.phases_ = np.zeros((0, self.amplitudes_.shape[1]))
         self.gamma_ = float("nan" if self.gamma is None else self.gamma)
         return self._iterate(kept, rows, X, y, np.random.default_rng([self.seed_, 2**63]))
@@ -262,7 +256,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.seed_ = int(self._rng.integers(2**63))
         self.kernel_, self.gamma_ = self.kernel, float("nan" if self.gamma is None else self.gamma)
         self.amplitudes_ = self.phases_ = np.zeros((0, self.n_components))
-        self.intercept_, self.n_iter_, self._anew = 0.0, 0, True
+        self.intercept_, self.n_iter_ = 0.0, 0
 
     def _expansion(self, d: int, more: int = 0) -> Expansion:
         waves = Waves(self.seed_, self.amplitudes_.shape[1], self.kernel_, self.gamma_)

@@ -49,7 +49,7 @@ def choose(family: Family, seen: SemiSupervisedStats, weights: Sequence[float], 
     fewest = min(below.held, above.held)
     if len(weights) == len(alphas) == 1 or fewest < 2:
         return Choice(weights[0], alphas[len(alphas) // 2])
-    table, is_pos = contrast(below, above, seen.by_content)
+    table, is_pos = contrast(below, above, by_content=True)
     scores = []
     for folds in _folds(is_pos, min(FOLDS, fewest), _repeats(fewest, table.shape[1])):
         for moments, fold in zip(training_moments(table, is_pos, None, folds)[0], folds, strict=True):

@@ -70,8 +70,8 @@ class ConstrainedAUC(LinearRanker):
     classes_ : array of shape (2,)
     groups_ : array of shape (G,)
         The groups, sorted.
-    pairs_ : list of (group, group)
-        The pair of groups of each constraint.
+    pairs_ : array of shape (constraints, 2)
+        The two groups of each constraint.
     gaps_ : array of shape (constraints,)
         c_k·w at the solution.
     multipliers_ : array of shape (constraints,)
@@ -228,7 +228,7 @@ class ConstrainedAUC(LinearRanker):
         self.groups_, self._moments = labels, moments
         solved = self._solved(float(self.max_gap))
         _check.finite(self, solved.w)
-        self.pairs_ = [(labels[a], labels[b]) for a, b in solved.pairs]
+        self.pairs_ = labels[np.array(solved.pairs, dtype=np.intp).reshape(-1, 2)]
         self.gaps_, self.multipliers_, self.residual_ = solved.gaps, solved.multipliers, solved.residual
         if solved.residual > 1e-6:
             warnings.warn(

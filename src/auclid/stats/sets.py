@@ -49,7 +49,6 @@ class SemiSupervisedStats:
     sets: Sets
     samples: Samples
     rng: np.random.Generator  # for the samples
-    by_content: bool = True  # whether folds depend on what rows hold and not on when they came; in 0.1 they did not
 
     @classmethod
     def nothing(cls, d: int) -> "SemiSupervisedStats":
@@ -71,10 +70,8 @@ class SemiSupervisedStats:
             samples = self.samples.after(table, rows, rng)
         else:
             samples = self.samples.after_weighted(table, rows, count, rng)
-        return SemiSupervisedStats(
-            self.sets + Sets(*grouped_moments(table, sets, 3, count)), samples, rng, self.by_content
-        )
+        return SemiSupervisedStats(self.sets + Sets(*grouped_moments(table, sets, 3, count)), samples, rng)
 
     def __add__(self, other: "SemiSupervisedStats") -> "SemiSupervisedStats":
         rng = _random.copied(self.rng)
-        return SemiSupervisedStats(self.sets + other.sets, self.samples.union(other.samples, rng), rng, self.by_content)
+        return SemiSupervisedStats(self.sets + other.sets, self.samples.union(other.samples, rng), rng)
