@@ -103,14 +103,14 @@ def test_compare_prints_the_auc_it_measures():
 
 
 def job_data(n=300, d=3, missing=False):
-    from auclid.cli.data import Rows
+    from auclid.cli.data import BinaryTable
 
     rng = np.random.default_rng(0)
     is_pos = rng.random(n) < 0.3
     X = rng.normal(size=(n, d)) + is_pos[:, None]
     if missing:
         X[::7, 0] = np.nan
-    return Rows("made up", X, is_pos, ["0", "1"], ["a", "b", "c"], [])
+    return BinaryTable("made up", X, is_pos, ["0", "1"], ["a", "b", "c"], [])
 
 
 @pytest.mark.parametrize("shape", [(100, 5), (10**6, 5), (10**4, 5000)], ids=str)
@@ -328,12 +328,13 @@ def test_models_saved_from_python_are_read_by_position_or_name(table, about):
     assert "3 features" in said(table("predict", "m", "wide.csv"))
 
 
-def test_one_hot_models_read_text_again(table):
-    assert table("fit", "towns.csv", "--target", "y", "--one-hot", "--model", "m").exit_code == 0
-    assert auclid.io.about("m")["columns"] == ["town=Oslo", "town=Paris", "town=Rome", "a", "b"]
-    write_csv("new.csv", {"b": [0.1], "a": [0.2], "town": ["Rome"]})
-    assert table("predict", "m", "new.csv").exit_code == 0
-    X = np.array([[0.0, 0.0, 1.0, 0.2, 0.1]])
+def test_models_read_texts_again(table):
+    assert table("fit", "towns.csv", "--target", "y", "--method", "RankSVM", "--model", "m").exit_code == 0
+    assert auclid.io.about("m")["columns"] == ["town", "a", "b"]
+    write_csv("new.csv", {"b": [0.1], "a": [0.2], "town": ["Rome"], "more": [1]})
+    result = table("predict", "m", "new.csv")
+    assert result.exit_code == 0 and "The model does not know 'more': left out." in result.stderr
+    X = pandas.DataFrame({"town": ["Rome"], "a": [0.2], "b": [0.1]})
     score = float(Path("scores.csv").read_text().splitlines()[1].split(",")[0])
     assert score == auclid.load("m").decision_function(X)[0]
 
@@ -378,7 +379,7 @@ def test_lists(run):
 
 
 BAD = {
-    "no file": (["compare", "none.csv", "--target", "y"], "DATA must be a file that exists; got 'none.csv'"),
+    "no file": (["compare", "none.csv", "--target", "y"], "a file, folder or glob that exists; got 'none.csv'"),
     "no target": (["compare", "plain.csv"], "must have labels"),
     "wrong target": (["compare", "plain.csv", "--target", "yy"], "Did you mean 'y'?"),
     "one class": (["compare", "one.csv", "--target", "y"], "all its values are '1'"),
@@ -393,13 +394,13 @@ BAD = {
     "bytes": (["compare", "bytes.csv", "--target", "y"], "'bytes.csv' must be text in UTF-8; it is in "),
     "bytes by blocks": (
         ["fit", "bytes.csv", "--target", "y", "--memory", "1MB", "--model", "m"],
-        "'bytes.csv' must be a whole csv file: it is no text in UTF-8.",
+        "'bytes.csv' must be text in UTF-8; it is in ",
     ),
     "label": (["fit", "plain.csv", "--target", "y", "--positive", "dead", "--model", "m"], "got 'dead'"),
     "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
     "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
     "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file"),
-    "wrong columns": (["predict", "good", "other.csv"], "got a table without 'b'"),
+    "wrong columns": (["predict", "good", "other.csv"], "DATA must have the columns the model was fitted with; there is no 'b'."),
     "text at predict": (["predict", "good", "words.csv"], "Column 'a' of Columns must hold numbers"),
     "wrong labels": (
         ["evaluate", "good", "relabelled.csv"],
@@ -554,9 +555,9 @@ def test_broken_tables_are_named_and_not_who_reads_them(run):
     Path("nothing.csv").write_text("")
     Path("noise.parquet").write_bytes(b"PAR1 noise")
     for name, words in (
-        ("short.csv", "a line has 2 cells and not 3"),
+        ("short.csv", "line 3 has 2 cells and not 3"),
         ("nothing.csv", "Empty CSV file"),
-        ("noise.parquet", "must be a parquet file"),
+        ("noise.parquet", "must be a whole parquet file"),
     ):
         result = run("fit", name, "--target", "y", "--model", "m.auclid")
         assert result.exit_code == 2 and said(result).count(name) == 1
@@ -573,7 +574,7 @@ def test_a_method_that_nobody_knows_is_said_in_the_words_of_the_command(table):
 def test_text_in_another_encoding_is_named(run):
     lines = ["city,a,y", *(f"{city},{k},{k % 2}" for k, city in enumerate(["Köln", "Oslo"] * 20))]
     Path("latin.csv").write_bytes("\n".join(lines).encode("latin-1"))
-    result = run("fit", "latin.csv", "--target", "y", "--one-hot", "--method", "RankSVM", "--model", "m.auclid")
+    result = run("fit", "latin.csv", "--target", "y", "--method", "RankSVM", "--model", "m.auclid")
     assert result.exit_code == 2
     assert "must be text in UTF-8" in said(result)
 
@@ -669,7 +670,7 @@ def test_the_picture_tells_the_interval_that_is_printed(judged, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--groups", "nowhere"], "--groups must name a column of the table; got 'nowhere'"),
+        (["--groups", "nowhere"], "--groups must name a column of 'judge.csv'; got 'nowhere'"),
         (["--alerts", "500"], "--alerts must be at most the number of rows, 400"),
         (["--max-fpr", "0"], "--max-fpr must be a float in (0.0, 1.0]; got 0."),
         (["--max-fpr", "1.5"], "--max-fpr must be a float in (0.0, 1.0]; got 1.5."),

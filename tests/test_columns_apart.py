@@ -194,7 +194,7 @@ def test_an_identifier_in_no_order_is_pointed_out_unless_there_is_no_room(monkey
 
     with pytest.warns(UserWarning, match="'x0', 'x1' have a different value in every row"):
         assert Columns().fit(rows()).identifiers_ == ["x0", "x1"]
-    monkeypatch.setattr(sizes, "KEPT", 1000)
+    monkeypatch.setattr(sizes, "DEFAULT_MEMORY", 1000)
     assert fitted(Columns(), rows()).identifiers_ == ["x1"]
 
 
@@ -288,7 +288,7 @@ def test_durations_are_days_wherever_they_lie(tmp_path):
         columns = Columns(scale=None).fit(X)
         assert columns.kinds_ == ["number", "number"]
         np.testing.assert_allclose(columns.transform(X), expected, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"must be numbers; 'wait' holds duration\[\w+\]\. Choose others"):
+    with pytest.raises(ValueError, match=r"must be numbers; got duration\[\w+\] in 'wait'\. Choose others"):
         LeastSquaresAUC().fit(auclid.scan(frame.assign(y=[0, 1, 0]), target="y"))
 
 

@@ -337,7 +337,7 @@ def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
     """Each row's group is told by one of its columns."""
     if few:
         monkeypatch.setattr(_files, "LEAST", 150)
-        monkeypatch.setattr(_files, "KEPT", 0)
+        monkeypatch.setattr(_files, "DEFAULT_MEMORY", 0)
     X, y, weight = table()
     groups, ends = np.repeat(np.arange(80), 5), [0, 50, 50, 171, 399]
     X[:, 3] = groups
@@ -356,7 +356,7 @@ def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_front_door_fits_what_it_can_on_the_cluster(monkeypatch, classes):
     monkeypatch.setattr(_files, "LEAST", 300)
-    monkeypatch.setattr(_files, "KEPT", 0)
+    monkeypatch.setattr(_files, "DEFAULT_MEMORY", 0)
     X, y, _ = table(2000)
     if classes == 3:
         y = y + (X[:, 3] > 0.8)

@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from auclid._kinds import column_names, column_numbers, is_frame, level_codes, numbers, table_columns, words
+from auclid.data.encoding import (
+    as_numbers,
+    as_texts,
+    column_indices,
+    column_names,
+    is_frame,
+    level_codes,
+    table_columns,
+)
 
 pd = pytest.importorskip("pandas")
 
@@ -64,18 +72,18 @@ def test_every_library_gives_the_same_kinds_and_values(library):
         kind, expected = EXPECTED[column.name]
         assert column.kind == kind
         if kind in ("category", "text"):
-            assert words(column).tolist() == expected
+            assert as_texts(column).tolist() == expected
         else:
-            np.testing.assert_array_equal(numbers("Model", column), expected)
+            np.testing.assert_array_equal(as_numbers("Model", column), expected)
 
 
 def test_arrays_have_numbered_columns_and_objects_are_looked_at():
     mixed = np.array([[1, "a", 1], [None, "b", "z"], [2.5, "a", 2.0]], dtype=object)
     columns = table_columns("Model", mixed)
     assert [(c.name, c.kind) for c in columns] == [("x0", "number"), ("x1", "text"), ("x2", "category")]
-    assert words(columns[2]).tolist() == ["1", "z", "2"]
+    assert as_texts(columns[2]).tolist() == ["1", "z", "2"]
     for X in (np.eye(2), sparse.csr_array(np.eye(2))):
-        np.testing.assert_array_equal(np.stack([numbers("Model", c) for c in table_columns("Model", X)]), np.eye(2))
+        np.testing.assert_array_equal(np.stack([as_numbers("Model", c) for c in table_columns("Model", X)]), np.eye(2))
     assert [c.kind for c in table_columns("Model", np.array([["1", "a"]]))] == ["number", "text"]
 
 
@@ -87,17 +95,17 @@ def test_what_is_no_cell_gets_one_sentence():
     with pytest.raises(TypeError, match=r"Column 'x0' of Model holds a dict; the argument must be a string"):
         table_columns("Model", np.array([[{}]], dtype=object))
     with pytest.raises(ValueError, match=r"Column 'x0' of Model must hold finite numbers.*infinity"):
-        numbers("Model", table_columns("Model", np.array([[np.inf]]))[0])
+        as_numbers("Model", table_columns("Model", np.array([[np.inf]]))[0])
     column = table_columns("Model", np.array([["1"]], dtype=object))[0]
     with pytest.raises(ValueError, match=r"'x0' of Model must hold numbers, as it did when it was fitted; got 'one'"):
-        numbers("Model", column._replace(values=np.array(["one"], dtype=object)))
+        as_numbers("Model", column._replace(values=np.array(["one"], dtype=object)))
     with pytest.raises(ValueError, match="Complex data not supported"):
         table_columns("Model", np.array([[1j]]))
 
 
 def test_columns_are_named_or_numbered_and_a_near_name_is_suggested():
-    assert column_numbers("Model", "monotone", ["b", 0, -1], ["a", "b", "c"]) == [1, 0, 2]
+    assert column_indices("Model", "monotone", ["b", 0, -1], ["a", "b", "c"]) == [1, 0, 2]
     with pytest.raises(ValueError, match=r"'monotone' parameter of Model .* got 'inccome'. Did you mean 'income'\?"):
-        column_numbers("Model", "monotone", ["inccome"], ["income", "age"])
+        column_indices("Model", "monotone", ["inccome"], ["income", "age"])
     with pytest.raises(ValueError, match=r"got 7. There are: 'a', 'b'."):
-        column_numbers("Model", "monotone", [7], ["a", "b"])
+        column_indices("Model", "monotone", [7], ["a", "b"])

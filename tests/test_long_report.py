@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from auclid.cli.compare import compare
-from auclid.cli.data import read_rows
+from auclid.cli.data import embedded_table
 from auclid.cli.report import report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -47,7 +47,7 @@ window.addEventListener("load", () => {
 @pytest.fixture(scope="module")
 def page(tmp_path_factory):
     path = tmp_path_factory.mktemp("report") / "report.html"
-    result = compare(read_rows(None, None), ["SPAM", "LeastSquaresAUC"], ["logistic", "ridge"])
+    result = compare(embedded_table(), ["SPAM", "LeastSquaresAUC"], ["logistic", "ridge"])
     path.write_text(report(result), encoding="utf-8")
     return path
 

@@ -15,7 +15,7 @@ from auclid._threads import bounded_thread_map
 from auclid.data import as_table, files, parallel_read, sizes
 from auclid.data.dataset import subtrees, tree_sum, whole
 from auclid.data.readers import reader
-from auclid.data.readers.parquet import MOST_BLOCKS, together
+from auclid.data.readers.parquet import MAX_RUN_BLOCKS, group_runs
 from auclid.stats.class_means import first_pass
 
 pa = pytest.importorskip("pyarrow")
@@ -146,7 +146,7 @@ def test_scores_and_samples_are_those_of_the_rows(tmp_path, threads):
 
 def test_row_groups_beyond_what_is_decoded_whole_are_read_in_turn(tmp_path, threads):
     X, y = rows_of()
-    path = written(tmp_path / "a.parquet", X, y, group=ROWS * MOST_BLOCKS + 1)
+    path = written(tmp_path / "a.parquet", X, y, group=ROWS * MAX_RUN_BLOCKS + 1)
     who = threads(2)
     auclid.LeastSquaresAUC().fit(scanned(path))
     assert not who
@@ -155,7 +155,7 @@ def test_row_groups_beyond_what_is_decoded_whole_are_read_in_turn(tmp_path, thre
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, 40), min_size=1, max_size=12), st.integers(1, 5))
 def test_row_groups_come_together_in_their_order(sizes, rows):
-    found = together(sizes, rows)
+    found = group_runs(sizes, rows)
     assert [k for groups in found for k in groups] == list(range(len(sizes)))
     assert all(sum(sizes[k] for k in groups) >= 8 * rows for groups in found[:-1])
     assert all(sum(sizes[k] for k in groups[:-1]) < 8 * rows for groups in found)

@@ -1,12 +1,15 @@
 """Rows by blocks are the rows of the table, whatever the source, the blocks and the memory; bad rows get a sentence."""
 
+import datetime
 import gc
 import gzip
+import lzma
 import os
 import pickle
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -21,6 +24,7 @@ from auclid._apart import begin_apart
 from auclid.additive import _apart
 from auclid.auto import _files
 from auclid.data.readers import reader
+from auclid.data.readers.libsvm import whole_lines
 from auclid.data.sizes import as_bytes
 from auclid.metrics._operating_point import best_threshold
 from auclid.solvers.threshold import youden_threshold
@@ -65,6 +69,10 @@ def sources(folder, X, y, w):
     yield "csv", folder / "one.csv", named_too
     (folder / "one.csv.gz").write_bytes(gzip.compress((folder / "one.csv").read_bytes()))
     yield "gz", folder / "one.csv.gz", named_too
+    (folder / "one.csv.xz").write_bytes(lzma.compress((folder / "one.csv").read_bytes()))
+    yield "xz", folder / "one.csv.xz", named_too
+    np.savez(folder / "one.npz", X=X, y=y, w=w)
+    yield "npz", folder / "one.npz", {"sample_weight": "w"}
     np.save(folder / "X.npy", X)
     np.save(folder / "X.y.npy", y)
     np.save(folder / "w.npy", w)
@@ -77,7 +85,8 @@ def sources(folder, X, y, w):
     yield "function", by_function(X, y, w), {}
 
 
-KINDS = "parquet folder glob ipc csv gz npy array pyarrow pandas polars lazy function".split()
+KINDS = "parquet folder glob ipc csv gz xz npy npz array pyarrow pandas polars lazy function".split()
+RESIDENT = "npy npz array pyarrow pandas polars".split()
 
 
 def together(rows):
@@ -97,7 +106,7 @@ def test_every_source_gives_the_table_again_and_again(tmp_path, monkeypatch, kin
         got, labels = together(rows)
         np.testing.assert_array_equal(got.astype(dtype), X)
         np.testing.assert_array_equal(labels, y)
-    assert got.dtype == rows.dtype == (np.float64 if kind in ("csv", "gz") else dtype)
+    assert got.dtype == rows.dtype == (np.float64 if kind in ("csv", "gz", "xz") else dtype)
     assert rows.shape == X.shape and len(rows.columns) == 3
     np.testing.assert_array_equal(rows.target(), y)
     np.testing.assert_array_equal(rows.sample_weight(), w)
@@ -105,7 +114,7 @@ def test_every_source_gives_the_table_again_and_again(tmp_path, monkeypatch, kin
     for _ in range(2):
         again = auclid.scan(source, memory=memory, **names)
         np.testing.assert_array_equal(again.sample(20, 5)[0], rows.sample(20, 5)[0])
-    assert rows.passes <= {None: 1, 0: 2, 500: 2}[memory] or kind in ("npy", "array", "pyarrow", "pandas", "polars")
+    assert rows.passes <= {None: 1, 0: 2, 500: 2}[memory] or kind in RESIDENT
 
 
 @given(
@@ -129,7 +138,7 @@ def test_blocks_of_any_size_and_any_memory_keep_the_rows(n, size, memory, kind):
 def test_libsvm_learns_its_columns_on_the_way(tmp_path, monkeypatch, first, memory):
     from auclid.data.readers import libsvm
 
-    monkeypatch.setattr(libsvm, "LINES", 200)
+    monkeypatch.setattr(libsvm, "PIECE_BYTES", 200)
     X, y, _ = table(80, 6)
     X[np.random.default_rng(1).random(X.shape) < 0.6] = 0.0
     X[:40, 3:] = 0.0  # later columns come later
@@ -234,11 +243,105 @@ def test_missing_values_of_arrow_are_named_too():
         together(rows)
 
 
-def test_a_text_in_a_later_block_of_a_csv(tmp_path, monkeypatch):
-    lines = ["a,y", *(f"{k},{k % 2}" for k in range(600_000)), "oops,1"]
-    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
-    with pytest.raises(ValueError, match=r"a\.csv' must be a whole csv file: .*oops"):
-        together(auclid.scan(tmp_path / "a.csv", target="y"))
+def test_times_of_day_are_texts_wherever_they_lie(tmp_path):
+    times = [datetime.time(9, 30), datetime.time(23, 59, 1), None] * 20
+    frame = pd.DataFrame({"a": times, "b": np.arange(60.0)})
+    parquet.write_table(pa.Table.from_pandas(frame), tmp_path / "a.parquet")
+    polars = pl.DataFrame({"a": times, "b": np.arange(60.0)})
+    scanned = [auclid.scan(source) for source in (frame, polars, tmp_path / "a.parquet")]
+    for X in (frame, polars, polars.to_arrow(), *scanned):
+        columns = auclid.Columns().fit(X)
+        assert columns.kinds_ == ["text", "number"]
+        assert columns.get_feature_names_out().tolist()[1:] == ["a=09:30:00", "a=23:59:01", "a (missing)"]
+
+
+@pytest.mark.parametrize(("first", "second", "values"), [
+    (pa.int16(), pa.int64(), [1, 2**24 + 1]), (pa.float32(), pa.float64(), [1.0, 1e300]),
+    (pa.null(), pa.int64(), [None, 5]), (pa.bool_(), pa.float64(), [True, 2.5]), (pa.uint8(), pa.float32(), [7, 0.5]),
+], ids=str)  # fmt: skip
+def test_a_folder_takes_the_widest_type_of_its_files(tmp_path, first, second, values):
+    for name, kind, value in (("a", first, values[0]), ("b", second, values[1])):
+        table = pa.table({"x": pa.array([value] * 3, kind), "z": pa.array([1, 2, 3], pa.int8()), "y": [0, 1, 0]})
+        parquet.write_table(table, tmp_path / f"{name}.parquet")
+        with pa.ipc.new_file(tmp_path / f"{name}.arrow", table.schema) as file:
+            file.write_table(table)
+    for ending in ("parquet", "arrow"):
+        rows = auclid.scan(str(tmp_path / f"*.{ending}"), target="y")
+        assert rows.dtype == (np.float32 if second == pa.float32() else np.float64)
+        X = np.concatenate([block.X[:, 0] for block in rows.read(allow_missing=True)])
+        np.testing.assert_array_equal(X, [np.nan if value is None else float(value) for value in np.repeat(values, 3)])
+
+
+def test_files_that_hold_texts_in_one_and_numbers_in_another(tmp_path):
+    for name, codes in (("a", pa.array([250, 401, None])), ("b", pa.array(["V27", "401", None]))):
+        parquet.write_table(pa.table({"code": codes, "y": [0, 1, 0]}), tmp_path / f"{name}.parquet")
+    X = auclid.scan(tmp_path, target="y").head(6)[0]
+    assert X["code"].to_pylist() == ["250", "401", None, "V27", "401", None]
+    parquet.write_table(pa.table({"code": [datetime.date(2024, 1, 1)], "y": [0]}), tmp_path / "b.parquet")
+    with pytest.raises(ValueError, match=r"must hold the same in each column; 'code' holds .*date32.* and int64"):
+        auclid.scan(tmp_path, target="y")
+
+
+@pytest.mark.parametrize("labels", [[[0], [1], [0]], [{"a": 0}, {"a": 1}, {"a": 0}]], ids=["lists", "structs"])
+def test_a_target_of_several_values_a_row_is_refused(tmp_path, labels):
+    table = pa.table({"a": [1.0, 2.0, 3.0], "y": labels})
+    parquet.write_table(table, tmp_path / "a.parquet")
+    for source in (tmp_path / "a.parquet", table):
+        with pytest.raises(ValueError, match=r"must hold one label a row; 'y' holds (list|struct)<"):
+            auclid.scan(source, target="y")
+    with pytest.raises(ValueError, match="must hold numbers; 'w' holds string"):
+        auclid.scan(pa.table({"a": [1.0], "w": ["heavy"]}), sample_weight="w")
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(index=range(3)), pa.table({}), pl.DataFrame()], ids=type)
+def test_a_frame_without_columns_is_refused(frame):
+    with pytest.raises(ValueError, match="must have a column besides the target; it has none left"):
+        auclid.scan(frame)
+    for model in (auclid.Columns(), auclid.Scorecard()):
+        with pytest.raises(ValueError, match=r"0 (feature|sample)\(s\)"):
+            model.fit(frame, [0, 1, 0])
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links")
+def test_a_link_to_the_folder_itself_does_not_repeat_its_files(tmp_path):
+    parquet.write_table(pa.table({"a": [1.0, 2.0], "y": [0, 1]}), tmp_path / "a.parquet")
+    (tmp_path / "loop").symlink_to(tmp_path)
+    (tmp_path / "again.parquet").symlink_to(tmp_path / "a.parquet")
+    for source in (tmp_path, str(tmp_path / "**" / "*.parquet")):
+        assert auclid.scan(source, target="y").shape == (2, 1)
+
+
+class Counted(bytes):
+    """Bytes that count what is copied when they are appended to others."""
+
+    copied = 0
+
+    def __radd__(self, other):
+        Counted.copied += len(other) + len(self)
+        return bytes(other) + bytes(self)
+
+
+def test_a_libsvm_file_without_line_ends_is_copied_once():
+    text = b"1 " + b" ".join(b"%d:1" % k for k in range(1, 3000))
+    pieces = iter([*(Counted(text[k : k + 64]) for k in range(0, len(text), 64)), b""])
+    file = type("File", (), {"read": lambda self, size: next(pieces)})()
+    assert list(whole_lines(file)) == [text]
+    assert Counted.copied <= 2 * len(text)
+
+
+def test_rows_may_be_used_by_several_threads():
+    X, y, w = table(4000, 5)
+    model = auclid.LeastSquaresAUC().fit(X, y, w)
+    scores = model.decision_function(X)
+    used = auclid.scan(by_function(X, y, w, 50), memory=0)
+    used.shape  # noqa: B018
+    with ThreadPoolExecutor(8) as pool:
+        for found in pool.map(lambda _: model.decision_function(used), range(40)):
+            np.testing.assert_allclose(found, scores, rtol=1e-12)
+        for _ in range(5):
+            fresh = auclid.scan(by_function(X, y, w, 50), memory=0)
+            for coef in pool.map(lambda rows: auclid.LeastSquaresAUC().fit(rows).coef_, [fresh] * 8):
+                np.testing.assert_allclose(coef, model.coef_, rtol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -249,7 +352,7 @@ def test_a_text_in_a_later_block_of_a_csv(tmp_path, monkeypatch):
         ({"target": "y", "sample_weight": "ww"}, r"'sample_weight' parameter of scan must name a column"),
         ({"target": "y", "columns": ["a0", "y"]}, r"must be numbers to learn from; got 'y'"),
         ({"target": "y", "columns": ["a0", "list"]}, r"must be numbers; got list<.*> in 'list'\. Choose others with"),
-        ({"target": "y", "columns": "a0"}, r"'columns' parameter of scan must be a list of names; got 'a0'"),
+        ({"target": "y", "columns": "a0"}, r"'columns' parameter of scan must be a list of names. Got 'a0' instead"),
         ({"target": "y", "memory": "much"}, r"'memory' parameter of scan must be a number of bytes"),
         ({"target": "y", "memory": -1}, r"'memory' parameter of scan must be a number of bytes"),
     ],
@@ -417,6 +520,27 @@ def test_memory_stays_bounded_whatever_the_number_of_rows(tmp_path):
     )
     done = run(code)
     assert done.stdout.split() == ["4000000", "2"], done.stderr
+
+
+@needs_limits
+def test_a_damaged_arrow_file_is_refused_and_ends_nothing(tmp_path):
+    """Offsets of texts beyond their buffer: compiled code would read what is not there."""
+    table = pa.table({"a": [f"text {k}" for k in range(1000)], "y": [0, 1] * 500})
+    with pa.ipc.new_file(tmp_path / "a.arrow", table.schema) as file:
+        file.write_table(table)
+    content = bytearray((tmp_path / "a.arrow").read_bytes())
+    offsets = np.cumsum([0, *(len(f"text {k}") for k in range(1000))]).astype(np.int32).tobytes()
+    at = content.index(offsets)
+    content[at + 400 : at + 3600 : 4] = b"\xff" * 800
+    content[at + 403 : at + 3603 : 4] = b"\x7f" * 800
+    (tmp_path / "a.arrow").write_bytes(content)
+    code = (
+        "import auclid\n"
+        f"rows = auclid.scan({str(tmp_path / 'a.arrow')!r}, target='y')\n"
+        "try:\n    list(rows.blocks())\nexcept ValueError as error:\n    print(error)"
+    )
+    done = run(code)
+    assert done.returncode == 0 and "must be a whole Arrow IPC file" in done.stdout, (done.returncode, done.stderr)
 
 
 @given(st.data())

@@ -16,7 +16,7 @@ from auclid._apart import begin_apart
 from auclid.additive import _apart
 from auclid.auto import _files
 from auclid.data import encoding
-from auclid.data.encoding import ColumnEncoding, decode, together
+from auclid.data.encoding import ColumnEncoding, decode, merge_encodings
 from auclid.data.readers import reader
 
 pa = pytest.importorskip("pyarrow")
@@ -169,7 +169,7 @@ def test_a_text_that_only_later_is_no_number(monkeypatch):
 def test_who_knows_numbers_only_refuses_texts_and_names_who_does_not(tmp_path):
     X, y = table()
     rows = auclid.scan(X.assign(y=y), target="y")
-    said = r"must be numbers; 'colour', 'size', 'day', 'code', 'since' hold (large_)?string\. Choose others with"
+    said = r"must be numbers; got (large_)?string in 'colour', 'size', 'day', 'code', 'since'\. Choose others with"
     for model in (LeastSquaresAUCCV(), RankSVM(), auclid.SPAM()):
         with pytest.raises(ValueError, match=said + r".* or use Scorecard, which knows texts and dates"):
             model.fit(rows)
@@ -214,7 +214,7 @@ def test_what_a_user_sees_of_such_rows_is_a_table():
             np.testing.assert_array_equal(mine.isna(), theirs.isna())
             if name != "age":
                 assert mine.dropna().astype(str).tolist() == theirs.dropna().astype(str).tolist()
-    assert rows.others.keys() == {"colour", "size", "day", "code", "since"}
+    assert rows.non_numeric.keys() == {"colour", "size", "day", "code", "since"}
 
 
 def test_texts_never_seen_are_pooled_and_lists_and_names_of_rows_are_refused(monkeypatch):
@@ -225,9 +225,9 @@ def test_texts_never_seen_are_pooled_and_lists_and_names_of_rows_are_refused(mon
     mixed = X.assign(colour=[k if k % 2 else "red" for k in range(len(X))])
     whole, parts = clone(CARD).fit(mixed, y), clone(CARD).fit(auclid.scan(mixed.assign(y=y), target="y"))
     same(whole, parts, mixed, auclid.scan(mixed))
-    with pytest.raises(ValueError, match=r"must be numbers; 'list' holds list<.*> *\. Choose others"):
+    with pytest.raises(ValueError, match=r"must be numbers; got list<.*> in 'list'\. Choose others"):
         auclid.scan(X.assign(list=[[1]] * len(X)))
-    monkeypatch.setattr(encoding, "MOST", 3)
+    monkeypatch.setattr(encoding, "MAX_LEVELS", 3)
     with pytest.raises(ValueError, match="Column 'colour' must hold at most 3 different texts; it has more"):
         clone(CARD).fit(auclid.scan(X[["age", "colour"]].assign(y=y), target="y"))
 
@@ -243,15 +243,15 @@ def test_numbers_stand_for_cells_and_back(texts, days, cut):
         ("text", texts, pa.string()), ("category", texts, pa.string()), ("date", days, pa.timestamp("us")),
         ("bool", [None if day is None else day.day > 15 for day in days], pa.bool_()),
     ):  # fmt: skip
-        meaning, array = ColumnEncoding(kind, str(type_)), pa.array(values, type_)
-        parts = [meaning.numbers(array[:cut], "a"), meaning.numbers(array[cut:], "a")]
+        column, array = ColumnEncoding(kind, str(type_)), pa.array(values, type_)
+        parts = [column.encode(array[:cut], "a"), column.encode(array[cut:], "a")]
         found = np.concatenate(parts).astype(float)
-        assert decode(found[:, None], ["a"], {"a": meaning})["a"].to_pylist() == values
+        assert decode(found[:, None], ["a"], {"a": column})["a"].to_pylist() == values
         other = ColumnEncoding(kind, str(type_))
-        other.numbers(array[cut:], "a")
+        other.encode(array[cut:], "a")
         first = ColumnEncoding(kind, str(type_))
-        first.numbers(array[:cut], "a")
-        assert together({"a": first}, {"a": other})["a"].levels == meaning.levels
+        first.encode(array[:cut], "a")
+        assert merge_encodings({"a": first}, {"a": other})["a"].levels == column.levels
 
 
 @pytest.mark.parametrize(

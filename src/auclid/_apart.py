@@ -227,9 +227,9 @@ def block_answers(estimator: Any, rows: Rows, method: Callable, *args: Any, **kw
     _check.fitted(estimator, "n_features_in_")
     known_columns(estimator, rows.columns if rows.named else None, len(rows.columns))
     if not knows_words(estimator):
-        rows.numbers_only()
+        rows.require_numeric()
     seen = rows.decode if knows_words(estimator) else lambda block: block
-    blocks = rows.read(knows_gaps(estimator), words=True)
+    blocks = rows.read(knows_gaps(estimator), allow_categorical=True)
     return (_answer(method, estimator, args, kwargs, seen(block.X)) for block in blocks)
 
 

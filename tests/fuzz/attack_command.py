@@ -63,7 +63,7 @@ def reader_case(rng: np.random.Generator) -> None:
         warnings.simplefilter("ignore")
         path = table_file(rng, Path(name))
         target = pick(rng, ["y", "y", "c0", "nobody", None])
-        attempt(f"read_table of {path.name}", lambda: read_table(path, target, one_hot=bool(rng.integers(2))))
+        attempt(f"read_table of {path.name}", lambda: read_table(path, target, as_frame=bool(rng.integers(2))))
         if path.name != "pipe":
             attempt(f"scan of {path.name}", lambda: list(auclid.scan(path, target=target).blocks()))
 
@@ -96,7 +96,7 @@ def arguments(rng: np.random.Generator, folder: Path) -> list[str]:
     seed = pick(rng, [[], ["--seed", "-1"], ["--seed", str(10**30)], ["--seed", "x"]])
     if verb == "fit":
         method = pick(rng, ["LeastSquaresAUC", "SPAM-L2", "OAMseq", "nobody", "RankSVM", "\x1b[31m"])
-        extra = pick(rng, [[], ["--one-hot"], ["--drop", "c0"], ["--positive", "x"]])
+        extra = pick(rng, [[], ["--drop", "c0"], ["--positive", "x"]])
         return ["fit", data, *target, "--method", method, "--model", output, *seed, *extra]
     if verb == "compare":
         few = ["--methods", "LeastSquaresAUC", "--against", pick(rng, ["ridge", "nobody"])]

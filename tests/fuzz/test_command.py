@@ -73,7 +73,7 @@ def test_links_pipes_and_devices(folder):
         said("predict", path, "t.csv")
     for path in ("loop", "fifo"):
         said("predict", "m", path)
-    assert "is a pipe" in said("fit", "fifo", "--target", "y", "--model", "new")
+    assert "a pipe, a device" in said("fit", "fifo", "--target", "y", "--model", "new")
     Path("link").symlink_to("real")
     said(*fit, "link", code=0)
     assert Path("link").is_symlink() and Path("real").is_file()

@@ -175,8 +175,8 @@ def test_odd_npz_files_are_told(tmp_path):
     for parts, said in (
         ({"X": X, "y": y, "feature_names": ["a", "b"]}, "2 feature_names for 4 columns"),
         ({"X": X, "y": y, "feature_names": list("aabc")}, "different names"),
-        ({"X": X.astype(complex), "y": y}, "no real numbers"),
-        ({"X": np.array([["a"]]), "y": y[:1]}, "no real numbers"),
+        ({"X": X.astype(complex), "y": y}, "must be a table of numbers"),
+        ({"X": np.array([["a"]]), "y": y[:1]}, "must be a table of numbers"),
     ):
         np.savez(path, **parts)
         with pytest.raises(DataError, match=said):
@@ -200,11 +200,11 @@ def test_a_target_of_lists_is_told(tmp_path):
 def test_what_is_no_file_is_told(tmp_path):
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "loop").symlink_to(tmp_path / "loop")
-    for name, said in (("fifo", "is a pipe"), (".", "is a folder"), ("loop", "can be read"), ("none", "that exists")):
+    for name, said in (("fifo", "a pipe"), (".", "a folder without"), ("loop", "a link"), ("none", "that exists")):
         with pytest.raises(DataError, match=said):
             read_table(tmp_path / name)
     for name in ("fifo", "loop"):
-        with pytest.raises(ValueError, match="is a pipe, a device or a link to nothing"):
+        with pytest.raises(ValueError, match="a pipe, a device or a link to nothing"):
             auclid.scan(tmp_path / name)
 
 

@@ -6,13 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from auclid._kinds import Column, numbers, text_kind
 from auclid.additive import _table
 from auclid.additive._basis import Basis
 from auclid.additive._sums import class_sums
 from auclid.data.dataset import Part, Totals
-from auclid.data.encoding import ColumnEncoding, decode
-from auclid.data.sizes import KEPT
+from auclid.data.encoding import Column, ColumnEncoding, as_numbers, decode, text_kind
+from auclid.data.sizes import DEFAULT_MEMORY
 from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.stats.moments import ClassMoments
 from auclid.stats.tally import entries, part_tallies
@@ -27,7 +26,7 @@ FEWEST = 10
 def drawn(rows: LabelledDataset, memory: int | None) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
     """(X, y, weight, whether these are all) of as many rows as memory may hold, each class by its share."""
     counts = rows.counts.sum(axis=0)
-    size = max(LEAST, (KEPT if memory is None else memory) // (8 * max(1, rows.parts.width)))
+    size = max(LEAST, (DEFAULT_MEMORY if memory is None else memory) // (8 * max(1, rows.parts.width)))
     share = min(1.0, size / int(counts.sum()))
     sizes = [min(int(count), max(FEWEST, round(share * int(count)))) for count in counts]
     X, codes, weight = sampled(rows, sizes)
@@ -50,7 +49,7 @@ def named(X: Any, parts: Any) -> Any:
 def counted_levels(owner: Any, rows: LabelledDataset) -> dict[int, _table.ColumnSpec]:
     """The columns of texts and categories as all rows tell them, by their number: one pass that counts texts."""
     columns, meanings = rows.parts.columns or [], rows.parts.meanings
-    words = {k: meanings[name] for k, name in enumerate(columns) if name in meanings and meanings[name].is_words}
+    words = {k: meanings[name] for k, name in enumerate(columns) if name in meanings and meanings[name].is_categorical}
     if not words:
         return {}
     tallies = rows.parts.compute(rows.parts.reduce(part_tallies, tuple(words)))
@@ -76,10 +75,10 @@ def cell_tables(
     tables = {}
     for k, column in enumerate(kept):
         meaning = meanings.get(column.name)
-        if meaning is not None and meaning.is_words:
+        if meaning is not None and meaning.is_categorical:
             texts = np.array([None, *meaning.levels], dtype=object)
             cells = Column(column.name, column.kind, texts)
-            tables[k] = numbers(owner, cells) if column.levels is None else _table.codes(cells, column)
+            tables[k] = as_numbers(owner, cells) if column.levels is None else _table.codes(cells, column)
     return tables
 
 

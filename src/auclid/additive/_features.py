@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from auclid._kinds import column_numbers
 from auclid.additive._basis import Feature
 from auclid.additive._knots import extra_knots, quantile_knots, step_places, tally
 from auclid.additive._table import ColumnSpec, block
+from auclid.data.encoding import column_indices
 
 SAMPLE = 50_000
 """Rows that tell where knots are, of more."""
@@ -103,7 +103,7 @@ def given_knots(owner: Any, n_knots: Any, names: Sequence[str]) -> dict[int, Any
     """Knots, or levels, that the user gave for some columns, by the number of the column."""
     if not isinstance(n_knots, Mapping):
         return {}
-    places = column_numbers(owner, "n_knots", n_knots, names)
+    places = column_indices(owner, "n_knots", n_knots, names)
     return {place: _checked(owner, names[place], value) for place, value in zip(places, n_knots.values(), strict=True)}
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from auclid._kinds import column_numbers
 from auclid.additive._basis import Basis, Feature, basis_rows
 from auclid.additive._choose import HeldOut
 from auclid.additive._features import MOST, knots_that_fit, learn_features
@@ -23,6 +22,7 @@ from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_ca
 from auclid.additive._solve import minimiser, penalised
 from auclid.additive._sums import Fold
 from auclid.additive._table import ColumnSpec, block
+from auclid.data.encoding import column_indices
 from auclid.solvers.coordinate import coordinate_descent
 from auclid.solvers.iteration import at_most, run
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
@@ -233,7 +233,7 @@ def directions(model: Any, names: list[str], kept: list[ColumnSpec]) -> dict[int
             "The 'monotone' parameter of Scorecard must go with the square loss: ranker=None, LeastSquaresAUCCV or "
             f"LeastSquaresAUC without l1 and positive. Got ranker={model.ranker!r} instead."
         )
-    places = column_numbers(model, "monotone", model.monotone, names)
+    places = column_indices(model, "monotone", model.monotone, names)
     out = {}
     for place, sign in zip(places, model.monotone.values(), strict=True):
         if not isinstance(sign, Integral) or isinstance(sign, bool) or sign not in (-1, 0, 1):

@@ -10,8 +10,8 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.validation import _check_y, validate_data
 
 from auclid import _check
-from auclid._kinds import Column, column_names, is_frame, level_codes, numbers, table_columns, words
 from auclid._sources import in_memory_only
+from auclid.data.encoding import Column, as_numbers, as_texts, column_names, is_frame, level_codes, table_columns
 from auclid.data.sizes import BLOCK_BYTES
 
 LEVELS = 100
@@ -112,7 +112,7 @@ def _as_columns(X: Any, table: Any, wanted: list[int]) -> list[Column | None]:
 
 
 def _levels(owner: Any, column: Column, weight: np.ndarray | None) -> list[str]:
-    texts = words(column)
+    texts = as_texts(column)
     if weight is not None:
         texts = texts[weight > 0.0]
     counts: dict = {}
@@ -148,12 +148,12 @@ def as_cells(owner: Any, table: Any, kept: list[ColumnSpec]) -> Any:
     out = np.empty((length(table), len(kept)))
     for k, (column, known) in enumerate(zip(table, kept, strict=True)):
         known_kind = column._replace(kind=known.kind, name=known.name)
-        out[:, k] = numbers(owner, known_kind) if known.levels is None else codes(column, known)
+        out[:, k] = as_numbers(owner, known_kind) if known.levels is None else codes(column, known)
     return out
 
 
 def codes(column: Column, known: ColumnSpec) -> np.ndarray:
-    codes = level_codes(words(column), known.levels or []).astype(np.float64)
+    codes = level_codes(as_texts(column), known.levels or []).astype(np.float64)
     codes[codes < 0.0] = np.nan
     return codes
 

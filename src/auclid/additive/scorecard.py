@@ -10,7 +10,6 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._apart import begin_apart, by_parts, lies_apart
-from auclid._kinds import column_names, column_numbers
 from auclid._random import RandomState
 from auclid.additive import _fit, _table
 from auclid.additive._apart import all_moments, counted_levels, drawn, rarer_than_drawn, shrunken_errors
@@ -20,6 +19,7 @@ from auclid.additive._reading import Readable
 from auclid.additive._shapes import card_scores, sound_card, sound_moments
 from auclid.additive._sums import class_sums
 from auclid.base import LinearRanker, Ranker
+from auclid.data.encoding import column_indices, column_names
 from auclid.metrics._operating_point import best_threshold
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import ClassMoments
@@ -301,7 +301,7 @@ class Scorecard(Readable, Ranker):
         self, X: Any, table: Any, weight: np.ndarray | None, names: list[str], known: Mapping = MappingProxyType({})
     ) -> tuple[list, dict]:
         """The kinds of the columns, and the knots that were given."""
-        wanted = [] if isinstance(self.categories, str) else column_numbers(self, "categories", self.categories, names)
+        wanted = [] if isinstance(self.categories, str) else column_indices(self, "categories", self.categories, names)
         given = given_knots(self, self.n_knots, names)
         wanted += [place for place, value in given.items() if isinstance(value, list) and value]
         kept = _table.kept_columns(self, X, table, weight, wanted, known)

@@ -16,7 +16,7 @@ from auclid.columns import Columns
 from auclid.data.dask import column_parts, is_dask
 from auclid.data.files import Rows
 from auclid.data.mapped import is_label, mapped
-from auclid.data.sizes import KEPT
+from auclid.data.sizes import DEFAULT_MEMORY
 from auclid.stats.labelled import sampled_at
 
 LEAST = 10_000
@@ -76,7 +76,7 @@ def drawn_from(model: Any, X: Any, y: Any, weight: Any, groups: Any) -> tuple[So
     sizes = rows.every.sum(axis=1)
     groups = None if groups is None else Groups.of(type(model).__name__, groups, X, sizes)
     in_files, counts, n = isinstance(X, Rows), rows.counts.sum(axis=0), int(sizes.sum())
-    room = max(LEAST, (X.memory if in_files else KEPT) // (8 * max(1, rows.parts.width)))
+    room = max(LEAST, (X.memory if in_files else DEFAULT_MEMORY) // (8 * max(1, rows.parts.width)))
     share = min(1.0, room / int(counts.sum()))
     wanted = [min(int(count), max(FEWEST, round(share * int(count)))) for count in counts]
     (some, codes, mass), places = sampled_at(rows, wanted)

@@ -57,10 +57,9 @@ Target = Annotated[str | None, typer.Option(help="The column with the labels (cs
 Positive = Annotated[
     str | None, typer.Option(help="The label to rank on top; else the greater of two, if it is a number or the rarer.")
 ]
-OneHot = Annotated[bool, typer.Option("--one-hot", help="Make a column of each value of a text column.")]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
 Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Read by blocks, and keep no more rows in memory than this: 2GB.")
+    str | None, typer.Option(metavar="SIZE", help="Rows to keep in memory; more are read by blocks. Default: 512MiB.")
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
@@ -88,7 +87,6 @@ def compare(
     ] = "",
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
-    one_hot: OneHot = False,
     drop: Drop = None,
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
     seed: Seed = 0,
@@ -97,10 +95,11 @@ def compare(
     memory: Memory = None,
 ) -> None:
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
-    from auclid.cli import large, verbs
+    from auclid.cli import data as rows
+    from auclid.cli import verbs
 
-    how = large.Options(target, positive, drop or [], "", seed, memory, max_fpr)
-    verbs.compare(data, output, how, _words(methods), _words(against), one_hot=one_hot, test_size=test_size)
+    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr)
+    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size)
 
 
 def _words(text: str) -> list[str]:
@@ -114,7 +113,6 @@ def fit(
     target: Target = None,
     method: Annotated[str, typer.Option(help="A name from `auclid methods`; auto: AUCClassifier chooses.")] = "auto",
     positive: Positive = None,
-    one_hot: OneHot = False,
     drop: Drop = None,
     seed: Seed = 0,
     memory: Memory = None,
@@ -126,11 +124,12 @@ def fit(
     max_fpr: MaxFPR = 1.0,
 ) -> None:
     """Train a model on all rows and save it."""
-    from auclid.cli import large, verbs
+    from auclid.cli import data as rows
+    from auclid.cli import verbs
 
-    how = large.Options(target, positive, drop or [], method, seed, memory, max_fpr)
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr)
     stream = None if checkpoint is None else (checkpoint, every)
-    verbs.fit(data, model, how, stream, scheduler, one_hot=one_hot)
+    verbs.fit(data, model, how, stream, scheduler)
 
 
 @app.command()

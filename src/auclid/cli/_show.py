@@ -28,9 +28,8 @@ if TYPE_CHECKING:  # what is only named must not be imported for a list of metho
     import numpy as np
 
     from auclid.cli.compare import Comparison, Row
-    from auclid.cli.data import Rows
     from auclid.cli.evaluation import Evaluation
-    from auclid.data.files import Rows as ScannedRows
+    from auclid.data.files import Rows
     from auclid.datasets.catalogue import Dataset
     from auclid.metrics import GroupAUC, LiftTable
     from auclid.registry import Method
@@ -109,7 +108,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def passes(rows: "ScannedRows") -> Iterator[None]:
+def passes(rows: "Rows") -> Iterator[None]:
     """A line with the number of the pass, rows a second and the time left in it, in a terminal."""
     words = TextColumn("pass {task.fields[number]}"), TextColumn("{task.fields[pace]}")
     with _bar(words[0], BarColumn(), words[1], TimeRemainingColumn()) as bar:
@@ -132,11 +131,10 @@ def passes(rows: "ScannedRows") -> Iterator[None]:
             rows.watch = None
 
 
-def introduce(rows: "Rows") -> None:
-    """One line about a table."""
-    n, d = rows.X.shape
-    share = rows.is_pos.mean()
-    say(escape(f"{rows.source}: {n:,} rows, {d:,} columns, {share:.2%} positive (label {rows.classes[1]})"))
+def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_blocks: bool = False) -> None:
+    """One line about a table with a share of rows of the positive label."""
+    line = f"{source}: {shape[0]:,} rows, {shape[1]:,} columns, {share:.2%} positive (label {label})"
+    say(escape(line + ", read by blocks" * by_blocks))
 
 
 def comparison(result: "Comparison") -> None:

@@ -9,10 +9,10 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from auclid._check import names_known
-from auclid._kinds import is_frame
 from auclid.cli import _show
 from auclid.cli.paths import companions
 from auclid.data import as_array
+from auclid.data.encoding import is_frame
 from auclid.data.files import Rows
 from auclid.data.readers.open import source_paths
 from auclid.errors import DataError
@@ -131,7 +131,7 @@ def stream_rows(rows: Rows, shaped: Rows, model: Any, checkpoint: Checkpoint) ->
         _show.say(_show.escape(f"Checkpoint {checkpoint.path}: resuming at row {done:,}."))
     columns = kept.steps[0][1] if isinstance(kept, Pipeline) else None
     at = done
-    for X, y, at in pieces(rows, done, checkpoint.every, gaps=columns is None):
+    for X, y, at in pieces(rows, done, checkpoint.every, allow_missing=columns is None):
         with names_known():
             if columns is not None:
                 X = columns.transform(X if columns._sparse or is_frame(X) else as_array(X))
@@ -143,10 +143,10 @@ def stream_rows(rows: Rows, shaped: Rows, model: Any, checkpoint: Checkpoint) ->
     return kept
 
 
-def pieces(rows: Rows, done: int, every: int, gaps: bool) -> Iterator[tuple[Any, np.ndarray, int]]:
+def pieces(rows: Rows, done: int, every: int, allow_missing: bool) -> Iterator[tuple[Any, np.ndarray, int]]:
     """(X, y, rows so far) of the rows after the first ``done``, cut at multiples of ``every``."""
     at = 0
-    for X, y in rows.blocks(gaps=gaps):
+    for X, y in rows.blocks(allow_missing=allow_missing):
         count, start = X.shape[0], max(0, done - at)
         while start < count:
             stop = min(count, start + every - (at + start) % every)

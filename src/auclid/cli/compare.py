@@ -12,17 +12,17 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from auclid._kinds import is_frame
 from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
-from auclid.cli.data import Rows
+from auclid.cli.data import BinaryTable
 from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
 from auclid.cli.verdict import likely, measured_by, verdict
 from auclid.cli.wording import sentence
 from auclid.columns import Columns
 from auclid.columns._table import taken
+from auclid.data.encoding import is_frame
 from auclid.datasets import DataError
 from auclid.metrics import auc_interval, compare_auc, compare_many
 from auclid.metrics._sample import checked_region
@@ -47,7 +47,7 @@ class Row(NamedTuple):
 class Comparison(NamedTuple):
     """All models, best first, and what to make of them."""
 
-    data: Rows
+    data: BinaryTable
     train: np.ndarray
     test: np.ndarray
     seed: int
@@ -101,7 +101,7 @@ def split(is_pos: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, 
 
 
 def compare(
-    data: Rows,
+    data: BinaryTable,
     methods: Sequence[str] = (),
     against: Sequence[str] = AGAINST,
     *,
@@ -160,7 +160,7 @@ def _order(row: Row) -> tuple[int, float]:
 class Shared:
     """Rows to learn from and to rank, the numbers that `Columns` makes of them made once for all contestants."""
 
-    def __init__(self, data: Rows, train: np.ndarray, test: np.ndarray) -> None:
+    def __init__(self, data: BinaryTable, train: np.ndarray, test: np.ndarray) -> None:
         self.is_pos, self.test = data.is_pos, test
         self.y = data.is_pos[train].astype(int)
         self.plain = taken(data.X, train), taken(data.X, test)

@@ -1,72 +1,154 @@
-"""The rows a command works on: read from a file or embedded, with labels as positive or not."""
+"""The rows a command works on: scanned, with labels 0 and 1, and in memory where they fit."""
 
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 
-from auclid._kinds import is_frame
+from auclid._hints import listed
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
-from auclid.datasets import DataError, load_mammography, read_table
-from auclid.datasets.readers import TableFile, has_columns, read_frame
+from auclid.data import as_array
+from auclid.data.encoding import decode, is_frame
+from auclid.data.files import Rows, open_rows
+from auclid.data.mapped import mapped
+from auclid.data.parallel_read import count_missing
+from auclid.data.readers import ColumnSelection
+from auclid.data.readers.open import has_own_labels
+from auclid.data.sizes import as_bytes
+from auclid.datasets import load_mammography
+from auclid.datasets.readers import labelled_rows, missing_note
+from auclid.errors import DataError
 
-FULL = 0.5
+IN_MEMORY = 1 << 29
+"""Bytes of decoded rows up to which a command learns from them in memory, unless --memory says otherwise."""
+
+MIN_SAMPLE = 1000
+"""Rows that are drawn of those that do not fit, whatever --memory says."""
+
+DENSE_SHARE = 0.5
 """A sparse table with a larger share of entries than this is better off as a plain array."""
 
 MOST_CLASSES = 20
 """A target with more different values than this is hardly meant as classes."""
 
-
 NO_LABELS = "DATA must have labels: name their column with --target (csv, parquet), or store y (npz)."
 
 
-class Rows(NamedTuple):
-    """A table with a binary task."""
+class Options(NamedTuple):
+    """What a user asks of `auclid fit` and `auclid compare`."""
+
+    target: str | None = None
+    positive: str | None = None
+    drop: Sequence[str] = ()
+    method: str = "auto"
+    seed: int = 0
+    memory: str | None = None
+    max_fpr: float = 1.0
+
+
+class Task(NamedTuple):
+    """Rows of a source with a binary task."""
+
+    source: str
+    rows: Rows
+    """Those with a label, which is 0 or 1."""
+    classes: list[str]
+    """The names of the negative and the positive class."""
+    notes: list[str]
+    in_memory: bool
+    """Whether the rows fit in memory."""
+
+
+class BinaryTable(NamedTuple):
+    """A table in memory with a binary task."""
 
     source: str
     X: Any
     is_pos: np.ndarray
-    classes: list[str]  # the names of the negative and the positive class
+    classes: list[str]
+    """The names of the negative and the positive class."""
     feature_names: list[str]
     notes: list[str]
 
 
-def read_rows(
-    path: Path | None,
-    target: str | None,
-    *,
-    positive: str | None = None,
-    one_hot: bool = False,
-    drop: Sequence[str] = (),
-    scaled: bool = True,
+def scan_columns(
+    path: Path, target: str | None, memory: str | None, columns: Sequence[str] | None = None, drop: Sequence[str] = ()
 ) -> Rows:
-    """The rows of a file, or of the embedded table where there is none.
+    """The rows of a source; where it has labels of its own, the name of the target is of another one."""
+    own = has_own_labels(path)
+    return open_rows(path, ColumnSelection(None if own else target, None, columns, drop), memory or IN_MEMORY)
 
-    Notes tell how columns will be scaled, unless whoever learns from them takes their values as they are.
+
+def open_task(path: Path, options: Options) -> Task:
+    """The rows of a source with labels 0 and 1; rows without a label are left out."""
+    if options.target is None and not has_own_labels(path):
+        raise DataError(NO_LABELS)
+    rows = scan_columns(path, options.target, options.memory, drop=options.drop)
+    if not rows.has_target:
+        raise DataError(NO_LABELS)
+    labelled, notes = labelled_rows(rows, options.target)
+    labels = rows.labels()
+    counts = np.bincount(labels.codes[labelled], minlength=len(labels.levels))
+    levels = labels.table()[counts > 0]
+    levels = levels.astype(str) if levels.dtype == object else levels
+    ask_for_positive(levels.tolist(), counts[counts > 0].tolist(), options.positive)
+    is_pos, classes = positives(levels, options.positive)
+    chosen = partial(is_one_of, levels[is_pos])
+    fits = rows.fits_in_memory()
+    rows = mapped(rows, labels=chosen, index=labelled if len(labelled) < rows.shape[0] else None)
+    return Task(str(path), rows, classes, notes, fits)
+
+
+def is_one_of(chosen: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """1 where a label is among the chosen ones, else 0."""
+    return np.isin(y.astype(str) if chosen.dtype.kind == "U" else y, chosen).astype(np.int8)
+
+
+def embedded_table() -> BinaryTable:
+    """The table that comes with the package."""
+    table = load_mammography()
+    return BinaryTable("mammography", table.data, table.target == 1, ["0", "1"], table.feature_names, [])
+
+
+def load_table(task: Task, options: Options, scaled: bool = True) -> BinaryTable:
+    """The rows of a task in memory, or as many of them as may be there, drawn at random.
+
+    Notes tell how columns will be scaled, unless the model takes values as they are.
     """
-    if path is None:
-        table = load_mammography()
-        names = [text(label) for label in (0, 1)]
-        return Rows("mammography", table.data, table.target == 1, names, table.feature_names, [])
-    if target is None and has_columns(path):
-        raise DataError(NO_LABELS)
-    how: dict[str, Any] = {"one_hot": True} if one_hot else {"as_frame": True}
-    X, y, names, notes = read(path, target, drop=drop, **how)
-    if y is None:
-        raise DataError(NO_LABELS)
-    labels, counts = np.unique(y, return_counts=True)
-    ask_for_positive(labels.tolist(), counts.tolist(), positive)
-    is_pos, classes = positives(y, positive)
-    if is_frame(X):
-        notes = [*notes, *odd_columns(X, scaled)]
-    if sparse.issparse(X) and X.nnz > FULL * X.shape[0] * X.shape[1]:
-        X = X.toarray()
-    return Rows(str(path), X, is_pos, classes, names, notes)
+    (n, d), rows = task.rows.shape, task.rows
+    size = n if task.in_memory else min(n, max(MIN_SAMPLE, as_bytes(options.memory) // (8 * d)))
+    X, y = rows.gather(rows.sample_index(size, options.seed), allow_missing=True, allow_categorical=True)
+    notes = [*task.notes, *missing_note(count_missing(X, rows.columns))]
+    if size < n:
+        notes.append(f"Compared on {size:,} of {n:,} rows, drawn at random: as many as --memory lets into memory.")
+    X = decode(X, rows.columns, rows.encodings) if rows.named else as_dense_or_sparse(X)
+    if is_frame(X) and task.in_memory:
+        notes += odd_columns(X, scaled)
+    return BinaryTable(task.source, X, y == 1, task.classes, rows.columns, notes)  # type: ignore[arg-type]
+
+
+def as_dense_or_sparse(X: Any) -> Any:
+    """A CSR matrix as an array where most of its entries are stored."""
+    return X.toarray() if sparse.issparse(X) and X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1] else X
+
+
+def shaped(rows: Rows) -> Rows:
+    """The rows as they are where columns have names; others dense where most of their entries are stored."""
+    if rows.named:
+        return rows
+    stored = total = 0
+    for X, _, _ in rows.read(allow_missing=True):
+        if not sparse.issparse(X):
+            break
+        stored, total = stored + X.nnz, total + X.shape[0] * X.shape[1]
+    thin = 0 < total and stored <= DENSE_SHARE * total
+    return mapped(rows, numbers=sparse.csr_matrix if thin else as_array)
 
 
 def odd_columns(X: Any, scaled: bool = True) -> list[str]:
@@ -77,9 +159,15 @@ def odd_columns(X: Any, scaled: bool = True) -> list[str]:
     return [*columns.notes_, *([LEAVE_OUT] if columns.identifiers_ else [])]
 
 
-def read(path: Path, target: str | None, *, as_frame: bool = False, **how: Any) -> TableFile:
-    """`read_table`; with ``as_frame`` texts as they came."""
-    return (read_frame if as_frame else read_table)(path, target, **how)
+def unknown_columns(rows: Rows, ignored: Sequence[str | None]) -> list[str]:
+    """A note on columns of a source that are not read, but for those that are ignored."""
+    read = set(rows.columns)
+    extra = [name for name in rows.available_columns if name not in read and name not in ignored]
+    if not rows.named:
+        if "0" in extra and "1" in read:
+            raise DataError(f"{rows.where} must number its columns from 1, as the model's rows did; it has a column 0.")
+        return []
+    return [f"The model does not know {listed(sorted(extra))}: left out."] if extra else []
 
 
 def positives(y: np.ndarray, positive: str | None = None) -> tuple[np.ndarray, list[str]]:

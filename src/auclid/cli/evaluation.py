@@ -1,14 +1,16 @@
 """What `auclid evaluate` finds out about a model on labelled rows."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.cli.data import read
-from auclid.datasets import DataError
-from auclid.datasets._columns import all_known
-from auclid.datasets.readers import has_columns
+from auclid.cli.saved import Answers
+from auclid.data.encoding import is_missing
+from auclid.data.files import read_column
+from auclid.data.readers.open import has_own_labels
+from auclid.errors import ColumnNotFoundError, DataError
 from auclid.io import replacing
 from auclid.metrics import (
     AUCInterval,
@@ -106,35 +108,29 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
     return 2 <= len(labels) <= FEW_GROUPS and int(counts.min()) >= 2
 
 
-def group_column(path: Path, name: str, target: str | None) -> np.ndarray:
-    """The group of each row that has a label, as it stands: it need not be a number."""
-    if not has_columns(path):
+def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Scores of some rows by their numbers, and whether they are called positive."""
+    parts = [(answer.scores, answer.called) for answer in answers]
+    scores, called = (np.concatenate(each)[rows] for each in zip(*parts, strict=True))
+    return scores, called
+
+
+def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:
+    """The groups of some rows by their numbers, as they stand in a column; refused where a row has none."""
+    if has_own_labels(path):
         raise DataError(f"--groups must name a column of DATA; the columns of {str(path)!r} have no names.")
-    table = read(path, target, as_frame=True)
-    if name == target:
-        return table.y
-    all_known([name], table.X.column_names, "groups")
-    if table.X[name].type.num_fields:  # lists and records
-        raise DataError(f"--groups must name a column of single values; {name!r} holds {table.X[name].type}.")
-    return in_each_row(table.X[name].to_numpy(), name)
-
-
-def in_each_row(groups: np.ndarray, name: str) -> np.ndarray:
-    """The groups, refused where a row has none; texts as such."""
-    known = has_value(groups)
-    if not known.all():
+    try:
+        groups = read_column(path, name)[rows]
+    except ColumnNotFoundError as error:
+        error.parameter = "groups"
+        raise
+    missing = np.array([is_missing(group) for group in groups.tolist()])
+    if missing.any():
         raise DataError(
-            f"--groups must name a column with a value in each row; {name!r} has none in {(~known).sum():,} of "
-            f"{len(known):,} labelled rows. Leave these rows out, or give each a group of its own."
+            f"--groups must name a column with a value in each row; {name!r} has none in {missing.sum():,} of "
+            f"{len(missing):,} labelled rows. Leave these rows out, or give each a group of its own."
         )
     return groups.astype(str) if groups.dtype == object else groups
-
-
-def has_value(values: np.ndarray) -> np.ndarray:
-    """Where a value is not missing."""
-    if values.dtype != object:
-        return values == values
-    return np.array([value is not None and value == value for value in values], dtype=bool)
 
 
 def draw(found: Evaluation, path: Path) -> None:

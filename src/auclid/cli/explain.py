@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid._kinds import is_frame
 from auclid.columns._table import taken
+from auclid.data.encoding import is_frame
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
 

@@ -1,28 +1,46 @@
-"""`auclid fit`: the model of rows in memory or in files, and what is left beside it."""
+"""`auclid fit`: the model of rows in memory, read by blocks or on a cluster, and what is left beside it."""
 
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 
 from auclid._check import names_known
-from auclid._kinds import is_frame
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.calibrated import Calibrated
-from auclid.cli import _show, large, models
+from auclid.cli import _show, models
 from auclid.cli._show import escape
-from auclid.cli.checkpoint import Checkpoint, require_stream
-from auclid.cli.data import read_rows
+from auclid.cli.checkpoint import Checkpoint, require_stream, stream_rows
+from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, positives, shaped
+from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_new
+from auclid.cli.predictions import PARQUET
 from auclid.cli.scorecards import card_facts, card_paths, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
+from auclid.errors import DataError
 from auclid.io import save
+
+
+class Fitted(NamedTuple):
+    """A model, and what is recorded and told of it."""
+
+    name: str
+    estimator: Any
+    columns: list[str]
+    classes: list[str]
+    dense: bool = True
+    """Whether it learnt from dense rows."""
+    facts: list[str] = []
+    """What the page of a scorecard tells of the rows."""
 
 
 def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[str, Path]:
@@ -38,70 +56,81 @@ def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[s
     return found
 
 
-def fit_in_memory(data: Path, model: Path, how: large.Options, *, one_hot: bool) -> None:
-    """Fit a table that is read whole, and save; a scorecard leaves its page and points too."""
-    name, estimator = models.ours(how.method, how.seed, how.max_fpr)
-    models.refuse_whole_list(name, estimator, how.max_fpr)
-    scaled = not isinstance(estimator, Scorecard)
-    rows = read_rows(data, how.target, positive=how.positive, one_hot=one_hot, drop=how.drop, scaled=scaled)
-    _show.introduce(rows)
-    if isinstance(estimator, AUCClassifier):
-        with warnings.catch_warnings(action="ignore"):  # the fit will say it again
-            told = estimator.expect(rows.X, rows.is_pos)
-        _show.say(escape(f"It will take about {max(told.seconds, 1.0):.0f} s and {told.bytes / 1e6:,.0f} MB."))
-    elif not hasattr(estimator, "predict_proba"):
-        estimator = Calibrated(estimator)
-    with _show.progress() as tell, warnings.catch_warnings(record=True) as caught:
-        tell(name)
-        start = perf_counter()
-        estimator.fit(rows.X, rows.is_pos.astype(int))
-    known: dict[str, Any] = {"method": name, "columns": rows.feature_names, "classes": rows.classes}
-    known |= {"target": how.target, "dense": not sparse.issparse(rows.X), "frame": is_frame(rows.X)}
-    save(model, estimator, about=known)
-    _show.remarks(remarks([*rows.notes, *(each.message for each in caught)]))
+def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, scheduler: str | None) -> None:
+    """Fit a method and save it; a scorecard leaves its page and points too."""
+    start = perf_counter()
+    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr), how.max_fpr)
+    if scheduler is not None:
+        fitted = _fit_on_cluster(data, how, scheduler)
+    else:
+        checkpoint = None if stream is None else _compared(Checkpoint(*stream), data, how)
+        task = open_task(data, how)
+        in_memory = task.in_memory and checkpoint is None
+        share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
+        _show.introduce(task.source, task.rows.shape, share, task.classes[1], by_blocks=not in_memory)
+        fitted = _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
+    estimator = fitted.estimator
+    known = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
+    save(model, estimator, about={**known, "target": how.target, "dense": fitted.dense})
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(how.max_fpr)} {best.auc:.4f}"
         _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, {judged}."))
-    _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
+    _show.say(escape(f"{fitted.name}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
-        _leave(estimator, model, rows.feature_names, rows.classes, card_facts(estimator, rows))
+        for path in leave_scorecard(estimator, model, fitted.columns, fitted.classes, fitted.facts):
+            _show.say(escape(f"To read: {path}"))
 
 
-def _leave(card: Scorecard, model: Path, names: list[str], classes: list[str], facts: list[str]) -> None:
-    for path in leave_scorecard(card, model, names, classes, facts):
-        _show.say(escape(f"To read: {path}"))
+def _fit_in_memory(task: Task, how: Options) -> Fitted:
+    """A method fitted on a table in memory."""
+    name, estimator = models.ours(how.method, how.seed, how.max_fpr)
+    table = load_table(task, how, scaled=not isinstance(estimator, Scorecard))
+    y = table.is_pos.astype(int)
+    if isinstance(estimator, AUCClassifier):
+        with warnings.catch_warnings(action="ignore"):  # the fit will say it again
+            told = estimator.expect(table.X, y)
+        _show.say(escape(f"It will take about {max(told.seconds, 1.0):.0f} s and {told.bytes / 1e6:,.0f} MB."))
+    with _noted(table.notes), _show.progress() as tell:
+        tell(name)
+        estimator = _with_probabilities(estimator).fit(table.X, y)
+    facts = card_facts(estimator, table) if isinstance(estimator, Scorecard) else []
+    return Fitted(name, estimator, table.feature_names, table.classes, not sparse.issparse(table.X), facts)
 
 
-def fit_large(
-    data: Path, model: Path, how: large.Options, stream: tuple[Path, int] | None, scheduler: str | None
-) -> None:
-    """Fit by blocks, or on a cluster, and save; a scorecard leaves its page and points too."""
-    start, found = perf_counter(), None
-    if scheduler is not None:
-        with _told_once():
-            name, estimator, columns, classes = large.fit_on_cluster(data, how, scheduler)
-    else:
-        checkpoint = None if stream is None else _begun(data, how, Checkpoint(*stream))
-        found = large.task(data, how.target, how.positive, how.drop, how.memory)
-        columns, classes = found.rows.columns, found.classes
-        if checkpoint is not None:
-            kinds = found.rows.others
-            checkpoint.agree(columns=[[name, kinds.get(name, "number")] for name in columns], classes=classes)
-        _show.say(escape(large.introduced(found, str(data))))
-        with _told_once(), _show.passes(found.rows):
-            name, estimator = large.fit_rows(found, how, checkpoint)
-    known: dict[str, Any] = {"method": name, "columns": columns, "target": how.target, "classes": classes}
-    known["dense"], known["frame"] = True, hasattr(estimator, "feature_names_in_")
-    save(model, estimator, about=known)
-    _show.say(escape(f"{name}, fitted in {perf_counter() - start:.2f} s: {model}"))
-    if isinstance(estimator, Scorecard):
-        _leave(estimator, model, columns, classes, [] if found is None else _facts(estimator, found, data, how))
+def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
+    """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr)
+    columns, rows = task.rows.columns, shaped(task.rows)
+    with _noted(task.notes), names_known(), _show.passes(task.rows):
+        if checkpoint is None:
+            estimator = _with_probabilities(model).fit(rows)
+        else:
+            kinds = task.rows.non_numeric
+            checkpoint.agree(columns=[[name, kinds.get(name, "number")] for name in columns], classes=task.classes)
+            estimator = stream_rows(task.rows, rows, clone(model), checkpoint)
+            if not hasattr(estimator, "predict_proba"):
+                estimator = Calibrated(model)._fit_apart(rows, None, None, estimator)
+    facts = _facts(estimator, task, how) if isinstance(estimator, Scorecard) else []
+    first = next(rows.read(allow_missing=True, allow_categorical=True))
+    return Fitted(name, estimator, columns, task.classes, not sparse.issparse(first.X), facts)
 
 
-def _begun(data: Path, how: large.Options, checkpoint: Checkpoint) -> Checkpoint:
+def _facts(estimator: Scorecard, task: Task, how: Options) -> list[str]:
+    """What the page says of the rows: counts are of all, the rest of those that fit in memory."""
+    share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
+    with names_known():
+        return card_facts(estimator, load_table(task, how), task.rows.shape[0], share)
+
+
+def _with_probabilities(model: Any) -> Any:
+    """The model, or one around it that has probabilities."""
+    return model if hasattr(model, "predict_proba") else Calibrated(model)
+
+
+def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
     """The checkpoint, compared with the settings and the files of the command."""
-    name, model = large.chosen_model(how)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr)
     require_stream(name, model)
     checkpoint.agree(
         method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr
@@ -111,19 +140,39 @@ def _begun(data: Path, how: large.Options, checkpoint: Checkpoint) -> Checkpoint
 
 
 @contextmanager
-def _told_once() -> Iterator[None]:
-    """What a fit warns of is a note of the command, once: held-out folds would say it again."""
-    with warnings.catch_warnings(record=True) as met:
+def _noted(notes: list[str]) -> Iterator[None]:
+    """Print notes and what a fit warns of, each once: held-out folds would say it again."""
+    with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        with names_known():
-            yield
-    _show.remarks(remarks(each.message for each in met))
+        yield
+    _show.remarks(remarks([*notes, *(each.message for each in heard if isinstance(each.message, Warning))]))
 
 
-def _facts(estimator: Scorecard, found: large.Task, data: Path, how: large.Options) -> list[str]:
-    """What the page says of the rows: counts are of all, the rest of those that fit in memory."""
-    some, count = large.sampled(found, str(data), how.memory, how.seed), found.rows.shape[0]
-    share = float((found.rows.target() == 1).mean())  # type: ignore[union-attr]
-    with names_known():
-        return card_facts(estimator, some, count, share)
+def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
+    """A method fitted on a running dask cluster."""
+    try:
+        import dask.dataframe as dd
+        from distributed import Client
+    except ImportError:
+        raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr)
+    if how.target is None:
+        raise DataError(NO_LABELS)
+    with Client(address), _noted([]), names_known():
+        parquet, source = path.is_dir() or path.suffix in PARQUET, os.path.abspath(path)
+        frame = dd.read_parquet(source) if parquet else dd.read_csv(source)
+        if how.target not in frame.columns:
+            raise DataError(f"--target must be a column of DATA; got {how.target!r}.")
+        columns = [str(name) for name in frame.columns if name != how.target and name not in how.drop]
+        # of each partition by itself: dask would shuffle all rows for it
+        counts = frame[how.target].map_partitions(lambda part: part.value_counts(dropna=False)).compute()
+        if counts.index.isna().any():
+            raise DataError(f"--target must have a label in each row on a cluster; {how.target!r} has gaps.")
+        counts = counts.groupby(level=0).sum()
+        levels = np.asarray(counts.index)
+        ask_for_positive(levels.tolist(), counts.tolist(), how.positive)
+        is_pos, classes = positives(levels, how.positive)
+        X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
+        estimator = _with_probabilities(model).fit(X, y)
+    return Fitted(name, estimator, columns, classes)

@@ -9,12 +9,12 @@ from sklearn.pipeline import make_pipeline
 
 from auclid import baselines
 from auclid._hints import did_you_mean
-from auclid._kinds import is_frame
 from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.cli.defaults import BASELINES as BASELINE_NAMES
 from auclid.columns import Columns
+from auclid.data.encoding import is_frame
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
 from auclid.registry import find
@@ -62,6 +62,12 @@ def ours(name: str, seed: int, max_fpr: float = 1.0) -> Named:
     if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
         return method.name, model
     return method.name, make_pipeline(Columns(), model)
+
+
+def few_passes(name: str, seed: int, max_fpr: float = 1.0) -> Named:
+    """(name, model) of a method for rows that do not fit in memory; "auto" is an exact one that needs few passes."""
+    auto = "LeastSquaresAUCCV" if max_fpr == 1.0 else "RankSVM"
+    return ours(auto if name.casefold() == "auto" else name, seed, max_fpr)
 
 
 def front_door(seed: int, max_fpr: float = 1.0) -> Named:

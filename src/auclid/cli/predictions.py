@@ -1,15 +1,15 @@
 """The file that `auclid predict` writes: columns copied from the table, score, probability, label."""
 
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from auclid._hints import reads_as_number
-from auclid.data.readers.arrow import Files
-from auclid.data.readers.open import column_names, open_source
-from auclid.data.readers.reader import ColumnSelection
+from auclid.cli.saved import Answers
+from auclid.data.readers.open import open_columns
 from auclid.datasets import DataError
 from auclid.io import replacing
 
@@ -23,11 +23,6 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 ROWS = 1 << 16
 """Rows of columns to copy that are read at a time."""
-
-
-def copied(data: Path, names: list[str]) -> dict[str, Any]:
-    """Columns of a table of named columns, by name, as they came."""
-    return Copies(data, names).all() if names else {}
 
 
 def _checked(names: list[str], there: list[str]) -> None:
@@ -44,13 +39,11 @@ class Copies:
     """Columns of files that need not fit in memory, as they came, some rows at a time."""
 
     def __init__(self, data: Path, names: list[str]) -> None:
-        there = column_names(data)
-        if not there:
+        reader = open_columns(data)
+        if reader is None:
             raise DataError(f"--id must name columns of a csv or parquet file; those of {str(data)!r} have no names.")
-        _checked(names, there)
+        _checked(names, reader.available_columns())
         self.names = list(dict.fromkeys(names))
-        reader = open_source(data, ColumnSelection(None, None, self.names))
-        assert isinstance(reader, Files)  # it has columns with names
         self._batches = reader.copies(self.names, ROWS)
         self._rest: Any = None
 
@@ -65,15 +58,7 @@ class Copies:
             found.append(self._rest.slice(0, count))
             self._rest = self._rest.slice(count)
             count -= found[-1].num_rows
-        return self._by_name(pa.Table.from_batches(found))
-
-    def all(self) -> dict[str, Any]:
-        """All rows of each column."""
-        import pyarrow as pa
-
-        return self._by_name(pa.Table.from_batches(list(self._batches)))
-
-    def _by_name(self, table: Any) -> dict[str, Any]:
+        table = pa.Table.from_batches(found)
         return {name: table[name] for name in self.names}
 
 
@@ -82,23 +67,48 @@ def is_parquet(path: Path) -> bool:
     return path.suffix.lower() in PARQUET
 
 
-def write(path: Path, columns: dict[str, Any]) -> None:
-    """Write columns of one length, as parquet where the name of the file says so, else as csv."""
-    if is_parquet(path):
-        import pyarrow as pa
-        import pyarrow.parquet
+def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None = None) -> int:
+    """Write score, probability (where the model has one) and label of each row, by blocks; returns how many.
 
-        with replacing(path) as file:
-            pyarrow.parquet.write_table(pa.table(columns), file)
-        return
-    lists = [values.to_pylist() if hasattr(values, "to_pylist") else _plain(values) for values in columns.values()]
-    with replacing(path, "w") as file:
-        file.write(csv_line(columns))
-        file.writelines(map(csv_line, zip(*lists, strict=True)))
+    The file is Parquet where its name says so, else csv. ``copies`` are columns to put before the scores.
+    """
+    count, write = 0, _parquet if is_parquet(path) else _csv
+    with replacing(path, "wb") as file, closing(write(file)) as written:
+        next(written)
+        for answer in answers:
+            columns: dict[str, Any] = {} if copies is None else copies.next(len(answer.scores))
+            columns["score"] = answer.scores
+            if answer.probabilities is not None:
+                columns["probability"] = answer.probabilities
+            written.send({**columns, "label": np.array(answer.labels, dtype=object)})
+            count += len(answer.scores)
+    return count
 
 
-def _plain(values: Any) -> list[Any]:
-    return values.tolist() if isinstance(values, np.ndarray) else list(values)
+Writer = Generator[None, dict[str, Any], None]
+"""Takes columns, block by block."""
+
+
+def _csv(file: Any) -> Writer:
+    columns = yield
+    file.write(csv_line(columns).encode())
+    while True:
+        lists = [values.to_pylist() if hasattr(values, "to_pylist") else values.tolist() for values in columns.values()]
+        file.write("".join(map(csv_line, zip(*lists, strict=True))).encode())
+        columns = yield
+
+
+def _parquet(file: Any) -> Writer:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = yield
+    kinds = {"label": pa.string(), "score": pa.float64(), "probability": pa.float64()}
+    schema = pa.schema([(name, kinds.get(name) or values.type) for name, values in columns.items()])
+    with pq.ParquetWriter(file, schema) as writer:
+        while True:
+            writer.write_table(pa.table(columns, schema=schema))
+            columns = yield
 
 
 def csv_line(values: Iterable[Any]) -> str:

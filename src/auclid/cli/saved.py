@@ -1,16 +1,29 @@
 """A model file as `auclid predict` and `auclid evaluate` use it: the model, and what `auclid fit` recorded with it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import is_classifier
 
-from auclid.cli.data import read, text
+from auclid._check import names_known
+from auclid.baselines import scores as scored
+from auclid.cli.data import scan_columns, text
+from auclid.data import as_array
+from auclid.data.files import Rows
 from auclid.errors import DataError
 from auclid.io import about, load
+
+
+class Answers(NamedTuple):
+    """What a model says of some rows."""
+
+    scores: np.ndarray
+    probabilities: np.ndarray | None
+    called: np.ndarray
+    """Whether a row is called positive at the model's own threshold."""
+    labels: list[str]
 
 
 class SavedModel(NamedTuple):
@@ -65,18 +78,22 @@ class SavedModel(NamedTuple):
                 "Compare one with the rest: --positive LABEL."
             )
 
-    def rows(
-        self, data: Path, target: str | None = None, but: Sequence[str] = ()
-    ) -> tuple[Any, np.ndarray | None, list[str]]:
-        """Rows as the model knows them: columns by the names that were recorded, dense or sparse.
+    def scan(self, data: Path, target: str | None, memory: str | None, drop: Sequence[str] = ()) -> Rows:
+        """The rows of a source with the columns that the model was fitted to; all but ``drop`` if none are recorded."""
+        return scan_columns(data, target, memory, self.names, drop if self.names is None else ())
 
-        Those of ``but`` are left out without a word, unless the model knows them.
-        """
-        names, how = self.names, {}
-        if self.known.get("frame") or (not self.known and names is not None):
-            how = {"as_frame": True, "drop": [name for name in but if name not in (names or ())]}
-        X, y, _, notes = read(data, target, columns=names, **how)  # type: ignore[arg-type]
-        return X.toarray() if self.known.get("dense") and sparse.issparse(X) else X, y, notes
+    def answers(self, rows: Rows) -> Iterator[Answers]:
+        """What the model says of the rows, a block at a time."""
+        for block in rows.read(allow_missing=True, allow_categorical=True):
+            X = as_array(block.X) if self.known.get("dense") else block.X
+            with names_known():
+                yield self._answer(rows.decode(X))
+
+    def _answer(self, X: Any) -> Answers:
+        predicted = self.estimator.predict(X)
+        proba = self.estimator.predict_proba(X)[:, 1] if hasattr(self.estimator, "predict_proba") else None
+        scores = np.asarray(scored(self.estimator, X), np.float64)
+        return Answers(scores, proba, predicted == self.estimator.classes_[1], self.labels(predicted))
 
 
 def _known(path: Path) -> dict[str, Any]:

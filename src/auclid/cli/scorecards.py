@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid.additive import Scorecard
 from auclid.additive._points import Bin
-from auclid.cli.data import Rows
+from auclid.cli.data import BinaryTable
 from auclid.cli.predictions import csv_line
 from auclid.columns._table import taken
 from auclid.io import replacing
@@ -16,7 +16,7 @@ EXAMPLES = 3
 """Rows of the highest scores whose reasons are told."""
 
 
-def card_facts(model: Scorecard, rows: Rows, count: int | None = None, share: float | None = None) -> list[str]:
+def card_facts(model: Scorecard, rows: BinaryTable, count: int | None = None, share: float | None = None) -> list[str]:
     """What the page tells of the rows: all of them, or some that were drawn of ``count`` with a share of positives."""
     y, all_rows = rows.is_pos.astype(int), count is None or count == len(rows.is_pos)
     whose = "these rows" if all_rows else f"{len(y):,} of these rows, drawn at random"
@@ -48,7 +48,7 @@ def leave_scorecard(
     return page, points
 
 
-def _examples(model: Scorecard, rows: Rows, all_rows: bool) -> list[str]:
+def _examples(model: Scorecard, rows: BinaryTable, all_rows: bool) -> list[str]:
     """Why the highest scores are so high, a line a row."""
     scores = model.decision_function(rows.X)
     highest = np.argsort(-scores, kind="stable")[:EXAMPLES]

@@ -9,14 +9,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid._kinds import Column, numbers, table_columns, text_kind, words
 from auclid.columns import _dates
 from auclid.columns._learning import Extremes, extremes, weighed
 from auclid.columns._levels import Counted, counted
 from auclid.columns._notes import FEW_ROWS, whole_and_different
 from auclid.data import as_array, sizes
 from auclid.data.dataset import Dataset, Part, Totals
-from auclid.data.encoding import ColumnEncoding, decode
+from auclid.data.encoding import Column, ColumnEncoding, as_numbers, as_texts, decode, table_columns, text_kind
 from auclid.stats.tally import Tally, entries, tally
 
 
@@ -42,8 +41,8 @@ def summarize_columns(owner: Any, parts: Dataset, chosen: Sequence[int]) -> Surv
     names = column_names(parts)
     known = {k: parts.meanings[name] for k, name in enumerate(names) if name in parts.meanings}
     asked = Asked(
-        names, dict(parts.meanings), tuple(k for k, each in known.items() if each.is_words),
-        tuple(k for k in chosen if k not in known or not known[k].is_words),
+        names, dict(parts.meanings), tuple(k for k, each in known.items() if each.is_categorical),
+        tuple(k for k in chosen if k not in known or not known[k].is_categorical),
         tuple(k for k, each in known.items() if each.kind == "date" and k not in chosen),
     )  # fmt: skip
     rows = parts.transformed(weighed)
@@ -59,7 +58,7 @@ def summarize_columns(owner: Any, parts: Dataset, chosen: Sequence[int]) -> Surv
             counts[k] = met
             continue
         cells = np.array([None, *(text if text in met else None for text in known[k].levels)], dtype=object)
-        tables[k] = table = numbers(owner, Column(names[k], kinds[k], cells))
+        tables[k] = table = as_numbers(owner, Column(names[k], kinds[k], cells))
         if kinds[k] == "date":
             periods[k] = _dates.learn_periods(_dates.span_of(table))
         once = len(met) == seen.rows and None not in met
@@ -138,7 +137,7 @@ def seen_part(part: Part, asked: Asked) -> ColumnSummary:
     counts = []
     if asked.chosen:
         cells = table_columns("Columns", decode(X, asked.names, asked.meanings) if asked.meanings else X)
-        counts = [counted(words(cells[k]), part.weight) for k in asked.chosen]
+        counts = [counted(as_texts(cells[k]), part.weight) for k in asked.chosen]
     unlike, ends = np.ones(d, dtype=bool), np.full((1, 2, d), np.nan)
     for k in range(d):
         unlike[k] = k not in asked.texts and whole_and_different(X[:, k])
@@ -163,7 +162,7 @@ def unlike_in_all(rows: Dataset, seen: ColumnSummary) -> list[int]:
         order = np.argsort(low)
         if (high[order][:-1] < low[order][1:]).all():
             found.append(int(k))
-        elif 8 * seen.rows <= sizes.KEPT:
+        elif 8 * seen.rows <= sizes.DEFAULT_MEMORY:
             values = np.concatenate(rows.compute(rows.map(column_of, int(k))))
             found += [int(k)] if len(np.unique(values)) == len(values) else []
     return found

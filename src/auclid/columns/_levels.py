@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid._kinds import level_codes
+from auclid.data.encoding import level_codes
 
 FEWEST = 2
 """A level of fewer rows says nothing about others."""

@@ -7,8 +7,8 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
 from auclid._check import in_order
-from auclid._kinds import is_frame
 from auclid._sources import in_memory_only
+from auclid.data.encoding import is_frame
 
 
 def checked_table(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
@@ -17,8 +17,9 @@ def checked_table(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     if is_frame(X):
         _check_feature_names(estimator, X, reset=reset)
         _check_n_features(estimator, X, reset=reset)
-        if not X.shape[0]:
-            raise ValueError(f"Found array with 0 sample(s) (shape={X.shape}) while a minimum of 1 is required.")
+        for what, count in zip(("sample", "feature"), X.shape, strict=True):
+            if not count:
+                raise ValueError(f"Found array with 0 {what}(s) (shape={X.shape}) while a minimum of 1 is required.")
         return X
     kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": "allow-nan"}
     X = validate_data(estimator, in_order(estimator, X), reset=reset, **kinds)

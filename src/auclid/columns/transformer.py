@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in
 
-from auclid import _check, _kinds
+from auclid import _check
 from auclid._apart import by_parts, remember_columns
 from auclid.columns import _dates, _levels
 from auclid.columns._apart import column_names, number_rows, summarize_columns
@@ -25,7 +25,7 @@ from auclid.columns._numbers import (
     apply_sparse,
 )
 from auclid.columns._table import checked_table, taken
-from auclid.data import as_array
+from auclid.data import as_array, encoding
 from auclid.data.dask import DaskDataset, is_dask
 from auclid.data.dataset import Dataset, Part
 from auclid.data.file_dataset import FileDataset
@@ -189,7 +189,7 @@ class Columns(TransformerMixin, BaseEstimator):
                     "scan(..., sample_weight=)."
                 )
             parts = FileDataset(X, gaps=True, words=True)
-            self._sparse = sparse.issparse(X.sample(1, 0, gaps=True)[0])
+            self._sparse = sparse.issparse(X.sample(1, 0, allow_missing=True)[0])
         else:
             parts = DaskDataset(type(self).__name__, X, None, sample_weight, gaps=True, words=True)
             self._sparse = parts.compute(parts.merge(any, parts.map(is_sparse_part)))
@@ -210,7 +210,7 @@ class Columns(TransformerMixin, BaseEstimator):
     def _chosen(self, names: list[str]) -> list[int]:
         """The numbers of the columns that are categories by request."""
         wanted = [] if isinstance(self.categories, str) else list(self.categories)
-        return _kinds.column_numbers(self, "categories", wanted, names)
+        return encoding.column_indices(self, "categories", wanted, names)
 
     def _learn_texts(self, names: list[str], counts: dict[int, Counted], rows: int, found: Findings) -> None:
         self._levels = {k: learn_levels(texts, self.rare, self.max_levels) for k, texts in counts.items()}
@@ -280,7 +280,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return len(self._number_names()) + marked + sum(known.width for known in self._levels.values())
 
     def _learn_parts(self, X: Any, weight: np.ndarray | None, found: Findings) -> None:
-        names = _kinds.column_names(X)
+        names = encoding.column_names(X)
         chosen = self._chosen(names)
         self._levels, self._periods = {}, {}
         self._sparse = sparse.issparse(X)
@@ -291,13 +291,13 @@ class Columns(TransformerMixin, BaseEstimator):
             if not self._sparse:
                 found.identifiers.extend(identifiers(names, X))
             return
-        columns, counts = _kinds.table_columns(self, X), {}
+        columns, counts = encoding.table_columns(self, X), {}
         self.kinds_ = ["category" if k in chosen else column.kind for k, column in enumerate(columns)]
         for k, column in enumerate(columns):
             if self.kinds_[k] == "date":
-                self._periods[k] = _dates.learn_periods(_dates.span_of(_kinds.numbers(self, column)))
+                self._periods[k] = _dates.learn_periods(_dates.span_of(encoding.as_numbers(self, column)))
             elif self.kinds_[k] in ("category", "text"):
-                counts[k] = counted(_kinds.words(column), weight)
+                counts[k] = counted(encoding.as_texts(column), weight)
         self._learn_texts(names, counts, len(columns[0].values), found)
         self._numbers, rows = None, self._number_rows(columns)
         if rows.shape[1]:
@@ -316,13 +316,13 @@ class Columns(TransformerMixin, BaseEstimator):
             for each in (_dates.names(names[k], self._periods[k]) if kind == "date" else [names[k]])
         ]
 
-    def _number_rows(self, columns: list[_kinds.Column]) -> np.ndarray:
+    def _number_rows(self, columns: list[encoding.Column]) -> np.ndarray:
         """Columns of numbers side by side; float32 where all are."""
         parts: list[np.ndarray] = []
         for k, column in enumerate(columns):
             if k in self._levels:
                 continue
-            values = _kinds.numbers(self, column._replace(kind=self.kinds_[k]))
+            values = encoding.as_numbers(self, column._replace(kind=self.kinds_[k]))
             parts += _dates.apply_periods(values, self._periods[k]) if k in self._periods else [values]
         narrow = parts and all(column.values.dtype == np.float32 for column in columns)
         dtype = np.float32 if narrow else np.float64
@@ -332,8 +332,8 @@ class Columns(TransformerMixin, BaseEstimator):
         """The numbers of X, with their gaps, and for each column of categories the codes of its levels."""
         if _plain(X) and not self._levels and not self._periods:
             return X, []
-        columns = _kinds.table_columns(self, X)
-        found = [_levels.codes(known, _kinds.words(columns[k])) for k, known in self._levels.items()]
+        columns = encoding.table_columns(self, X)
+        found = [_levels.codes(known, encoding.as_texts(columns[k])) for k, known in self._levels.items()]
         return self._number_rows(columns), found
 
     def _apply(self, X: Any, found: list[np.ndarray]) -> Any:
@@ -366,7 +366,7 @@ class Columns(TransformerMixin, BaseEstimator):
 
 def _plain(X: Any) -> bool:
     """Whether every column holds numbers, by the type of the whole."""
-    return not _kinds.is_frame(X) and X.dtype.kind == "f"
+    return not encoding.is_frame(X) and X.dtype.kind == "f"
 
 
 def transformed(columns: Columns, X: Any) -> Any:

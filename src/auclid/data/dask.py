@@ -12,9 +12,9 @@ import numpy as np
 
 from auclid.data.blocks import fault_words, first_fault
 from auclid.data.dataset import Dataset, Part, apply
-from auclid.data.encoding import ColumnEncoding, together
+from auclid.data.encoding import ColumnEncoding, merge_encodings
 from auclid.data.labels import label_count
-from auclid.data.readers.arrow import Frame
+from auclid.data.readers.frame import Frame
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
 
@@ -229,13 +229,13 @@ def known_meanings(X: Any) -> dict[str, ColumnEncoding]:
 
     if not hasattr(X, "columns"):
         return {}
-    found = dict(Frame(X._meta, ColumnSelection(None, None, None)).meanings)
+    found = dict(Frame(X._meta, ColumnSelection()).encodings)
     objects = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if str(kind) == "object"]
     found.update({str(name): ColumnEncoding("text", "object") for name in objects})
-    texts = [name for name in X.columns if str(name) in found and found[str(name)].is_words]
+    texts = [name for name in X.columns if str(name) in found and found[str(name)].is_categorical]
     if not texts:
         return found
-    meet, add = dask.delayed(met, pure=True), dask.delayed(together, pure=True)
+    meet, add = dask.delayed(met, pure=True), dask.delayed(merge_encodings, pure=True)
     start = {str(name): found[str(name)] for name in texts}
     level = [meet(block, start) for block in promises(X[texts])]
     while len(level) > 1:
@@ -245,7 +245,7 @@ def known_meanings(X: Any) -> dict[str, ColumnEncoding]:
 
 def met(block: Any, start: dict[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
     """What the numbers of these columns stand for in one partition."""
-    known = {name: ColumnEncoding(each.kind, each.told) for name, each in start.items()}
+    known = {name: ColumnEncoding(each.kind, each.source_type) for name, each in start.items()}
     block_numbers(block, "a partition", known)
     return known
 

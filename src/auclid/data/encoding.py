@@ -1,110 +1,404 @@
-"""Columns that hold no numbers, as numbers all the same: texts by their place in a list that grows, dates in days.
+"""What a column holds, and how it becomes numbers: one vocabulary for sources of rows, `Columns` and `Scorecard`.
 
-So blocks stay arrays of floats, which are kept, spooled, drawn and sent about as any others. `ColumnEncoding` says what
-the floats of a column stand for, and `decode` turns rows back into a table. Columns are those of Arrow.
+A column is of one of KINDS. `table_columns` gives the columns of a table in memory as NumPy arrays with their kinds;
+`as_numbers`, `as_texts` and `level_codes` turn them into floats, texts and codes of levels. Frames of pandas, polars
+and pyarrow are recognised by their attributes, so none of the three needs to be installed.
+
+Blocks of rows from files, frames and clusters are arrays of floats, whatever their columns hold: dates are days, texts
+are codes. `ColumnEncoding` says what the floats of a column stand for; `decode` turns rows back into an Arrow table.
 """
 
+import datetime
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from decimal import Decimal
 from functools import cache
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
-from auclid._kinds import DAY, EPOCH, word
+from auclid._hints import did_you_mean, listed
 
-MOST = 1 << 20
-"""Different texts of a column, at the most: more name rows, not levels."""
+KINDS = ("number", "bool", "date", "category", "text")
+"""A duration is a number of days. A time of day is a text. A column of texts that all read as numbers, or all as ISO
+dates, holds numbers or dates."""
 
-_growing = threading.Lock()  # blocks are read ahead in other threads
+MISSING_MARKS = ["", "NA", "N/A", "#N/A", "NaN", "nan", "-nan", "null", "NULL", "None", "?"]
+"""What stands for a missing cell in text files."""
+
+MAX_LEVELS = 1 << 20
+"""Different texts of an encoded column, at the most: more of them identify rows instead of grouping them."""
+
+DAY = np.timedelta64(1, "D")
+EPOCH = np.datetime64("1970-01-01", "us")
+DATES = (datetime.date, np.datetime64)
+DURATIONS = (datetime.timedelta, np.timedelta64)
+TEXTS = (str, datetime.time)
+
+
+# --- tables in memory ---
+
+
+class Column(NamedTuple):
+    """One column: its name, its kind (one of KINDS), and a value a row."""
+
+    name: str
+    kind: str
+    values: np.ndarray
+    """bool, integer, float, datetime64 or object; missing are NaN, NaT, None, or pandas' NA."""
+
+
+def is_frame(X: Any) -> bool:
+    """Whether X is a table with named columns of their own types: of pandas, polars or pyarrow."""
+    return not isinstance(X, np.ndarray) and not sparse.issparse(X) and (hasattr(X, "columns") or _is_arrow(X))
+
+
+def _is_arrow(X: Any) -> bool:
+    return hasattr(X, "column_names") and hasattr(X, "schema")
+
+
+def column_names(X: Any) -> list[str]:
+    """The names of the columns; of an array x0, x1, ... as scikit-learn calls them."""
+    if _is_arrow(X):
+        return [str(name) for name in X.column_names]
+    if is_frame(X):
+        return [str(name) for name in X.columns]
+    return [f"x{k}" for k in range(np.shape(X)[1])]
+
+
+def table_columns(owner: object, X: Any) -> list[Column]:
+    """The columns of a two-dimensional table: a frame, an array (of objects too) or a sparse matrix."""
+    return [_column(owner, name, cells) for name, cells in zip(column_names(X), _cells(X), strict=True)]
+
+
+def _cells(X: Any) -> list:
+    """The columns in the types of the table's library."""
+    if _is_arrow(X):
+        return list(X.columns)
+    if hasattr(X, "iloc"):
+        return [X.iloc[:, k] for k in range(X.shape[1])]
+    if is_frame(X):
+        return [X[name] for name in X.columns]
+    dense = X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return list(dense.T)
+
+
+def _column(owner: object, name: str, cells: Any) -> Column:
+    dtype = str(getattr(cells, "dtype", getattr(cells, "type", ""))).lower()
+    values = _array(cells, dtype)
+    if values.dtype.kind == "c":
+        raise ValueError(f"Complex data not supported: column {name!r} of {_owner_name(owner)} must hold real numbers.")
+    if dtype.startswith(("cat", "enum", "dictionary")):
+        return Column(name, "category", values)
+    if dtype.startswith("bool"):
+        return Column(name, "bool", values)
+    kind = {"b": "bool", "i": "number", "u": "number", "f": "number", "m": "number", "M": "date"}.get(values.dtype.kind)
+    return Column(name, kind or infer_kind(owner, name, values), values)
+
+
+def _array(cells: Any, dtype: str) -> np.ndarray:
+    """A column as an array. pandas' own types for numbers with missing values become floats, its categories objects."""
+    if isinstance(cells, np.ndarray):
+        return cells
+    if hasattr(cells, "cat") and dtype == "category":
+        return np.asarray(cells.astype(object))
+    if dtype.startswith("dictionary"):  # pyarrow's own array has the last level where one is missing
+        return _objects(cells.to_pylist())
+    if dtype.startswith(("int", "uint", "float", "double", "boolean")) and hasattr(cells, "isna"):
+        return cells.to_numpy(dtype=np.float64, na_value=np.nan) if cells.isna().any() else _plain(cells.to_numpy())
+    if dtype.startswith("datetime64") and hasattr(cells, "dt"):
+        return cells.to_numpy(dtype="datetime64[us]")
+    if hasattr(cells, "to_numpy"):
+        return _plain(cells.to_numpy(zero_copy_only=False) if hasattr(cells, "chunks") else cells.to_numpy())
+    return _plain(np.asarray(cells))
+
+
+def _objects(cells: list) -> np.ndarray:
+    out = np.empty(len(cells), dtype=object)
+    out[:] = cells
+    return out
+
+
+def _plain(values: np.ndarray) -> np.ndarray:
+    """Texts of fixed width become objects, as all others are."""
+    return np.asarray(values, dtype=object) if values.dtype.kind in "USTV" else np.asarray(values)
+
+
+def _owner_name(owner: object) -> str:
+    return owner if isinstance(owner, str) else type(owner).__name__
+
+
+# --- kinds of cells ---
+
+
+def infer_kind(owner: object, name: str, values: np.ndarray) -> str:
+    """The kind of a column of objects, by all of its values."""
+    types = {type(value) for value in values if not is_missing(value)}
+    strange = [each for each in types if not issubclass(each, (Real, Decimal, np.bool_, *TEXTS, *DATES, *DURATIONS))]
+    if strange:
+        raise TypeError(
+            f"Column {name!r} of {_owner_name(owner)} holds a {strange[0].__name__}; the argument must be a string, "
+            "a number, a boolean or a date in each cell. Turn it into one of these first."
+        )
+    if not types:
+        return "number"
+    kinds = {"bool": (bool, np.bool_), "date": DATES, "duration": DURATIONS, "number": (Real, Decimal), "text": TEXTS}
+    kind = next((kind for kind, classes in kinds.items() if all(issubclass(each, classes) for each in types)), None)
+    if kind == "text" and all(issubclass(each, str) for each in types):
+        return text_kind(values)
+    return {None: "category", "duration": "number"}.get(kind) or str(kind)
+
+
+def text_kind(values: Iterable) -> str:
+    """What texts are, by all of them: numbers, dates, or texts."""
+    texts = {str(value).strip() for value in values if not is_missing(value)} - {""}
+    if texts and all(map(_reads_as_number, texts)):
+        return "number"
+    return "date" if texts and all(map(_reads_as_date, texts)) else "text"
+
+
+def _reads_as_number(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text))) and "_" not in text
+    except ValueError:
+        return False
+
+
+def _reads_as_date(text: str) -> bool:
+    try:
+        datetime.datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return len(text) >= 10
+
+
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, NaN, NaT, or pandas' NA, which is neither equal nor unequal to itself."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating, np.datetime64, np.timedelta64, Decimal)) and bool(value != value)
+
+
+# --- cells to numbers, texts and codes ---
+
+
+def as_numbers(owner: object, column: Column) -> np.ndarray:
+    """A column of numbers, booleans or dates (days since 1970) as float64; NaN where a value is missing.
+
+    Raises where a cell is not of the column's kind, and where a number is infinite.
+    """
+    values = column.values
+    if column.kind == "date":
+        out = _days(owner, column)
+    elif values.dtype.kind in "biuf":
+        out = values.astype(np.float64)
+    elif values.dtype.kind == "m":
+        out = np.where(np.isnat(values), np.nan, values / DAY)
+    else:
+        out = _parsed(owner, column)
+    if np.isinf(out).any():
+        raise ValueError(
+            f"Column {column.name!r} of {_owner_name(owner)} must hold finite numbers, or NaN where one is missing; "
+            "got infinity. Clip it, or make it NaN."
+        )
+    return out
+
+
+def _parsed(owner: object, column: Column) -> np.ndarray:
+    out = np.empty(len(column.values))
+    for i, value in enumerate(column.values):
+        try:
+            out[i] = _number(value)
+        except (TypeError, ValueError, OverflowError):
+            raise _unlike(owner, column, value) from None
+    return out
+
+
+def _number(value: Any) -> float:
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+        return np.nan
+    return np.timedelta64(value) / DAY if isinstance(value, DURATIONS) else float(value)
+
+
+def _days(owner: object, column: Column) -> np.ndarray:
+    values = column.values
+    if values.dtype.kind != "M":
+        out = np.empty(len(values), dtype="datetime64[us]")
+        for i, value in enumerate(values):
+            out[i] = _moment(owner, column, value)
+        values = out
+    return np.where(np.isnat(values), np.nan, (values - EPOCH) / DAY)
+
+
+def _moment(owner: object, column: Column, value: Any) -> np.datetime64:
+    """One date, in universal time where it knows its zone."""
+    if is_missing(value) or (isinstance(value, str) and not value.strip()):
+        return np.datetime64("NaT", "us")
+    if isinstance(value, np.datetime64):
+        return value.astype("datetime64[us]")
+    try:
+        day = datetime.datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+        if getattr(day, "tzinfo", None) is not None:
+            day = day.astimezone(datetime.UTC).replace(tzinfo=None)
+        return np.datetime64(day, "us")
+    except (ValueError, TypeError):
+        raise _unlike(owner, column, value) from None
+
+
+def _unlike(owner: object, column: Column, value: Any) -> ValueError:
+    what = {"number": "numbers", "bool": "booleans or numbers", "date": "dates"}[column.kind]
+    return ValueError(
+        f"Column {column.name!r} of {_owner_name(owner)} must hold {what}, as it did when it was fitted; got "
+        f"{value!r}. Make it missing (None), or fit with rows that hold such values."
+    )
+
+
+def as_texts(column: Column) -> np.ndarray:
+    """The values of a column as texts, None where one is missing; whole numbers are written without a point."""
+    out = np.empty(len(column.values), dtype=object)
+    cells = column.values.tolist() if column.values.dtype.kind in "biufUS" else column.values
+    cache: dict = {}
+    for i, value in enumerate(cells):
+        try:
+            text = cache[value, type(value)]
+        except KeyError:
+            text = cache[value, type(value)] = as_text(value)
+        out[i] = text
+    return out
+
+
+def as_text(value: Any) -> str | None:
+    """A value as a text, None where it is missing; a whole number is written without a point."""
+    if is_missing(value):
+        return None
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def level_codes(texts: np.ndarray, levels: Sequence[str]) -> np.ndarray:
+    """The index of each text in the levels; -1 where it is missing, ``len(levels)`` where it is another."""
+    index: dict = {level: k for k, level in enumerate(levels)}
+    index[None] = -1
+    return np.fromiter((index.get(text, len(levels)) for text in texts), dtype=np.int64, count=len(texts))
+
+
+def column_indices(owner: object, parameter: str, wanted: Iterable, names: Sequence[str]) -> list[int]:
+    """The indices of the columns that a parameter gives by name or by number."""
+    return [_index(owner, parameter, each, names) for each in wanted]
+
+
+def _index(owner: object, parameter: str, wanted: Any, names: Sequence[str]) -> int:
+    if isinstance(wanted, Integral) and not isinstance(wanted, bool) and -len(names) <= int(wanted) < len(names):
+        return int(wanted) % len(names)
+    if isinstance(wanted, str) and wanted in names:
+        return list(names).index(wanted)
+    hint = did_you_mean(wanted, names, show=repr) or f"There are: {listed(names)}."
+    raise ValueError(
+        f"The '{parameter}' parameter of {_owner_name(owner)} must name columns of X, or number them from 0; "
+        f"got {wanted!r}. {hint}"
+    )
+
+
+# --- columns of Arrow as floats, and back ---
+
+_growing = threading.Lock()  # several threads may encode blocks of one column
 
 
 class ColumnEncoding:
-    """What the numbers of a column stand for; NaN stands for a missing cell.
+    """What the floats of a column stand for; NaN stands for a missing cell.
 
-    ``kind`` is "bool" (0 or 1), "date" (days since 1970), "duration" (days), "category" or "text" (places in
-    ``levels``, the different texts in the order they were first met); ``told`` is what the source calls its type.
+    Parameters
+    ----------
+    kind : str
+        "bool" (0 or 1), "date" (days since 1970), "duration" (days), "category" or "text" (indices in ``levels``).
+    source_type : str
+        The type of the column in its source, as Arrow writes it.
+    levels : iterable of str
+        The different texts, in the order in which they first occurred.
 
     Examples
     --------
     >>> import pyarrow as pa
     >>> from auclid.data.encoding import ColumnEncoding
     >>> colours = ColumnEncoding("text", "string")
-    >>> colours.numbers(pa.array(["red", None, "blue", "red"]), "colour")
+    >>> colours.encode(pa.array(["red", None, "blue", "red"]), "colour")
     array([ 0., nan,  1.,  0.])
     >>> colours.levels
     ['red', 'blue']
     """
 
-    def __init__(self, kind: str, told: str, levels: Iterable[str] = ()) -> None:
-        self.kind, self.told = kind, told
-        self._place = {text: k for k, text in enumerate(levels)}
+    def __init__(self, kind: str, source_type: str, levels: Iterable[str] = ()) -> None:
+        self.kind, self.source_type = kind, source_type
+        self._index = {text: k for k, text in enumerate(levels)}
 
     @property
     def levels(self) -> list[str]:
-        """The different texts met so far."""
-        return list(self._place)
+        """The different texts that occurred so far."""
+        return list(self._index)
 
     @property
-    def is_words(self) -> bool:
-        """Whether numbers are places in ``levels``."""
+    def is_categorical(self) -> bool:
+        """Whether floats are indices in ``levels``."""
         return self.kind in ("category", "text")
 
-    def numbers(self, values: Any, name: str) -> np.ndarray:
-        """The numbers of an Arrow column of that name."""
-        return self._places(values, name) if self.is_words else READ[self.kind](values)
+    def encode(self, values: Any, name: str) -> np.ndarray:
+        """The floats of an Arrow column; ``name`` is for errors."""
+        return self._codes(values, name) if self.is_categorical else _ENCODERS[self.kind](values)
 
-    def cells(self, numbers: np.ndarray) -> Any:
-        """The Arrow column of these numbers."""
+    def decode(self, numbers: np.ndarray) -> Any:
+        """The Arrow column of these floats."""
         import pyarrow as pa
 
-        gone = np.isnan(numbers)
-        known = np.where(gone, 0.0, numbers)
-        if self.is_words:
-            places = pa.array(known.astype(np.int32), mask=gone)
-            coded = pa.DictionaryArray.from_arrays(places, pa.array(self.levels, pa.string()))
-            return coded if self.kind == "category" else coded.cast(pa.string())
+        missing = np.isnan(numbers)
+        filled = np.where(missing, 0.0, numbers)
+        if self.is_categorical:
+            codes = pa.array(filled.astype(np.int32), mask=missing)
+            encoded = pa.DictionaryArray.from_arrays(codes, pa.array(self.levels, pa.string()))
+            return encoded if self.kind == "category" else encoded.cast(pa.string())
         if self.kind in ("date", "duration"):
-            unit = "timedelta64[us]" if self.kind == "date" else self.told.replace("duration", "timedelta64")
-            days = np.rint(known * (DAY / np.array(1, unit))).astype(unit)
-            return pa.array(EPOCH + days if self.kind == "date" else days, mask=gone)
-        return pa.array(known == 1.0, mask=gone)
+            unit = "timedelta64[us]" if self.kind == "date" else self.source_type.replace("duration", "timedelta64")
+            days = np.rint(filled * (DAY / np.array(1, unit))).astype(unit)
+            return pa.array(EPOCH + days if self.kind == "date" else days, mask=missing)
+        return pa.array(filled == 1.0, mask=missing)
 
-    def _places(self, values: Any, name: str) -> np.ndarray:
-        texts, index = _texts(values, name)
+    def _codes(self, values: Any, name: str) -> np.ndarray:
+        texts, index = _distinct_texts(values, name)
         with _growing:
             for text in texts:
-                if text is not None and text not in self._place:
-                    self._place[text] = len(self._place)
-            if len(self._place) > MOST:
+                if text is not None and text not in self._index:
+                    self._index[text] = len(self._index)
+            if len(self._index) > MAX_LEVELS:
                 raise ValueError(
-                    f"Column {name!r} must hold at most {MOST:,} different texts; it has more, so that it rather names "
-                    "rows than groups them. Leave it out with columns=[...]."
+                    f"Column {name!r} must hold at most {MAX_LEVELS:,} different texts; it has more, so that it "
+                    "identifies rows instead of grouping them. Leave it out with columns=[...]."
                 )
-        return np.array([*(self._place.get(text, np.nan) for text in texts), np.nan])[index]  # type: ignore[arg-type]
+        return np.array([*(self._index.get(text, np.nan) for text in texts), np.nan])[index]  # type: ignore[arg-type]
 
     def __add__(self, other: "ColumnEncoding") -> "ColumnEncoding":
-        """What two parts of a column stand for: texts as soon as one of them holds some."""
-        first = self if self.is_words or not other.is_words else other
-        return ColumnEncoding(first.kind, first.told, dict.fromkeys([*self._place, *other._place]))
+        """The encoding of two parts of a column: of texts if either part holds some."""
+        first = self if self.is_categorical or not other.is_categorical else other
+        return ColumnEncoding(first.kind, first.source_type, dict.fromkeys([*self._index, *other._index]))
 
 
-def _texts(values: Any, name: str) -> tuple[list[str | None], np.ndarray]:
-    """The different cells of a column as texts, and the place of each cell among them; missing ones come last."""
+def _distinct_texts(values: Any, name: str) -> tuple[list[str | None], np.ndarray]:
+    """The different cells of a column as texts, and the index of each cell in them; missing ones come last."""
     import pyarrow as pa
 
     try:
-        coded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
-        texts = [word(value) for value in coded.dictionary.to_pylist()]
+        encoded = values if pa.types.is_dictionary(values.type) else values.dictionary_encode()
+        texts = [as_text(value) for value in encoded.dictionary.to_pylist()]
     except pa.ArrowException:
         raise TypeError(
             f"Column {name!r} holds {values.type}; the argument must be a string, a number, a boolean or a date in "
             "each cell. Turn it into one of these first."
         ) from None
-    return texts, coded.indices.cast("int64").fill_null(len(texts)).to_numpy(zero_copy_only=False)
+    return texts, encoded.indices.cast("int64").fill_null(len(texts)).to_numpy(zero_copy_only=False)
 
 
-def _days(values: Any) -> np.ndarray:
+def _encode_dates(values: Any) -> np.ndarray:
     import pyarrow as pa
 
     zone = getattr(values.type, "tz", None)
@@ -112,28 +406,29 @@ def _days(values: Any) -> np.ndarray:
     return np.where(np.isnat(moments), np.nan, (moments - EPOCH) / DAY)
 
 
-def _lengths(values: Any) -> np.ndarray:
-    spans = values.to_numpy(zero_copy_only=False)
-    return np.where(np.isnat(spans), np.nan, spans / DAY)
+def _encode_durations(values: Any) -> np.ndarray:
+    durations = values.to_numpy(zero_copy_only=False)
+    return np.where(np.isnat(durations), np.nan, durations / DAY)
 
 
-def _bits(values: Any) -> np.ndarray:
+def _encode_booleans(values: Any) -> np.ndarray:
     return values.cast("uint8").to_numpy(zero_copy_only=False)
 
 
-READ = {"date": _days, "duration": _lengths, "bool": _bits}
-"""How cells that are no words become numbers."""
+_ENCODERS: dict[str, Callable[[Any], np.ndarray]] = {
+    "date": _encode_dates, "duration": _encode_durations, "bool": _encode_booleans
+}  # fmt: skip
 
 
-def meaning_of(kind: Any) -> ColumnEncoding | None:
-    """What the numbers of a column of an Arrow type stand for; None: for themselves, or the type is none we know."""
-    name = kind_of(kind)
-    return None if name is None else ColumnEncoding(name, str(kind))
+def encoding_of(arrow_type: Any) -> ColumnEncoding | None:
+    """The encoding of a column of an Arrow type; None where it holds plain numbers, or cannot be encoded."""
+    kind = encoded_kind(arrow_type)
+    return None if kind is None else ColumnEncoding(kind, str(arrow_type))
 
 
 @cache
-def kind_of(kind: Any) -> str | None:
-    """The kind of such a meaning: asked for every column of every block."""
+def encoded_kind(arrow_type: Any) -> str | None:
+    """The kind of that encoding; cached because it is asked for every column of every block."""
     import pyarrow as pa
 
     types = pa.types
@@ -142,30 +437,26 @@ def kind_of(kind: Any) -> str | None:
         "date": (types.is_date, types.is_timestamp),
         "duration": (types.is_duration,),
         "category": (types.is_dictionary,),
-        "text": (types.is_string, types.is_large_string, *_views(types)),
+        "text": (types.is_string, types.is_large_string, types.is_time, getattr(types, "is_string_view", None)),
     }
-    return next((name for name, known in tests.items() if any(test(kind) for test in known)), None)
+    return next((kind for kind, each in tests.items() if any(test(arrow_type) for test in each if test)), None)
 
 
-def _views(types: Any) -> list:
-    return [types.is_string_view] if hasattr(types, "is_string_view") else []
-
-
-def decode(X: np.ndarray, columns: Iterable[str], meanings: Mapping[str, ColumnEncoding]) -> Any:
-    """The rows as a table of what their numbers stand for."""
+def decode(X: np.ndarray, columns: Iterable[str], encodings: Mapping[str, ColumnEncoding]) -> Any:
+    """The rows as an Arrow table of what their floats stand for."""
     import pyarrow as pa
 
     def column(name: str, numbers: np.ndarray) -> Any:
-        return meanings[name].cells(numbers) if name in meanings else pa.array(np.ascontiguousarray(numbers))
+        return encodings[name].decode(numbers) if name in encodings else pa.array(np.ascontiguousarray(numbers))
 
     return pa.table({name: column(name, X[:, k]) for k, name in enumerate(columns)})
 
 
-def others(meanings: Mapping[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
-    """Those that a method which knows numbers only has no use for."""
-    return {name: each for name, each in meanings.items() if each.kind != "bool"}
+def non_numeric(encodings: Mapping[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
+    """The columns that an estimator of numbers cannot use: all encoded ones but booleans."""
+    return {name: each for name, each in encodings.items() if each.kind != "bool"}
 
 
-def together(a: Mapping[str, ColumnEncoding], b: Mapping[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
-    """What the columns of two parts stand for."""
+def merge_encodings(a: Mapping[str, ColumnEncoding], b: Mapping[str, ColumnEncoding]) -> dict[str, ColumnEncoding]:
+    """The encodings of the columns of two parts."""
     return {name: a[name] + b[name] if name in a and name in b else (a.get(name) or b[name]) for name in {**a, **b}}

@@ -17,10 +17,10 @@ class FileDataset(Dataset):
 
     def __init__(self, rows: Rows, steps: Sequence[Callable] = (), gaps: bool = False, words: bool = False) -> None:
         if not words:
-            rows.numbers_only()
+            rows.require_numeric()
         self._rows, self._steps, self._gaps, self._words = rows, tuple(steps), gaps, words
         self.columns, self.dtype = rows.columns if rows.named else None, rows.dtype
-        self.meanings = rows.meanings
+        self.meanings = rows.encodings
         self.width = len(rows.columns)
 
     def _parts(self) -> Iterator[Part]:
@@ -31,7 +31,7 @@ class FileDataset(Dataset):
         """A function of each run of consecutive parts: of one alone, where parts are not made side by side."""
         if self._one_run:
             return iter([function(self._parts())])
-        return self._rows.by_runs(
+        return self._rows.map_runs(
             lambda blocks: function(Part(number, *block) for number, block in blocks), self._gaps, self._words
         )
 

@@ -1,4 +1,4 @@
-"""A table whose rows are those of `Rows`: read once through by blocks, or stepped through by shuffled blocks."""
+"""A table whose rows are those of `Rows`: read by blocks, or swept in the order of shuffled blocks."""
 
 from collections.abc import Iterator
 
@@ -9,18 +9,18 @@ from auclid.data.files import Rows
 from auclid.data.memory import gathered
 from auclid.data.table import Index, Sweep, Table
 
-MIXED = 8
-"""Blocks that are shuffled into one another: so many are in memory for one stretch of steps."""
+SHUFFLED_BLOCKS = 8
+"""Blocks whose rows are shuffled together: so many are in memory at a time."""
 
 CENTRE_ROWS = 512
-"""Rows of each of MIXED blocks that tell where a table is centred."""
+"""Rows of each of SHUFFLED_BLOCKS blocks whose mean is the centre."""
 
 
 class FileTable(Table):
     """The rows of a `Rows`.
 
-    Products and moments read all blocks once. Steps from row to row want rows at hand: all are kept first, in memory or
-    in the temporary file, and `order` mixes a few blocks at a time, drawn at random.
+    Products and moments read all blocks once. Row-wise solvers need random access: all rows are materialized first, in
+    memory or in the temporary file, and `order` shuffles the rows of a few blocks at a time, drawn at random.
     """
 
     def __init__(self, rows: Rows) -> None:
@@ -51,7 +51,7 @@ class FileTable(Table):
         ends = np.cumsum(self.rows.block_sizes())
         blocks = [np.arange(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
         drawn = [blocks[k] for k in rng.permutation(len(blocks))]
-        mixed = [np.concatenate(drawn[k : k + MIXED]) for k in range(0, len(drawn), MIXED)]
+        mixed = [np.concatenate(drawn[k : k + SHUFFLED_BLOCKS]) for k in range(0, len(drawn), SHUFFLED_BLOCKS)]
         return np.concatenate([rng.permutation(rows) for rows in mixed])
 
     def keys(self) -> None:
@@ -61,11 +61,11 @@ class FileTable(Table):
         """Near the mean: that of some rows of some blocks; of sparse rows the origin, so that they stay so."""
         sizes = np.array(self.rows.block_sizes())
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        chosen = np.unique(np.linspace(0, len(sizes) - 1, MIXED).astype(int))
+        chosen = np.unique(np.linspace(0, len(sizes) - 1, SHUFFLED_BLOCKS).astype(int))
         some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_ROWS, sizes[k])) for k in chosen]))
         return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
-        self.rows.hold()
+        self.rows.materialize()
         largest = max(self.rows.block_sizes())
-        yield from gathered(self, orders, centre, max(1, MIXED * largest // len(orders)))
+        yield from gathered(self, orders, centre, max(1, SHUFFLED_BLOCKS * largest // len(orders)))

@@ -1,16 +1,18 @@
-"""Labels as they pass: a small number a row for the class it names, and where each class was first met."""
+"""Labels as they pass: a small integer code a row, and where each class first occurs."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-MOST = 1000
-"""Classes up to which a target is taken for one."""
+from auclid.errors import DataError
+
+MAX_CLASSES = 1000
+"""Different labels from which on a target is not taken for one of classes."""
 
 
 class LabelCount(NamedTuple):
-    """How often a label occurs in a part, and where first; None where it does not."""
+    """How often a label occurs in a part, and where first; a place is None where there is none."""
 
     rows: int
     weighed: int
@@ -23,7 +25,7 @@ class LabelCount(NamedTuple):
 
 
 def label_count(here: np.ndarray, weight: np.ndarray | None) -> LabelCount:
-    """The count of a label that stands where ``here`` says."""
+    """The count of a label that occurs where ``here`` is True."""
     if weight is None:
         count, first = int(np.count_nonzero(here)), int(here.argmax()) if len(here) else 0
         place = first if count else None
@@ -37,7 +39,7 @@ def label_count(here: np.ndarray, weight: np.ndarray | None) -> LabelCount:
 class Labels:
     """One label a row, added block by block.
 
-    ``levels`` are the different labels in the order they were met, ``first`` the block and the row of each.
+    ``levels`` are the different labels in the order in which they first occur, ``first`` the block and row of each.
     """
 
     def __init__(self) -> None:
@@ -56,10 +58,10 @@ class Labels:
         while (codes < 0).any():
             row = int(np.argmax(codes < 0))
             level = y[row]
-            if len(self.levels) == MOST:
-                raise ValueError(
-                    f"The target of {where} must name classes; it has more than {MOST} different values by block "
-                    f"{self.blocks}, such as {_shown(level)}."
+            if len(self.levels) == MAX_CLASSES:
+                raise DataError(
+                    f"The target of {where} must name classes; it has more than {MAX_CLASSES} different values by "
+                    f"block {self.blocks}, such as {_python_repr(level)}."
                 )
             codes[_equal(y, level)] = len(self.levels)
             self.levels.append(level)
@@ -68,10 +70,10 @@ class Labels:
         self.blocks, self.rows = self.blocks + 1, self.rows + len(y)
 
     def _same_kind(self, y: np.ndarray, where: str) -> np.ndarray:
-        """Labels of one kind: a text in a column of numbers is no third class but another column."""
+        """Raise where labels are neither all numbers nor all texts."""
         kind = "number" if y.dtype.kind in "biuf" else "text"
         if self._kind is not None and kind != self._kind and len(y):
-            raise ValueError(
+            raise DataError(
                 f"The target of {where} must be numbers or texts throughout; it holds {self._kind}s up to block "
                 f"{self.blocks}, which holds {kind}s."
             )
@@ -80,7 +82,7 @@ class Labels:
         return y if kind == "number" else y.astype(object)
 
     def code_blocks(self, sizes: list[int]) -> Iterator[np.ndarray]:
-        """`codes` in blocks of these sizes: without bringing them together, where they were added so."""
+        """`codes` in blocks of these sizes; not concatenated where they were added so."""
         if [len(codes) for codes in self._codes] == sizes:
             yield from self._codes
             return
@@ -88,7 +90,7 @@ class Labels:
 
     @property
     def codes(self) -> np.ndarray:
-        """The place of each row's label in ``levels``."""
+        """The index of each row's label in ``levels``."""
         if len(self._codes) != 1:
             self._codes = [np.concatenate(self._codes) if self._codes else np.empty(0, np.int16)]
         return self._codes[0]
@@ -105,8 +107,8 @@ class Labels:
 
     def missing(self) -> tuple[int, int] | None:
         """The block and the row of the first missing label."""
-        gone = [where for level, where in zip(self.levels, self.first, strict=True) if level is None or level != level]
-        return gone[0] if gone else None
+        places = zip(self.levels, self.first, strict=True)
+        return next((place for level, place in places if level is None or level != level), None)
 
 
 def _equal(y: np.ndarray, level: Any) -> np.ndarray:
@@ -115,5 +117,5 @@ def _equal(y: np.ndarray, level: Any) -> np.ndarray:
     return y != y if level != level else y == level
 
 
-def _shown(level: Any) -> str:
+def _python_repr(level: Any) -> str:
     return repr(level.item() if hasattr(level, "item") else level)

@@ -10,38 +10,56 @@ from auclid.data.readers import Block, Reader
 
 
 class Mapped(Reader):
-    """The blocks of other rows, with their numbers and labels changed when they are asked for; the others are kept."""
+    """The blocks of other rows, with functions applied to their numbers and labels whenever they are read."""
 
     resident = True
 
     def __init__(
-        self, rows: Rows, numbers: Callable | None, labels: Callable | None, columns: list[str] | None = None
+        self,
+        rows: Rows,
+        numbers: Callable | None,
+        labels: Callable | None,
+        columns: list[str] | None = None,
+        index: np.ndarray | None = None,
     ) -> None:
-        self.rows, self.numbers, self.labels = rows, numbers, labels
+        self.rows, self.numbers, self.labels, self.index = rows, numbers, labels, index
         self.columns = rows.columns if columns is None else columns
         self.where, self.named = rows.where, rows.named and numbers is None
-        self.words = numbers is None or columns is not None
+        self.decoded = numbers is None or columns is not None
         self.dtype, self.has_target = rows.dtype, rows.has_target
         self.has_weight = rows.has_weight
-        self.meanings = rows.meanings if numbers is None else {}
+        self.encodings = rows.encodings if numbers is None else {}
 
     @property
     def count(self) -> int | None:  # type: ignore[override]
-        return self.rows.shape[0]
+        return self.rows.shape[0] if self.index is None else len(self.index)
 
-    def _made(self, block: Block) -> Block:
-        X = block.X if self.numbers is None or block.X is None else self.numbers(self._known(block.X))
+    def _map(self, block: Block) -> Block:
+        X = block.X if self.numbers is None or block.X is None else self.numbers(self._decode(block.X))
         y = block.y if self.labels is None or block.y is None else self.labels(block.y)
         return Block(X, y, block.weight)
 
+    def _select(self, blocks: Iterator[Block]) -> Iterator[Block]:
+        """The rows of the index; blocks that have none are left out."""
+        if self.index is None:
+            yield from blocks
+            return
+        start = 0
+        for block, size in zip(blocks, self.rows.block_sizes(), strict=True):
+            first, last = np.searchsorted(self.index, [start, start + size])
+            here = self.index[first:last] - start
+            start += size
+            if len(here):
+                yield Block(*(None if part is None else part[here] for part in block))
+
     def read(self) -> Iterator[Block]:
-        # who reads these rows is told of gaps
-        return map(self._made, self.rows.read(gaps=True, words=self.words))
+        # the consumer of these rows is told of missing values
+        return map(self._map, self._select(self.rows.read(allow_missing=True, allow_categorical=self.decoded)))
 
     def read_labels(self) -> Iterator[Block] | None:
-        return map(self._made, self._labels_alone()) if self.has_target else None
+        return map(self._map, self._select(self._labels_only())) if self.has_target else None
 
-    def _labels_alone(self) -> Iterator[Block]:
+    def _labels_only(self) -> Iterator[Block]:
         labels, weight, start = self.rows.labels(), self.rows.sample_weight(), 0
         for size in self.rows.block_sizes():
             part = slice(start, start + size)
@@ -49,20 +67,35 @@ class Mapped(Reader):
             start += size
 
     def take(self, index: np.ndarray) -> Any:
-        self.rows.hold()
-        X = self.rows.gather(index, gaps=True, words=self.words)[0]
-        return X if self.numbers is None or not len(index) else self.numbers(self._known(X))
+        self.rows.materialize()
+        index = index if self.index is None else self.index[index]
+        X = self.rows.gather(index, allow_missing=True, allow_categorical=self.decoded)[0]
+        return X if self.numbers is None or not len(index) else self.numbers(self._decode(X))
 
-    def _known(self, X: Any) -> Any:
-        return self.rows.decode(X) if self.words else X
+    def _decode(self, X: Any) -> Any:
+        return self.rows.decode(X) if self.decoded else X
 
 
 def mapped(
-    rows: Rows, numbers: Callable | None = None, labels: Callable | None = None, columns: list[str] | None = None
+    rows: Rows,
+    numbers: Callable | None = None,
+    labels: Callable | None = None,
+    columns: list[str] | None = None,
+    index: np.ndarray | None = None,
 ) -> Rows:
-    """The rows that functions make of the blocks of others: X of X with as many columns, or with those named, y of y.
+    """The rows that functions make of the blocks of others.
 
-    Where columns are named, ``numbers`` is given rows as users see them: a table, where some columns are no numbers.
+    Parameters
+    ----------
+    rows : Rows
+    numbers : callable, optional
+        Makes a new X of the X of a block: with as many columns, or with ``columns`` of these names. In the latter case
+        it is given a table where some columns are no numbers.
+    labels : callable, optional
+        Makes new labels of those of a block.
+    columns : list of str, optional
+    index : array of int, optional
+        The numbers of the rows to keep, ascending; None: all.
 
     Examples
     --------
@@ -73,7 +106,7 @@ def mapped(
     >>> mapped(rows, labels=lambda y: y == "a").target()
     array([ True, False])
     """
-    return Rows(Mapped(rows, numbers, labels, columns), 0)
+    return Rows(Mapped(rows, numbers, labels, columns, index), 0)
 
 
 def is_label(label: Any, y: np.ndarray) -> np.ndarray:

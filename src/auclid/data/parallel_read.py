@@ -1,4 +1,4 @@
-"""Blocks of a source as they pass: looked at, and read side by side where the source comes in runs."""
+"""Blocks of a source as they pass: checked, and read in parallel where the source comes in runs."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -7,66 +7,79 @@ from typing import Any
 import numpy as np
 
 from auclid._threads import bounded_thread_map
-from auclid.data.blocks import fault_words, first_fault
+from auclid.data.blocks import fault_words, first_fault, is_sparse
 from auclid.data.readers import Block, Reader, Run
+from auclid.errors import DataError
 
-AT_ONCE = 4
+MAX_PARALLEL = 4
 """Runs that are read at a time, at the most: each holds its rows decoded, and what decoding needs beside them."""
 
-ENOUGH = 4
-"""Runs from which on reading them side by side pays: of fewer, the last ones would leave a thread idle for long."""
+MIN_RUNS = 4
+"""Runs from which on reading in parallel pays: of fewer, the last ones would leave a thread idle for long."""
 
 
-def gap_in(reader: Reader, number: int, begin: int, X: Any) -> str | None:
-    """What is said of the first missing number of a block, whose first row is ``begin``; infinity is an error."""
-    found = first_fault(X)
-    if found is None:
+def missing_error(reader: Reader, number: int, begin: int, X: Any) -> str | None:
+    """The message for the first missing number of a block, whose first row is ``begin``; raises for infinity."""
+    place = first_fault(X)
+    if place is None:
         return None
-    row, column, value = found
+    row, column, value = place
     what, hint = fault_words(value)
-    words = (
+    message = (
         f"The columns of {reader.where} must hold finite numbers; block {number} has {what} in "
         f"column {reader.columns[column]!r}, row {begin + row:,}. {hint}, or leave the column out with "
         "columns=[...]."
     )
     if value == value:
-        raise ValueError(words)
-    return words
+        raise DataError(message)
+    return message
 
 
-def require_size(reader: Reader, number: int, size: int, sizes: Sequence[int]) -> None:
+def count_missing(X: Any, columns: Sequence[str]) -> dict[str, int]:
+    """The number of missing values of each column of a block that has some, by name."""
+    numbers = X.indices[np.isnan(X.data)] if is_sparse(X) else np.nonzero(np.isnan(X))[1]
+    counts = np.bincount(numbers, minlength=len(columns))
+    return {columns[k]: int(counts[k]) for k in np.flatnonzero(counts).tolist()}
+
+
+def check_block_size(reader: Reader, number: int, size: int, sizes: Sequence[int]) -> None:
     """Raise where a block has not as many rows as it had before."""
     if number >= len(sizes) or sizes[number] != size:
-        raise ValueError(f"{reader.where} must give the same blocks each time it is read; block {number} differs.")
+        raise DataError(f"{reader.where} must give the same blocks each time it is read; block {number} differs.")
 
 
-def by_runs(reader: Reader, runs: Sequence[Run], sizes: Sequence[int], gaps: bool, function: Callable) -> Iterator[Any]:
+def map_runs(
+    reader: Reader, runs: Sequence[Run], sizes: Sequence[int], allow_missing: bool, function: Callable
+) -> Iterator[Any]:
     """The function of each run's numbered blocks, in their order; ``sizes`` are those of all blocks of the source."""
     firsts = np.searchsorted(np.cumsum(sizes), [run.begin for run in runs], side="right").tolist()
-    return bounded_thread_map(
-        partial(_answer, reader, sizes, gaps, function), list(zip(runs, firsts, strict=True)), AT_ONCE
-    )
+    numbered = list(zip(runs, firsts, strict=True))
+    return bounded_thread_map(partial(_answer, reader, sizes, allow_missing, function), numbered, MAX_PARALLEL)
 
 
-def _answer(reader: Reader, sizes: Sequence[int], gaps: bool, function: Callable, numbered: tuple[Run, int]) -> Any:
+def _answer(
+    reader: Reader, sizes: Sequence[int], allow_missing: bool, function: Callable, numbered: tuple[Run, int]
+) -> Any:
     with np.errstate(over="ignore", invalid="ignore"):  # another thread does not know what its caller ignores
-        return function(_blocks(reader, sizes, gaps, *numbered))
+        return function(_checked_blocks(reader, sizes, allow_missing, *numbered))
 
 
-def _blocks(reader: Reader, sizes: Sequence[int], gaps: bool, run: Run, first: int) -> Iterator[tuple[int, Block]]:
-    """The blocks of a run with their numbers, from ``first`` on, looked at."""
+def _checked_blocks(
+    reader: Reader, sizes: Sequence[int], allow_missing: bool, run: Run, first: int
+) -> Iterator[tuple[int, Block]]:
+    """The blocks of a run with their numbers, from ``first`` on."""
     begin = run.begin
     for number, block in enumerate(run.read(), first):
-        gap = gap_in(reader, number, begin, block.X)
-        if gap is not None and not gaps:
-            raise ValueError(gap)
-        require_size(reader, number, block.X.shape[0], sizes)
+        error = missing_error(reader, number, begin, block.X)
+        if error is not None and not allow_missing:
+            raise DataError(error)
+        check_block_size(reader, number, block.X.shape[0], sizes)
         begin += block.X.shape[0]
         yield number, block
 
 
-def no_array(rows: Any, *_: Any, **__: Any) -> np.ndarray:
-    """What is said where someone wants all rows of a source as an array, as scikit-learn's scalers do."""
+def refuse_array(rows: Any, *_: Any, **__: Any) -> np.ndarray:
+    """`Rows.__array__`: raises where all rows are wanted as an array, as scikit-learn's scalers do."""
     raise TypeError(
         f"Rows of {rows.where} must be given to estimators of auclid, which read them by blocks; something else asked "
         "for them as an array. Put Columns() in the place of a scaler, or take some into memory: "

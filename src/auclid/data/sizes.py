@@ -1,4 +1,4 @@
-"""How much of a table is in hand at a time. Read as ``sizes.BLOCK_BYTES``, so that tests can make blocks small."""
+"""Memory budgets of tables. Read as ``sizes.BLOCK_BYTES``, so that tests can make blocks small."""
 
 import re
 from numbers import Integral
@@ -12,16 +12,16 @@ LARGE_BYTES = 1 << 25
 """Memory for what need not stay in the cache: bounded all the same."""
 
 COPY_BYTES = 1 << 28
-"""Memory for a C-ordered copy of F-ordered rows, for who steps from row to row."""
+"""Memory for the C-ordered copy of F-ordered rows that row-wise solvers use."""
 
 SAMPLE = 1 << 12
-"""Rows that tell where a table is centred."""
+"""Rows whose mean is the centre of a table."""
 
 SWEEP = 1 << 16
 """Steps a kernel makes before Python may look up (an interrupt, a gathered block)."""
 
-KEPT = 1 << 26
-"""Bytes of decoded rows that are kept between passes where the user names no number."""
+DEFAULT_MEMORY = 1 << 26
+"""Bytes of decoded rows that are kept between passes where the user gives no number."""
 
 UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 UNITS |= {"KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -37,13 +37,13 @@ def as_bytes(memory: int | str | None) -> int:
     1500000000
     """
     if memory is None:
-        return KEPT
+        return DEFAULT_MEMORY
     if isinstance(memory, Integral) and not isinstance(memory, bool) and memory >= 0:
         return int(memory)
-    found = re.fullmatch(r"\s*(\d+\.?\d*)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
-    if found is None or found[2].upper() not in UNITS:
+    match = re.fullmatch(r"\s*(\d+\.?\d*)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
+    if match is None or match[2].upper() not in UNITS:
         raise invalid_value("scan", "memory", "be a number of bytes or a text such as '500MB' or '2GB'", memory)
-    return int(float(found[1]) * UNITS[found[2].upper()])
+    return int(float(match[1]) * UNITS[match[2].upper()])
 
 
 def as_count(owner: str, n: int) -> int:

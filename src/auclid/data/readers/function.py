@@ -1,5 +1,6 @@
 """A function that gives, each time it is called, a fresh iterator of (X, y) or (X, y, weight) blocks."""
 
+import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -7,8 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from auclid.data.encoding import ColumnEncoding
-from auclid.data.readers.arrow import Frame
-from auclid.data.readers.reader import Block, ColumnSelection, Reader, in_order, present
+from auclid.data.readers.frame import Frame
+from auclid.data.readers.reader import Block, ColumnSelection, Reader, check_csr, select_columns
+from auclid.errors import DataError, InvalidTypeError
 
 
 class Function(Reader):
@@ -16,21 +18,31 @@ class Function(Reader):
 
     slow = True
 
-    def __init__(self, function: Callable, wanted: ColumnSelection) -> None:
-        if wanted.target is not None or wanted.weight is not None:
-            raise ValueError(
+    def __init__(self, function: Callable, selection: ColumnSelection) -> None:
+        if selection.target is not None or selection.weight is not None:
+            raise DataError(
                 "The 'target' and 'sample_weight' parameters of scan must be None where the source is a function: "
                 "its blocks (X, y) or (X, y, weight) bring their own."
             )
-        self.function, self.where, self.wanted = function, "the function given to scan", wanted
-        self._looked = False
-        self._known: dict[str, ColumnEncoding] | None = None
+        self.function, self.where, self.selection = function, "the function given to scan", selection
+        self._resolved = False
+        self._encodings: dict[str, ColumnEncoding] | None = None
+        self._lock = threading.Lock()  # several threads may be at the first block
 
-    def known(self) -> None:
-        if not self._looked:
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_lock"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, _lock=threading.Lock())
+
+    def resolve_schema(self) -> None:
+        if not self._resolved:
             for _ in self.read():
                 return
-            raise ValueError(f"{self.where} must give blocks of rows; it gave none.")
+            raise DataError(f"{self.where} must give blocks of rows; it gave none.")
+
+    def available_columns(self) -> list[str]:
+        return self._names
 
     def read(self) -> Iterator[Block]:
         for number, item in enumerate(self._fresh()):
@@ -39,71 +51,64 @@ class Function(Reader):
     def _fresh(self) -> Iterator:
         items = self.function()
         if iter(items) is items and items is self.function():
-            raise ValueError(
+            raise DataError(
                 f"{self.where} must give a fresh iterator each time it is called; it gave the same one twice, which "
                 "can be read only once. Make the iterator inside of the function."
             )
         return iter(items)
 
     def _block(self, number: int, item: Any) -> Block:
+        where = f"Block {number} of {self.where}"
         if not isinstance(item, tuple) or len(item) not in (2, 3):
-            raise TypeError(
-                f"Block {number} of {self.where} must be a tuple (X, y) or (X, y, weight); got {type(item).__name__}."
-            )
+            raise InvalidTypeError(f"{where} must be a tuple (X, y) or (X, y, weight); got {type(item).__name__}.")
         X, y, weight = (*item, None)[:3]
-        X, names, meanings = block_numbers(X, f"block {number} of {self.where}", self._known)
-        if not self._looked:
-            self._known = meanings
-            self._take_first(X, names, y, weight)
+        with self._lock:
+            X, names, encodings = block_numbers(X, where, self._encodings)
+            if not self._resolved:
+                self._encodings = encodings
+                self._take_first(X, names, y, weight)
         if X.shape[1] != len(self._names):
-            raise ValueError(
-                f"Block {number} of {self.where} must have the {len(self._names)} columns of the first; "
-                f"got {X.shape[1]}."
-            )
+            raise DataError(f"{where} must have the {len(self._names)} columns of the first; got {X.shape[1]}.")
         for name, values, expected in (("y", y, self.has_target), ("weight", weight, self.has_weight)):
             if (values is not None) != expected:
-                raise ValueError(f"Block {number} of {self.where} must have {name} if and only if the first block has.")
+                raise DataError(f"{where} must have {name} if and only if the first block has.")
             if values is not None and np.shape(values) != (X.shape[0],):
-                raise ValueError(
-                    f"Block {number} of {self.where} must have one value of {name} a row, {X.shape[0]}; "
-                    f"got shape {np.shape(values)}."
+                raise DataError(
+                    f"{where} must have one value of {name} a row, {X.shape[0]}; got shape {np.shape(values)}."
                 )
         X = X if self._chosen is None else X[:, self._chosen]
         X = X.astype(self.dtype, copy=False)
         return Block(X, *(None if values is None else np.asarray(values) for values in (y, weight)))
 
     def _take_first(self, X: Any, names: list[str] | None, y: Any, weight: Any) -> None:
-        """What the first block tells of all: names, types, and what comes beside the rows."""
+        """What the first block tells of all: names, types, and whether there are labels and weights."""
         self.named = names is not None
         self._names = [f"x{k}" for k in range(X.shape[1])] if names is None else names
-        wanted = self.wanted.columns
-        self.columns = self._names if wanted is None else [
-            present("columns", name, self._names, self.where) for name in wanted
-        ]  # fmt: skip
-        place = {name: k for k, name in enumerate(self._names)}
-        self._chosen = None if wanted is None else [place[name] for name in self.columns]
+        self.columns = select_columns(self.selection, self._names, self.where)
+        index = {name: k for k, name in enumerate(self._names)}
+        self._chosen = None if self.columns == self._names else [index[name] for name in self.columns]
         self.dtype = np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
-        self.meanings = {name: each for name, each in (self._known or {}).items() if name in self.columns}
+        self.encodings = {name: each for name, each in (self._encodings or {}).items() if name in self.columns}
         self.has_target, self.has_weight = y is not None, weight is not None
-        self._looked = True
+        self._resolved = True
 
 
 def block_numbers(
-    X: Any, where: str, known: dict[str, ColumnEncoding] | None = None
+    X: Any, where: str, encodings: dict[str, ColumnEncoding] | None = None
 ) -> tuple[Any, list[str] | None, dict[str, ColumnEncoding]]:
-    """A block as a CSR matrix or a two-dimensional array, names of its columns where it has them, and what they mean.
+    """A block as a CSR matrix or a two-dimensional array, names of its columns where it has them, and their encodings.
 
-    ``known`` is what is known of that from other blocks.
+    ``encodings`` are those of other blocks.
     """
     if sparse.issparse(X):
-        return sparse.csr_matrix(in_order(X, where)), None, {}
+        return sparse.csr_matrix(check_csr(X, where)), None, {}
     if hasattr(X, "columns") or hasattr(X, "column_names"):
-        frame = Frame(X, ColumnSelection(None, None, None), known)
+        frame = Frame(X, ColumnSelection(), encodings)
         parts = [block.X for block in frame.read()] or [np.empty((0, len(frame.columns)), frame.dtype)]
-        return np.concatenate(parts), frame.columns, dict(frame.meanings)
+        return np.concatenate(parts), frame.columns, dict(frame.encodings)
     X = np.asarray(X)
     if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise ValueError(
+        raise DataError(
             f"{where[0].upper() + where[1:]} must be a table of numbers (n, d); got {X.dtype} of shape {X.shape}."
         )
     return X, None, {}

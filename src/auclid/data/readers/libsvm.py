@@ -1,7 +1,5 @@
 """libsvm files, a few megabytes of lines at a time; how many columns there are is known after the first pass."""
 
-import bz2
-import gzip
 import lzma
 import zlib
 from collections.abc import Iterator, Sequence
@@ -12,15 +10,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from auclid.data.readers.reader import Block, ColumnSelection, Reader, ahead
+from auclid.data.readers.reader import COMPRESSED, Block, ColumnSelection, FileSizes, Reader, check_column, prefetch
+from auclid.errors import ColumnNotFoundError, DataError
 
-PACKED: dict[str, Any] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
-
-MOST_COLUMNS = 1 << 22
+MAX_COLUMNS = 1 << 22
 """Columns that a libsvm file may have, since one short line can name any: every column costs memory, used or not."""
 
-LINES = 1 << 22
+PIECE_BYTES = 1 << 22
 """Bytes of text that are parsed at once."""
+
+UNREADABLE = (ValueError, OSError, EOFError, IndexError, OverflowError, lzma.LZMAError, zlib.error)
+"""How a file that is no libsvm file, or a damaged one, fails."""
 
 
 class Libsvm(Reader):
@@ -29,88 +29,100 @@ class Libsvm(Reader):
     slow, has_target, named = True, True, False
     dtype = np.dtype(np.float64)
 
-    def __init__(self, paths: Sequence[Path], where: str, wanted: ColumnSelection) -> None:
-        if wanted.target is not None or wanted.weight is not None:
-            raise ValueError(
+    def __init__(self, paths: Sequence[Path], where: str, selection: ColumnSelection) -> None:
+        if selection.target is not None or selection.weight is not None:
+            raise DataError(
                 f"The 'target' and 'sample_weight' parameters of scan must be None for a libsvm file, which has its "
-                f"labels at the beginning of each line; got {(wanted.target or wanted.weight)!r}."
+                f"labels at the beginning of each line; got {(selection.target or selection.weight)!r}."
             )
-        self.paths, self.where = list(paths), where
-        self.width, self.from_zero = 1, False
-        self.wanted = None if wanted.columns is None else [_number(name) for name in wanted.columns]
-        self.late = self.wanted is None
+        self.paths, self.where, self._sizes = list(paths), where, FileSizes(paths)
+        self.width, self.from_zero, self._drop = 1, False, list(selection.drop)
+        self._chosen = None if selection.columns is None else [column_number(name) for name in selection.columns]
+        self.late_columns = self._chosen is None
 
     @property
     def columns(self) -> list[str]:  # type: ignore[override]
-        return [str(k) for k in (range(not self.from_zero, self.width) if self.wanted is None else self.wanted)]
+        return [str(k) for k in self._numbers()]
+
+    def _numbers(self) -> list[int]:
+        """The numbers of the columns that are read, as far as they are known."""
+        if self._chosen is not None:
+            return self._chosen
+        names = self.available_columns()
+        dropped = {check_column("drop", name, names, self.where) for name in self._drop}
+        return [int(name) for name in names if name not in dropped]
+
+    def available_columns(self) -> list[str]:
+        return [str(k) for k in range(not self.from_zero, self.width)]
+
+    def check_unchanged(self) -> None:
+        self._sizes.check()
 
     def read(self) -> Iterator[Block]:
-        return ahead(block for path in self.paths for block in self._file(path))
+        return prefetch(block for path in self.paths for block in self._blocks(path))
 
-    def shaped(self, X: Any) -> Any:
+    def conform(self, X: Any) -> Any:
         X = sparse.csr_matrix((X.data, X.indices, X.indptr), shape=(X.shape[0], max(self.width, X.shape[1])))
-        if self.wanted is not None:
-            return X[:, self.wanted]
+        if self._chosen is not None or self._drop:
+            return X[:, self._numbers()]
         return X if self.from_zero else X[:, 1:]
 
-    def _file(self, path: Path) -> Iterator[Block]:
+    def _blocks(self, path: Path) -> Iterator[Block]:
         from sklearn.datasets import load_svmlight_file
 
-        at = 0
+        number = 0
         try:
-            with PACKED.get(path.suffix, open)(path, "rb") as file:
-                for lines in _pieces(file):
+            with COMPRESSED.get(path.suffix.lower(), open)(path, "rb") as file:
+                for lines in whole_lines(file):
                     X, y = load_svmlight_file(BytesIO(lines), zero_based=True)
-                    X = within(X, None if self.wanted is None else max(self.wanted, default=0) + 1)
-                    at += 1
+                    X = self._within(X)
+                    number += 1
                     if len(y):
-                        self.width = max([self.width, X.shape[1], *(k + 1 for k in self.wanted or ())])
-                        self.from_zero = self.from_zero or bool(X[:, :1].nnz)
                         yield Block(X, y, None)
         except FileNotFoundError:
             raise FileNotFoundError(f"{str(path)!r} must stay in its place while scan reads it; it is gone.") from None
-        except (ValueError, OSError, EOFError, IndexError, OverflowError, lzma.LZMAError, zlib.error) as error:
-            raise ValueError(
-                f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...'; block {at} is not: "
-                f"{fault_of(error)}."
+        except UNREADABLE as error:
+            reason = f"it names a column beyond {MAX_COLUMNS}" if isinstance(error, OverflowError) else str(error)
+            raise DataError(
+                f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...'; block {number} is not: "
+                f"{reason.rstrip('.')}."
             ) from None
 
-
-def fault_of(error: Exception) -> str:
-    """What is wrong with a file, by the error that reading it gave; without a full stop."""
-    if isinstance(error, OverflowError):
-        return f"it names a column beyond {MOST_COLUMNS}, too large a number for any"
-    return str(error).rstrip(".")
-
-
-def within(X: Any, asked: int | None) -> Any:
-    """The columns below ``asked``, where a number is given; otherwise all, unless they are too many."""
-    if asked is not None:
-        return X[:, :asked]
-    if X.shape[1] > MOST_COLUMNS + 1:
-        raise ValueError(
-            f"it names a column {X.shape[1] - 1}, and numbers up to {MOST_COLUMNS} are read; "
-            "number those that occur anew, or say which columns are wanted"
-        )
-    return X
+    def _within(self, X: Any) -> Any:
+        """X without columns beyond those chosen; raises where none are chosen and there are too many."""
+        if self._chosen is None and X.shape[1] > MAX_COLUMNS + 1:
+            raise ValueError(
+                f"it names a column {X.shape[1] - 1}, and numbers up to {MAX_COLUMNS} are read; "
+                "number those that occur anew, or say which columns are wanted"
+            )
+        X = X if self._chosen is None else X[:, : max(self._chosen, default=0) + 1]
+        self.width = max([self.width, X.shape[1], *(k + 1 for k in self._chosen or ())])
+        self.from_zero = self.from_zero or bool(X[:, :1].nnz)
+        return X
 
 
-def _pieces(file: Any) -> Iterator[bytes]:
+def whole_lines(file: Any) -> Iterator[bytes]:
     """The file by pieces that end where lines do."""
-    rest = b""
-    while piece := file.read(LINES):
-        lines, end, after = (rest + piece).rpartition(b"\n")
-        rest = after
+    begun: list[bytes] = []  # of a line whose end was not read yet
+    while piece := file.read(PIECE_BYTES):
+        lines, end, rest = piece.rpartition(b"\n")
         if end:
-            yield lines + end
-    if rest.strip():
-        yield rest
+            yield b"".join([*begun, lines, end])
+            begun = []
+        begun.append(rest)
+    if last := b"".join(begun).strip():
+        yield last
 
 
-def _number(name: str) -> int:
+def column_number(name: str) -> int:
+    """The number that is the name of a column of a libsvm file."""
     if not str(name).isdigit():
-        raise ValueError(
-            f"The 'columns' parameter of scan must hold numbers of columns for a libsvm file; got {name!r}. "
-            "Only csv, Parquet and Arrow files have names."
+        raise ColumnNotFoundError(
+            columns=[str(name)],
+            owner="scan",
+            parameter="columns",
+            expected="hold numbers of columns for a libsvm file",
+            got=repr(name),
+            hint="A libsvm file has numbers only; csv, Parquet and Arrow files have names.",
         )
     return int(name)

@@ -1,9 +1,13 @@
-"""Reader: what every source of rows can do, and the block that it gives."""
+"""Reader: the interface of every source of rows, and the blocks that it gives."""
 
+import bz2
+import gzip
+import lzma
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -13,10 +17,13 @@ from scipy import sparse
 from auclid._hints import listed
 from auclid._sparse import fault
 from auclid.data.encoding import ColumnEncoding
-from auclid.errors import unknown_column
+from auclid.errors import DataError, unknown_column
 
 READ_BYTES = 1 << 23
 """Decoded bytes of one block, about: large enough for BLAS, small enough that several are nothing."""
+
+COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+"""How text files of these endings are opened."""
 
 
 class Block(NamedTuple):
@@ -37,61 +44,100 @@ class Run(NamedTuple):
 
 
 class ColumnSelection(NamedTuple):
-    """What the user wants of a source: names of columns (of a ``.npy`` or an array, values), None for the default."""
+    """Which columns of a source to read, by name; of an array, ``target`` and ``weight`` may be the values."""
 
-    target: Any
-    weight: Any
-    columns: Sequence[str] | None
+    target: Any = None
+    weight: Any = None
+    columns: Sequence[str] | None = None
+    """None: all but target, weight and ``drop``."""
+    drop: Sequence[str] = ()
+
+
+class SchemaChanged(Exception):
+    """A cell does not fit the type of its column: the reader must `widen` the type and be read from the start."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+        self.column = column
 
 
 class Reader(ABC):
-    """A source that gives its blocks as often as asked.
-
-    ``columns`` are the names of the numbers' columns, ``dtype`` their floating type, ``count`` the number of rows where
-    the source tells it without being read, ``has_target`` whether it has labels, and ``has_weight`` weights.
-    ``resident`` says that rows can be had again at no cost, so that none are kept; ``slow`` that reading is dear, so
-    that all are kept at once; ``late`` that the columns are known only once it was read through.
-    """
+    """A source that gives its blocks as often as asked, to several threads at a time."""
 
     where: str
+    """What the source is, for errors."""
     columns: list[str]
+    """The names of the columns that are read."""
     dtype: np.dtype
+    """The floating type of their numbers."""
     count: int | None = None
+    """The number of rows, where the source tells it without being read."""
     has_target: bool = False
     has_weight: bool = False
     resident: bool = False
+    """Whether rows can be read again at no cost, so that none need be kept."""
     slow: bool = False
-    late: bool = False
+    """Whether reading is expensive, so that all rows are kept at once."""
+    late_columns: bool = False
+    """Whether the columns are known only once all rows were read."""
+    late_types: bool = False
+    """Whether the encodings are final only once all rows were read."""
     named: bool = True
     """Whether the names of the columns are the user's."""
-    meanings: Mapping[str, ColumnEncoding] = MappingProxyType({})
+    encodings: Mapping[str, ColumnEncoding] = MappingProxyType({})
     """What the numbers of some columns stand for, by name; those of all others are numbers."""
 
     @abstractmethod
     def read(self) -> Iterator[Block]:
-        """All blocks, from the first."""
+        """All blocks, from the first. Raises `SchemaChanged` where a provisional type does not hold."""
 
     def read_labels(self) -> Iterator[Block] | None:
-        """All blocks without numbers, where labels and weights can be had by themselves."""
+        """All blocks without numbers, where labels and weights can be read by themselves."""
         return None
 
     def runs(self) -> list[Run]:
-        """The source in runs that can be read side by side; none where it is read from its beginning only."""
+        """The source in runs that can be read in parallel; none where it is read from its beginning only."""
         return []
 
-    def known(self) -> None:  # noqa: B027
-        """Find out the columns: of a function, by a look at its first block."""
+    def resolve_schema(self) -> None:  # noqa: B027
+        """Find out names and types of the columns, if need be by a look at the first block."""
+
+    def available_columns(self) -> list[str]:
+        """The names of all columns of the source, those that are not read too."""
+        return self.columns
+
+    def nbytes(self, count: int | None) -> int | None:
+        """The bytes of so many decoded rows; None where the number of rows is not known."""
+        return None if count is None else count * len(self.columns) * self.dtype.itemsize
 
     def take(self, index: np.ndarray) -> Any:
-        """The numbers of these rows, where they can be had without reading all; else None."""
+        """The numbers of these rows, where they can be read without reading all; else None."""
         return None
 
-    def shaped(self, X: Any) -> Any:
-        """A block's numbers as they are once all columns are known."""
+    def widen(self, column: str) -> None:  # noqa: B027
+        """Take a column for one of texts."""
+
+    def conform(self, X: Any) -> Any:
+        """The numbers of a block with the columns that were found in all rows."""
         return X
 
-    def unchanged(self) -> None:  # noqa: B027
-        """Raise where the source is no longer what it was when it was first opened."""
+    def check_unchanged(self) -> None:  # noqa: B027
+        """Raise where the source is no longer what it was when it was opened."""
+
+
+class FileSizes:
+    """The sizes of files when they were opened: a change tells that they were written again."""
+
+    def __init__(self, paths: Iterable[Path]) -> None:
+        self._sizes = {path: path.stat().st_size for path in paths}
+
+    def check(self) -> None:
+        """Raise where a file is gone or has another size."""
+        for path, size in self._sizes.items():
+            now = path.stat().st_size if path.is_file() else None
+            if now != size:
+                change = "it is gone" if now is None else f"it had {size:,} bytes and has {now:,}"
+                raise DataError(f"{str(path)!r} must stay as it is while it is read again and again; {change}.")
 
 
 def block_rows(d: int, dtype: np.dtype) -> int:
@@ -99,70 +145,76 @@ def block_rows(d: int, dtype: np.dtype) -> int:
     return max(1, READ_BYTES // (dtype.itemsize * max(1, d)))
 
 
-DEPTH = 3
-"""Blocks that are made beforehand: with one alone, who makes them and who uses them wait for each other in turn."""
+PREFETCHED = 3
+"""Blocks that are read ahead: with one alone, reader and consumer would wait for each other in turn."""
 
 
-def ahead(items: Iterable) -> Iterator:
+def prefetch(items: Iterable) -> Iterator:
     """The same items, made in another thread while those before are in use."""
     source, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
-        coming = deque(pool.submit(next, source, end) for _ in range(DEPTH))
+        pending = deque(pool.submit(next, source, end) for _ in range(PREFETCHED))
         try:
-            while (item := coming.popleft().result()) is not end:
-                coming.append(pool.submit(next, source, end))
+            while (item := pending.popleft().result()) is not end:
+                pending.append(pool.submit(next, source, end))
                 yield item
         finally:
-            pool.shutdown(cancel_futures=True)  # who wants no more blocks does not wait for them
+            pool.shutdown(cancel_futures=True)  # a consumer that stops early does not wait for blocks
 
 
-def in_order(X: Any, where: str) -> Any:
+def check_csr(X: Any, where: str) -> Any:
     """X itself; raises where it is a sparse matrix whose indices lead compiled code out of it."""
     wrong = fault(X) if sparse.issparse(X) else None
     if wrong:
-        raise ValueError(
+        raise DataError(
             f"{where[0].upper() + where[1:]} must be a sparse matrix whose indices lie inside of it; it has {wrong}. "
             "Make it anew from its entries, for instance with scipy.sparse.coo_array."
         )
     return X
 
 
-def checked_weight(weight: np.ndarray, number: int, where: str) -> np.ndarray:
+def check_weight(weight: np.ndarray, number: int, where: str) -> np.ndarray:
     """The weights of a block as float64; raises where one is negative or not finite."""
     weight = np.asarray(weight, np.float64)
     wrong = ~(np.isfinite(weight) & (weight >= 0.0))
     if wrong.any():
-        raise ValueError(
+        raise DataError(
             f"The sample_weight of {where} must hold finite numbers that are not negative; "
             f"block {number} has {weight[wrong][0]}."
         )
     return weight
 
 
-def chosen(wanted: ColumnSelection, names: Sequence[str], where: str) -> list[str]:
-    """The names of the columns that are numbers: those wanted, or all but target and weight."""
+def select_columns(selection: ColumnSelection, names: Sequence[str], where: str) -> list[str]:
+    """The names of the columns to read: those selected, or all but target, weight and those to drop."""
     twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
-        raise ValueError(f"The columns of {where} must have different names; got {listed(twice)} more than once.")
-    apart = [name for name in (wanted.target, wanted.weight) if name is not None]
-    for parameter, name in (("target", wanted.target), ("sample_weight", wanted.weight)):
+        raise DataError(f"The columns of {where} must have different names; got {listed(twice)} more than once.")
+    apart = {}
+    for parameter, name in (("target", selection.target), ("sample_weight", selection.weight)):
         if name is not None:
-            present(parameter, name, names, where)
-    if wanted.columns is None:
-        columns = [name for name in names if name not in apart]
-    else:
-        known = dict.fromkeys(names)
-        columns = [present("columns", name, known, where) for name in wanted.columns]
-        both = [name for name in columns if name in apart]
-        if both:
-            raise ValueError(f"The 'columns' of scan must be numbers to learn from; got {both[0]!r}, target or weight.")
-    if not columns:
-        raise ValueError(f"{where} must have a column besides the target; it has none left.")
+            apart[check_column(parameter, name, names, where)] = parameter
+    if selection.columns is None:
+        return _remaining(selection.drop, apart, names, where)
+    available = dict.fromkeys(names)
+    columns = [check_column("columns", name, available, where) for name in selection.columns]
+    both = [name for name in columns if name in apart]
+    if both:
+        raise DataError(f"The 'columns' of scan must be numbers to learn from; got {both[0]!r}, target or weight.")
     return columns
 
 
-def present(parameter: str, name: str, known: Collection[str], where: str) -> str:
-    """The name itself, or a sentence where there is no such column."""
-    if name not in known:
-        raise unknown_column("scan", parameter, name, list(known), where)
+def _remaining(drop: Sequence[str], apart: Collection[str], names: Sequence[str], where: str) -> list[str]:
+    """The names without those to drop and those of target and weight."""
+    dropped = {check_column("drop", name, names, where) for name in drop}
+    columns = [name for name in names if name not in apart and name not in dropped]
+    if not columns:
+        raise DataError(f"{where} must have a column besides the target; it has none left.")
+    return columns
+
+
+def check_column(parameter: str, name: str, available: Collection[str], where: str) -> str:
+    """The name itself; raises where there is no such column."""
+    if not isinstance(name, str) or name not in available:
+        raise unknown_column("read_table" if parameter == "drop" else "scan", parameter, name, list(available), where)
     return name
