@@ -14,9 +14,9 @@ from tables import require_data
 
 from auclid import make
 from auclid.baselines import scores
-from auclid.experiments import Record, experiments, protocol
 from auclid.metrics import roc_auc
 from auclid.stats.buffers import POLICIES
+from auclid_papers import Record, experiments, protocol
 
 RAW = "docs/record/raw"
 

@@ -22,8 +22,8 @@ from sklearn.preprocessing import MinMaxScaler
 from tables import GIVEN_TEST, folder, positive, raw, require_data
 
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC
-from auclid.experiments.curves import width
 from auclid.solvers import unlabeled_choice
+from auclid_papers.curves import width
 
 TABLES = ["cod-rna", "ijcnn1", "covtype", "skin", "dota2", "susy-30k", "higgs-11k"]
 LANDMARKS = 200

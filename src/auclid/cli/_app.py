@@ -20,7 +20,7 @@ from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
-from auclid.cli import _show, evaluation, experiments, large, models, predictions
+from auclid.cli import _plugins, _show, evaluation, large, models, predictions
 from auclid.cli._show import escape
 from auclid.cli._words import rate
 from auclid.cli.compare import AGAINST, compare
@@ -39,7 +39,16 @@ UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 class Polite(TyperGroup):
-    """Bad input is answered with one sentence and exit code 2, never with a traceback."""
+    """Bad input is answered with one sentence and exit code 2, never with a traceback.
+
+    Sub-commands that other packages add are loaded when they are asked for.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *_plugins.names()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name) or _plugins.command(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         try:
@@ -64,8 +73,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-app.add_typer(experiments.app, name="experiments")
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 from auclid._page import style
 from auclid._version import __version__
-from auclid.experiments.figures import alone
 from auclid.io import replacing
+from auclid_papers.figures import alone
 
 
 class Cell(NamedTuple):
@@ -98,7 +98,7 @@ def short(mean: float, std: float | None = None) -> str:
 
     Examples
     --------
-    >>> from auclid.experiments.render import short
+    >>> from auclid_papers.render import short
     >>> short(0.91234, 0.01), short(0.5)
     ('0.9123 ± 0.0100', '0.5000')
     """
@@ -110,7 +110,7 @@ def counted(n: int, noun: str) -> str:
 
     Examples
     --------
-    >>> from auclid.experiments.render import counted
+    >>> from auclid_papers.render import counted
     >>> counted(1, "run"), counted(2000, "run")
     ('1 run', '2,000 runs')
     """
@@ -140,7 +140,7 @@ def _write(path: Path, text: str) -> None:
 
 def html(page: Page) -> str:
     """The page as HTML with style and plots inside it."""
-    folder = resources.files("auclid.experiments") / "page"
+    folder = resources.files("auclid_papers") / "page"
     return Template((folder / "record.html").read_text("utf-8")).substitute(
         style=style() + (folder / "record.css").read_text("utf-8"),
         title=escape(page.title),

@@ -158,7 +158,7 @@ def values(said: str | Sequence[float], length: float = 1.0) -> list[float]:
 
     Examples
     --------
-    >>> from auclid.experiments.definitions import values
+    >>> from auclid_papers.definitions import values
     >>> values("10^[-2:1]"), values("2^[0:3:6]"), values([1, 5])
     ([0.01, 0.1, 1.0, 10.0], [1.0, 8.0, 64.0], [1, 5])
     >>> values("2^[0:1] / length^2", length=2.0)
@@ -188,7 +188,7 @@ def _settings(entry: Settings) -> Settings:
 @cache
 def _shared() -> dict[str, Settings]:
     """What all experiments say of a table of data, by its published name, unless one of them says otherwise."""
-    return tomllib.loads((resources.files("auclid.experiments") / "datasets.toml").read_text(encoding="utf-8"))
+    return tomllib.loads((resources.files("auclid_papers") / "datasets.toml").read_text(encoding="utf-8"))
 
 
 def _dataset(entry: Settings) -> Dataset:
@@ -214,7 +214,7 @@ def parse(name: str, text: str) -> Experiment:
 
 
 def _files() -> list[Traversable]:
-    folder = resources.files("auclid.experiments") / "tables"
+    folder = resources.files("auclid_papers") / "tables"
     return sorted((path for path in folder.iterdir() if path.name.endswith(".toml")), key=lambda path: path.name)
 
 
@@ -224,7 +224,7 @@ def experiments() -> dict[str, Experiment]:
 
     Examples
     --------
-    >>> from auclid.experiments import experiments
+    >>> from auclid_papers import experiments
     >>> experiments()["spam-2"].covers
     (('2', 'auc'),)
     """

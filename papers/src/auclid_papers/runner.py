@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from auclid.experiments import curves, data, fetch, methods
-from auclid.experiments.definitions import Dataset, Experiment, Method, experiment
-from auclid.experiments.record import Record, Row, protocols_on_record
+from auclid_papers import curves, data, fetch, methods
+from auclid_papers.definitions import Dataset, Experiment, Method, experiment
+from auclid_papers.record import Record, Row, protocols_on_record
 
 Cell = tuple[str, str, int]
 """Dataset, method and run, by their published names."""

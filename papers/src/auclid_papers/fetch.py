@@ -54,12 +54,12 @@ def sources() -> Sources:
 
     Examples
     --------
-    >>> from auclid.experiments.fetch import sources
+    >>> from auclid_papers.fetch import sources
     >>> [source.file for source in sources()["a9a"]]
     ['a9a', 'a9a.t']
     """
     found: Sources = {}
-    text = (resources.files("auclid.experiments") / "sources.csv").read_text(encoding="utf-8")
+    text = (resources.files("auclid_papers") / "sources.csv").read_text(encoding="utf-8")
     for row in csv.DictReader(text.splitlines()):
         home, _, place = row.pop("address").partition(":")
         found.setdefault(row["dataset"], []).append(Source(address=HOMES[home] + place, **row))

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 
 from auclid._page import signed
-from auclid.experiments import learned
-from auclid.experiments.definitions import experiments
-from auclid.experiments.gaps import Gap, median_gap
-from auclid.experiments.learned import LOGISTIC, TREES
-from auclid.experiments.methods import BASELINES, TOP
-from auclid.experiments.render import Cell, Page, Paragraph, Points, Section, Table, counted, short
-from auclid.experiments.verdicts import Cells, cells
+from auclid_papers import learned
+from auclid_papers.definitions import experiments
+from auclid_papers.gaps import Gap, median_gap
+from auclid_papers.learned import LOGISTIC, TREES
+from auclid_papers.methods import BASELINES, TOP
+from auclid_papers.render import Cell, Page, Paragraph, Points, Section, Table, counted, short
+from auclid_papers.verdicts import Cells, cells
 
 NAME, TITLE = "pays", "Does it pay?"
 OURS = ("RankSVM up to FPR 0.1", "Scorecard", "AUCClassifier")

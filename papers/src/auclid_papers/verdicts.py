@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.experiments.definitions import Dataset, Experiment, Method, experiments
-from auclid.experiments.record import Record, Row
+from auclid_papers.definitions import Dataset, Experiment, Method, experiments
+from auclid_papers.record import Record, Row
 
 LEAST = 0.005
 """The least that counts as a difference, however small a published deviation is."""
@@ -63,7 +63,7 @@ def verdict(mean: float, published: float, std: float | None = None) -> str:
 
     Examples
     --------
-    >>> from auclid.experiments import verdict
+    >>> from auclid_papers import verdict
     >>> verdict(0.91, 0.90, 0.02), verdict(0.91, 0.90, 0.0), verdict(0.89, 0.90, None)
     ('met', 'better', 'worse')
     """
@@ -76,7 +76,7 @@ def verdict(mean: float, published: float, std: float | None = None) -> str:
 @cache
 def published() -> list[Row]:
     """The figures of the papers, as dictionaries of paper, table, dataset, method, metric, mean, std."""
-    text = (resources.files("auclid.experiments") / "published.csv").read_text(encoding="utf-8")
+    text = (resources.files("auclid_papers") / "published.csv").read_text(encoding="utf-8")
     rows = list(csv.DictReader(text.splitlines()))
     return [{**row, "mean": float(row["mean"]), "std": float(row["std"]) if row["std"] else None} for row in rows]
 

@@ -11,9 +11,9 @@ import tomllib
 from collections import defaultdict
 from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+ROOT = Path(__file__).parent.parent.parent
 RECORD = ROOT / "docs" / "record"
-OWN = ROOT / "src" / "auclid" / "experiments"
+OWN = ROOT / "papers" / "src" / "auclid_papers"
 WORD = {"better": "▲ better", "met": "= met", "worse": "▼ worse"}
 COLUMN = {"auc": "auc", "accuracy_at_optroc": "accuracy_at_optroc", "seconds": "fit_seconds"}
 RIVALS = ("LogisticRegression", "LightGBM")

@@ -15,8 +15,9 @@ from sklearn.base import BaseEstimator
 from typer.testing import CliRunner
 
 from auclid.cli._app import app
-from auclid.datasets.catalogue import is_positive
-from auclid.experiments import (
+from auclid.datasets import catalogue
+from auclid.kernels import KMeansNystroem
+from auclid_papers import (
     Plan,
     Record,
     experiment,
@@ -29,12 +30,12 @@ from auclid.experiments import (
     summary,
     verdict,
 )  # fmt: skip
-from auclid.experiments.curves import SWEEPS, _few_labels
-from auclid.experiments.definitions import SETTINGS, parse, values
-from auclid.experiments.fetch import sources
-from auclid.experiments.protocol import SCALERS, SPLITS
-from auclid.experiments.runner import Progress
-from auclid.kernels import KMeansNystroem
+from auclid_papers.curves import SWEEPS, _few_labels
+from auclid_papers.data import is_positive
+from auclid_papers.definitions import SETTINGS, _shared, parse, values
+from auclid_papers.fetch import sources
+from auclid_papers.protocol import SCALERS, SPLITS
+from auclid_papers.runner import Progress
 
 TINY = """
 title = "A tiny table"
@@ -137,8 +138,8 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_csv(folder, tiny):
 
 KILLED = """
 import sys
-from auclid.experiments import run
-from auclid.experiments.definitions import parse
+from auclid_papers import run
+from auclid_papers.definitions import parse
 import time
 run(parse("tiny-2", open(sys.argv[1]).read()), sys.argv[2], tell=lambda progress: time.sleep(0.2))
 """
@@ -163,8 +164,8 @@ def test_a_killed_process_leaves_a_record_that_another_one_completes(folder, tin
 
 WORKERS = """
 import multiprocessing, sys, time
-from auclid.experiments import run
-from auclid.experiments.definitions import parse
+from auclid_papers import run
+from auclid_papers.definitions import parse
 
 def tell(progress):
     if progress.finished == 1:
@@ -561,6 +562,15 @@ def test_every_published_figure_has_its_place():
         assert row["method"] in {m.published for m in one.methods}
 
 
+def test_a_datasets_own_task_is_defined_once():
+    own = {table.name: list(table.labels) for table in catalogue()}
+    for entry in _shared().values():
+        if entry.get("name") in own:
+            assert entry.get("positive") != own[entry["name"]], f"{entry['name']}: the catalogue has it already"
+        else:
+            assert "positive" in entry or "name" not in entry
+
+
 def test_the_later_setting_wins_the_fewest_repeats_do_and_fixed_parameters_add_up():
     text = TINY.replace('positive = [1]', 'positive = [1]\nrepeats = 5\ntrain_rows = 30\nfixed = {n_epochs = 2}')
     text = text.replace('published = "OAMseq"', 'published = "OAMseq"\nrepeats = 1\nfixed = {buffer_size = 9}')
@@ -586,7 +596,7 @@ def test_grids_are_read_as_papers_write_them():
         values("1:9:100")
 
 
-RAW = Path(__file__).parent.parent / "docs" / "record" / "raw"
+RAW = Path(__file__).parent.parent.parent / "docs" / "record" / "raw"
 
 
 @ALL

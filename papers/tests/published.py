@@ -13,9 +13,8 @@ from sklearn.preprocessing import StandardScaler
 
 import auclid
 
-HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent / "benchmarks"))
-import tables  # noqa: E402
+sys.path.insert(0, str(Path(__file__).parent.parent.parent / "benchmarks"))
+import tables
 
 needs_data = pytest.mark.skipif(
     not os.environ.get("AUCLID_DATA"), reason="set AUCLID_DATA to the folder with the benchmark tables"

@@ -16,8 +16,8 @@ from auclid.cli import _show
 from auclid.cli._show import escape
 
 if TYPE_CHECKING:
-    from auclid.experiments import Experiment
-    from auclid.experiments.runner import Progress as Run
+    from auclid_papers import Experiment
+    from auclid_papers.runner import Progress as Run
 
 app = typer.Typer(help="Every table and figure of the papers, rerun.", no_args_is_help=True)
 
@@ -28,14 +28,14 @@ Quick = Annotated[bool, typer.Option("--quick", help="The results of quick runs.
 @app.command("list")
 def list_(record: Folder = Path("record"), quick: Quick = False) -> None:
     """The tables and figures, and how much of each is on record."""
-    from auclid import experiments
+    import auclid_papers
 
-    record = experiments.folder_of(record, quick)
+    record = auclid_papers.folder_of(record, quick)
     table = Table(box=None, pad_edge=False)
     for name in ("id", "what", "rows on record"):
         table.add_column(name, no_wrap=name != "what")
-    for one in experiments.experiments().values():
-        found = len(experiments.Record(record, one.source).rows())
+    for one in auclid_papers.experiments().values():
+        found = len(auclid_papers.Record(record, one.source).rows())
         table.add_row(f"[bold cyan]{one.id}[/]", escape(one.title), str(found or ""))
     Console().print(table)
 
@@ -51,14 +51,14 @@ def run(
     record: Folder = Path("record"),
 ) -> None:
     """Run what is not on record yet. It may be stopped at any time and goes on where it was."""
-    from auclid import experiments
+    import auclid_papers
 
     failed = False
     asked_data, asked_methods = _words(datasets), _words(methods)
-    for one in _all_with(asked_data, asked_methods) if tables == ["all"] else map(experiments.experiment, tables):
+    for one in _all_with(asked_data, asked_methods) if tables == ["all"] else map(auclid_papers.experiment, tables):
         _show.say(f"[bold cyan]{one.id}[/] {escape(one.title)}")
         with _bar(jobs) as tell:
-            done = experiments.run(
+            done = auclid_papers.run(
                 one, record, datasets=asked_data, methods=asked_methods, quick=quick, jobs=jobs, runs=runs or None,
                 tell=tell,
             )  # fmt: skip
@@ -81,10 +81,10 @@ def report(
     quick: Quick = False,
 ) -> None:
     """Write one page a paper: ours beside theirs, with verdicts, and the figures."""
-    from auclid import experiments
-    from auclid.experiments import pages
+    import auclid_papers
+    from auclid_papers import pages
 
-    record = experiments.folder_of(record, quick)
+    record = auclid_papers.folder_of(record, quick)
     if not record.is_dir():
         raise ValueError(f"--record must be a folder that `auclid experiments run` wrote to; got {str(record)!r}.")
     output = output or (record / "pages" if quick else Path("pages"))
@@ -98,7 +98,7 @@ def fetch(
     folder: Annotated[Path, typer.Option(envvar="AUCLID_DATA", metavar="DIR", help="Where to.")] = Path("data"),
 ) -> None:
     """Download the original files from LIBSVM and UCI, checked where a checksum is known."""
-    from auclid.experiments import fetch as files
+    from auclid_papers import fetch as files
 
     wanted = list(files.sources()) if names == ["all"] else names
     files.fetch(wanted, folder, tell=lambda sentence: _show.say(escape(sentence)))
@@ -106,9 +106,9 @@ def fetch(
 
 def _all_with(datasets: list[str], methods: list[str]) -> "Iterator[Experiment]":
     """All experiments that have every dataset and method asked for."""
-    from auclid import experiments
+    import auclid_papers
 
-    for one in experiments.experiments().values():
+    for one in auclid_papers.experiments().values():
         published, names = {d.published for d in one.datasets}, {m.name for m in one.methods}
         if one.source == one.id and published >= set(datasets) and names >= set(methods):
             yield one
@@ -157,7 +157,7 @@ def _spell(seconds: float) -> str:
 
     Examples
     --------
-    >>> from auclid.cli.experiments import _spell
+    >>> from auclid_papers.cli import _spell
     >>> _spell(42), _spell(200), _spell(9000)
     ('about 42 s left', 'about 3 min left', 'about 2.5 h left')
     """

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.experiments.render import counted
-from auclid.experiments.verdicts import LEAST, RIVALS, Figure, verdict
+from auclid_papers.render import counted
+from auclid_papers.verdicts import LEAST, RIVALS, Figure, verdict
 
 MARKS = {"better": "▲ better", "met": "= met", "worse": "▼ worse"}
 

@@ -14,12 +14,12 @@ from auclid import baselines
 from auclid._random import seeded
 from auclid.auto import AUCClassifier
 from auclid.baselines import scores
-from auclid.experiments import protocol
-from auclid.experiments.definitions import Settings, thinned, values
-from auclid.experiments.record import Row
 from auclid.kernels import Kernelized
 from auclid.metrics import operating_point, partial_auc, roc_auc
 from auclid.registry import algorithms, make
+from auclid_papers import protocol
+from auclid_papers.definitions import Settings, thinned, values
+from auclid_papers.record import Row
 
 BASELINES: dict[str, Callable[..., Any]] = {
     "LogisticRegression": baselines.logistic,
@@ -198,7 +198,7 @@ def accuracy_at_optroc(y: np.ndarray, found: np.ndarray) -> float:
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.experiments.methods import accuracy_at_optroc
+    >>> from auclid_papers.methods import accuracy_at_optroc
     >>> float(accuracy_at_optroc(np.array([False, False, False, True]), np.array([1.0, 2.0, 4.0, 3.0])))
     0.75
     """

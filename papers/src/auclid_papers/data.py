@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from auclid.datasets import DataError, read_table
-from auclid.experiments import fetch
+from auclid_papers import fetch
 
 ENDINGS = (".npz", ".libsvm", ".svm", ".txt", "", ".bz2", ".gz")
 PARTS = {"train": (".train", ".tr", ""), "test": (".test", ".t")}
@@ -92,3 +93,22 @@ def densely(X: Any, dense: bool | None) -> Any:
     if dense and sparse.issparse(X):
         X = X.toarray()
     return X.astype(np.float32) if not sparse.issparse(X) and X.size > 20_000_000 else X
+
+
+def is_positive(labels: ArrayLike, positive: Sequence[float] | str) -> np.ndarray:
+    """Which rows are positive: a list of labels, a range of them such as "0 to 20", or "rarest".
+
+    Examples
+    --------
+    >>> from auclid_papers.data import is_positive
+    >>> is_positive([1, 2, 3, 3], [1, 2]), is_positive([0, 5, 21], "0 to 20"), is_positive([1, 1, 2], "rarest")
+    (array([ True,  True, False, False]), array([ True,  True, False]), array([False, False,  True]))
+    """
+    labels = np.asarray(labels, dtype=np.float64)
+    if isinstance(positive, str) and positive == "rarest":
+        known, counts = np.unique(labels, return_counts=True)
+        return labels == known[counts.argmin()]
+    if isinstance(positive, str):
+        low, high = map(float, positive.split(" to "))
+        return (low <= labels) & (labels <= high)
+    return np.isin(labels, np.asarray(positive, dtype=np.float64))

@@ -11,9 +11,8 @@ from scipy import sparse
 from sklearn.model_selection import RepeatedStratifiedKFold, StratifiedKFold, train_test_split
 from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
-from auclid.datasets.catalogue import is_positive
-from auclid.experiments import data
-from auclid.experiments.definitions import Settings
+from auclid_papers import data
+from auclid_papers.definitions import Settings
 
 SCALERS: dict[str, Callable[[Any], Any]] = {
     "columns": lambda X: StandardScaler(with_mean=not sparse.issparse(X)),
@@ -68,7 +67,7 @@ def length(X: Any) -> float:
 def _rows(name: str, how: Settings, positive: str | tuple, run: int) -> tuple[Any, np.ndarray, np.ndarray, np.ndarray]:
     """X, which rows are positive, and the numbers of the training and test rows."""
     X, labels = data.required(name, how["only"]) if how["only"] else data.whole(name)
-    y = is_positive(labels, positive)
+    y = data.is_positive(labels, positive)
     if how["split"] == "given":
         n = data.required(name)[0].shape[0]
         if n == len(y):

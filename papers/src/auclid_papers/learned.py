@@ -12,15 +12,14 @@ from scipy import sparse
 
 from auclid._page import signed
 from auclid.datasets import DataError
-from auclid.datasets.catalogue import is_positive
-from auclid.experiments import data
-from auclid.experiments.definitions import Experiment, experiments
-from auclid.experiments.gaps import Gap, mean_gap, median_gap
-from auclid.experiments.methods import BASELINES, build
-from auclid.experiments.record import Record
-from auclid.experiments.render import Cell, Page, Paragraph, Points, Section, Table, counted
 from auclid.io import replacing
 from auclid.registry import algorithms
+from auclid_papers import data
+from auclid_papers.definitions import Experiment, experiments
+from auclid_papers.gaps import Gap, mean_gap, median_gap
+from auclid_papers.methods import BASELINES, build
+from auclid_papers.record import Record
+from auclid_papers.render import Cell, Page, Paragraph, Points, Section, Table, counted
 
 NAME, TITLE = "what-we-learned-tables", "What we learned: all methods"
 FEW = 0.1
@@ -92,7 +91,7 @@ def _count(name: str, published: str) -> Facts | None:
         X, labels = data.whole(dataset.known_name)
     except (DataError, ValueError):
         return None
-    y = is_positive(labels, one.settings(dataset, one.methods[0])["positive"])
+    y = data.is_positive(labels, one.settings(dataset, one.methods[0])["positive"])
     entries = X.count_nonzero() if sparse.issparse(X) else np.count_nonzero(X)
     return Facts(X.shape[0], X.shape[1], float(y.mean()), float(entries / np.prod(X.shape, dtype=float)))
 

@@ -13,8 +13,8 @@ import pytest
 from scipy import sparse
 
 from auclid.datasets import catalogue
-from auclid.experiments import data
-from auclid.experiments.fetch import Source, fetch, original, sources
+from auclid_papers import data
+from auclid_papers.fetch import Source, fetch, original, sources
 
 ROWS = b"+1 1:0.5 3:1\n-1 2:2\n+1 1:1\n"
 

@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import binomtest, ttest_1samp
 
 from auclid._page.svg import Frame
-from auclid.experiments import (
+from auclid.registry import algorithms
+from auclid_papers import (
     beside,
     experiments,
     figures,
@@ -23,8 +24,7 @@ from auclid.experiments import (
     summary,
     tally,
 )
-from auclid.experiments.record import Record
-from auclid.registry import algorithms
+from auclid_papers.record import Record
 
 AUC = {(row["paper"], row["dataset"], row["method"]): row["mean"] for row in published() if row["metric"] == "auc"}
 VOID = {"meta", "br", "link", "img"}

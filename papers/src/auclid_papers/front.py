@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from auclid._page import signed
-from auclid.experiments import beside
-from auclid.experiments.definitions import experiments
-from auclid.experiments.render import Cell, Link, Page, Paragraph, Points, Section, Table, counted, short
-from auclid.experiments.tally import MARKS, Tally, Weight, judged
-from auclid.experiments.verdicts import LEAST, Figure, verdict
 from auclid.registry import algorithms
+from auclid_papers import beside
+from auclid_papers.definitions import experiments
+from auclid_papers.render import Cell, Link, Page, Paragraph, Points, Section, Table, counted, short
+from auclid_papers.tally import MARKS, Tally, Weight, judged
+from auclid_papers.verdicts import LEAST, Figure, verdict
 
 PAPERS = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid": "Khalid's dissertation", "QSG": "QSG-S2AUC"}
 """The pages in order, and their titles."""

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._page import signed
-from auclid.experiments.definitions import Experiment, Method, experiments, values
-from auclid.experiments.gaps import standard_error
-from auclid.experiments.record import Row
-from auclid.experiments.render import Cell, Notes, Paragraph, Points, Section, Table, counted, short
-from auclid.experiments.tally import MARKS, judged
-from auclid.experiments.verdicts import Cells, Figure, cells, measured, published, verdict
+from auclid_papers.definitions import Experiment, Method, experiments, values
+from auclid_papers.gaps import standard_error
+from auclid_papers.record import Row
+from auclid_papers.render import Cell, Notes, Paragraph, Points, Section, Table, counted, short
+from auclid_papers.tally import MARKS, judged
+from auclid_papers.verdicts import Cells, Figure, cells, measured, published, verdict
 
 SCALED = "-scaled"
 """Ends the id of an experiment that tries another scaling than its table."""

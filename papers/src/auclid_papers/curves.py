@@ -11,10 +11,10 @@ from sklearn.kernel_approximation import Nystroem
 
 from auclid import kernels
 from auclid.baselines import scores
-from auclid.experiments import methods, protocol
-from auclid.experiments.definitions import Dataset, Experiment, Method, Settings
 from auclid.metrics import roc_auc
 from auclid.square import LeastSquaresAUCCV
+from auclid_papers import methods, protocol
+from auclid_papers.definitions import Dataset, Experiment, Method, Settings
 
 Point = tuple[float | None, float]
 

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from auclid._page import signed
-from auclid.experiments import beside, figures, front, learned, lessons, pays
-from auclid.experiments.definitions import Dataset, Experiment, Method, experiments
-from auclid.experiments.methods import BASELINES
-from auclid.experiments.record import Record, Row
-from auclid.experiments.render import Cell, Notes, Page, Paragraph, Plot, Points, Section, Table, counted, save, short
-from auclid.experiments.tally import MARKS, Tally, Weight
-from auclid.experiments.verdicts import Figure, measured, summary
 from auclid.registry import algorithms
+from auclid_papers import beside, figures, front, learned, lessons, pays
+from auclid_papers.definitions import Dataset, Experiment, Method, experiments
+from auclid_papers.methods import BASELINES
+from auclid_papers.record import Record, Row
+from auclid_papers.render import Cell, Notes, Page, Paragraph, Plot, Points, Section, Table, counted, save, short
+from auclid_papers.tally import MARKS, Tally, Weight
+from auclid_papers.verdicts import Figure, measured, summary
 
 METRICS = {"auc": "AUC", "accuracy_at_optroc": "accuracy", "seconds": "seconds of training"}
 BEST_THRESHOLD = (
@@ -250,7 +250,7 @@ def duration(seconds: float) -> str:
 
     Examples
     --------
-    >>> from auclid.experiments.pages import duration
+    >>> from auclid_papers.pages import duration
     >>> duration(0.00321), duration(0.5), duration(75.2)
     ('3.2 ms', '0.50 s', '75 s')
     """

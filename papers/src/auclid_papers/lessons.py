@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from auclid._page import signed
-from auclid.experiments import learned, pays
-from auclid.experiments.gaps import Gap
-from auclid.experiments.learned import LOGISTIC, TREES, Gaps
-from auclid.experiments.render import Cell, Link, Page, Paragraph, Points, Section, Table, counted
+from auclid_papers import learned, pays
+from auclid_papers.gaps import Gap
+from auclid_papers.learned import LOGISTIC, TREES, Gaps
+from auclid_papers.render import Cell, Link, Page, Paragraph, Points, Section, Table, counted
 
 NAME, TITLE = "what-we-learned", "What we learned"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from hypothesis import settings
 
 # Before auclid is imported. Below it, auclid makes a folder named by a hash of its sources.
-os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parent.parent / ".numba_cache"))
+os.environ.setdefault("NUMBA_CACHE_DIR", str(Path(__file__).parent / ".numba_cache"))
 # Several test processes share the cores, and a matrix of test size gains nothing from threads.
 for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(name, "1")

@@ -7,8 +7,8 @@ import numpy as np
 
 from auclid._page import style
 from auclid._page.svg import BOTTOM, HEIGHT, TOP, WIDTH, Frame, nice, text
-from auclid.experiments.definitions import Experiment
-from auclid.experiments.record import Row
+from auclid_papers.definitions import Experiment
+from auclid_papers.record import Row
 
 DECADES = 1.5
 """An axis that spans more powers of ten than this is a logarithmic one."""

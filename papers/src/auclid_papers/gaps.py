@@ -34,7 +34,7 @@ def median_gap(differences: ArrayLike, level: float = LEVEL) -> Gap:
 
     Examples
     --------
-    >>> from auclid.experiments.gaps import median_gap
+    >>> from auclid_papers.gaps import median_gap
     >>> median_gap([3.0, 1.0, 2.0, 4.0, 6.0, 5.0])
     Gap(middle=3.5, low=1.0, high=6.0, n=6)
     >>> median_gap([1.0, 2.0]).low is None
@@ -55,7 +55,7 @@ def standard_error(differences: ArrayLike, overlap: float = 0.25) -> float | Non
 
     Examples
     --------
-    >>> from auclid.experiments.gaps import standard_error
+    >>> from auclid_papers.gaps import standard_error
     >>> round(standard_error([0.01, 0.02, 0.03]), 4), standard_error([0.01])
     (0.0076, None)
 
@@ -74,7 +74,7 @@ def mean_gap(differences: ArrayLike, level: float = LEVEL, overlap: float = 0.25
 
     Examples
     --------
-    >>> from auclid.experiments.gaps import mean_gap
+    >>> from auclid_papers.gaps import mean_gap
     >>> gap = mean_gap([0.01, 0.02, 0.03])
     >>> round(gap.middle, 3), round(gap.low, 3), round(gap.high, 3), gap.sign
     (0.02, -0.013, 0.053, 0)
