@@ -1,6 +1,8 @@
 """The runner of the papers' tables, on tiny tables of data; and the tables' own files."""
 
+import multiprocessing
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -22,20 +24,20 @@ from auclid_papers import (
     Record,
     experiment,
     experiments,
+    load_results,
     methods,
     pages,
     protocol,
     published,
     run,
     summary,
+    sweeps,
     verdict,
 )  # fmt: skip
-from auclid_papers.curves import SWEEPS, _few_labels
 from auclid_papers.data import is_positive
-from auclid_papers.definitions import SETTINGS, _shared, parse, values
+from auclid_papers.definitions import SETTINGS, grid_values, parse, shared_datasets
 from auclid_papers.fetch import sources
 from auclid_papers.protocol import SCALERS, SPLITS
-from auclid_papers.runner import Progress
 
 TINY = """
 title = "A tiny table"
@@ -97,8 +99,13 @@ def tiny():
     return parse("tiny-2", TINY)
 
 
+def rows_of(folder, name="tiny-2"):
+    """The results of an experiment as dictionaries."""
+    return Record(folder, name).frame().to_dict("records")
+
+
 def without_seconds(record):
-    return [{key: value for key, value in row.items() if key != "fit_seconds"} for row in record.rows()]
+    return record.frame().drop(columns="fit_seconds").to_dict("records")
 
 
 # --- running, stopping, going on ------------------------------------------------------------------------------------
@@ -106,7 +113,7 @@ def without_seconds(record):
 
 def test_a_run_has_one_row_a_cell_and_keeps_what_was_chosen(folder, tiny):
     run(tiny, folder / "record")
-    rows = Record(folder / "record", "tiny-2").rows()
+    rows = rows_of(folder / "record")
     cells = {("diabetes", method, k) for method in ("SPAM-L2", "OAMseq") for k in range(4)}
     assert {(row["dataset"], row["method"], row["run"]) for row in rows} == cells
     assert all(0.0 <= row["auc"] <= 1.0 and 0.5 <= row["accuracy_at_optroc"] <= 1.0 for row in rows)
@@ -128,7 +135,7 @@ def test_a_run_that_was_stopped_goes_on_and_gives_the_same_csv(folder, tiny):
     with pytest.raises(Stop):
         run(tiny, folder / "broken", tell=stop)
     broken = Record(folder / "broken", "tiny-2")
-    assert len(broken.rows()) == 3
+    assert len(broken.frame()) == 3
     with broken.path.open("a") as file:
         file.write("diabetes,SPAM-L2,3,0.9")  # a row that a kill cut off
     run(tiny, folder / "broken", tell=lambda progress: made.append(progress.last))
@@ -152,11 +159,11 @@ def test_a_killed_process_leaves_a_record_that_another_one_completes(folder, tin
     command = [sys.executable, "-c", KILLED, str(folder / "tiny.toml"), str(folder / "killed")]
     process = subprocess.Popen(command, env=os.environ)
     deadline = time.monotonic() + 120
-    while len(record.rows()) < 2 and time.monotonic() < deadline and process.poll() is None:
+    while len(record.frame()) < 2 and time.monotonic() < deadline and process.poll() is None:
         time.sleep(0.02)
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert 2 <= len(record.rows()) < 8
+    assert 2 <= len(record.frame()) < 8
     run(tiny, folder / "killed")
     run(tiny, folder / "whole")
     assert without_seconds(record) == without_seconds(Record(folder / "whole", "tiny-2"))
@@ -208,15 +215,18 @@ def test_a_second_run_of_a_table_is_refused_while_the_first_is_at_it(folder, tin
                 run(tiny, folder / "record")
 
     run(tiny, folder / "record", tell=again)
-    assert len(Record(folder / "record", "tiny-2").rows()) == 8
+    assert len(rows_of(folder / "record")) == 8
 
 
-def test_a_broken_record_is_told_by_file_and_line(folder, tiny):
+def test_a_broken_record_is_named(folder, tiny):
     record = Record(folder / "record", "tiny-2")
     run(tiny, folder / "record", runs=1)
     record.path.write_text(record.path.read_text().replace("SPAM-L2,0", "SPAM-L2,x"))
-    with pytest.raises(ValueError, match=r"tiny-2.csv', line 3, must be a row of a record: .*'x'"):
-        record.rows()
+    with pytest.raises(ValueError, match=r"tiny-2.csv' must hold results of an experiment: .*'?x'?"):
+        record.frame()
+    record.path.write_text("a,b\n1,2\n")
+    with pytest.raises(ValueError, match=r"tiny-2.csv' must have the columns dataset, method, run"):
+        record.frame()
 
 
 def test_processes_give_the_same_csv(folder, tiny):
@@ -227,30 +237,30 @@ def test_processes_give_the_same_csv(folder, tiny):
 
 def test_quick_runs_are_fewer_and_have_a_folder_of_their_own(folder, tiny):
     run(tiny, folder / "record", quick=True)
-    assert len(Record(folder / "record" / "quick", "tiny-2").rows()) == 4
-    assert not Record(folder / "record", "tiny-2").rows()
+    assert len(rows_of(folder / "record" / "quick")) == 4
+    assert not rows_of(folder / "record")
     how = tiny.settings(tiny.datasets[0], tiny.methods[0], quick=True)
     assert methods.candidates(how) == [{"alpha": 0.001}, {"alpha": 1.0}]
 
 
 def test_more_runs_leave_the_earlier_ones_alone(folder, tiny):
     run(tiny, folder / "record", runs=1)
-    first = Record(folder / "record", "tiny-2").rows()
+    first = rows_of(folder / "record")
     assert len(first) == 2
     run(tiny, folder / "record")
-    assert all(row in Record(folder / "record", "tiny-2").rows() for row in first)
+    assert all(row in rows_of(folder / "record") for row in first)
 
 
 def test_what_another_protocol_made_is_run_again_in_its_place(folder, tiny):
     run(tiny, folder / "record")
     record = Record(folder / "record", "tiny-2")
-    before = record.rows()
+    before = record.frame().to_dict("records")
     changed = parse("tiny-2", TINY.replace("C = [0.1, 1.0]", "C = [0.5]"))
     assert {cell[1] for cell in Plan.of(changed, record.done()).cells} == {"OAMseq"}
     run(changed, folder / "record", runs=1)
-    assert len(record.rows()) == 4 + 1, "what another protocol made must not be told as its own"
+    assert len(record.frame()) == 4 + 1, "what another protocol made must not be told as its own"
     run(changed, folder / "record")
-    after = record.rows()
+    after = record.frame().to_dict("records")
     assert len(after) == len(before)
     assert [row for row in after if row["method"] == "SPAM-L2"] == [row for row in before if row["method"] == "SPAM-L2"]
     assert all(row["chosen"] == {"C": 0.5} for row in after if row["method"] == "OAMseq")
@@ -261,13 +271,13 @@ def test_a_cell_that_another_table_has_run_alike_is_taken_from_it(folder, tiny, 
     monkeypatch.setattr(methods, "cell", lambda *_: pytest.fail("it was run again"))
     other = parse("tiny-3", TINY.replace('published = "diabetes"', 'published = "sick"'))
     run(other, folder / "record")
-    first, second = (Record(folder / "record", name).rows() for name in ("tiny-2", "tiny-3"))
+    first, second = (rows_of(folder / "record", name) for name in ("tiny-2", "tiny-3"))
     assert [row | {"dataset": "sick"} for row in first] == second
 
 
 def test_a_plan_names_what_is_missing_and_refuses_unknown_names(folder, tiny):
     plan = Plan.of(tiny)
-    assert plan.missing == (("acoustic", "it is elsewhere; `auclid experiments fetch acoustic` gets it"),)
+    assert plan.missing == (("acoustic", "it is elsewhere; `auclid experiments fetch acoustic` downloads it"),)
     assert len(plan.cells) == 8
     assert len(Plan.of(tiny, methods_=["OAMseq"]).cells) == 4
     with pytest.raises(ValueError, match="--datasets must be some of diabetes, acoustic; got 'iris'"):
@@ -280,8 +290,9 @@ def test_a_table_that_was_missing_runs_as_soon_as_it_is_there_and_then_counts(fo
     (folder / "acoustic.npz").write_bytes((folder / "tiny.npz").read_bytes())
     assert Plan.of(one).missing == ()
     run(one, folder / "record", datasets=["acoustic"])
-    found = [f for f in summary(folder / "record") if (f.table, f.dataset, f.method) == ("2", "acoustic", "SPAM-L2")]
-    assert [f.runs for f in found] == [4] and found[0].verdict != "missing" and "Missing" not in found[0].note
+    frame = summary(load_results(folder / "record"))
+    (found,) = frame.query("table == '2' and dataset == 'acoustic' and method == 'SPAM-L2'").itertuples()
+    assert found.runs == 4 and found.status != "missing" and "Missing" not in found.note
 
 
 @pytest.mark.parametrize(
@@ -298,18 +309,21 @@ def test_a_cell_that_fails_is_told_and_not_recorded(folder, tiny, monkeypatch):
         raise ValueError("no")
 
     monkeypatch.setattr(methods, "cell", broken)
-    told = run(tiny, folder / "record", runs=1)
-    assert [cell[:3] for cell in told.failed] == [("diabetes", "SPAM-L2", 0), ("diabetes", "OAMseq", 0)]
-    assert not Record(folder / "record", "tiny-2").rows()
+    progress = run(tiny, folder / "record", runs=1)
+    assert [cell[:3] for cell, _ in progress.failed] == [("diabetes", "SPAM-L2", 0), ("diabetes", "OAMseq", 0)]
+    assert all(why.startswith("ValueError: no (test_experiments.py:") for _, why in progress.failed)
+    assert not rows_of(folder / "record")
 
 
-def test_the_time_left_is_told_by_like_cells():
-    progress = Progress([("a", "fast", 0), ("a", "slow", 0), ("a", "fast", 1), ("a", "slow", 1)])
-    assert progress.remaining() is None
-    progress.after("a", "fast", 0, 1.0)
-    progress.after("a", "slow", 0, 9.0)
-    assert progress.remaining() == 10.0
-    assert progress.remaining(jobs=2) == 5.0
+def test_a_killed_worker_ends_the_run_with_one_sentence(folder, tiny):
+    def kill(progress):
+        if progress.finished == 1:
+            for process in multiprocessing.active_children():
+                process.kill()
+
+    with pytest.raises(ChildProcessError, match="A process of the run was killed; the finished cells are saved"):
+        run(tiny, folder / "record", jobs=2, tell=kill)
+    assert 1 <= len(rows_of(folder / "record")) < 8
 
 
 # --- no leak --------------------------------------------------------------------------------------------------------
@@ -339,11 +353,11 @@ HOW = {"folds": 3, "repeats": 1, "test_size": 0.25, "inner_folds": 2, "positive"
 @pytest.mark.parametrize("turn", [0, 1, 4])
 def test_test_rows_are_only_scored(folder, monkeypatch, split, turn):
     monkeypatch.setitem(methods.BASELINES, "Spy", Spy)
-    monkeypatch.setattr(methods, "_warm", set())
+    monkeypatch.setattr(methods, "_compiled", set())
     Spy.learned, Spy.scored = set(), set()
     how = {**HOW, "split": split, "scale": "none", "grid": {"strength": [1.0, 2.0]}, "tune_rows": 20}
     name = "parts" if split == "given" else "tiny"
-    parts = protocol.parts(name, how, turn)
+    parts = protocol.make_split(name, how, turn)
     methods.cell("Spy", name, how, turn)
     assert Spy.scored == set(parts.X_test[:, 0])
     assert Spy.learned == set(parts.X[:, 0])
@@ -353,12 +367,12 @@ def test_test_rows_are_only_scored(folder, monkeypatch, split, turn):
 
 def test_a_given_test_part_must_be_there(folder):
     with pytest.raises(ValueError, match="tiny must come with a test part here; AUCLID_DATA has none"):
-        protocol.parts("tiny", {**HOW, "split": "given", "scale": "none"}, 0)
+        protocol.make_split("tiny", {**HOW, "split": "given", "scale": "none"}, 0)
 
 
 def test_folds_hold_each_row_once_and_each_pass_shuffles(folder):
     how = {**HOW, "split": "folds", "scale": "none"}
-    tests = [set(protocol.parts("tiny", how, k).X_test[:, 0]) for k in range(6)]
+    tests = [set(protocol.make_split("tiny", how, k).X_test[:, 0]) for k in range(6)]
     assert set.union(*tests[:3]) == set.union(*tests[3:]) == set(range(60))
     assert sum(map(len, tests)) == 120
     assert tests[0] != tests[3]
@@ -367,7 +381,7 @@ def test_folds_hold_each_row_once_and_each_pass_shuffles(folder):
 @pytest.mark.parametrize("scale", ["columns", "range", "largest"])
 def test_scaling_is_learned_from_training_rows(folder, scale):
     how = {**HOW, "split": "holdout"}
-    raw, scaled = (protocol.parts("tiny", {**how, "scale": name}, 2) for name in ("none", scale))
+    raw, scaled = (protocol.make_split("tiny", {**how, "scale": name}, 2) for name in ("none", scale))
     expected = SCALERS[scale](raw.X).fit(raw.X)
     np.testing.assert_allclose(scaled.X_test, expected.transform(raw.X_test))
 
@@ -376,14 +390,14 @@ def test_sparse_columns_are_not_centred(folder):
     X = sparse.random(40, 5, density=0.4, format="csr", random_state=0)
     sparse.save_npz(folder / "thin.npz", X)
     np.save(folder / "thin.y.npy", np.arange(40) % 2)
-    parts = protocol.parts("thin", {**HOW, "split": "holdout", "scale": "columns"}, 0)
+    parts = protocol.make_split("thin", {**HOW, "split": "holdout", "scale": "columns"}, 0)
     assert sparse.issparse(parts.X)
     assert parts.X.nnz + parts.X_test.nnz == X.nnz
 
 
 def test_caps_keep_the_share_of_positives(folder):
     how = {**HOW, "split": "holdout", "scale": "none", "max_rows": 48, "train_rows": 12, "test_rows": 6}
-    parts = protocol.parts("tiny", how, 0)
+    parts = protocol.make_split("tiny", how, 0)
     assert (len(parts.y), parts.y.sum(), len(parts.y_test), parts.y_test.sum()) == (12, 4, 6, 2)
 
 
@@ -397,7 +411,7 @@ def test_a_map_is_shared_by_the_methods_of_a_run_only(folder, monkeypatch):
 
     monkeypatch.setattr(KMeansNystroem, "fit", counted)
     for turn in (0, 1):
-        parts = protocol.parts("tiny", how, turn)
+        parts = protocol.make_split("tiny", how, turn)
         for name in ("NPSAM", "NBAM"):
             found = methods.cell(name, "tiny", how, turn)
             seen = len(maps)
@@ -416,10 +430,11 @@ def test_a_scaling_is_chosen_by_inner_folds_and_ranges_go_by_the_length_of_rows(
         tried.append(model.strength)
         return float(np.abs(X).max() <= 1.0)
 
-    monkeypatch.setattr(methods, "_held_out", held_out)
-    parts, chosen = methods.tuned("Spy", "tiny", how, 0)
+    monkeypatch.setattr(methods, "_fold_auc", held_out)
+    parts, chosen = methods.tune("Spy", "tiny", how, 0)
     assert chosen["scale"] == "largest" and np.abs(parts.X).max() == 1.0
-    lengths = [protocol.length(protocol.parts("tiny", how | {"scale": scale}, 0).X) for scale in ("none", "largest")]
+    splits = [protocol.make_split("tiny", how | {"scale": scale}, 0) for scale in ("none", "largest")]
+    lengths = [protocol.row_norm(split.X) for split in splits]
     expected = [power / length**2 for length in lengths for power in (1.0, 2.0)]
     np.testing.assert_allclose(tried, np.repeat(expected, 2))
     assert chosen["strength"] == pytest.approx(expected[2])
@@ -428,7 +443,7 @@ def test_a_scaling_is_chosen_by_inner_folds_and_ranges_go_by_the_length_of_rows(
 
 def test_the_length_of_rows(folder):
     X = np.array([[3.0, 4.0], [0.0, 5.0], [0.0, 0.0]])
-    assert protocol.length(X) == protocol.length(sparse.csr_matrix(X)) == pytest.approx(np.sqrt(50 / 3))
+    assert protocol.row_norm(X) == protocol.row_norm(sparse.csr_matrix(X)) == pytest.approx(np.sqrt(50 / 3))
 
 
 # --- the clock ------------------------------------------------------------------------------------------------------
@@ -448,7 +463,7 @@ class Compiled(Spy):
 
 def test_timing_leaves_out_compilation(folder, monkeypatch):
     monkeypatch.setitem(methods.BASELINES, "Compiled", Compiled)
-    monkeypatch.setattr(methods, "_warm", set())
+    monkeypatch.setattr(methods, "_compiled", set())
     Compiled.ready = False
     how = {**HOW, "split": "holdout", "scale": "none"}
     found = methods.cell("Compiled", "tiny", how, 0)
@@ -481,17 +496,16 @@ def test_summary_has_one_record_a_published_figure(tmp_path):
     rows = [{"dataset": "diabetes", "method": "SPAM-L2", "run": k, "auc": auc, "fit_seconds": 1.0} for k, auc in
             enumerate([0.84, 0.86])]  # fmt: skip
     record.add(rows)
-    found = list(summary(tmp_path))
-    assert len(found) == len(published()) == 1296
-    (one,) = [figure for figure in found if figure.runs]
+    frame = summary(load_results(tmp_path))
+    assert len(frame) == len(published()) == 1296
+    (one,) = frame[frame["runs"] > 0].itertuples()
     assert (one.dataset, one.method, one.published) == ("diabetes", "SPAM-L2", 0.8272)
-    assert (one.verdict, one.counted) == ("met", True)
+    assert one.verdict == one.status == "met"
     assert one.mean == pytest.approx(0.85)
     assert one.difference == pytest.approx(0.0228)
     assert one.std == pytest.approx(np.std([0.84, 0.86], ddof=1))
-    kinds = {figure.verdict for figure in found if figure.dataset == "acoustic"}
-    assert kinds == {"missing"}
-    assert not any(figure.counted for figure in found if figure.metric == "seconds" or figure.dataset == "acoustic")
+    assert set(frame.loc[frame["dataset"] == "acoustic", "status"]) == {"missing"}
+    assert set(frame.loc[frame["metric"] == "seconds", "status"]) <= {"missing", "not run", "not ours"}
 
 
 # --- the tables' files ----------------------------------------------------------------------------------------------
@@ -519,7 +533,7 @@ def test_a_file_is_whole(name):
         assert all(experiments()[name].covers for name in one.beside)
     else:
         assert one.kind in ("curve", "box") and one.figure["y"]
-        assert experiments()[one.source].kind == "table" if one.source != name else one.sweep["over"] in SWEEPS
+        assert experiments()[one.source].kind == "table" if one.source != name else one.sweep["over"] in sweeps.SWEEPS
     for note in one.notes:
         assert note["note"] and set(note) <= {"note", "datasets", "methods", "metrics"}
         assert set(note.get("datasets", [])) <= {d.published for d in one.datasets}
@@ -530,14 +544,14 @@ def test_a_file_is_whole(name):
 def test_a_file_names_known_methods_with_known_parameters(name):
     one = experiments()[name]
     for method in (m for m in one.methods if m.ours):
-        assert method.built in methods.known()
-        if not methods.available(method.built) or one.source != name:
+        assert method.registry_name in methods.method_names()
+        if not methods.is_installed(method.registry_name) or one.source != name:
             continue
         for dataset in (d for d in one.datasets if d.name):
             how = one.settings(dataset, method)
             assert how["split"] in SPLITS and set(methods.scales(how)) <= set(SCALERS)
             for choice in methods.candidates(how):
-                methods.build(method.built, methods.parameters(how, choice), 0)
+                methods.build(method.registry_name, methods.parameters(how, choice), 0)
 
 
 @ALL
@@ -554,17 +568,17 @@ def test_a_quick_run_is_small(name):
 def test_every_published_figure_has_its_place():
     covered = [(one.paper, *cover) for one in experiments().values() for cover in one.covers]
     assert len(covered) == len(set(covered)), "two files claim one table"
-    assert set(covered) == {(row["paper"], row["table"], row["metric"]) for row in published()}
+    assert set(covered) == set(published()[["paper", "table", "metric"]].itertuples(index=False, name=None))
     owner = {cover: one for one in experiments().values() for cover in [(one.paper, *c) for c in one.covers]}
-    for row in published():
-        one = owner[row["paper"], row["table"], row["metric"]]
-        assert row["dataset"] in {d.published for d in one.datasets}
-        assert row["method"] in {m.published for m in one.methods}
+    for row in published().itertuples():
+        one = owner[row.paper, row.table, row.metric]
+        assert row.dataset in {d.published for d in one.datasets}
+        assert row.method in {m.published for m in one.methods}
 
 
 def test_a_datasets_own_task_is_defined_once():
     own = {table.name: list(table.labels) for table in catalogue()}
-    for entry in _shared().values():
+    for entry in shared_datasets().values():
         if entry.get("name") in own:
             assert entry.get("positive") != own[entry["name"]], f"{entry['name']}: the catalogue has it already"
         else:
@@ -588,12 +602,12 @@ def test_a_table_is_found_by_its_own_number_too():
 
 
 def test_grids_are_read_as_papers_write_them():
-    assert values("2^[-1:1]") == [0.5, 1.0, 2.0]
-    assert values("10^[-4:2:0]") == [1e-4, 1e-2, 1.0]
-    np.testing.assert_allclose(values("10^[-1:1] * length^2", 3.0), [0.9, 9.0, 90.0])
-    np.testing.assert_allclose(values("10^[-1:1] / length", 2.0), [0.05, 0.5, 5.0])
+    assert grid_values("2^[-1:1]") == [0.5, 1.0, 2.0]
+    assert grid_values("10^[-4:2:0]") == [1e-4, 1e-2, 1.0]
+    np.testing.assert_allclose(grid_values("10^[-1:1] * length^2", 3.0), [0.9, 9.0, 90.0])
+    np.testing.assert_allclose(grid_values("10^[-1:1] / length", 2.0), [0.05, 0.5, 5.0])
     with pytest.raises(ValueError, match="range of powers like"):
-        values("1:9:100")
+        grid_values("1:9:100")
 
 
 RAW = Path(__file__).parent.parent.parent / "docs" / "record" / "raw"
@@ -606,10 +620,10 @@ def test_the_record_was_made_with_the_protocol_as_it_stands(name):
         assert not Record(RAW, name).path.exists()
         return
     datasets, ours = {d.published: d for d in one.datasets}, {m.name: m for m in one.methods}
-    rows = Record(RAW, name, figure=one.kind != "table", extra=one.extra).rows()
+    rows = Record.of(RAW, one).frame().to_dict("records")
     for row in rows:
         dataset, method = datasets[row["dataset"]], ours[row["method"]]
-        assert row["protocol"] == one.protocol_of(dataset, method), row
+        assert row["protocol"] == one.protocol_hash(dataset, method), row
         assert row["run"] < one.runs(dataset, method), row
     if not rows and not one.covers and not one.figure:
         return  # a table beside the papers' may wait for its run, and its page says so
@@ -618,22 +632,42 @@ def test_the_record_was_made_with_the_protocol_as_it_stands(name):
 
 
 def test_the_record_meets_its_bar_and_every_miss_has_its_reason():
-    counted = [f for f in summary(RAW) if f.counted]
-    missed = [f for f in counted if f.verdict not in ("met", "better")]
+    frame = summary(load_results(RAW))
+    counted = frame[frame["status"].isin(["met", "better", "worse", "not run"])]
+    missed = counted[~counted["status"].isin(["met", "better"])]
     assert len(missed) <= 0.15 * len(counted)
-    for f in missed:
+    for f in missed.itertuples():
         one = experiments()[f.experiment]
         dataset = one.dataset(f.dataset)
-        assert dataset.differs or one.reasons(dataset, f.method, f.metric), f
+        assert dataset.differs or one.cell_notes(dataset, f.method, f.metric), f
+
+
+LINE = re.compile(r'<g id="((?:curve|box) [^"]+)">\s*<path d="([^"]+)"')
+
+
+def drawn(text):
+    """The labels of an SVG, and its curves or boxes with each axis from 0 to 1: margins differ between versions."""
+    numbers = {name: re.findall(r"-?\d+\.?\d*", path) for name, path in LINE.findall(text)}
+    lines = {name: np.array(found, dtype=float).reshape(-1, 2) for name, found in numbers.items()}
+    low, high = (end(np.concatenate(list(lines.values())), axis=0) for end in (np.min, np.max))
+    scaled = {name: (line - low) / np.where(high > low, high - low, 1.0) for name, line in lines.items()}
+    return set(re.findall(r"<text[^>]*>([A-Za-z][^<]*)", text)), scaled
 
 
 def test_the_pages_are_those_of_the_record(tmp_path):
     pages.write(RAW, tmp_path)
-    kept = {path.relative_to(RAW.parent) for path in RAW.parent.rglob("*") if path.suffix in (".md", ".html", ".svg")}
-    assert kept == {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
-    for path in kept:
+    stored = {path.relative_to(RAW.parent) for path in RAW.parent.rglob("*") if path.suffix in (".md", ".html", ".svg")}
+    assert stored == {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
+    for path in stored:
         ours, theirs = ((folder / path).read_text(encoding="utf-8") for folder in (tmp_path, RAW.parent))
-        assert ours == theirs, f"{path}: run `auclid experiments report --record docs/record/raw --output docs/record`"
+        again = f"{path}: run `auclid experiments report --record docs/record/raw --output docs/record`"
+        if path.suffix == ".md":
+            assert ours == theirs, again
+            continue
+        (labels, lines), (stored_labels, stored_lines) = drawn(ours), drawn(theirs)
+        assert labels == stored_labels and list(lines) == list(stored_lines), again
+        for name, line in lines.items():
+            np.testing.assert_allclose(line, stored_lines[name], atol=1e-3, err_msg=again)
 
 
 # --- figures --------------------------------------------------------------------------------------------------------
@@ -659,12 +693,12 @@ y = "y"
 def test_a_figure_has_its_points(folder, sweep, points):
     one = parse("tiny-fig-1", FIGURE + sweep)
     run(one, folder / "record")
-    rows = Record(folder / "record", "tiny-fig-1", figure=True).rows()
+    rows = rows_of(folder / "record", "tiny-fig-1")
     assert len(rows) == 2 * 2 * points
     assert all(0.0 <= row["y"] <= 1.0 for row in rows)
     xs = [row["x"] for row in rows if (row["method"], row["run"]) == ("OAMseq", 0)]
     assert xs == sorted(xs) and len(set(xs)) == points
-    assert not Plan.of(one, Record(folder / "record", "tiny-fig-1", figure=True).done()).cells
+    assert not Plan.of(one, Record.of(folder / "record", one).done()).cells
 
 
 SEMI = [
@@ -679,27 +713,26 @@ def test_figures_of_few_labels(folder, sweep, xs, method):
     before, after = FIGURE[: FIGURE.index("[[methods]]")], FIGURE[FIGURE.index("[figure]") :]
     one = parse("tiny-fig-1", f'{before}[[methods]]\nname = "{method}"\n\n{after}{sweep}')
     assert not run(one, folder / "record", runs=1).failed
-    rows = Record(folder / "record", "tiny-fig-1", figure=True).rows()
-    assert {row["x"] for row in rows} == xs and all(row["y"] >= 0.0 for row in rows)
+    rows = rows_of(folder / "record", "tiny-fig-1")
+    assert {None if np.isnan(row["x"]) else row["x"] for row in rows} == xs and all(row["y"] >= 0.0 for row in rows)
 
 
 def test_few_labels_hold_two_of_each_class_however_rare():
     y = np.zeros(200, dtype=bool)
     y[:2] = True
-    parts = protocol.Parts(np.arange(200.0)[:, None], y, None, None, ())
-    X, labels = _few_labels(parts, 10, 50, run=3)
+    parts = protocol.Split(np.arange(200.0)[:, None], y, None, None, ())
+    X, labels = sweeps.hide_labels(parts, 10, 50, run=3)
     assert len(labels) == 60 and (labels >= 0).sum() == 10 and (labels == 1).sum() == 2
     assert (y[X[:10, 0].astype(int)] == labels[:10]).all()
     with pytest.raises(ValueError, match="got 1 positives, 199 negatives and 10 labels"):
-        _few_labels(protocol.Parts(parts.X, np.arange(200) == 0, None, None, ()), 10, 50, run=0)
+        sweeps.hide_labels(protocol.Split(parts.X, np.arange(200) == 0, None, None, ()), 10, 50, run=0)
 
 
 def test_a_figure_of_times_is_drawn_from_a_tables_record(folder, tiny):
     run(tiny, folder / "record")
     one = parse("tiny-fig-2", FIGURE.replace('"curve"', '"box"') + 'of = "tiny-2"')
-    rows, times = pages._rows(one, folder / "record"), Record(folder / "record", "tiny-2").rows()
-    assert [row["y"] for row in rows] == [1000.0 * row["fit_seconds"] for row in times]
-    assert all(row["x"] is None for row in rows)
+    rows, times = pages.figure_rows(one, folder / "record"), Record(folder / "record", "tiny-2").frame()
+    assert rows["y"].tolist() == (1000.0 * times["fit_seconds"]).tolist() and rows["x"].isna().all()
 
 
 # --- the command ----------------------------------------------------------------------------------------------------
@@ -719,7 +752,7 @@ def test_the_command_lists_and_refuses(folder):
     assert "spam-2" in listed.output and "khalid-4.3" in listed.output
     refused = command(["experiments", "run", "spam2"])
     assert refused.exit_code == 2
-    assert "Did you mean spam-2?" in " ".join(refused.output.split())
+    assert "Did you mean 'spam-2'?" in " ".join(refused.output.split())
 
 
 def test_the_command_runs_and_says_what_is_missing(folder, monkeypatch):
@@ -728,7 +761,7 @@ def test_the_command_runs_and_says_what_is_missing(folder, monkeypatch):
     ran = command(["experiments", "run", "spam-2", *asked])
     assert ran.exit_code == 0, ran.output
     assert "acoustic was left out" in " ".join(ran.output.split())
-    (row,) = Record(folder / "r", "spam-2").rows()
+    (row,) = rows_of(folder / "r", "spam-2")
     assert row["auc"] > 0.9
     monkeypatch.delenv("AUCLID_DATA")
     assert "AUCLID_DATA must name the folder" in " ".join(command(["experiments", "run", "spam-2"]).output.split())
@@ -802,4 +835,4 @@ def test_a_cell_of_a_figure_is_on_record_whole_or_not_at_all(tmp_path, monkeypat
     monkeypatch.undo()
     rows.add(points)
     assert rows.done() == {("d", "m", 0, "p")}
-    assert len(rows.rows()) == 5
+    assert len(rows.frame()) == 5

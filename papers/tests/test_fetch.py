@@ -14,6 +14,7 @@ from scipy import sparse
 
 from auclid.datasets import catalogue
 from auclid_papers import data
+from auclid_papers import fetch as files
 from auclid_papers.fetch import Source, fetch, original, sources
 
 ROWS = b"+1 1:0.5 3:1\n-1 2:2\n+1 1:1\n"
@@ -55,10 +56,10 @@ def server():
 
 
 @pytest.fixture
-def known(server):
+def known(server, monkeypatch):
     home = f"http://127.0.0.1:{server.server_address[1]}/deep/"
     md5 = hashlib.md5(ROWS).hexdigest()
-    return {
+    listed = {
         "small": [
             Source("small", "train", home + "small", f"md5:{md5}"),
             Source("small", "test", home + "small.t.bz2"),
@@ -70,11 +71,12 @@ def known(server):
         "torn": [Source("torn", "all", home + "torn")],
         "gone": [Source("gone", "all", home + "gone")],
     }
+    monkeypatch.setattr(files, "sources", lambda: listed)
 
 
 def test_files_arrive_with_their_checksum_beside_them(tmp_path, known):
     told = []
-    paths = fetch(["small", "words"], tmp_path / "new", tell=told.append, catalogue=known)
+    paths = fetch(["small", "words"], tmp_path / "new", tell=told.append)
     assert [path.name for path in paths] == ["small", "small.t.bz2", "words.data"] and len(told) == 3
     assert paths[0].read_bytes() == ROWS
     assert (tmp_path / "new" / "small.sha256").read_text().split() == [hashlib.sha256(ROWS).hexdigest(), "small"]
@@ -82,20 +84,20 @@ def test_files_arrive_with_their_checksum_beside_them(tmp_path, known):
 
 
 def test_what_is_there_is_not_downloaded_again(tmp_path, known, server):
-    fetch(["small"], tmp_path, catalogue=known)
+    fetch(["small"], tmp_path)
     (tmp_path / "small.t.bz2").unlink()
-    fetch(["small"], tmp_path, catalogue=known)
+    fetch(["small"], tmp_path)
     assert server.asked == ["small", "small.t.bz2", "small.t.bz2"]
 
 
 def test_a_file_that_changed_since_is_not_taken_for_the_original(tmp_path, known):
-    fetch(["long"], tmp_path, catalogue=known)
+    fetch(["long"], tmp_path)
     (tmp_path / "long.xz").write_bytes(b"other")
     with pytest.raises(ValueError, match="is not the file that was downloaded"):
-        fetch(["long"], tmp_path, catalogue=known)
+        fetch(["long"], tmp_path)
     (tmp_path / "small").write_bytes(b"other")
     with pytest.raises(ValueError, match="must have the md5 checksum"):
-        fetch(["small"], tmp_path, catalogue=known)
+        fetch(["small"], tmp_path)
     assert (tmp_path / "small").read_bytes() == b"other"
 
 
@@ -109,7 +111,7 @@ def test_a_file_that_changed_since_is_not_taken_for_the_original(tmp_path, known
 )
 def test_a_failure_is_one_sentence_and_leaves_nothing(name, kind, said, tmp_path, known):
     with pytest.raises(kind) as error:
-        fetch([name], tmp_path, catalogue=known)
+        fetch([name], tmp_path)
     assert said in str(error.value) and "\n" not in str(error.value)
     assert list(tmp_path.iterdir()) == []
 
@@ -118,30 +120,30 @@ def test_a_server_that_is_not_there(tmp_path, known, server):
     server.shutdown()
     server.server_close()
     with pytest.raises(ConnectionError, match=r"Cannot download 'long' from http.*refused"):
-        fetch(["long"], tmp_path, catalogue=known)
+        fetch(["long"], tmp_path)
 
 
 def test_an_unknown_name_is_told_before_anything_is_downloaded(tmp_path, known, server):
     with pytest.raises(ValueError, match=r"got 'smal'\. Did you mean 'small'\?"):
-        fetch(["long", "smal"], tmp_path / "new", catalogue=known)
+        fetch(["long", "smal"], tmp_path / "new")
     assert server.asked == [] and not (tmp_path / "new").exists()
 
 
 def test_originals_are_read(tmp_path, known):
-    assert original("small", "train", tmp_path, catalogue=known) is None
-    fetch(["small", "long", "words", "plain"], tmp_path, catalogue=known)
+    assert original("small", "train", tmp_path) is None
+    fetch(["small", "long", "words", "plain"], tmp_path)
     for name, part, labels in (("small", "train", [1, -1]), ("small", "test", [1, -1]), ("long", "train", [0, 7])):
-        X, y = original(name, part, tmp_path, catalogue=known)
+        X, y = original(name, part, tmp_path)
         assert sparse.issparse(X)
         np.testing.assert_array_equal(X.toarray(), [[0.5, 0, 1], [0, 2, 0], [1, 0, 0]])
         np.testing.assert_array_equal(y, [*labels, labels[0]])
-    X, y = original("words", "train", tmp_path, catalogue=known)
+    X, y = original("words", "train", tmp_path)
     np.testing.assert_array_equal(X, [[1.5, 2], [2.5, 1], [0.5, 0]])
     np.testing.assert_array_equal(y, [1, -1, 1])
-    X, y = original("plain", "train", tmp_path, catalogue=known)
+    X, y = original("plain", "train", tmp_path)
     np.testing.assert_array_equal(np.column_stack([X, y]), [[1, 2, 7], [3, 4, 1]])
-    assert original("long", "test", tmp_path, catalogue=known) is None
-    assert original("nobody", "train", tmp_path, catalogue=known) is None
+    assert original("long", "test", tmp_path) is None
+    assert original("nobody", "train", tmp_path) is None
 
 
 def test_experiments_find_the_originals_with_their_own_labels(tmp_path, monkeypatch):
@@ -149,8 +151,8 @@ def test_experiments_find_the_originals_with_their_own_labels(tmp_path, monkeypa
     (tmp_path / "connect-4").write_text("-1 1:1\n1 2:1\n0 2:1\n")
     monkeypatch.setenv("AUCLID_DATA", str(tmp_path))
     X, y = data.whole("magic04")
-    assert X.shape == (3, 10) and y.tolist() == [1, -1, -1] and data.at_hand("magic04")
-    assert data.whole("connect-4")[1].tolist() == [1, 2, 0] and not data.at_hand("letter")
+    assert X.shape == (3, 10) and y.tolist() == [1, -1, -1] and data.is_available("magic04")
+    assert data.whole("connect-4")[1].tolist() == [1, 2, 0] and not data.is_available("letter")
     np.savez(tmp_path / "connect-4.npz", X=np.eye(2), y=np.array([4, 5]))
     data._part.cache_clear()
     assert data.whole("connect-4")[1].tolist() == [4, 5]

@@ -108,7 +108,7 @@ def test_the_first_pages_tables():
         seen.append(name)
     assert seen == list(names)
     for (words, *_), *cells in split[2]:
-        some = [f for f in FIGURES if {"like the paper's": f.like, "unlike": not f.like, "all": True}[words]]
+        some = [f for f in FIGURES if {"same": f.like, "other": not f.like, "all": True}[words]]
         t = tally(some)
         flat = sum(judge(f.mean, f.theirs, None) == "worse" for f in some if f.counted and f.verdict)
         share = f"{(t['met'] + t['beaten']) / t['judged']:.1%}"
@@ -126,10 +126,10 @@ def test_duplicates_are_told():
 
 def test_missing_data_is_counted():
     for name in ("index", *PAGES.values()):
-        body = section(page(name), "Not runnable: the data is not at hand")
+        body = section(page(name), "Datasets that we do not have")
         papers = {"index": set(PAGES)}.get(name, {p for p, n in PAGES.items() if n == name})
         lost = Counter(f.dataset for f in FIGURES if f.absent and f.paper in papers)
-        decode = dict(re.findall(r"^- ([\w-]+): (\d+) figures?;", body, re.MULTILINE))
+        decode = dict(re.findall(r"^- ([\w-]+): (\d+) values?;", body, re.MULTILINE))
         assert decode == {k: str(n) for k, n in lost.items()}
 
 
@@ -261,7 +261,7 @@ def test_missed_figures(paper):
     missed = sorted(
         (f for f in JUDGED if f.paper == paper and f.verdict == "worse"), key=lambda f: round(f.mean - f.theirs, 12)
     )
-    decode = [rows for heading, _, rows in read_tables(text) if heading == "Missed figures"]
+    decode = [rows for heading, _, rows in read_tables(text) if heading == "Missed values"]
     words = {v: k for k, v in METRIC.items()}
     expected = [
         [
@@ -273,13 +273,15 @@ def test_missed_figures(paper):
         for f in missed
     ]
     assert sorted(row[:4] for rows in decode for row in rows) == sorted(expected)
+    notes = dict(re.findall(r"^(\d+)\. (.+)$", section(text, "Missed values"), re.MULTILINE))
+    assert {row[4][0].strip("[]") for rows in decode for row in rows} - {""} == set(notes)
 
 
 @pytest.mark.parametrize("name", ["index", *PAGES.values()])
 def test_what_gains_come_from(name):
     papers = {"index": set(PAGES)}.get(name, {p for p, n in PAGES.items() if n == name})
     gains = Counter(cause(f) for f in JUDGED if f.paper in papers and f.verdict == "better")
-    body = section(page(name), "What beaten figures come from")
+    body = section(page(name), "What beaten values come from")
     found = {cause: numbers(rest)[:2] for cause, rest in re.findall(r"^- ([a-z ]+): (.*)$", body, re.MULTILINE)}
     assert found == {cause: [str(n), str(gains.total())] for cause, n in gains.items()}
     assert "not rerun" not in found
@@ -294,7 +296,7 @@ def test_cells_run_in_another_way(name):
     number = main["covers"][0]["table"]
     text = page(PAGES[table["paper"]])
     ((_, header, rows),) = [found for found in read_tables(text) if found[0] == table["title"]]
-    assert header == [f"table {number}: AUC", form, "our defaults", "difference", "paper", f"{form} less paper"]
+    assert header == [f"table {number}: AUC", form, "our defaults", "difference", "paper", f"{form} minus paper"]
     decode = {name: (below, cells) for (name, *below), *cells in rows}
     assert len(decode) == len(rows)
     gains, met = [], Counter()
@@ -442,7 +444,7 @@ def gap_lines(gap, show):
 SITUATIONS = [
     ("Quality", TASKS, "auc", signed, "better"),
     ("Time", TASKS, "seconds", ratio, "faster"),
-    ("Streams: methods that see each row once, beside baselines", STREAMS, "auc", signed, "better"),
+    ("Streams: one-pass methods, and baselines", STREAMS, "auc", signed, "better"),
 ]
 
 
@@ -465,10 +467,11 @@ def test_all_methods_compared(title, tasks, which, show, better):
     assert dict(re.findall(r"([\w-]+), (\w+ than \d+ of \d+)", first)) == leaders
     for sentence, rival in zip(others, RIVALS, strict=True):
         mine = {a: gap for (a, b), gap in found.items() if b == rival and gap[1] is not None}
-        told_of = {name: words.split(", ") for name, words in re.findall(r"([\w-]+) \(([^)]*)\)", sentence)}
+        found_of = re.findall(r"([\w-]+) ([+−\d][^ ]*) \(([^)]*)\)", sentence)
+        told_of = {name: [middle, *rest.split(", ")] for name, middle, rest in found_of}
         assert told_of == {a: gap_lines(gap, show) for a, gap in mine.items() if sign(gap)}
         ahead = sentence.partition({"better": "Worse", "faster": "Slower"}[better] + " than")[0]
-        assert all((a in re.findall(r"([\w-]+) \(", ahead)) == (sign(mine[a]) > 0) for a in told_of)
+        assert all((a in re.findall(r"([\w-]+) [^ ]+ \(", ahead)) == (sign(mine[a]) > 0) for a in told_of)
 
 
 def test_sections_that_cannot_tell_are_left_out():
@@ -522,10 +525,11 @@ def test_the_page_on_one_screen():
         assert cells == [gap_lines(found.get((name, rival)), show) for found, rival, show in expected]
     sentences = [line[2:] for line in plain(text).splitlines() if line.startswith("- ")]
     assert len(sentences) == 5 + ("pays" in RUN)
-    linear = [quality[m, RIVALS[0]][0] for m in re.search("of ([^:]*?) the medians", sentences[0])[1].split(", ")]
-    assert numbers(sentences[0].partition("the medians")[2]) == [signed(min(linear)), signed(max(linear))]
+    named = re.search("the medians of (.*?) are between", sentences[0])[1].split(", ")
+    linear = [quality[name, RIVALS[0]][0] for name in named]
+    assert numbers(sentences[0].partition("are between")[2]) == [signed(min(linear)), signed(max(linear))]
     trees = [sign(gap) for (_, b), gap in quality.items() if b == "LightGBM" and gap[1] is not None]
-    assert numbers(sentences[1]) == [str(trees.count(-1)), str(len(trees)), str(trees.count(1))]
+    assert re.findall(r"\d+", sentences[1]) == [str(trees.count(-1)), str(len(trees)), str(trees.count(1))]
     for sentence, rival in ((sentences[2], RIVALS[1]), (sentences[3], RIVALS[0])):
         for name, inside in re.findall(r"([A-Za-z]+) ([+−][^;]*\))", sentence):
             middle, ends, n = quality[name, rival]
@@ -564,8 +568,8 @@ def test_does_it_pay():
         for method, cell in zip(columns, cells, strict=True):
             rows = RAW["pays"][name, method]
             assert cell == ([told(spread(rows, m)[0]) for m in ("auc", "partial_auc")] if rows else [""])
-    for sentence in (section(text, "In short"), section(page("what-we-learned"), "In short")):
-        claims = re.findall(r"([A-Z][\w .]*) against (\w+) in AUC( up to FPR 0\.1)? ([^ ]+) \(([^)]*)\)", sentence)
+    for sentence in (section(text, "Summary"), section(page("what-we-learned"), "Summary")):
+        claims = re.findall(r"in AUC( up to FPR 0\.1)? against (\w+), ([A-Z][\w .]*) ([^ ]+) \(([^)]*)\)", sentence)
         assert len(claims) == 3
-        for name, rival, top, middle, rest in claims:
+        for top, rival, name, middle, rest in claims:
             assert [middle, *rest.split(", ")] == gained[name, rival, "partial_auc" if top else "auc"]

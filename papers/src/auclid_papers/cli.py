@@ -1,25 +1,24 @@
 """`auclid experiments`: list, run and report the tables and figures of the papers.
 
-Each verb imports the runner itself: the other commands fit models of users and have no need of it.
+The sub-commands import the runner themselves, so that `auclid --help` does not wait for it.
 """
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TaskID, TextColumn, TimeElapsedColumn
+from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.table import Table
-
-from auclid.cli import _show
-from auclid.cli._show import escape
 
 if TYPE_CHECKING:
     from auclid_papers import Experiment
-    from auclid_papers.runner import Progress as Run
+    from auclid_papers.runner import Progress as RunProgress
 
-app = typer.Typer(help="Every table and figure of the papers, rerun.", no_args_is_help=True)
+app = typer.Typer(help="Rerun the tables and figures of the papers.", no_args_is_help=True)
 
 Folder = Annotated[Path, typer.Option("--record", metavar="DIR", help="The folder of the results.")]
 Quick = Annotated[bool, typer.Option("--quick", help="The results of quick runs.")]
@@ -27,46 +26,42 @@ Quick = Annotated[bool, typer.Option("--quick", help="The results of quick runs.
 
 @app.command("list")
 def list_(record: Folder = Path("record"), quick: Quick = False) -> None:
-    """The tables and figures, and how much of each is on record."""
+    """List the tables and figures, and how many results each has."""
     import auclid_papers
 
-    record = auclid_papers.folder_of(record, quick)
-    table = Table(box=None, pad_edge=False)
-    for name in ("id", "what", "rows on record"):
-        table.add_column(name, no_wrap=name != "what")
+    folder = auclid_papers.results_folder(record, quick)
+    table = Table("id", "title", "results", box=None, pad_edge=False)
+    table.columns[0].no_wrap = True
     for one in auclid_papers.experiments().values():
-        found = len(auclid_papers.Record(record, one.source).rows())
-        table.add_row(f"[bold cyan]{one.id}[/]", escape(one.title), str(found or ""))
+        count = len(auclid_papers.Record(folder, one.source).frame())
+        table.add_row(f"[bold cyan]{one.id}[/]", escape(one.title), str(count or ""))
     Console().print(table)
 
 
 @app.command()
 def run(
     tables: Annotated[list[str], typer.Argument(metavar="TABLE...", help="Ids that `list` shows, or `all`.")],
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats, coarser grids: minutes.")] = False,
-    datasets: Annotated[str, typer.Option(help="Some of its datasets, with commas.")] = "",
-    methods: Annotated[str, typer.Option(help="Some of its methods, with commas.")] = "",
-    jobs: Annotated[int, typer.Option(min=1, help="Processes.")] = 1,
-    runs: Annotated[int, typer.Option(min=0, help="At most so many runs of each; 0: all.")] = 0,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats, smaller grids: minutes.")] = False,
+    datasets: Annotated[str, typer.Option(help="Some of its datasets, separated by commas.")] = "",
+    methods: Annotated[str, typer.Option(help="Some of its methods, separated by commas.")] = "",
+    jobs: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    runs: Annotated[int, typer.Option(min=0, help="The maximal number of runs of each; 0: all.")] = 0,
     record: Folder = Path("record"),
 ) -> None:
-    """Run what is not on record yet. It may be stopped at any time and goes on where it was."""
+    """Run what has no result yet. A run can be interrupted at any time; the next one resumes it."""
     import auclid_papers
 
     failed = False
-    asked_data, asked_methods = _words(datasets), _words(methods)
-    for one in _all_with(asked_data, asked_methods) if tables == ["all"] else map(auclid_papers.experiment, tables):
-        _show.say(f"[bold cyan]{one.id}[/] {escape(one.title)}")
-        with _bar(jobs) as tell:
-            done = auclid_papers.run(
-                one, record, datasets=asked_data, methods=asked_methods, quick=quick, jobs=jobs, runs=runs or None,
-                tell=tell,
-            )  # fmt: skip
-        for dataset, method, seed, why in done.failed:
-            _show.remarks([f"{method} on {dataset}, run {seed}, failed: {why}"])
-        if done.plan is not None:
-            _show.remarks([f"{dataset} was left out: {why}" for dataset, why in done.plan.missing])
-            _show.remarks([f"{method} was left out: it is not installed" for method in done.plan.absent])
+    names = {"datasets": _split(datasets), "methods": _split(methods)}
+    for one in _all_with(**names) if tables == ["all"] else map(auclid_papers.experiment, tables):
+        _say(f"[bold cyan]{one.id}[/] {escape(one.title)}")
+        with _progress_bar() as tell:
+            done = auclid_papers.run(one, record, **names, quick=quick, jobs=jobs, runs=runs or None, tell=tell)
+        remarks = [f"{c.method} on {c.dataset}, run {c.run}, failed: {why}" for c, why in done.failed]
+        remarks += [f"{dataset} was left out: {why}" for dataset, why in done.plan.missing]
+        remarks += [f"{method} was left out: it is not installed" for method in done.plan.not_installed]
+        for remark in remarks:
+            Console(stderr=True, highlight=False).print(f"[yellow]note:[/yellow] {escape(remark)}", soft_wrap=True)
         failed |= bool(done.failed)
     if failed:
         raise typer.Exit(1)
@@ -76,36 +71,46 @@ def run(
 def report(
     record: Folder = Path("record"),
     output: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="The folder to write to: pages, or the quick record's own pages.")
+        Path | None, typer.Option(metavar="DIR", help="The folder for the pages; default: pages, or quick/pages.")
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Also build the pages as HTML in this folder, with mkdocs.")
     ] = None,
     quick: Quick = False,
 ) -> None:
-    """Write one page a paper: ours beside theirs, with verdicts, and the figures."""
+    """Write the pages: one per paper with our results beside the published ones, and the figures."""
     import auclid_papers
     from auclid_papers import pages
 
-    record = auclid_papers.folder_of(record, quick)
-    if not record.is_dir():
-        raise ValueError(f"--record must be a folder that `auclid experiments run` wrote to; got {str(record)!r}.")
-    output = output or (record / "pages" if quick else Path("pages"))
-    pages.write(record, output)
-    _show.say(escape(f"Pages: {output}"))
+    folder = auclid_papers.results_folder(record, quick)
+    if not folder.is_dir():
+        raise ValueError(f"--record must be a folder that `auclid experiments run` wrote to; got {str(folder)!r}.")
+    output = output or (folder / "pages" if quick else Path("pages"))
+    pages.write(folder, output)
+    _say(escape(f"Pages: {output}"))
+    if html is not None:
+        pages.build_html(output, html)
+        _say(escape(f"HTML: {html / 'index.html'}"))
 
 
 @app.command()
 def fetch(
-    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Tables, or `all`: many gigabytes.")],
+    names: Annotated[list[str], typer.Argument(metavar="NAME...", help="Datasets, or `all`: many gigabytes.")],
     folder: Annotated[Path, typer.Option(envvar="AUCLID_DATA", metavar="DIR", help="Where to.")] = Path("data"),
 ) -> None:
-    """Download the original files from LIBSVM and UCI, checked where a checksum is known."""
+    """Download the original files from LIBSVM and UCI, and verify the checksums that are known."""
     from auclid_papers import fetch as files
 
     wanted = list(files.sources()) if names == ["all"] else names
-    files.fetch(wanted, folder, tell=lambda sentence: _show.say(escape(sentence)))
+    files.fetch(wanted, folder, tell=lambda sentence: _say(escape(sentence)))
+
+
+def _say(text: str) -> None:
+    Console(highlight=False).print(text, soft_wrap=True)
 
 
 def _all_with(datasets: list[str], methods: list[str]) -> "Iterator[Experiment]":
-    """All experiments that have every dataset and method asked for."""
+    """All experiments that have the named datasets and methods."""
     import auclid_papers
 
     for one in auclid_papers.experiments().values():
@@ -114,53 +119,25 @@ def _all_with(datasets: list[str], methods: list[str]) -> "Iterator[Experiment]"
             yield one
 
 
-def _words(text: str) -> list[str]:
+def _split(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
-class _bar:
-    """A bar with the cells made and the time the rest may take; where nobody watches, a line for each tenth."""
+@contextmanager
+def _progress_bar() -> "Iterator[Callable[[RunProgress], None]]":
+    """A progress bar with an estimate of the remaining time; without a terminal, a line for each tenth."""
+    console = Console(stderr=True, highlight=False)
+    times = TimeElapsedColumn(), TimeRemainingColumn()
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), *times
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+        task, tenths = bar.add_task("", total=None), 0
 
-    def __init__(self, jobs: int) -> None:
-        self.jobs = jobs
-        self.console, self.told = Console(stderr=True), 0
-        console = self.console
-        columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
-        self.bar = Progress(*columns, TextColumn("{task.fields[left]}"), console=console, transient=True,
-                            disable=not console.is_terminal)  # fmt: skip
-        self.task: TaskID | None = None
+        def tell(progress: "RunProgress") -> None:
+            nonlocal tenths
+            before, tenths = tenths, 10 * progress.finished // max(1, progress.total)
+            if not console.is_terminal and tenths > before:
+                console.print(f"{progress.finished} of {progress.total}")
+            cell = f"{progress.last.method} · {progress.last.dataset}" if progress.last else ""
+            bar.update(task, total=progress.total, completed=progress.finished, description=escape(cell))
 
-    def __enter__(self) -> "Callable[[Run], None]":
-        self.bar.start()
-        return self.tell
-
-    def __exit__(self, *_: object) -> None:
-        self.bar.stop()
-
-    def tell(self, progress: "Run") -> None:
-        """Show how far a run is."""
-        tenths = 10 * progress.finished // max(1, progress.total)
-        if not self.console.is_terminal and tenths > self.told:
-            self.told = tenths
-            self.console.print(f"{progress.finished} of {progress.total}", highlight=False)
-        if self.task is None:
-            self.task = self.bar.add_task("", total=progress.total, left="")
-        left = progress.remaining(self.jobs)
-        said = " · ".join(map(str, progress.last[:2])) if progress.last else ""
-        self.bar.update(
-            self.task, completed=progress.finished, description=escape(said), left="" if left is None else _spell(left)
-        )
-
-
-def _spell(seconds: float) -> str:
-    """A time in words.
-
-    Examples
-    --------
-    >>> from auclid_papers.cli import _spell
-    >>> _spell(42), _spell(200), _spell(9000)
-    ('about 42 s left', 'about 3 min left', 'about 2.5 h left')
-    """
-    if seconds < 100:
-        return f"about {seconds:.0f} s left"
-    return f"about {seconds / 60:.0f} min left" if seconds < 6000 else f"about {seconds / 3600:.1f} h left"
+        yield tell

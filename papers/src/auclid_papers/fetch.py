@@ -1,7 +1,6 @@
-"""The original files of LIBSVM and UCI: where they are, how to get them, and what is in them.
+"""The original files of LIBSVM and UCI: their addresses, the download, and reading them.
 
-The standard library does the downloading: pooch would spare some fifty lines, but brings requests and six more packages
-into everyone's install for the sake of one verb that is seldom used.
+The standard library does the download: pooch would save some fifty lines, but needs requests and six more packages.
 """
 
 import csv
@@ -9,7 +8,6 @@ import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from http.client import HTTPException
-from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.error import HTTPError, URLError
@@ -18,39 +16,36 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from auclid._hints import did_you_mean
 from auclid.datasets import read_table
 from auclid.datasets.catalogue import LIBSVM, UCI
 from auclid.io import replacing
+from auclid_papers.definitions import nearest, package_text
 
 HOMES = {"libsvm": LIBSVM, "uci": f"{UCI}ml/machine-learning-databases/"}
 CHUNK = 1 << 20
-PATIENCE = 60.0
-"""Seconds without a byte after which a download counts as broken."""
+TIMEOUT = 60.0
+"""Seconds without a byte after which a download fails."""
 
 
 class Source(NamedTuple):
-    """One original file: a table, or its training or test part."""
+    """One original file: a dataset, or its training or test part."""
 
     dataset: str
     part: str  # "all", "train" or "test"
     address: str
-    checksum: str = ""  # "md5:..." or "sha256:...", where one is known
-    target: str = ""  # the column with the labels, of a file without a line of names
-    labels: str = ""  # the experiments' numbers for labels, where they differ: "g=1 h=-1"
+    checksum: str = ""  # "md5:..." or "sha256:...", if the publisher gives one
+    target: str = ""  # the column with the labels, of a file without column names
+    labels: str = ""  # the experiments' numbers for labels, if they differ: "g=1 h=-1"
 
     @property
     def file(self) -> str:
+        """The name of the file."""
         return urlsplit(self.address).path.rpartition("/")[2]
 
 
-Sources = dict[str, list[Source]]
-"""Files by the name of their table."""
-
-
 @cache
-def sources() -> Sources:
-    """All files that can be fetched, by the name of their table.
+def sources() -> dict[str, list[Source]]:
+    """All files that can be downloaded, by the name of their dataset.
 
     Examples
     --------
@@ -58,165 +53,123 @@ def sources() -> Sources:
     >>> [source.file for source in sources()["a9a"]]
     ['a9a', 'a9a.t']
     """
-    found: Sources = {}
-    text = (resources.files("auclid_papers") / "sources.csv").read_text(encoding="utf-8")
-    for row in csv.DictReader(text.splitlines()):
-        home, _, place = row.pop("address").partition(":")
-        found.setdefault(row["dataset"], []).append(Source(address=HOMES[home] + place, **row))
+    found: dict[str, list[Source]] = {}
+    for row in csv.DictReader(package_text("sources.csv").splitlines()):
+        home, _, path = row.pop("address").partition(":")
+        found.setdefault(row["dataset"], []).append(Source(address=HOMES[home] + path, **row))
     return found
 
 
-def fetch(
-    names: Iterable[str],
-    folder: str | Path,
-    *,
-    tell: Callable[[str], None] | None = None,
-    catalogue: Sources | None = None,
-) -> list[Path]:
-    """Download the original files of some tables into a folder.
+def fetch(names: Iterable[str], folder: str | Path, tell: Callable[[str], object] = len) -> list[Path]:
+    """Download the original files of some datasets into a folder; returns the paths of the files.
 
-    A file takes its name only once it is whole and its checksum is right; its SHA-256 is then kept beside it in
-    ``NAME.sha256``. A file that is there already is not downloaded again, so a broken run goes on where it stopped.
-
-    Parameters
-    ----------
-    names : list of str
-        Tables, by the names of `sources`.
-    folder : str or path-like
-        Where to; it is made where it does not exist.
-    tell : callable, optional
-        Called with a sentence for each file.
-    catalogue : dict, optional
-        Other sources, of the shape that `sources` returns.
-
-    Returns
-    -------
-    list of Path
-        The files, downloaded now or earlier.
+    A file appears under its name only when it is complete and its checksum is right; its SHA-256 is then written to
+    ``NAME.sha256``. A file that exists is not downloaded again. ``tell`` is called with a sentence for each file.
     """
-    catalogue = sources() if catalogue is None else catalogue
-    wanted = [source for name in names for source in _known(name, catalogue)]
+    wanted = [source for name in names for source in _sources_of(name)]
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    return [_get(source, folder / source.file, tell or (lambda sentence: None)) for source in wanted]
+    return [_fetch_file(source, folder / source.file, tell) for source in wanted]
 
 
-def _known(name: str, catalogue: Sources) -> list[Source]:
-    if name not in catalogue:
-        hint = did_you_mean(name, catalogue, show=repr) or f"There are: {', '.join(sorted(catalogue))}."
-        raise ValueError(f"NAME must be a table that can be fetched; got {name!r}. {hint}")
-    return catalogue[name]
+def _sources_of(name: str) -> list[Source]:
+    if name not in sources():
+        hint = nearest(name, sources()) or f" There are: {', '.join(sorted(sources()))}."
+        raise ValueError(f"NAME must be a dataset that can be downloaded; got {name!r}.{hint}")
+    return sources()[name]
 
 
-def _get(source: Source, path: Path, tell: Callable[[str], None]) -> Path:
+def _fetch_file(source: Source, path: Path, tell: Callable[[str], object]) -> Path:
     if path.exists():
-        _same_as_before(source, path)
-        tell(f"{path}: there already.")
+        _verify_file(source, path)
+        tell(f"{path}: exists.")
         return path
     tell(f"{path}: from {source.address}.")
-    digests = _digests(source)
     with replacing(path) as file:
-        for chunk in _chunks(source):
-            file.write(chunk)
-            for digest in digests.values():
-                digest.update(chunk)
-        _right(source, digests, f"what came from {source.address}")
-    _note(path).write_text(f"{digests['sha256'].hexdigest()}  {path.name}\n", encoding="utf-8")
+        digests = _digests(source, _chunks(source), file.write)
+        _verify_checksum(source, digests, f"what came from {source.address}")
+    _checksum_file(path).write_text(f"{digests['sha256']}  {path.name}\n", encoding="utf-8")
     return path
 
 
 def _chunks(source: Source) -> Iterator[bytes]:
-    """The bytes of an address; one sentence says why where they do not come."""
+    """The bytes of an address; a failure is a ConnectionError with one sentence."""
     try:
-        with urlopen(source.address, timeout=PATIENCE) as answer:
-            size, came = answer.headers.get("Content-Length"), 0
-            while chunk := answer.read(CHUNK):
-                came += len(chunk)
+        with urlopen(source.address, timeout=TIMEOUT) as response:
+            size, received = response.headers.get("Content-Length"), 0
+            while chunk := response.read(CHUNK):
+                received += len(chunk)
                 yield chunk
-        if size is not None and came != int(size):
-            raise HTTPException(f"it broke off after {came:,} of {int(size):,} bytes")
-    except HTTPError as error:
-        raise _failed(source, f"the server answered {error.code} {error.reason}") from None
-    except URLError as error:
-        raise _failed(source, error.reason) from None
+        if size is not None and received != int(size):
+            raise HTTPException(f"it broke off after {received:,} of {int(size):,} bytes")
     except (HTTPException, OSError) as error:
-        raise _failed(source, error) from None
+        reason: object = error
+        if isinstance(error, HTTPError):
+            reason = f"the server answered {error.code} {error.reason}"
+        elif isinstance(error, URLError):
+            reason = error.reason
+        raise ConnectionError(
+            f"Cannot download {source.dataset!r} from {source.address}: {' '.join(str(reason).split())}. "
+            f"Try again, or put the file {source.file!r} into the folder by hand."
+        ) from None
 
 
-def _failed(source: Source, reason: object) -> ConnectionError:
-    return ConnectionError(
-        f"Cannot download {source.dataset!r} from {source.address}: {' '.join(str(reason).split())}. "
-        f"Try again, or put the file {source.file!r} into the folder by hand."
-    )
+# --- checksums -----------------------------------------------------------------------------------------------------
 
 
-def _same_as_before(source: Source, path: Path) -> None:
-    """Raise where a file is not the one of its checksum, or of the note beside it."""
-    digests = _digests(source)
+def _digests(source: Source, chunks: Iterable[bytes], write: Callable[[bytes], object] = len) -> dict[str, str]:
+    """The SHA-256 of some bytes, and the checksum that the source has; each chunk is written on the way."""
+    kinds = {"sha256", *filter(None, [source.checksum.partition(":")[0]])}
+    digests = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
+    for chunk in chunks:
+        write(chunk)
+        for digest in digests.values():
+            digest.update(chunk)
+    return {kind: digest.hexdigest() for kind, digest in digests.items()}
+
+
+def _verify_file(source: Source, path: Path) -> None:
+    """Raise an error if a file does not have the checksum of its source, or the one it was downloaded with."""
     with open(path, "rb") as file:
-        while chunk := file.read(CHUNK):
-            for digest in digests.values():
-                digest.update(chunk)
-    _right(source, digests, repr(str(path)))
-    note, now = _note(path), digests["sha256"].hexdigest()
-    if note.exists() and note.read_text(encoding="utf-8").split()[:1] != [now]:
+        digests = _digests(source, iter(lambda: file.read(CHUNK), b""))
+    _verify_checksum(source, digests, repr(str(path)))
+    known, now = _checksum_file(path), digests["sha256"]
+    if known.exists() and known.read_text(encoding="utf-8").split()[:1] != [now]:
         raise ValueError(f"{str(path)!r} is not the file that was downloaded: its SHA-256 is {now}. Delete it first.")
 
 
-def _digests(source: Source) -> dict[str, Any]:
-    kinds = {"sha256", *filter(None, [source.checksum.partition(":")[0]])}
-    return {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
+def _verify_checksum(source: Source, digests: dict[str, str], what: str) -> None:
+    kind, _, expected = source.checksum.partition(":")
+    if expected and digests[kind] != expected:
+        raise ValueError(f"{source.dataset!r} must have the {kind} checksum {expected}; {what} has {digests[kind]}.")
 
 
-def _right(source: Source, digests: dict[str, Any], what: str) -> None:
-    kind, _, known = source.checksum.partition(":")
-    if known and digests[kind].hexdigest() != known:
-        raise ValueError(
-            f"{source.dataset!r} must have the {kind} checksum {known}; {what} has {digests[kind].hexdigest()}."
-        )
-
-
-def _note(path: Path) -> Path:
+def _checksum_file(path: Path) -> Path:
     return path.with_name(f"{path.name}.sha256")
 
 
-def located(
-    name: str, part: str, folder: str | Path, *, catalogue: Sources | None = None
-) -> tuple[Source, Path] | None:
-    """(Source, path) of a table's original file in a folder, or None where it is not there.
-
-    Parameters
-    ----------
-    name : str
-        A table of `sources`.
-    part : {"train", "test"}
-        A table that comes in one piece is all training part.
-    folder : str or path-like
-    catalogue : dict, optional
-        Other sources, of the shape that `sources` returns.
-    """
-    known = (sources() if catalogue is None else catalogue).get(name, [])
-    wanted = {"train": ("train", "all"), "test": ("test",)}[part]
-    found = ((source, Path(folder) / source.file) for source in known if source.part in wanted)
-    return next((pair for pair in found if pair[1].is_file()), None)
+# --- reading -------------------------------------------------------------------------------------------------------
 
 
-def original(
-    name: str, part: str, folder: str | Path, *, catalogue: Sources | None = None
-) -> tuple[Any, np.ndarray] | None:
-    """(X, labels) of a table's original file, its checksum verified, labels as numbers; takes what `located` takes."""
-    found = located(name, part, folder, catalogue=catalogue)
+def located(name: str, part: str, folder: str | Path) -> tuple[Source, Path] | None:
+    """(Source, path) of a dataset's "train" or "test" file in a folder, or None; one file for all is a "train" file."""
+    for source in sources().get(name, []):
+        path = Path(folder) / source.file
+        if source.part in {"train": ("train", "all"), "test": ("test",)}[part] and path.is_file():
+            return source, path
+    return None
+
+
+def original(name: str, part: str, folder: str | Path) -> tuple[Any, np.ndarray] | None:
+    """(X, labels) of the file that `located` finds, with its checksum verified, or None."""
+    found = located(name, part, folder)
     if found is None:
         return None
     source, path = found
-    _same_as_before(source, path)
+    _verify_file(source, path)
     table = read_table(path, source.target or None)
-    return table.X, _coded(table.y, source.labels)
-
-
-def _coded(y: np.ndarray, labels: str) -> np.ndarray:
-    """Labels by the numbers that the experiments know them by."""
-    if not labels:
-        return y
-    number = dict(pair.split("=") for pair in labels.split())
-    return np.array([float(number[label if isinstance(label, str) else f"{label:g}"]) for label in y])
+    if not source.labels:
+        return table.X, table.y
+    numbers = dict(pair.split("=") for pair in source.labels.split())
+    names = (label if isinstance(label, str) else f"{label:g}" for label in table.y)
+    return table.X, np.array([float(numbers[label]) for label in names])

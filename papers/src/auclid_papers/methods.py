@@ -1,4 +1,4 @@
-"""Methods of the registry and honest baselines: made, tuned on training rows, fitted with a clock, scored."""
+"""One cell of a table: a method or a baseline is built, tuned on training rows, fitted, timed and scored."""
 
 import itertools
 import warnings
@@ -10,15 +10,11 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from auclid import baselines
-from auclid._random import seeded
-from auclid.auto import AUCClassifier
+from auclid import AUCClassifier, Kernelized, algorithms, baselines, make
 from auclid.baselines import scores
-from auclid.kernels import Kernelized
 from auclid.metrics import operating_point, partial_auc, roc_auc
-from auclid.registry import algorithms, make
 from auclid_papers import protocol
-from auclid_papers.definitions import Settings, thinned, values
+from auclid_papers.definitions import Settings, grid_values
 from auclid_papers.record import Row
 
 BASELINES: dict[str, Callable[..., Any]] = {
@@ -27,173 +23,188 @@ BASELINES: dict[str, Callable[..., Any]] = {
     "LinearSVC": baselines.linear_svc,
     "LightGBM": partial(baselines.lightgbm, n_jobs=1),
 }
-"""What the papers left out, and the plain machine of figure 1.2."""
+"""Baselines that the papers left out, and the linear SVM of figure 1.2."""
 
-FRONT: dict[str, Callable[..., Any]] = {"AUCClassifier": AUCClassifier}
-"""What is ours and has no name in the registry."""
+ESTIMATORS: dict[str, Callable[..., Any]] = {"AUCClassifier": AUCClassifier}
+"""Estimators of auclid without a name in the registry."""
 
-TOP = 0.1
-"""The false positive rate up to which a partial area is taken."""
-
-
-def known() -> set[str]:
-    """Every name a TOML file may give."""
-    return {method.name for method in algorithms()} | set(BASELINES) | set(FRONT)
+MAX_FPR = 0.1
+"""The false-positive rate up to which the partial AUC is taken."""
 
 
-def available(name: str) -> bool:
-    """Whether a method can run here: LightGBM may be absent."""
+def method_names() -> set[str]:
+    """Every method that a TOML file may name."""
+    return {method.name for method in algorithms()} | set(BASELINES) | set(ESTIMATORS)
+
+
+def is_installed(name: str) -> bool:
+    """Whether a method can run here; LightGBM may not be installed."""
     return name != "LightGBM" or baselines.has_lightgbm()
 
 
 def build(name: str, params: Settings, seed: int) -> Any:
-    """A method with its parameters, every random_state set."""
-    known = BASELINES | FRONT
-    model = known[name](**params) if name in known else make(name, **params)
-    return seeded(model, seed)
+    """An estimator with its parameters and every random_state set."""
+    others = BASELINES | ESTIMATORS
+    model = others[name](**params) if name in others else make(name, **params)
+    states = [param for param in model.get_params() if param.split("__")[-1] == "random_state"]
+    return model.set_params(**dict.fromkeys(states, seed))
 
 
-# --- kernel methods: one feature map a run serves every method that asks for the same one --------------------------
+# --- kernel methods: the methods of a run share a feature map if they ask for the same one --------------------------
+
+_last_features: dict[tuple, tuple[np.ndarray, np.ndarray, float]] = {}
+"""The features of the last split and feature map."""
 
 
-_last: dict = {}
-"""The rows that the last feature map gave, by what tells it from others."""
-
-
-def _embedded(feature_map: Any, parts: protocol.Parts) -> tuple[np.ndarray, np.ndarray, float]:
-    """(training rows, test rows, seconds) of a feature map fitted to a run's training rows."""
-    key = (repr(sorted(feature_map.get_params().items())), parts.key)
-    if key not in _last:
-        _last.clear()
-        X = _narrow(parts.X)
-        clone(feature_map).set_params(n_components=2).fit(X[:200]).transform(X[:200])  # compiles what is to be compiled
+def _features(feature_map: Any, split: protocol.Split) -> tuple[np.ndarray, np.ndarray, float]:
+    """(training features, test features, seconds) of a feature map fitted to the training rows."""
+    key = (_key(feature_map), split.key)
+    if key not in _last_features:
+        _last_features.clear()
+        X = _float32(split.X)
+        clone(feature_map).set_params(n_components=2).fit(X[:200]).transform(X[:200])  # compile before timing
         start = perf_counter()
         Z = feature_map.fit(X).transform(X)
         seconds = perf_counter() - start
-        _last[key] = Z, feature_map.transform(_narrow(parts.X_test)), seconds
-    return _last[key]
+        _last_features[key] = Z, feature_map.transform(_float32(split.X_test)), seconds
+    return _last_features[key]
 
 
-def _narrow(X: Any) -> Any:
-    """Rows as they are embedded: many of them in float32."""
+def _key(feature_map: Any) -> str:
+    return repr(sorted(feature_map.get_params().items()))
+
+
+def _float32(X: Any) -> Any:
+    """Rows for a feature map: in float32 if there are many."""
     return X.astype(np.float32) if X.shape[0] > 1000 else X
 
 
-def rows_for(model: Any, parts: protocol.Parts) -> tuple[Any, Any, Any, float]:
-    """(ranker, X, X_test, seconds): the rows a method learns from, embedded where it is a kernel method."""
+def rows_for(model: Any, split: protocol.Split) -> tuple[Any, Any, Any, float]:
+    """(ranker, X, X_test, seconds): what is fitted to which rows; a kernel method is a linear one on features."""
     if not isinstance(model, Kernelized):
-        return model, parts.X, parts.X_test, 0.0
-    Z, Z_test, seconds = _embedded(clone(model.feature_map), parts)
+        return model, split.X, split.X_test, 0.0
+    Z, Z_test, seconds = _features(clone(model.feature_map), split)
     return model.ranker, Z, Z_test, seconds
+
+
+# --- tuning --------------------------------------------------------------------------------------------------------
+
+
+def candidates(settings: Settings, length: float = 1.0) -> list[Settings]:
+    """Every combination of a protocol's grid, for rows of a mean norm."""
+    most = settings.get("grid_size")
+    grid = {name: _thin(grid_values(text, length), most) for name, text in settings["grid"].items()}
+    return [dict(zip(grid, values, strict=True)) for values in itertools.product(*grid.values())]
+
+
+def _thin(grid: list, most: int | None) -> list:
+    """At most ``most`` values of a grid, evenly spaced, with both ends."""
+    if not most or len(grid) <= most:
+        return grid
+    return [grid[k] for k in np.unique(np.linspace(0, len(grid) - 1, most).round().astype(int))]
+
+
+def scales(settings: Settings) -> list[str]:
+    """The scalings to choose from; most protocols have one."""
+    return settings["scale"] if isinstance(settings["scale"], list) else [settings["scale"]]
+
+
+def tune(name: str, dataset: str, settings: Settings, run: int) -> tuple[protocol.Split, Settings]:
+    """(rows, parameters) with the best mean AUC over inner folds of the training part.
+
+    The rows are scaled in the chosen way, which ``parameters`` include if there was a choice.
+    """
+    options = scales(settings)
+    aucs: list[float] = []
+    choices: list[tuple[str, Settings]] = []
+    for scale in options:
+        split = protocol.make_split(dataset, settings | {"scale": scale}, run)
+        label = {"scale": scale} if len(options) > 1 else {}
+        tried = [label | choice for choice in candidates(settings, protocol.row_norm(split.X))]
+        choices += [(scale, choice) for choice in tried]
+        if len(options) * len(tried) > 1:
+            aucs += _inner_aucs(name, split, tried, settings, run)
+    scale, chosen = choices[int(np.argmax(aucs))] if aucs else choices[0]
+    return protocol.make_split(dataset, settings | {"scale": scale}, run), chosen
+
+
+def parameters(settings: Settings, chosen: Settings) -> Settings:
+    """The parameters of an estimator: the fixed ones and the chosen ones."""
+    return settings["fixed"] | {name: value for name, value in chosen.items() if name != "scale"}
+
+
+def _inner_aucs(
+    name: str, split: protocol.Split, choices: list[Settings], settings: Settings, run: int
+) -> list[float]:
+    """The mean AUC of each choice over inner folds of the training part."""
+    rows, folds = protocol.tuning_folds(split.y, settings, run)
+    y = split.y[rows]
+    features: dict[str, np.ndarray] = {}
+
+    def embed(feature_map: Any) -> np.ndarray:
+        """Features of a map fitted to the tuning rows, if the map or the scaling is tuned."""
+        key = _key(feature_map)
+        if key not in features:
+            features.clear()
+            features[key] = clone(feature_map).fit_transform(_float32(split.X[rows]))
+        return features[key]
+
+    def mean_auc(choice: Settings) -> float:
+        model = build(name, parameters(settings, choice), run)
+        if isinstance(model, Kernelized) and set(choice) & {"scale", *model.feature_map.get_params()}:
+            ranker, X = model.ranker, embed(model.feature_map)
+        else:
+            ranker, X, _, _ = rows_for(model, split)
+            X = X[rows]
+        return float(np.mean([_fold_auc(ranker, X, y, *fold) for fold in folds]))
+
+    return [mean_auc(choice) for choice in choices]
+
+
+def _fold_auc(model: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
+    try:
+        return roc_auc(y[test], scores(clone(model).fit(X[train], y[train]), X[test]))
+    except (ValueError, FloatingPointError, ArithmeticError):  # parameters that overflow are bad ones
+        return 0.0
 
 
 # --- one cell ------------------------------------------------------------------------------------------------------
 
-
-def candidates(how: Settings, length: float = 1.0) -> list[Settings]:
-    """Every choice of a protocol's grid for rows of a length, as dictionaries."""
-    grid = {name: thinned(values(said, length), how.get("grid_size")) for name, said in how["grid"].items()}
-    return [dict(zip(grid, choice, strict=True)) for choice in itertools.product(*grid.values())]
+_compiled: set[tuple] = set()
+"""The methods that were compiled in this process, for each type of rows."""
 
 
-def scales(how: Settings) -> list[str]:
-    """The scalings to choose from, one in most protocols."""
-    return how["scale"] if isinstance(how["scale"], list) else [how["scale"]]
+def warm_up(name: str, fit: Callable[..., Any], X: Any, y: np.ndarray) -> None:
+    """Fit a few rows once per process, so that no timing includes compilation."""
+    key = (name, type(X), X.dtype)
+    if key not in _compiled:
+        few = np.concatenate([np.flatnonzero(y)[:20], np.flatnonzero(~y)[:40]])
+        fit(X[few], y[few])
+        _compiled.add(key)
 
 
-def tuned(name: str, dataset: str, how: Settings, run: int) -> tuple[protocol.Parts, Settings]:
-    """(rows, parameters) with the best mean AUC over inner folds of the training part, and nothing else.
-
-    The rows are scaled in the chosen way; ``parameters`` name it where there was a choice.
-    """
-    means: list[float] = []
-    choices: list[tuple[str, Settings]] = []
-    for scale in scales(how):
-        parts = protocol.parts(dataset, how | {"scale": scale}, run)
-        told = {"scale": scale} if len(scales(how)) > 1 else {}
-        found = [told | choice for choice in candidates(how, protocol.length(parts.X))]
-        choices += [(scale, choice) for choice in found]
-        if len(scales(how)) * len(found) > 1:
-            means += _held_out_means(name, parts, found, how, run)
-    scale, chosen = choices[int(np.argmax(means))] if means else choices[0]
-    return protocol.parts(dataset, how | {"scale": scale}, run), chosen
-
-
-def parameters(how: Settings, chosen: Settings) -> Settings:
-    """What a method is built with: what is fixed and what was chosen."""
-    return how["fixed"] | {name: value for name, value in chosen.items() if name != "scale"}
-
-
-def _held_out_means(name: str, parts: protocol.Parts, choices: list[Settings], how: Settings, run: int) -> list[float]:
-    """The mean AUC of each choice over inner folds of a run's training part."""
-    rows, folds = protocol.inner(parts.y, how, run)
-    y = parts.y[rows]
-    maps: dict[str, np.ndarray] = {}
-
-    def embedded(feature_map: Any) -> np.ndarray:
-        """The rows by a map of their own, where the map itself or the scaling is tuned."""
-        key = repr(sorted(feature_map.get_params().items()))
-        if key not in maps:
-            maps.clear()
-            maps[key] = clone(feature_map).fit_transform(_narrow(parts.X[rows]))
-        return maps[key]
-
-    def mean(choice: Settings) -> float:
-        model = build(name, parameters(how, choice), run)
-        if isinstance(model, Kernelized) and set(choice) & {"scale", *model.feature_map.get_params()}:
-            ranker, X = model.ranker, embedded(model.feature_map)
-        else:
-            ranker, X, _, _ = rows_for(model, parts)
-            X = X[rows]
-        return float(np.mean([_held_out(ranker, X, y, *fold) for fold in folds]))
-
-    return [mean(choice) for choice in choices]
-
-
-def _held_out(model: Any, X: Any, y: np.ndarray, train: np.ndarray, test: np.ndarray) -> float:
-    try:
-        return roc_auc(y[test], scores(clone(model).fit(X[train], y[train]), X[test]))
-    except (ValueError, FloatingPointError, ArithmeticError):  # a choice that overflows is a bad one
-        return 0.0
-
-
-_warm: set = set()
-"""Methods that were compiled in this process, for each kind of rows."""
-
-
-def warm_up(name: str, model: Any, X: Any, y: np.ndarray) -> None:
-    """Compile what a fit needs, on a few rows and once, so that no clock sees it."""
-    kind = (name, type(X), X.dtype)
-    if kind in _warm:
-        return
-    few = np.concatenate([np.flatnonzero(y)[:20], np.flatnonzero(~y)[:40]])
-    clone(model).fit(X[few], y[few])
-    _warm.add(kind)
-
-
-def cell(name: str, dataset: str, how: Settings, run: int) -> Row:
-    """One row of the record: AUC, accuracy at OPTROC, seconds of the final fit, and the parameters chosen."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        parts, chosen = tuned(name, dataset, how, run)
-        ranker, X, X_test, embedding = rows_for(build(name, parameters(how, chosen), run), parts)
-        warm_up(name, ranker, X, parts.y)
+def cell(name: str, dataset: str, settings: Settings, run: int) -> Row:
+    """One row of results: AUC, partial AUC, accuracy, seconds of the final fit, and the chosen parameters."""
+    with warnings.catch_warnings(action="ignore"):
+        split, chosen = tune(name, dataset, settings, run)
+        ranker, X, X_test, map_seconds = rows_for(build(name, parameters(settings, chosen), run), split)
+        warm_up(name, clone(ranker).fit, X, split.y)
         model = clone(ranker)
         start = perf_counter()
-        model.fit(X, parts.y)
-        seconds = perf_counter() - start + embedding
-        found = scores(model, X_test)
+        model.fit(X, split.y)
+        seconds = perf_counter() - start + map_seconds
+        predicted = scores(model, X_test)
         return {
-            "auc": roc_auc(parts.y_test, found),
-            "partial_auc": partial_auc(parts.y_test, found, max_fpr=TOP),
-            "accuracy_at_optroc": accuracy_at_optroc(parts.y_test, found),
+            "auc": roc_auc(split.y_test, predicted),
+            "partial_auc": partial_auc(split.y_test, predicted, max_fpr=MAX_FPR),
+            "accuracy_at_optroc": accuracy_at_optroc(split.y_test, predicted),
             "fit_seconds": seconds,
             "chosen": chosen,
         }
 
 
-def accuracy_at_optroc(y: np.ndarray, found: np.ndarray) -> float:
-    """Accuracy at the best point of the ROC curve for it (MATLAB's OPTROC at equal costs).
+def accuracy_at_optroc(y: np.ndarray, predicted: np.ndarray) -> float:
+    """The highest accuracy of any threshold (MATLAB's OPTROC at equal costs).
 
     Examples
     --------
@@ -202,5 +213,5 @@ def accuracy_at_optroc(y: np.ndarray, found: np.ndarray) -> float:
     >>> float(accuracy_at_optroc(np.array([False, False, False, True]), np.array([1.0, 2.0, 4.0, 3.0])))
     0.75
     """
-    point, share = operating_point(y, found, criterion="accuracy"), y.mean()
+    point, share = operating_point(y, predicted, criterion="accuracy"), y.mean()
     return share * point.tpr + (1.0 - share) * (1.0 - point.fpr)

@@ -1,99 +1,75 @@
-"""Does it pay? The papers' methods beside what they did not have: the top of the list, scorecards, a front door."""
+"""The page "Does it pay?": the papers' methods beside partial AUC, scorecards and AUCClassifier."""
 
-from pathlib import Path
+import pandas as pd
 
-import numpy as np
-
-from auclid._page import signed
-from auclid_papers import learned
 from auclid_papers.definitions import experiments
-from auclid_papers.gaps import Gap, median_gap
-from auclid_papers.learned import LOGISTIC, TREES
-from auclid_papers.methods import BASELINES, TOP
-from auclid_papers.render import Cell, Page, Paragraph, Points, Section, Table, counted, short
-from auclid_papers.verdicts import Cells, cells
+from auclid_papers.markdown import TEXTS, bullets, counted, heading, table
+from auclid_papers.methods import MAX_FPR
+from auclid_papers.overview import OTHER_PAGES
+from auclid_papers.pairwise import LOGISTIC, TREES, Comparison, Measure, complete_runs
 
-NAME, TITLE = "pays", "Does it pay?"
-OURS = ("RankSVM up to FPR 0.1", "Scorecard", "AUCClassifier")
-METRICS = {"auc": "AUC", "partial_auc": f"AUC up to FPR {TOP}"}
+METRICS = {"auc": "AUC", "partial_auc": f"AUC up to FPR {MAX_FPR}"}
 
-KEY = (
-    "Means over tables of data, and differences as medians over them with the 95 % interval of the sign test. Where "
-    "flexible models are allowed, boosted trees and AUCClassifier, which includes them, are hard to beat; where a line "
-    "or a curve a column must do, the loss is what is left to choose."
+CLAIMS = (
+    ("AUCClassifier", TREES, "auc"),
+    ("Scorecard", LOGISTIC, "auc"),
+    ("RankSVM up to FPR 0.1", LOGISTIC, "partial_auc"),
 )
+"""Method, baseline and metric of each comparison in the summary."""
 
 
-def page(record: str | Path) -> Page:
-    """The page, from the record alone."""
-    one = experiments()["pays"]
-    found = cells(record, one)
-    if not found:
-        return Page(NAME, TITLE, one.title, "", [Section("Not run yet", [Paragraph(learned.NOTHING)])])
-    sections = [_section(metric, found) for metric in METRICS]
-    points = [Points([words]) for words in [sentence(record)] if words]
-    return Page(NAME, TITLE, one.title, f"Here: {one.reduced}", [Section("In short", points), *sections, _each(found)])
+def _runs(results: pd.DataFrame) -> pd.DataFrame:
+    return complete_runs(results[results["experiment"] == "pays"])
 
 
-def sentence(record: str | Path) -> str:
-    """The answer in a sentence; nothing without runs."""
-    found = cells(record, experiments()["pays"])
-    if not found:
+def page(results: pd.DataFrame) -> tuple[str, list[str]]:
+    """The page: title and blocks."""
+    one, runs, title = experiments()["pays"], _runs(results), OTHER_PAGES["pays"]
+    if runs.empty:
+        return title, [one.title, heading("Not run yet"), TEXTS["lessons"]["no_runs"]]
+    means = runs.groupby(["method", "dataset"])[list(METRICS)].mean()
+    blocks = [one.title, f"Here: {one.reduced}", heading("Summary"), bullets(filter(None, [sentence(results)]))]
+    for metric in METRICS:
+        blocks += _section(metric, runs, means[metric].unstack("dataset"))
+    return title, [*blocks, *_each_dataset(means)]
+
+
+def sentence(results: pd.DataFrame) -> str:
+    """The answer in one sentence; an empty string without runs."""
+    runs = _runs(results)
+    if runs.empty:
         return ""
-    parts = []
-    for name, metric, rival in (
-        ("AUCClassifier", "auc", TREES),
-        ("Scorecard", "auc", LOGISTIC),
-        ("RankSVM up to FPR 0.1", "partial_auc", LOGISTIC),
-    ):
-        gap = _gap(found, name, rival, metric)
-        if gap:
-            told = f"{signed(gap.middle)} ({learned.across(gap, signed)}, {counted(gap.n, 'dataset')})"
-            parts.append(f"{name} against {rival} in {METRICS[metric]} {told}")
-    return f"What the papers did not have, with defaults and few rows: {'; '.join(parts)}." if parts else ""
+    found = {metric: Comparison(runs, Measure(metric)) for metric in METRICS}
+    parts = [
+        f"in {METRICS[metric]} against {rival}, {found[metric].listed([name], rival)}"
+        for name, rival, metric in CLAIMS
+        if (name, rival) in found[metric]
+    ]
+    return f"What the papers did not have, with default parameters and few rows: {'; '.join(parts)}." if parts else ""
 
 
-def _means(found: Cells, name: str, metric: str) -> dict[str, float]:
-    """{dataset: mean over runs} of a method."""
-    mine = {dataset: [row[metric] for row in rows] for (dataset, method), rows in found.items() if method == name}
-    return {dataset: float(np.mean(values)) for dataset, values in mine.items()}
-
-
-def _gap(found: Cells, name: str, rival: str, metric: str) -> Gap | None:
-    mine, theirs = _means(found, name, metric), _means(found, rival, metric)
-    both = [mine[dataset] - theirs[dataset] for dataset in mine.keys() & theirs.keys()]
-    return median_gap(both) if both and name != rival else None
-
-
-def _section(metric: str, found: Cells) -> Section:
-    names = [m.name for m in experiments()["pays"].methods]
-    words = ("method", "mean", f"against {LOGISTIC}", f"against {TREES}", "best of all on", "seconds of a fit (median)")
-    tables = {name: _means(found, name, metric) for name in names}
-    common = sorted(set.intersection(*(set(means) for means in tables.values())))
-    best = [max(names, key=lambda name: tables[name][dataset]) for dataset in common]
+def _section(metric: str, runs: pd.DataFrame, means: pd.DataFrame) -> list[str]:
+    """The methods compared by one metric; ``means`` has a row per method and a column per dataset."""
+    names = [m.name for m in experiments()["pays"].methods if m.name in means.index]
+    common = means.loc[names].dropna(axis=1)
+    wins, found = common.idxmax().value_counts(), Comparison(runs, Measure(metric))
+    seconds = runs.groupby("method")["fit_seconds"].median()
     rows = []
     for name in names:
-        seconds = [row["fit_seconds"] for (_, method), some in found.items() if method == name for row in some]
-        mean = float(np.mean([tables[name][dataset] for dataset in common])) if common else float("nan")
-        gaps = [learned.gap_cell(_gap(found, name, rival, metric), signed) for rival in (LOGISTIC, TREES)]
-        tail = [Cell((f"{best.count(name)} of {len(common)}",)), Cell((f"{np.median(seconds):.2g}",))]
-        rows.append((Cell((name,), "rival" if name in BASELINES else ""), [Cell((short(mean),)), *gaps, *tail]))
-    title = f"{METRICS[metric]}, {counted(len(common), 'table')} of data"
-    return Section(title, [Paragraph(KEY, "caption"), Table([Cell((word,)) for word in words], rows)])
+        best = f"{wins.get(name, 0)} of {common.shape[1]}"
+        gaps = [found.lines(name, rival) for rival in (LOGISTIC, TREES)]
+        rows.append([name, f"{common.loc[name].mean():.4f}", *gaps, best, f"{seconds[name]:.2g}"])
+    heads = ["method", "mean", f"against {LOGISTIC}", f"against {TREES}", "best on", "seconds of a fit (median)"]
+    title = f"{METRICS[metric]}, {counted(common.shape[1], 'dataset')}"
+    return [heading(title), TEXTS["pays"]["legend"], table(pd.DataFrame(rows, columns=heads))]
 
 
-def _each(found: Cells) -> Section:
-    """Every table of data: both areas of every method."""
+def _each_dataset(means: pd.DataFrame) -> list[str]:
+    """Both metrics of every method on every dataset."""
     one = experiments()["pays"]
-    rows = []
-    for dataset in one.datasets:
-        line = []
-        for method in one.methods:
-            some = found.get((dataset.published, method.name), [])
-            means = [float(np.mean([row[metric] for row in some])) for metric in METRICS if some]
-            line.append(Cell(tuple(short(mean) for mean in means) or ("",)))
-        if any(cell.lines != ("",) for cell in line):
-            rows.append((Cell((dataset.published, dataset.task)), line))
-    key = f"In a cell: {' above '.join(METRICS.values())}, the mean of the runs."
-    columns = [Cell(("data",)), *(Cell((m.name,)) for m in one.methods)]
-    return Section("Table by table", [Paragraph(key, "caption"), Table(columns, rows)])
+    text = means.apply(lambda row: "\n".join(f"{value:.4f}" for value in row), axis=1).unstack("method")
+    kept = [d for d in one.datasets if d.published in text.index]
+    body = text.reindex(index=[d.published for d in kept], columns=[m.name for m in one.methods]).fillna("")
+    body.insert(0, "data", [f"{d.published}\n{d.task}" for d in kept])
+    legend = f"A cell shows {' above '.join(METRICS.values())}, each the mean over runs."
+    return [heading("Dataset by dataset"), legend, table(body)]

@@ -1,77 +1,101 @@
-"""Results on disk: one CSV an experiment, whole after every cell, so that a killed run can go on."""
+"""Results on disk: one CSV file per experiment, complete after every cell, so that an interrupted run can resume."""
 
-import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+
+import pandas as pd
 
 from auclid.io import replacing
+from auclid_papers.definitions import Experiment
 
 try:
     import fcntl
-except ImportError:  # Windows: two runs of one table at once are not told apart there
+except ImportError:  # on Windows two simultaneous runs of one experiment are not detected
     fcntl = None  # type: ignore[assignment]
 
-TABLE = ("dataset", "method", "run", "auc", "accuracy_at_optroc", "fit_seconds", "chosen", "protocol")
-FIGURE = ("dataset", "method", "run", "x", "y", "protocol")
+CELL = ["dataset", "method", "run"]
+TABLE = (*CELL, "auc", "accuracy_at_optroc", "fit_seconds", "chosen", "protocol")
+FIGURE = (*CELL, "x", "y", "protocol")
 NUMBERS = {"auc", "partial_auc", "accuracy_at_optroc", "fit_seconds", "x", "y"}
 
-
 Row = dict[str, Any]
-"""One line of a record: of a table's cell, or of a point of a figure."""
+"""One result: of a cell of a table, or of a point of a figure."""
+
+
+class Cell(NamedTuple):
+    """One run of a method on a dataset, with the hash of its protocol."""
+
+    dataset: str
+    method: str
+    run: int
+    protocol: str = ""
 
 
 class Record:
-    """The rows of one experiment in a folder.
+    """The results of one experiment in a folder.
 
-    The rows of a cell are written with all others beside the file, which they then replace: a kill leaves all of them
-    or none. When a run is complete `settle` sorts the file, so that the order in which cells were run leaves no trace.
+    Every change replaces the whole file atomically. When a run is complete, `sort` makes the file independent of the
+    order in which its cells were run.
     """
 
     def __init__(self, folder: str | Path, name: str, figure: bool = False, extra: tuple[str, ...] = ()) -> None:
         self.path = Path(folder) / f"{name}.csv"
-        self.columns = (*(FIGURE if figure else TABLE), *extra)
+        self.columns = [*(FIGURE if figure else TABLE), *extra]
 
-    def rows(self) -> list[Row]:
-        """All whole rows, numbers as numbers and ``chosen`` as a dictionary."""
+    @classmethod
+    def of(cls, folder: str | Path, one: Experiment) -> "Record":
+        """The record of an experiment."""
+        return cls(folder, one.id, figure=one.kind != "table", extra=one.extra)
+
+    def frame(self) -> pd.DataFrame:
+        """All results: missing numbers are NaN, ``chosen`` is a dictionary."""
         if not self.path.exists():
-            return []
-        text = self.path.read_text(encoding="utf-8")
-        whole = text[: text.rfind("\n") + 1]
-        read = csv.DictReader(whole.splitlines())
+            return pd.DataFrame({name: pd.Series(dtype=float if name in NUMBERS else object) for name in self.columns})
         try:
-            return [_typed(row) for row in read if None not in row.values()]
-        except (ValueError, KeyError) as error:
-            raise ValueError(f"{str(self.path)!r}, line {read.line_num}, must be a row of a record: {error}.") from None
+            found = pd.read_csv(
+                self.path,
+                keep_default_na=False,
+                na_values={name: [""] for name in NUMBERS},
+                dtype={"dataset": str, "method": str, "run": int, "protocol": str, **dict.fromkeys(NUMBERS, float)},
+                converters={"chosen": lambda text: json.loads(text) if text else {}},
+            )
+        except ValueError as error:
+            raise ValueError(f"{str(self.path)!r} must hold results of an experiment: {error}.") from None
+        if not set(CELL) <= set(found.columns):
+            raise ValueError(f"{str(self.path)!r} must have the columns {', '.join(self.columns)}.")
+        return found
 
-    def is_of_table(self) -> bool:
-        """Whether the file holds a table's rows, not a figure's points."""
-        with self.path.open(encoding="utf-8") as file:
-            return file.readline().strip().split(",") == list(TABLE)
-
-    def done(self) -> set[tuple]:
-        """(dataset, method, run, protocol) of the cells on record: those of the same protocol need not be run again."""
-        return {(*_cell(row), row["protocol"]) for row in self.rows()}
+    def done(self) -> set[Cell]:
+        """The cells that have results."""
+        return set(_cells(self.frame()))
 
     def add(self, rows: Iterable[Row]) -> None:
-        """Append the rows of cells, in place of what they had."""
-        new = {_cell(row) for row in rows}
-        self._write([*(row for row in self.rows() if _cell(row) not in new), *rows])
+        """Add the rows of some cells; they replace earlier rows of the same cells."""
+        rows = list(rows)
+        if rows:
+            cells = {tuple(row[name] for name in CELL) for row in rows}
+            kept = [row for row in self.frame().to_dict("records") if tuple(row[name] for name in CELL) not in cells]
+            self._write(pd.DataFrame([*kept, *rows], columns=self.columns))
 
-    def keep(self, cells: set[tuple]) -> None:
-        """Drop the rows of all but some (dataset, method, run, protocol): what another protocol made."""
-        if self.path.exists() and self.done() - cells:
-            self._write([row for row in self.rows() if (*_cell(row), row["protocol"]) in cells])
+    def discard_others(self, cells: Container[Cell]) -> None:
+        """Remove the rows of all other cells, such as those of another protocol."""
+        frame = self.frame()
+        wanted = [cell in cells for cell in _cells(frame)]
+        if not all(wanted):
+            self._write(frame[wanted])
 
-    def settle(self) -> None:
+    def sort(self) -> None:
         """Sort the rows by dataset, method and run."""
-        self._write(sorted(self.rows(), key=lambda r: (*_cell(r), r.get("x") or 0.0)))
+        by = [name for name in (*CELL, "x") if name in self.columns]
+        if self.path.exists():
+            self._write(self.frame().sort_values(by, kind="stable", na_position="first"))
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
-        """Hold the record: another run of the same experiment is refused in the meantime."""
+    def locked(self) -> Iterator[None]:
+        """Lock the record; a second run of the same experiment is refused in the meantime."""
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path.with_name(f".{self.path.stem}.lock"), "w") as file:
             try:
@@ -81,40 +105,24 @@ class Record:
                 raise ValueError(f"{str(self.path)!r} is being written by another run; wait for its end.") from None
             yield
 
-    def _write(self, rows: Iterable[Row]) -> None:
+    def _write(self, frame: pd.DataFrame) -> None:
+        if "chosen" in frame:
+            texts = [json.dumps(value, sort_keys=True) if isinstance(value, dict) else "" for value in frame["chosen"]]
+            frame = frame.assign(chosen=texts)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(self.path, "w") as file:
-            lines = csv.writer(file, lineterminator="\n")
-            lines.writerows([self.columns, *([_text(row.get(column)) for column in self.columns] for row in rows)])
+            frame.to_csv(file, index=False, float_format="%.6g", lineterminator="\n")
 
 
-def protocols_on_record(folder: str | Path) -> dict[tuple[str, int], Row]:
-    """What the tables in a folder have on record, by protocol and run: the same cell may stand in several tables."""
-    known: dict[tuple[str, int], Row] = {}
+def _cells(frame: pd.DataFrame) -> Iterator[Cell]:
+    return map(Cell._make, frame[list(Cell._fields)].itertuples(index=False, name=None))
+
+
+def rows_by_protocol(folder: str | Path) -> dict[tuple[str, int], Row]:
+    """The results of all tables in a folder by protocol hash and run: two tables may have a cell in common."""
+    found: dict[tuple[str, int], Row] = {}
     for path in sorted(Path(folder).glob("*.csv")):
-        record = Record(folder, path.stem)
-        if record.is_of_table():
-            known |= {(row["protocol"], row["run"]): row for row in record.rows() if row["protocol"]}
-    return known
-
-
-def _cell(row: Row) -> tuple[str, str, int]:
-    return row["dataset"], row["method"], row["run"]
-
-
-def _typed(row: dict[str, str]) -> Row:
-    found: Row = {"protocol": "", **row}
-    for name in NUMBERS & found.keys():
-        found[name] = float(found[name]) if found[name] else None
-    found["run"] = int(found["run"])
-    if "chosen" in found:
-        found["chosen"] = json.loads(found["chosen"]) if found["chosen"] else {}
+        if pd.read_csv(path, nrows=0).columns.tolist() == list(TABLE):
+            rows = Record(folder, path.stem).frame().to_dict("records")
+            found |= {(row["protocol"], row["run"]): row for row in rows if row["protocol"]}
     return found
-
-
-def _text(value: object) -> str:
-    if value is None:
-        return ""
-    if isinstance(value, dict):
-        return json.dumps(value, sort_keys=True)
-    return f"{value:.6g}" if isinstance(value, float) else str(value)

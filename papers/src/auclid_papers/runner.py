@@ -1,132 +1,117 @@
-"""Runs an experiment: its cells in order, those already on record left out, one process or several."""
+"""Runs the cells of an experiment that have no result, in one process or several."""
 
 import multiprocessing
 import os
-import queue
 import threading
 import traceback
-from collections.abc import Callable, Container, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Container, Iterator
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, field
 from pathlib import Path
-from time import perf_counter
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
 from threadpoolctl import threadpool_limits
 
-from auclid_papers import curves, data, fetch, methods
-from auclid_papers.definitions import Dataset, Experiment, Method, experiment
-from auclid_papers.record import Record, Row, protocols_on_record
+from auclid_papers import data, fetch, methods, sweeps
+from auclid_papers.definitions import Dataset, Experiment, experiment
+from auclid_papers.record import Cell, Record, Row, rows_by_protocol
 
-Cell = tuple[str, str, int]
-"""Dataset, method and run, by their published names."""
-
-Found = tuple[str, str, int, list[Row] | str, float]
-"""A cell, its rows (or why there are none) and the seconds it took."""
+Result = tuple[Cell, list[Row] | str]
+"""A cell and its rows, or the error message."""
 
 
-def folder_of(record: str | Path, quick: bool = False) -> Path:
-    """Where results are: quick ones in a folder of their own below the record's, not to be taken for the full ones."""
+def results_folder(record: str | Path, quick: bool = False) -> Path:
+    """The folder of the results; quick ones have a folder of their own below it."""
     if Path(record).is_file():
         raise NotADirectoryError(f"--record must be a folder; got the file {str(record)!r}.")
     return Path(record) / "quick" if quick else Path(record)
 
 
-@dataclass(frozen=True)
-class Plan:
-    """What is to be done: groups of (dataset, run, methods) that share their rows, and what cannot be done."""
+def all_cells(one: Experiment, quick: bool = False) -> Iterator[Cell]:
+    """Every cell of an experiment, run by run on each dataset, so that methods share cached rows."""
+    for dataset in (d for d in one.datasets if d.name):
+        ours = [m for m in one.methods if m.ours]
+        columns = [(m.name, one.runs(dataset, m, quick), one.protocol_hash(dataset, m, quick)) for m in ours]
+        for run in range(max((runs for _, runs, _ in columns), default=0)):
+            yield from (Cell(dataset.published, name, run, key) for name, runs, key in columns if run < runs)
+
+
+class Plan(NamedTuple):
+    """The cells to run, and what cannot be run."""
 
     experiment: Experiment
-    groups: tuple[tuple[Dataset, int, tuple[Method, ...]], ...]
-    missing: tuple[tuple[str, str], ...]  # (dataset, why)
-    absent: tuple[str, ...]  # methods that need something which is not installed
+    cells: tuple[Cell, ...]
+    missing: tuple[tuple[str, str], ...]  # (dataset, reason)
+    not_installed: tuple[str, ...]  # methods
     quick: bool = False
-
-    @property
-    def cells(self) -> list[Cell]:
-        """(dataset, method, run) by their published names, in order."""
-        return [_cell(d, m, run) for d, run, some in self.groups for m in some]
 
     @classmethod
     def of(
         cls,
         one: Experiment,
-        done: Container[tuple] = (),
+        done: Container[Cell] = (),
         *,
-        datasets: Sequence[str] = (),
-        methods_: Sequence[str] = (),
+        datasets: Collection[str] = (),
+        methods_: Collection[str] = (),
         quick: bool = False,
         runs: int | None = None,
     ) -> "Plan":
-        """The cells of an experiment that are not done, for the datasets and methods asked for (all by default).
-
-        ``done`` holds (dataset, method, run, protocol): what another protocol made is run again.
-        """
-        _known(datasets, [d.published for d in one.datasets], "--datasets")
-        _known(methods_, [m.name for m in one.methods], "--methods")
+        """The cells of an experiment that are not ``done``, of some datasets and methods (default: all)."""
+        _check_names("--datasets", datasets, [d.published for d in one.datasets])
+        _check_names("--methods", methods_, [m.name for m in one.methods])
         chosen = [d for d in one.datasets if not datasets or d.published in datasets]
-        absent_data = [d for d in chosen if not _at_hand(d)]
-        missing = tuple((d.published, _why(d)) for d in absent_data)
         ours = [m for m in one.methods if m.ours and (not methods_ or m.name in methods_)]
-        absent = tuple(m.name for m in ours if not methods.available(m.built))
-        ours = [m for m in ours if methods.available(m.built)]
-        groups: list[tuple[Dataset, int, tuple[Method, ...]]] = []
-        for dataset in filter(_at_hand, chosen):
-            most = max((one.runs(dataset, m, quick) for m in ours), default=0)
-            for run in range(min(most, runs or most)):
-                some = [m for m in ours if run < one.runs(dataset, m, quick)]
-                some = [m for m in some if (*_cell(dataset, m, run), one.protocol_of(dataset, m, quick)) not in done]
-                if some:
-                    groups.append((dataset, run, tuple(some)))
-        return cls(one, tuple(groups), missing, absent, quick)
+        available = {d.published for d in chosen if d.name is not None and data.is_available(d.name)}
+        installed = {m.name for m in ours if methods.is_installed(m.registry_name)}
+        cells = [c for c in all_cells(one, quick) if c.dataset in available and c.method in installed and c not in done]
+        return cls(
+            one,
+            tuple(cell for cell in cells if runs is None or cell.run < runs),
+            tuple((d.published, _reason(d)) for d in chosen if d.published not in available),
+            tuple(m.name for m in ours if m.name not in installed),
+            quick,
+        )
 
 
-def _at_hand(dataset: Dataset) -> bool:
-    return dataset.name is not None and data.at_hand(dataset.name)
-
-
-def _why(dataset: Dataset) -> str:
-    hint = f"; `auclid experiments fetch {dataset.name}` gets it" if dataset.name in fetch.sources() else ""
-    return f"{dataset.missing or f'{dataset.name} is not in AUCLID_DATA'}{hint}"
-
-
-def _cell(dataset: Dataset, method: Method, run: int) -> Cell:
-    return dataset.published, method.name, run
-
-
-def _known(asked: Sequence[str], names: Sequence[str], option: str) -> None:
-    for name in asked:
+def _check_names(option: str, wanted: Collection[str], names: Collection[str]) -> None:
+    for name in wanted:
         if name not in names:
             raise ValueError(f"{option} must be some of {', '.join(names)}; got {name!r}.")
+
+
+def _reason(dataset: Dataset) -> str:
+    hint = f"; `auclid experiments fetch {dataset.name}` downloads it" if dataset.name in fetch.sources() else ""
+    return f"{dataset.missing or f'{dataset.name} is not in AUCLID_DATA'}{hint}"
 
 
 def run(
     name: str | Experiment,
     record: str | Path = "record",
     *,
-    datasets: Sequence[str] = (),
-    methods: Sequence[str] = (),
+    datasets: Collection[str] = (),
+    methods: Collection[str] = (),
     quick: bool = False,
     jobs: int = 1,
     runs: int | None = None,
-    tell: "Callable[[Progress], None] | None" = None,
+    tell: "Callable[[Progress], object]" = id,
 ) -> "Progress":
-    """Run what is missing of an experiment; returns its `Progress`.
+    """Run the cells of an experiment that have no result; returns its `Progress`.
 
     Parameters
     ----------
     name : str or Experiment
-        Such as "spam-2"; for a figure of a table's times, that table is run.
+        Such as "spam-2"; for a figure of a table's times, the table is run.
     record : path
-        Folder of the results; quick ones go to a folder ``quick`` below it.
+        Folder of the results; quick ones go to its subfolder ``quick``.
     datasets, methods : names, optional
         Some of the experiment's.
     quick : bool
-        Fewer repeats and coarser grids.
+        Fewer repeats and smaller grids.
     jobs : int
-        Processes.
+        Number of processes.
     runs : int, optional
-        At most so many runs of each dataset and method; a later call makes the others.
+        The maximal number of runs of each dataset and method; a later call makes the others.
     tell : callable, optional
         Called with a `Progress` before the first cell and after each.
     """
@@ -134,159 +119,93 @@ def run(
     if one.source != one.id:
         one = experiment(one.source)
     limits: dict[str, Any] = {"datasets": datasets, "methods_": methods, "quick": quick, "runs": runs}
-    rows = Record(folder_of(record, quick), one.id, figure=one.kind != "table", extra=one.extra)
-    with rows.alone():
-        rows.keep(_cells(one, quick))
-        plan = Plan.of(one, rows.done(), **limits)
-        if one.kind == "table" and (taken := _taken(plan, rows.path.parent)):
-            rows.add(taken)
-            plan = Plan.of(one, rows.done(), **limits)
-        return _run(plan, rows, jobs, tell or (lambda progress: None))
+    results = Record.of(results_folder(record, quick), one)
+    with results.locked():
+        results.discard_others(set(all_cells(one, quick)))
+        plan = Plan.of(one, results.done(), **limits)
+        if one.kind == "table":
+            results.add(_shared_rows(plan, results.path.parent))
+            plan = Plan.of(one, results.done(), **limits)
+        return _run(plan, results, jobs, tell)
 
 
-def _run(plan: Plan, rows: Record, jobs: int, tell: "Callable[[Progress], None]") -> "Progress":
-    one, progress = plan.experiment, Progress(plan.cells, plan)
+def _run(plan: Plan, results: Record, jobs: int, tell: "Callable[[Progress], object]") -> "Progress":
+    progress = Progress(plan)
     tell(progress)
-    told = {(d.published, m.name): one.protocol_of(d, m, plan.quick) for d, _, some in plan.groups for m in some}
-    for dataset, method, seed, found, seconds in (_here if jobs == 1 else _elsewhere)(plan, jobs):
-        cell = {"dataset": dataset, "method": method, "run": seed, "protocol": told[dataset, method]}
+    for cell, found in _results(plan, jobs):
         if isinstance(found, str):
-            progress.failed.append((dataset, method, seed, found))
+            progress.failed.append((cell, found))
         else:
-            rows.add([cell | row for row in found])
-        progress.after(dataset, method, seed, seconds)
+            results.add(cell._asdict() | row for row in found)
+        progress.finished, progress.last = progress.finished + 1, cell
         tell(progress)
-    if rows.path.exists():
-        rows.settle()
+    results.sort()
     return progress
 
 
-def _cells(one: Experiment, quick: bool) -> set[tuple]:
-    """(dataset, method, run, protocol) of every cell that an experiment has."""
-    pairs = [(d, m) for d in one.datasets if d.name for m in one.methods if m.ours]
-    return {(*_cell(d, m, run), one.protocol_of(d, m, quick)) for d, m in pairs for run in range(one.runs(d, m, quick))}
+def _shared_rows(plan: Plan, folder: Path) -> list[Row]:
+    """The results of cells that another table has with the same data, protocol, method and seed."""
+    known = rows_by_protocol(folder)
+    return [known[c.protocol, c.run] | c._asdict() for c in plan.cells if (c.protocol, c.run) in known]
 
 
-def _taken(plan: Plan, folder: Path) -> list[Row]:
-    """Rows of cells that another table of the record has run alike: same data, protocol, method and seed."""
-    known, found = protocols_on_record(folder), []
-    for dataset, run, some in plan.groups:
-        for method in some:
-            row = known.get((plan.experiment.protocol_of(dataset, method, plan.quick), run))
-            if row is not None:
-                found.append(row | dict(zip(("dataset", "method", "run"), _cell(dataset, method, run), strict=True)))
-    return found
-
-
+@dataclass
 class Progress:
-    """How far a run is, and how long the rest may take."""
+    """The plan of a run, how many of its cells are finished, the last one, and those that failed with their errors."""
 
-    def __init__(self, cells: Sequence[Cell], plan: Plan | None = None) -> None:
-        self.plan = plan
-        self.left = list(cells)
-        self.total = len(cells)
-        self.last: Cell | None = None
-        self.failed: list[tuple[str, str, int, str]] = []
-        self._seconds: dict[Any, list[float]] = {}
+    plan: Plan
+    finished: int = 0
+    last: Cell | None = None
+    failed: list[tuple[Cell, str]] = field(default_factory=list)
 
     @property
-    def finished(self) -> int:
-        """Cells made."""
-        return self.total - len(self.left)
-
-    def after(self, dataset: str, method: str, run: int, seconds: float) -> None:
-        """Note that a cell is finished."""
-        self.left.remove((dataset, method, run))
-        self.last = (dataset, method, run)
-        for key in ((dataset, method), dataset, method, None):
-            self._seconds.setdefault(key, []).append(seconds)
-
-    def remaining(self, jobs: int = 1) -> float | None:
-        """Seconds the rest may take: by like cells where there were some; None before the first."""
-        if not self._seconds:
-            return None
-        return sum(self._guess(dataset, method) for dataset, method, _ in self.left) / jobs
-
-    def _guess(self, dataset: str, method: str) -> float:
-        known = next(key for key in ((dataset, method), dataset, method, None) if key in self._seconds)
-        return float(np.mean(self._seconds[known]))
+    def total(self) -> int:
+        """The number of cells."""
+        return len(self.plan.cells)
 
 
-def _group(plan: Plan, dataset: Dataset, run: int, some: tuple[Method, ...]) -> Iterator[Found]:
-    """Yield (dataset, method, run, rows, seconds) for the methods of a group; rows is a sentence where it failed."""
-    for method in some:
-        start = perf_counter()
-        found: list[Row] | str
-        try:
-            with threadpool_limits(1):
-                found = rows_of(plan.experiment, dataset, method, run, plan.quick)
-        except Exception as error:  # one cell that fails must not end the others
-            found = f"{type(error).__name__}: {' '.join(str(error).split())[:300]} ({_where(error)})"
-        yield dataset.published, method.name, run, found, perf_counter() - start
-
-
-def _where(error: BaseException) -> str:
-    last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{Path(last.filename).name}:{last.lineno}"
-
-
-def rows_of(one: Experiment, dataset: Dataset, method: Method, run: int, quick: bool = False) -> list[Row]:
-    """The rows of one cell: one for a table, one a point for a figure."""
-    how = one.settings(dataset, method, quick)
-    if one.kind != "table":
-        return [{"x": x, "y": y} for x, y in curves.points(one, dataset, method, how, run)]
-    return [methods.cell(method.built, dataset.known_name, how, run)]
-
-
-def _here(plan: Plan, jobs: int) -> Iterator[Found]:
-    for dataset, run, some in plan.groups:
-        yield from _group(plan, dataset, run, some)
-
-
-def _elsewhere(plan: Plan, jobs: int) -> Iterator[Found]:
-    """The same by several processes; rows come as soon as they are known."""
-    context = multiprocessing.get_context("spawn")
-    tasks, results = context.Queue(), context.Queue()
-    for k in [*range(len(plan.groups)), *[None] * jobs]:
-        tasks.put(k)
-    workers = [context.Process(target=_work, args=(plan, tasks, results), daemon=True) for _ in range(jobs)]
-    for worker in workers:
-        worker.start()
+def run_cell(one: Experiment, cell: Cell, quick: bool = False) -> Result:
+    """The rows of a cell, one for a table and one per point for a figure, or the message of its error."""
+    dataset, method = one.dataset(cell.dataset), one.method(cell.method)
+    settings = one.settings(dataset, method, quick)
+    rows: list[Row] | str
     try:
-        yield from _results(workers, results)
-    finally:
-        for worker in workers:
-            worker.terminate()
+        with threadpool_limits(1):
+            if one.kind == "table":
+                rows = [methods.cell(method.registry_name, dataset.file_name, settings, cell.run)]
+            else:
+                rows = [{"x": x, "y": y} for x, y in sweeps.points(one, dataset, method, settings, cell.run)]
+    except Exception as error:  # one cell that fails must not end the others
+        last = traceback.extract_tb(error.__traceback__)[-1]
+        place = f"{Path(last.filename).name}:{last.lineno}"
+        rows = f"{type(error).__name__}: {' '.join(str(error).split())[:300]} ({place})"
+    return cell, rows
 
 
-def _results(workers: list, results: Any) -> Iterator[Found]:
-    """What the workers find, as it comes, until every one of them has said None."""
-    ended = 0
-    while ended < len(workers):
+def _results(plan: Plan, jobs: int) -> Iterator[Result]:
+    """The result of each cell as soon as it is finished."""
+    if jobs == 1:
+        yield from (run_cell(plan.experiment, cell, plan.quick) for cell in plan.cells)
+        return
+    spawn = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(jobs, mp_context=spawn, initializer=_exit_with_parent) as pool:
+        futures = [pool.submit(run_cell, plan.experiment, cell, plan.quick) for cell in plan.cells]
         try:
-            found = results.get(timeout=1.0)
-        except queue.Empty:
-            if sum(not worker.is_alive() for worker in workers) > ended:
-                sentence = "A process of the run was ended from outside; what it had finished is on record."
-                raise ChildProcessError(sentence) from None
-            continue
-        if found is None:
-            ended += 1
-        else:
-            yield found
+            for future in as_completed(futures):
+                yield future.result()
+        except BrokenProcessPool:
+            raise ChildProcessError("A process of the run was killed; the finished cells are saved.") from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _end_with_parent() -> None:
-    """A killed run ends its workers."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        parent.join()
-        os._exit(1)
+def _exit_with_parent() -> None:
+    """End this process as soon as its parent is killed."""
 
+    def wait() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
 
-def _work(plan: Plan, tasks: Any, results: Any) -> None:
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    while (k := tasks.get()) is not None:
-        for found in _group(plan, *plan.groups[k]):
-            results.put(found)
-    results.put(None)
+    threading.Thread(target=wait, daemon=True).start()
