@@ -29,7 +29,8 @@ def runs(table: str, dataset: str, method: str, most: int) -> Iterator[tuple[pro
     for row in mine[:most].to_dict("records"):
         chosen = dict(row["chosen"])
         scale = chosen.pop("scale", how["scale"])
-        yield protocol.make_split(one.dataset(dataset).file_name, how | {"scale": scale}, row["run"]), how["fixed"] | chosen
+        split = protocol.make_split(one.dataset(dataset).file_name, how | {"scale": scale}, row["run"])
+        yield split, how["fixed"] | chosen
 
 
 def auc(name: str, parts: protocol.Split, seed: int, params: dict) -> float:

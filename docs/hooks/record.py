@@ -1,4 +1,4 @@
-"""The pages that `auclid experiments report` writes to docs/record: in the navigation, full width, verdicts in colour."""
+"""The pages that `auclid experiments report` writes to docs/record: navigation, full width, verdicts in colour."""
 
 import re
 from pathlib import Path

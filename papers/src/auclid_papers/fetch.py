@@ -1,28 +1,20 @@
-"""The original files of LIBSVM and UCI: their addresses, the download, and reading them.
-
-The standard library does the download: pooch would save some fifty lines, but needs requests and six more packages.
-"""
+"""The original files of LIBSVM and UCI: their addresses, the download (by pooch), and reading them."""
 
 import csv
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from functools import cache
-from http.client import HTTPException
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.error import HTTPError, URLError
 from urllib.parse import urlsplit
-from urllib.request import urlopen
 
 import numpy as np
 
 from auclid.datasets import read_table
 from auclid.datasets.catalogue import LIBSVM, UCI
-from auclid.io import replacing
 from auclid_papers.definitions import nearest, package_text
 
 HOMES = {"libsvm": LIBSVM, "uci": f"{UCI}ml/machine-learning-databases/"}
-CHUNK = 1 << 20
 TIMEOUT = 60.0
 """Seconds without a byte after which a download fails."""
 
@@ -80,68 +72,42 @@ def _sources_of(name: str) -> list[Source]:
 
 
 def _fetch_file(source: Source, path: Path, tell: Callable[[str], object]) -> Path:
+    import pooch  # it is needed for downloads only, and slow to import
+    from requests import RequestException
+
     if path.exists():
-        _verify_file(source, path)
+        _verify(source, path)
         tell(f"{path}: exists.")
         return path
     tell(f"{path}: from {source.address}.")
-    with replacing(path) as file:
-        digests = _digests(source, _chunks(source), file.write)
-        _verify_checksum(source, digests, f"what came from {source.address}")
-    _checksum_file(path).write_text(f"{digests['sha256']}  {path.name}\n", encoding="utf-8")
+    pooch.get_logger().setLevel("ERROR")
+    known, downloader = source.checksum or None, pooch.HTTPDownloader(timeout=TIMEOUT)
+    try:
+        pooch.retrieve(source.address, known, fname=path.name, path=path.parent, downloader=downloader)
+    except RequestException as error:
+        raise ConnectionError(
+            f"Cannot download {source.dataset!r} from {source.address}: {' '.join(str(error).split())}. "
+            f"Try again, or put the file {source.file!r} into the folder by hand."
+        ) from None
+    except ValueError as error:
+        raise ValueError(f"Cannot use {source.address}: {' '.join(str(error).split())}") from None
+    _checksum_file(path).write_text(f"{_digest(path, 'sha256')}  {path.name}\n", encoding="utf-8")
     return path
 
 
-def _chunks(source: Source) -> Iterator[bytes]:
-    """The bytes of an address; a failure is a ConnectionError with one sentence."""
-    try:
-        with urlopen(source.address, timeout=TIMEOUT) as response:
-            size, received = response.headers.get("Content-Length"), 0
-            while chunk := response.read(CHUNK):
-                received += len(chunk)
-                yield chunk
-        if size is not None and received != int(size):
-            raise HTTPException(f"it broke off after {received:,} of {int(size):,} bytes")
-    except (HTTPException, OSError) as error:
-        reason: object = error
-        if isinstance(error, HTTPError):
-            reason = f"the server answered {error.code} {error.reason}"
-        elif isinstance(error, URLError):
-            reason = error.reason
-        raise ConnectionError(
-            f"Cannot download {source.dataset!r} from {source.address}: {' '.join(str(reason).split())}. "
-            f"Try again, or put the file {source.file!r} into the folder by hand."
-        ) from None
-
-
-# --- checksums -----------------------------------------------------------------------------------------------------
-
-
-def _digests(source: Source, chunks: Iterable[bytes], write: Callable[[bytes], object] = len) -> dict[str, str]:
-    """The SHA-256 of some bytes, and the checksum that the source has; each chunk is written on the way."""
-    kinds = {"sha256", *filter(None, [source.checksum.partition(":")[0]])}
-    digests = {kind: hashlib.new(kind, usedforsecurity=False) for kind in kinds}
-    for chunk in chunks:
-        write(chunk)
-        for digest in digests.values():
-            digest.update(chunk)
-    return {kind: digest.hexdigest() for kind, digest in digests.items()}
-
-
-def _verify_file(source: Source, path: Path) -> None:
+def _verify(source: Source, path: Path) -> None:
     """Raise an error if a file does not have the checksum of its source, or the one it was downloaded with."""
-    with open(path, "rb") as file:
-        digests = _digests(source, iter(lambda: file.read(CHUNK), b""))
-    _verify_checksum(source, digests, repr(str(path)))
-    known, now = _checksum_file(path), digests["sha256"]
-    if known.exists() and known.read_text(encoding="utf-8").split()[:1] != [now]:
+    kind, _, expected = source.checksum.partition(":")
+    if expected and (found := _digest(path, kind)) != expected:
+        raise ValueError(f"{source.dataset!r} must have the {kind} checksum {expected}; {str(path)!r} has {found}.")
+    note, now = _checksum_file(path), _digest(path, "sha256")
+    if note.exists() and note.read_text(encoding="utf-8").split()[:1] != [now]:
         raise ValueError(f"{str(path)!r} is not the file that was downloaded: its SHA-256 is {now}. Delete it first.")
 
 
-def _verify_checksum(source: Source, digests: dict[str, str], what: str) -> None:
-    kind, _, expected = source.checksum.partition(":")
-    if expected and digests[kind] != expected:
-        raise ValueError(f"{source.dataset!r} must have the {kind} checksum {expected}; {what} has {digests[kind]}.")
+def _digest(path: Path, kind: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, kind).hexdigest()
 
 
 def _checksum_file(path: Path) -> Path:
@@ -166,7 +132,7 @@ def original(name: str, part: str, folder: str | Path) -> tuple[Any, np.ndarray]
     if found is None:
         return None
     source, path = found
-    _verify_file(source, path)
+    _verify(source, path)
     table = read_table(path, source.target or None)
     if not source.labels:
         return table.X, table.y

@@ -19,14 +19,7 @@ LOG_DECADES = 1.5
 
 
 def draw(one: Experiment, rows: pd.DataFrame) -> dict[str, Figure]:
-    """A figure for each dataset of an experiment.
-
-    Parameters
-    ----------
-    one : Experiment
-        Its ``kind`` is "curve" or "box"; its ``figure`` names the axes as ``x`` and ``y``.
-    rows : DataFrame with dataset, method, run, x, y
-    """
+    """A figure for each dataset of an experiment; ``rows`` has the columns dataset, method, run, x and y."""
     drawn = {}
     for dataset in one.datasets:
         some = rows[(rows["dataset"] == dataset.published) & rows["y"].notna()]

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 LEVEL = 0.95
+"""The confidence level."""
 
 
 class Interval(NamedTuple):
@@ -31,12 +32,12 @@ class Interval(NamedTuple):
 
 
 @cache
-def _ranks(n: int, level: float) -> tuple[float, float]:
+def _ranks(n: int) -> tuple[float, float]:
     """The ranks of the two order statistics that bound the median of n values; NaN if n is too small."""
-    return stats.quantile_test(np.arange(n), q=0.0, p=0.5).confidence_interval(level)
+    return stats.quantile_test(np.arange(n), q=0.0, p=0.5).confidence_interval(LEVEL)
 
 
-def median_interval(differences: ArrayLike, level: float = LEVEL) -> Interval:
+def median_interval(differences: ArrayLike) -> Interval:
     """The median of paired differences with the interval of the sign test, whatever their distribution.
 
     Fewer than six differences have no interval at 95 %.
@@ -50,7 +51,7 @@ def median_interval(differences: ArrayLike, level: float = LEVEL) -> Interval:
     False
     """
     ordered = np.sort(np.asarray(differences, dtype=float))
-    low, high = (nan if isnan(rank) else float(ordered[int(rank)]) for rank in _ranks(len(ordered), level))
+    low, high = (nan if isnan(rank) else float(ordered[int(rank)]) for rank in _ranks(len(ordered)))
     return Interval(float(np.median(ordered)), low, high, len(ordered))
 
 
@@ -74,7 +75,7 @@ def standard_error(differences: ArrayLike, overlap: float = 0.25) -> float:
     return float(sample.std(ddof=1) * np.sqrt(1.0 / len(sample) + overlap)) if len(sample) > 1 else nan
 
 
-def mean_interval(differences: ArrayLike, level: float = LEVEL, overlap: float = 0.25) -> Interval:
+def mean_interval(differences: ArrayLike, overlap: float = 0.25) -> Interval:
     """The mean of paired differences over runs, with the t interval of `standard_error`.
 
     Examples
@@ -86,5 +87,5 @@ def mean_interval(differences: ArrayLike, level: float = LEVEL, overlap: float =
     """
     sample = np.asarray(differences, dtype=float)
     n, mean = len(sample), float(sample.mean())
-    low, high = stats.t.interval(level, n - 1, loc=mean, scale=standard_error(sample, overlap)) if n > 1 else (nan, nan)
+    low, high = stats.t.interval(LEVEL, n - 1, loc=mean, scale=standard_error(sample, overlap)) if n > 1 else (nan, nan)
     return Interval(mean, float(low), float(high), n)

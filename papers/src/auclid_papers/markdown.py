@@ -93,9 +93,6 @@ def write_page(path: Path, title: str, blocks: Iterable[str]) -> Path:
     return path
 
 
-# --- numbers -------------------------------------------------------------------------------------------------------
-
-
 def spread(mean: float, std: float | None = None) -> str:
     """A mean and its standard deviation.
 

@@ -15,14 +15,9 @@ from auclid_papers.record import Record
 
 
 def write(record: str | Path, folder: str | Path) -> list[Path]:
-    """Write all pages of a record as Markdown, with their figures as SVG; returns the paths of the pages.
+    """Write the pages of a folder of results as Markdown; returns their paths.
 
-    Parameters
-    ----------
-    record : path
-        A folder with results, one CSV file per experiment.
-    folder : path
-        The folder for the pages; figures go to its subfolder ``figures``.
+    The figures go to the subfolder ``figures`` of ``folder``, as SVG files.
     """
     folder, report = Path(folder), Report(record, folder)
     for old in (folder / "figures").glob("*-fig-*.svg"):
@@ -58,9 +53,6 @@ def build_html(pages: str | Path, folder: str | Path) -> None:
     if errors:
         raise ValueError("; ".join(f"{name}: {error}" for name, error in errors))
     build(config)
-
-
-# --- one paper -----------------------------------------------------------------------------------------------------
 
 
 class Report:
@@ -188,9 +180,6 @@ def _cell(f: Any, mark: str) -> str:
     behind = " (–)" if f.status == "not counted" else f" ({f.cause})" if f.cause else ""
     time = [md.duration(f.seconds)] if pd.notna(f.seconds) else []
     return "\n".join([*lines, f"{md.signed(f.difference)} {MARKS[f.verdict]}{behind}", *time])
-
-
-# --- figures -------------------------------------------------------------------------------------------------------
 
 
 def figure_rows(one: Experiment, record: str | Path) -> pd.DataFrame:

@@ -6,12 +6,12 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
+from auclid_papers.comparison import RIVALS
 from auclid_papers.definitions import experiments
 from auclid_papers.intervals import Interval, median_interval
 from auclid_papers.markdown import counted, signed
 
-LOGISTIC, TREES = "LogisticRegression", "LightGBM"
-"""The baselines that every method is compared with."""
+LOGISTIC, TREES = RIVALS
 
 TASK = ["experiment", "dataset"]
 

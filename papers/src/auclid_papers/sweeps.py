@@ -66,8 +66,6 @@ def _ratio(sweep: Settings, name: str, dataset: str, settings: Settings, run: in
     return curve
 
 
-# --- few labelled rows, many unlabelled ones ------------------------------------------------------------------------
-
 GAMMAS = tuple(2.0**k for k in range(-3, 4))
 LANDMARKS = 200
 

@@ -25,9 +25,6 @@ def variants(name: str) -> list[Experiment]:
     return [one for one in experiments().values() if name in one.beside]
 
 
-# --- causes --------------------------------------------------------------------------------------------------------
-
-
 def causes(frame: pd.DataFrame, results: pd.DataFrame) -> pd.Series:
     """What each beaten value of a `summary` comes from: one of `CAUSES`; an empty string for the others."""
     means = statistics(results)["mean"].to_dict()
