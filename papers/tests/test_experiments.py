@@ -746,6 +746,17 @@ def save_diabetes(folder):
     np.savez(folder / "diabetes.npz", X=rng.normal(size=(60, 3)) + y[:, None], y=y)
 
 
+def test_help_does_not_wait_for_numpy():
+    code = (
+        "import sys; from typer.testing import CliRunner; from auclid.cli._app import app\n"
+        "told = [CliRunner().invoke(app, words).output for words in (['--help'], ['experiments', '--help'])]\n"
+        "assert 'experiments' in told[0] and 'fetch' in told[1], told\n"
+        "print([name for name in ('numpy', 'pandas', 'matplotlib') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_the_command_lists_and_refuses(folder):
     listed = command(["experiments", "list", "--record", str(folder / "record")])
     assert listed.exit_code == 0

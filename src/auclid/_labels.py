@@ -4,6 +4,8 @@ Metrics name the parameter that is wrong, as functions do; estimators speak as s
 """
 
 import numbers
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,13 +14,18 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from auclid._hints import reads_as_number
 from auclid._weights import rescale_weights
 from auclid.data.files import Rows
+from auclid.errors import InvalidValueError
 
 NUMERIC = "biuf"
 
 EXACT = 1 << 53
 """The integers up to here are all floats; beyond, only some."""
+
+LONG = 10_000
+"""Bits from which on an integer is not written out: Python refuses to write very long ones."""
 
 
 def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
@@ -75,34 +82,55 @@ def _refuse_nan(owner: str, name: str, array: np.ndarray) -> None:
 
 
 def _as_float64(owner: str, name: str, array: np.ndarray) -> np.ndarray:
-    try:
-        if array.dtype.kind in NUMERIC + "O":
+    wide = None
+    if array.dtype.kind in NUMERIC + "O":
+        try:
             wide = array.astype(np.float64)
-            _refuse_rounding(owner, name, array, wide)
-            return wide
+        except OverflowError:
+            raise _inexact(owner, name, next(filter(_overflows, array.tolist()))) from None
+        except (TypeError, ValueError):
+            wide = None
+    if wide is None:
+        raise InvalidValueError(
+            owner=owner, parameter=name, expected="be an array of real numbers", got=f"an array of {array.dtype}"
+        )
+    _refuse_rounding(owner, name, array, wide)
+    return wide
+
+
+def _overflows(value: Any) -> bool:
+    """Whether a number is beyond the largest float."""
+    try:
+        float(value)
     except OverflowError:
-        _refuse_rounding(owner, name, array, np.zeros(len(array)))
-    except (TypeError, ValueError) as error:
-        if "float64 holds" in str(error):
-            raise
-    raise ValueError(
-        f"The '{name}' parameter of {owner} must be an array of real numbers. "
-        f"Got an array of {array.dtype} instead."
-    )
+        return True
+    except (TypeError, ValueError):
+        return False
+    return False
 
 
 def _refuse_rounding(owner: str, name: str, array: np.ndarray, wide: np.ndarray) -> None:
-    """Integers that float64 rounds would tie, and a tie counts one half: better to say so."""
+    """Raise where float64 rounds an integer: two that differ would tie, and a tie counts one half."""
     if array.dtype.kind == "f" or array.dtype.itemsize < 8 or len(array) == 0:
         return
     if array.dtype.kind != "O" and -EXACT <= int(array.min()) and int(array.max()) <= EXACT:
         return
     for given, kept in zip(array.tolist(), wide.tolist(), strict=True):
         if isinstance(given, int) and given != kept:
-            raise ValueError(
-                f"The '{name}' parameter of {owner} must hold numbers that float64 holds exactly. "
-                f"Got the integer {str(given)[:24]} instead. Pass ranks, such as those of scipy.stats.rankdata."
-            )
+            raise _inexact(owner, name, given)
+
+
+def _inexact(owner: str, name: str, number: Any) -> InvalidValueError:
+    """The error for a number that float64 does not hold exactly."""
+    is_long = isinstance(number, int) and number.bit_length() > LONG
+    shown = f"of {number.bit_length():,} bits" if is_long else str(number)[:24]
+    return InvalidValueError(
+        owner=owner,
+        parameter=name,
+        expected="hold numbers that float64 holds exactly",
+        got=f"the {'integer' if isinstance(number, int) else 'number'} {shown}",
+        hint="Pass ranks, such as those of scipy.stats.rankdata.",
+    )
 
 
 def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
@@ -282,6 +310,36 @@ def two_classes(estimator: Any, classes: ArrayLike) -> np.ndarray:
             f"got {len(classes)} class: {classes.tolist()}."
         )
     return classes
+
+
+def common_text_on_top(labels: Sequence[Any], counts: Sequence[int]) -> bool:
+    """Whether the greater of two labels is a word that most rows have: nothing but spelling would rank it on top.
+
+    Examples
+    --------
+    >>> from auclid._labels import common_text_on_top
+    >>> common_text_on_top(["fraud", "legit"], [10, 990]), common_text_on_top(["no", "yes"], [990, 10])
+    (True, False)
+    >>> common_text_on_top([0, 1], [10, 990])
+    False
+    """
+    if len(labels) != 2 or not all(isinstance(label, str) and not reads_as_number(label) for label in labels):
+        return False
+    greater = int(labels[1] > labels[0])
+    return counts[greater] > counts[1 - greater]
+
+
+def warn_if_common_on_top(estimator: Any, y: np.ndarray, classes: np.ndarray) -> None:
+    """Warn where the positive class is a word that most rows have."""
+    counts = [int(np.count_nonzero(y == label)) for label in classes]
+    if common_text_on_top(classes.tolist(), counts):
+        rare, common = str(classes[0]), str(classes[1])
+        warnings.warn(
+            f"{owner_name(estimator)} ranks {common!r} on top, the greater of the two labels, although it is the "
+            f"common one: {counts[1]:,} of {len(y):,} rows. Pass y == {rare!r} to rank the other one on top.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def known_labels(estimator: Any, y: np.ndarray, classes: np.ndarray) -> None:

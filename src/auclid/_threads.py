@@ -46,8 +46,8 @@ def thread_map(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
 
     Examples
     --------
-    >>> from auclid._threads import side_by_side
-    >>> side_by_side(abs, [-1, 2, -3])
+    >>> from auclid._threads import thread_map
+    >>> thread_map(abs, [-1, 2, -3])
     [1, 2, 3]
     """
     threads = min(allowed(), len(items)) if len(items) > 1 else 1
@@ -62,8 +62,8 @@ def bounded_thread_map(function: Callable[[T], R], items: Iterable[T], most: int
 
     Examples
     --------
-    >>> from auclid._threads import in_turn
-    >>> list(in_turn(abs, [-1, 2, -3], most=4))
+    >>> from auclid._threads import bounded_thread_map
+    >>> list(bounded_thread_map(abs, [-1, 2, -3], most=4))
     [1, 2, 3]
     """
     threads = min(allowed(), most) if most > 1 else 1

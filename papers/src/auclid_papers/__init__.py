@@ -1,11 +1,22 @@
 """The tables and figures of the papers as data, and a runner that reruns them."""
 
-from auclid_papers.comparison import load_results, published, summary, verdict
-from auclid_papers.definitions import Experiment, experiment, experiments
-from auclid_papers.record import Record
-from auclid_papers.runner import Plan, results_folder, run
+from importlib import import_module
+from typing import Any
 
-__all__ = [
-    "Experiment", "Plan", "Record", "experiment", "experiments", "load_results", "published", "results_folder", "run",
-    "summary", "verdict",
-]  # fmt: skip
+_HOMES = {
+    "comparison": ["load_results", "published", "summary", "verdict"],
+    "definitions": ["Experiment", "experiment", "experiments"],
+    "record": ["Record"],
+    "runner": ["Plan", "results_folder", "run"],
+}
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = sorted(_HOME)
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used: `auclid --help` loads this package and must not wait for pandas."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    return value

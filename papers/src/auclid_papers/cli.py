@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from auclid_papers import Experiment
+    from auclid_papers.definitions import Experiment
     from auclid_papers.runner import Progress as RunProgress
 
 app = typer.Typer(help="Rerun the tables and figures of the papers.", no_args_is_help=True)

@@ -200,6 +200,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             self.__dict__.pop(left, None)
         many = len(np.unique(y)) > 2
         self.classes_ = np.unique(y) if many else _check.two_classes(self, y)
+        if not many:
+            _check.warn_if_common_on_top(self, y, self.classes_)
         with limited(self.threads):
             columns = _quietly_fitted(X, weight)
             if source is not None:
@@ -374,7 +376,7 @@ def _quietly_fitted(X: Any, weight: np.ndarray | None) -> Columns:
         columns = Columns().fit(X, sample_weight=weight)
     for warning in heard:
         if issubclass(warning.category, UserWarning):
-            warnings.warn(str(warning.message), warning.category, stacklevel=5)
+            warnings.warn(warning.message, stacklevel=5)
     return columns
 
 

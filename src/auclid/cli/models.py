@@ -13,9 +13,8 @@ from auclid._kinds import is_frame
 from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
-from auclid.cli._words import as_options
+from auclid.cli.defaults import BASELINES as BASELINE_NAMES
 from auclid.columns import Columns
-from auclid.datasets import DataError
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
 from auclid.registry import find
@@ -56,10 +55,7 @@ def ours(name: str, seed: int, max_fpr: float = 1.0) -> Named:
     """(name, pipeline) of a method by the name of its paper, or of "auto"; for the top, if it can learn that."""
     if name.casefold() in ("auto", "aucclassifier"):
         return front_door(seed, max_fpr)
-    try:
-        method = find(name)
-    except ValueError as error:
-        raise DataError(as_options(str(error))) from None
+    method = find(name)
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
     model = aimed(seeded(method.build(), seed), max_fpr)
@@ -128,7 +124,7 @@ def _trees(model: BaseEstimator, X: Any) -> BaseEstimator:
     return make_pipeline(Columns(scale=None), model) if is_frame(X) else model
 
 
-BASELINES = {"logistic": _logistic, "ridge": _ridge, "lightgbm": _lightgbm, "boosting": _boosting}
+BASELINES = dict(zip(BASELINE_NAMES, (_logistic, _ridge, _lightgbm, _boosting), strict=True))
 
 
 def baseline(name: str, X: Any, seed: int) -> Named:

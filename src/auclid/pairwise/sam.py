@@ -12,7 +12,6 @@ from auclid.base import StreamRanker
 from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
 from auclid.pairwise._alpha import best_alpha
-from auclid.solvers.path import Labelled
 from auclid.solvers.random_pairs import (
     NEEDS,
     Proximal,
@@ -23,6 +22,7 @@ from auclid.solvers.random_pairs import (
     subgradient_rule,
 )
 from auclid.stats.class_means import FirstPass, first_pass
+from auclid.stats.labelled import LabelledDataset
 
 NEVER = 2**62
 """A number of rows that no stream reaches."""
@@ -69,10 +69,13 @@ class PairSampler(StreamRanker):
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         # First of all: a table that is made as it is swept may be kept from then on.
-        self.alpha_ = best_alpha(Labelled(table, is_pos, weight)) if self.alpha == "auto" else float(self.alpha)
+        self.alpha_ = float(self.alpha) if self.alpha != "auto" else self._search_alpha(table, is_pos, weight)
         known = first_pass(table, is_pos, weight=weight)
         _check.finite(self, known.pair_square)
         return known
+
+    def _search_alpha(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
+        return best_alpha(LabelledDataset.in_memory(table, is_pos, weight, self.classes_))
 
     def _solver(self, known: FirstPass | None) -> RandomPairs:
         rule, loss = self._rule()

@@ -13,6 +13,7 @@ from auclid.solvers.fsauc import Stages, n_stages, stage_orders
 from auclid.square._radius import GENEROUS, warn_if_bound
 from auclid.stats.class_means import first_pass, midpoint
 from auclid.stats.epochs import EpochSampler
+from auclid.stats.labelled import LabelledDataset
 
 STEP = 0.1
 """The first stage's step, for rows of mean square length 1 and classes of one size."""
@@ -123,7 +124,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
             self.n_iter_ = number + 1
         del known, orders  # they hold several numbers a row, and finding the threshold wants some too
         self.radius_ = stage.radius
-        self._publish_fit(table, is_pos, stage.start, weight)
+        self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), stage.start)
         warn_if_bound(self, progress.bound_at_end)
         return self
 

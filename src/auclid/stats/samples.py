@@ -7,9 +7,9 @@ import numpy as np
 
 from auclid._weights import drawn
 from auclid.data import Table, append, as_table
-from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.buffers import reservoir
 from auclid.stats.epochs import sorted_rows
+from auclid.stats.labelled import LabelledDataset, sampled
 
 CAPACITY = 2000
 
@@ -47,8 +47,8 @@ class Samples(NamedTuple):
         return Samples(*(extend(each, table, at, rng.random(len(at))) for each, at in zip(self, met, strict=True)))
 
     @classmethod
-    def apart(cls, rows: LabelledParts) -> "Samples":
-        """Samples of rows that lie apart, in one pass."""
+    def of(cls, rows: LabelledDataset) -> "Samples":
+        """Samples of rows in parts, in one pass."""
         X, sets, _ = sampled(rows, [CAPACITY] * 3)
         wide, seen = X.astype(np.float64, copy=False), rows.counts.sum(axis=0)
         held = (np.flatnonzero(sets == k) for k in range(3))
