@@ -25,7 +25,7 @@ class Copy:
         for name in ("src", "tests", "docs", "examples"):
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         shutil.copytree(ROOT / "docs" / "record", folder / "docs" / "record")
-        for name in ("README.md", "CONTRIBUTING.md", "mkdocs.yml", "pyproject.toml"):
+        for name in ("README.md", "CONTRIBUTING.md", "mkdocs.yml", "pyproject.toml", "conftest.py"):
             shutil.copy(ROOT / name, folder / name)
 
     def write(self, name: str, text: str) -> None:

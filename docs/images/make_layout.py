@@ -50,7 +50,6 @@ WORDS = {
     "plot": (5, "curves and bands"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
-    "experiments": (5, "the papers, rerun"),
 }
 """Public packages and modules: the stage each stands in, and what it is."""
 

@@ -98,7 +98,7 @@ HOMES = {
 """Where each public name is defined."""
 
 MODULES = {
-    "base", "baselines", "cli", "datasets", "experiments", "losses", "metrics", "pairs", "penalties", "plot", "data",
+    "base", "baselines", "cli", "datasets", "losses", "metrics", "pairs", "penalties", "plot", "data",
     "errors", "schedules", "solvers", "stats", "trees", "warm", *HOMES,
 }  # fmt: skip
 """Modules that are there as attributes, without an import of their own."""
