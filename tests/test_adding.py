@@ -15,6 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
+STRUCTS = "STRUCTS = NameTable(\n"
+"""Where the table of structs in files begins."""
+
 
 class Copy:
     """A copy of the project, and which of its files were touched."""
@@ -81,7 +84,7 @@ def _(loss, m):
     return min(0.0, max(-1.0, m - 1.0))
 ''',
     )
-    copy.after("src/auclid/io/_names.py", "ENTRIES = (\n", '    Struct("SmoothHinge", losses.SmoothHinge),\n')
+    copy.after("src/auclid/io/_names.py", STRUCTS, '    Entry("SmoothHinge", "auclid.losses.SmoothHinge"),\n')
 
 
 def a_map(copy: Copy) -> None:
@@ -152,7 +155,8 @@ class RandomSigns(FeatureMap):
         return values
 ''',
     )
-    exported(copy, "kernels", "random_signs", "RandomSigns", '{"n_components": ANY, "random_state": None}')
+    learnt = 'TRANSFORMER + "_planes:real[d,*] gamma_:none"'
+    exported(copy, "kernels.random_signs.RandomSigns", '{"n_components": ANY, "random_state": None}', learnt)
     copy.append("docs/reference/kernels.md", "\n::: auclid.RandomSigns\n")
 
 
@@ -257,22 +261,24 @@ class Centroids(StreamRanker):
         return Solver()
 ''',
     )
-    exported(copy, "online", "centroids", "Centroids", 'dict(shuffle=True, n_epochs=1, random_state=None)')
-    copy.after("src/auclid/io/_names.py", "ENTRIES = (\n", '    Struct("Centroids state", centroids.State),\n')
-    copy.after("src/auclid/io/_names.py", "from auclid.solvers import (\n", "    centroids,\n")
+    parameters = "dict(shuffle=True, n_epochs=1, random_state=None)"
+    exported(copy, "online.centroids.Centroids", parameters, "STREAM")
+    line = '    Entry("Centroids state", "auclid.solvers.centroids.State"),\n'
+    copy.after("src/auclid/io/_names.py", STRUCTS, line)
     line = 'METHODS.append(Method("Centroids", Centroids, "Rocchio 1971", "a first look"))'
     copy.append("src/auclid/registry.py", f"\n\nfrom auclid.online import Centroids\n\n{line}\n")
     copy.append("docs/reference/online.md", "\n::: auclid.Centroids\n")
     copy.after("README.md", "`OAM`, `CBR`, `UniExp`", ", `Centroids`")
 
 
-def exported(copy: Copy, family: str, module: str, name: str, parameters: str) -> None:
+def exported(copy: Copy, path: str, parameters: str, learnt: str) -> None:
     """What a new public estimator needs besides its own files: exports, a name in files, its contract in the tests."""
+    family, module, name = path.split(".")
     line = f"from auclid.{family}.{module} import {name}\n"
     for package in (f"src/auclid/{family}", "src/auclid"):
         copy.append(f"{package}/__init__.py", f"\n{line}\n__all__ += [{name!r}]\n")
-    copy.after("src/auclid/io/_names.py", "ESTIMATORS = estimators(\n", f"    Estimator({name}),\n")
-    copy.after("src/auclid/io/_names.py", "from auclid.io import _older\n", line)
+    line = f'    Entry({name!r}, "auclid.{path}", {learnt}),\n'
+    copy.after("src/auclid/io/_names.py", "ESTIMATORS = NameTable(\n", line)
     copy.after("tests/test_common.py", "PARAMETERS = {\n", f"    {name!r}: {parameters},\n")
 
 

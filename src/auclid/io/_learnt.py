@@ -2,8 +2,9 @@
 
 A small language says what an attribute must be. ``coef_:double[1,d]`` is an attribute and its specification:
 
-- ``real``, ``finite``, ``double``, ``int``, ``bool``, ``label``, ``str``, ``any``: with a shape in brackets an array of
-  floats, of finite floats, of finite float64, ..., of anything; without one a single such value;
+- ``real``, ``finite``, ``int``, ``bool``, ``label``, ``str``, ``any``: with a shape in brackets an array of floats, of
+  finite floats, ..., of anything; without one a single such value;
+- ``positive[d]``, ``double[d]``: an array of finite positive floats, of finite float64;
 - ``sparse[m,d]``: a sparse matrix; ``list<...>[k]``, ``tuple<...>``: k items that each fit what stands between < and >;
 - ``=d``: a positive integer that is the size d; ``count``, ``weight``: an integer, a finite number, of at least 0;
 - ``Moments``, or any other name with a capital: an object of the class of this name, whose fields fit too;
@@ -216,6 +217,7 @@ ARRAY_KINDS: dict[str, Callable[[np.ndarray], bool]] = {
     "any": lambda value: True,
     "real": lambda value: value.dtype.kind == "f",
     "finite": _is_finite_array,
+    "positive": lambda value: _is_finite_array(value) and bool((value > 0.0).all()),
     "double": lambda value: value.dtype == np.float64 and _is_finite_array(value),
     "int": lambda value: value.dtype.kind in "iu",
     "bool": lambda value: value.dtype.kind == "b",

@@ -134,7 +134,7 @@ ESTIMATORS = NameTable(
     Entry(
         "Columns",
         "auclid.columns.transformer.Columns",
-        TRANSFORMER + "_levels:dict _numbers:any _periods:dict _sparse:bool constants_:list identifiers_:list "
+        TRANSFORMER + "_levels:dict _numbers:Numbers|SparseNumbers _periods:dict _sparse:bool constants_:list identifiers_:list "
         "kinds_:list notes_:list ranked_:list",
     ),
     Entry("FSAUC", "auclid.square.fsauc.FSAUC", LINEAR + "n_iter_:count radius_:real"),
@@ -296,9 +296,18 @@ STRUCTS = NameTable(
     # parts of fitted models, checked by their estimators
     Entry("Gaussian kernel", "auclid.kernels._kernel_block.Gaussian"),
     Entry("kernel", "auclid.kernels._kernel_block.Pairwise"),
-    Entry("numbers", "auclid.columns._numbers.Numbers"),
-    Entry("sparse numbers", "auclid.columns._numbers.SparseNumbers"),
-    Entry("normal scores", "auclid.columns._numbers.Grid"),
+    Entry(
+        "numbers",
+        "auclid.columns._numbers.Numbers",
+        "median:finite[m] marked:int[*] size:positive[m] low:real[m] high:real[m] middle:finite[m] spread:positive[m] "
+        "ranked:int[g] grids:list<Grid>[g]",
+    ),
+    Entry(
+        "sparse numbers",
+        "auclid.columns._numbers.SparseNumbers",
+        "median:finite[m] marked:int[*] size:positive[m]",
+    ),
+    Entry("normal scores", "auclid.columns._numbers.Grid", "values:finite[n] scores:finite[n]"),
     Entry("levels", "auclid.columns._levels.Levels"),
     Entry("trees", "auclid.trees.structs.Trees"),
     Entry("member", "auclid.auto._search.Member"),
