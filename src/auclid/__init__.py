@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from auclid._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from auclid import datasets, metrics, pairs, plot
+    from auclid import datasets, metrics, objectives, pairs, plot
     from auclid.additive import Scorecard
     from auclid.auto import AUCClassifier
     from auclid.boost import RankBoost
@@ -68,6 +68,7 @@ __all__ = [
     "load",
     "make",
     "metrics",
+    "objectives",
     "pairs",
     "plot",
     "save",
