@@ -30,7 +30,7 @@ def problems(draw):
 
 
 def double_loop(y, score, loss, weight=None):
-    """Gradient, and the diagonal of the Hessian column by column, of half the weight of all rows times the mean loss."""
+    """Gradient and diagonal of the Hessian of half the weight of all rows times the mean loss."""
     total = 0.5 * (len(y) if weight is None else weight.sum())
     columns = [reference.curvature_product(y, score, unit, loss, weight) for unit in np.eye(len(y))]
     return total * reference.gradient(y, score, loss, weight), total * np.diagonal(np.array(columns))
@@ -74,7 +74,11 @@ class FakeDMatrix(NamedTuple):
 @pytest.mark.parametrize("no_weight", [None, np.zeros(0, np.float32)])  # LightGBM's and XGBoost's
 def test_a_data_set_is_taken_in_place_of_labels(no_weight):
     rng = np.random.default_rng(0)
-    y, score, weight = np.arange(9) % 3 == 0, rng.standard_normal(9).astype(np.float32), rng.random(9).astype(np.float32)
+    y, score, weight = (
+        np.arange(9) % 3 == 0,
+        rng.standard_normal(9).astype(np.float32),
+        rng.random(9).astype(np.float32),
+    )
     for given_weight, data in ((None, FakeDMatrix(y.astype(np.float32), no_weight)), (weight, FakeDMatrix(y, weight))):
         for one, other in zip(pair_logistic(score, data), pair_logistic(y, score, given_weight), strict=True):
             np.testing.assert_array_equal(one, other)
@@ -163,7 +167,7 @@ def test_objectives_are_copied_and_printed_as_parameters_are():
 
 
 def test_a_loss_without_curvature_is_refused():
-    with pytest.raises(ValueError, match="'loss' parameter of PairObjective must be 'logistic'.*Got 'hinge'"):
+    with pytest.raises(ValueError, match=r"'loss' parameter of PairObjective must be 'logistic'.*Got 'hinge'"):
         PairObjective("hinge")
 
 

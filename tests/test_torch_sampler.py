@@ -116,9 +116,7 @@ def test_ranks_are_checked():
 def test_the_process_group_gives_rank_and_size(tmp_path):
     if not torch.distributed.is_available():
         pytest.skip("this PyTorch has no torch.distributed")
-    torch.distributed.init_process_group(
-        "gloo", init_method=(tmp_path / "meeting").as_uri(), rank=0, world_size=1
-    )
+    torch.distributed.init_process_group("gloo", init_method=(tmp_path / "meeting").as_uri(), rank=0, world_size=1)
     try:
         sampler = BalancedSampler(Y, 4)
         assert (sampler.rank, sampler.world_size) == (0, 1)

@@ -106,9 +106,9 @@ def test_batches_may_have_several_inputs(batch):
 
 def test_what_head_cannot_do_is_told():
     X, y = table()
-    with pytest.raises(ValueError, match="expects a model with a torch.nn.Linear layer"):
+    with pytest.raises(ValueError, match=r"expects a model with a torch.nn.Linear layer"):
         head(torch.nn.ReLU(), [(X, y)])
-    with pytest.raises(ValueError, match="expects 2 columns of targets, one for each output. Got 1"):
+    with pytest.raises(ValueError, match=r"expects 2 columns of targets, one for each output. Got 1"):
         head(network(outputs=2), [(X, y)])
     with pytest.raises(ValueError, match="one row for each of the 400 targets"):
         head(network(), [(X[None].repeat(2, 1, 1), y)])
@@ -286,9 +286,7 @@ def test_lightning_takes_the_loss_and_the_sampler(tmp_path):
         def configure_optimizers(self):
             return torch.optim.Adam(self.parameters(), lr=1e-2)
 
-    loader = torch.utils.data.DataLoader(
-        torch.utils.data.TensorDataset(X, y), batch_sampler=BalancedSampler(y, 32, 8)
-    )
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(X, y), batch_sampler=BalancedSampler(y, 32, 8))
     model = Model()
     trainer = lightning.Trainer(
         max_epochs=5, accelerator="cpu", logger=False, enable_progress_bar=False, enable_model_summary=False,

@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE = ROOT / "src" / "auclid"
 
 MUST_COME = ["src/auclid", "tests", "docs", "examples", "benchmarks", "tools", "constraints"]
-ALONE = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "LICENSE", "Makefile", "conftest.py"]
+ALONE = """
+README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE Makefile conftest.py
+""".split()
 JUNK = ("__pycache__", ".pyc", ".nbi", ".nbc", "_cache/", ".DS_Store")
 
 SMOKE = """

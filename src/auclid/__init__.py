@@ -96,8 +96,8 @@ HOMES = {
 """Where each public name is defined."""
 
 MODULES = {
-    "base", "baselines", "cli", "data", "datasets", "experiments", "losses", "metrics", "objectives", "pairs", "penalties",
-    "plot", "schedules", "solvers", "stats", "torch", "trees", "warm", *HOMES,
+    "base", "baselines", "cli", "data", "datasets", "experiments", "losses", "metrics", "objectives", "pairs",
+    "penalties", "plot", "schedules", "solvers", "stats", "torch", "trees", "warm", *HOMES,
 }  # fmt: skip
 """Modules that are there as attributes, without an import of their own."""
 

@@ -6,7 +6,7 @@ Each objective is an object that these libraries call for first and second deriv
     xgboost.XGBClassifier(objective=pair_logistic), xgboost.train(params, data, obj=pair_logistic)
     catboost.CatBoostClassifier(loss_function=pair_logistic, eval_metric="AUC")
 
-They gained nothing over the log loss on the tables of benchmarks/quality_objectives.py; the guide on networks shows them.
+They gained nothing over the log loss on the tables of benchmarks/quality_objectives.py.
 """
 
 from typing import Any
@@ -22,10 +22,10 @@ __all__ = ["PairObjective", "pair_logistic", "pair_square", "pair_squared_hinge"
 class PairObjective:
     """The mean of a pair loss over all pairs of a positive and a negative row, for boosted trees.
 
-    Derivatives are those of `auclid.pairs`, exact over all pairs in O(n log n), times half the weight of all rows; second
-    derivatives are the diagonal of the Hessian. So of two classes of one size, all scores equal, the logistic loss has
-    the derivatives of the log loss, and parameters of trees that were chosen for that keep their meaning. Scores are
-    not log odds: calibrate them if you need probabilities.
+    Derivatives are those of `auclid.pairs`, exact over all pairs in O(n log n), times half the weight of all rows;
+    second derivatives are the diagonal of the Hessian. With two classes of one size and equal scores, the logistic
+    loss has the derivatives of the log loss, so parameters of trees chosen for that keep their meaning. Scores are not
+    log odds: calibrate them if you need probabilities.
 
     CatBoost hands a Python objective blocks of about 1,000 rows, not all rows. Pairs are then those within a block, and
     the rows of a block of one class have no gradient. LightGBM and XGBoost hand over all rows.
@@ -37,8 +37,8 @@ class PairObjective:
 
     Notes
     -----
-    Made once for each use: `pair_logistic`, `pair_squared_hinge` and `pair_square`. The hinge has no second derivatives, and
-    cannot be boosted with Newton steps.
+    `pair_logistic`, `pair_squared_hinge` and `pair_square` are the three by name. The hinge has no second derivatives,
+    and cannot be boosted with Newton steps.
 
     Examples
     --------
@@ -73,8 +73,9 @@ class PairObjective:
         if hasattr(y_pred, "get_label"):
             data, y_pred = y_pred, y_true
             y_true, sample_weight = data.get_label(), data.get_weight()
-        weight = None if sample_weight is None or np.size(sample_weight) == 0 else sample_weight  # XGBoost's none is empty
-        return self._derivatives(np.asarray(y_true), np.asarray(y_pred, dtype=np.float64).ravel(), weight)
+        if sample_weight is not None and np.size(sample_weight) == 0:  # a DMatrix without weights
+            sample_weight = None
+        return self._derivatives(np.asarray(y_true), np.asarray(y_pred, dtype=np.float64).ravel(), sample_weight)
 
     def calc_ders_range(self, approxes: Any, targets: Any, weights: Any = None) -> list[tuple[float, float]]:
         """CatBoost's callback: first and second derivatives of minus the loss for each row of one block."""

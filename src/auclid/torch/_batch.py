@@ -2,7 +2,7 @@
 
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import Any, NamedTuple
 
 import torch
@@ -40,7 +40,9 @@ def exact_sums(owner: str, scores: Any) -> Iterator[None]:
     """Without a graph, and without autocast, which would sum in half precision."""
     if not isinstance(scores, Tensor) or not scores.is_floating_point():
         raise TypeError(f"{owner} expects scores as a floating-point tensor. Got {_kind(scores)} instead.")
-    with torch.no_grad(), torch.autocast(scores.device.type, enabled=False):
+    device = scores.device.type
+    plain = torch.autocast(device, enabled=False) if torch.is_autocast_enabled(device) else nullcontext()
+    with torch.no_grad(), plain:
         yield
 
 
@@ -51,14 +53,14 @@ def as_batch(owner: str, scores: Tensor, targets: Tensor, weight: Tensor | None)
     label and weigh nothing.
     """
     targets = torch.as_tensor(targets, device=scores.device)
-    if scores.ndim not in (1, 2) or targets.numel() != scores.numel() or len(targets) != len(scores):
+    if scores.ndim not in (1, 2) or targets.numel() != scores.numel() or targets.shape[:1] != scores.shape[:1]:
         raise ValueError(
             f"{owner} expects scores of shape (n,) or (n, columns) and as many targets. "
             f"Got shapes {tuple(scores.shape)} and {tuple(targets.shape)} instead."
         )
     dtype = accumulation_dtype(scores.device)
-    columns = scores.detach().reshape(len(scores), -1).T.to(dtype)
-    labels = targets.detach().reshape(len(scores), -1).T
+    columns = _by_column(scores.detach()).to(dtype)
+    labels = _by_column(targets.detach().reshape(scores.shape))
     own = _weights(owner, weight, columns)
     if labels.is_floating_point():
         own = own.masked_fill(labels.isnan(), 0.0)
@@ -71,13 +73,18 @@ def _weights(owner: str, weight: Tensor | None, columns: Tensor) -> Tensor:
         return torch.ones_like(columns)
     weight = torch.as_tensor(weight, device=columns.device).detach().to(columns.dtype)
     n = columns.shape[1]
-    if len(weight) != n or weight.numel() not in (n, columns.numel()):
+    if weight.shape[:1] != (n,) or weight.numel() not in (n, columns.numel()):
         raise ValueError(
-            f"{owner} expects a weight for each of {n} rows, or for each score. Got shape {tuple(weight.shape)} instead."
+            f"{owner} expects a weight for each of {n} rows, or for each score. "
+            f"Got shape {tuple(weight.shape)} instead."
         )
     if not bool((weight >= 0.0).all()):
         raise ValueError(f"{owner} expects weights in [0, inf). Got {float(weight.min())} instead.")
-    return weight.reshape(n, -1).T.expand_as(columns)
+    return _by_column(weight.reshape(-1) if weight.numel() == n else weight).expand_as(columns)
+
+
+def _by_column(values: Tensor) -> Tensor:
+    return values.T if values.ndim == 2 else values[None]
 
 
 def _kind(value: Any) -> str:

@@ -7,14 +7,18 @@ import torch
 from torch import Tensor
 
 
-class PairSums(Protocol):
-    """Sums over all pairs of a loss at given scores.
+class AllPairs(Protocol):
+    """The sum over all pairs of a loss at given scores.
 
     ``pos`` and ``neg`` are weights of shape (columns, n), zero for rows that are not of that class.
     """
 
     def value_and_slope(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
         """sum_ij pos_i neg_j l(s_i - s_j) a column, and its derivatives by the scores."""
+
+
+class PairSums(AllPairs, Protocol):
+    """Sums for each row besides: of losses that do not rise with the margin, which can be cut."""
 
     def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
         """For each row, sum_j neg_j l(s_row - s_j) as a positive, and sum_i pos_i l(s_i - s_row) as a negative."""
@@ -44,9 +48,7 @@ class HingeSums:
         """The sum of the loss and its slopes; a loss of this form is, up to its power, x times its slope."""
         pos, neg = (weights.gather(-1, self.order) for weights in (pos, neg))
         slope = neg * _linear(pos, self.x, self.power) - pos * _linear(neg, -self.x, self.power, reverse=True)
-        value = (self.x * slope).sum(-1)
-        out = torch.empty_like(slope).scatter_(-1, self.order, self.power * slope)
-        return value, out
+        return (self.x * slope).sum(-1), self.power * self._placed(slope)
 
     def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
         """The sum of the loss for each row, as a positive and as a negative."""
@@ -55,7 +57,11 @@ class HingeSums:
             as_neg, as_pos = _linear(pos, self.x, 2), _linear(neg, -self.x, 2, reverse=True)
         else:
             as_neg, as_pos = _squares(pos, self.x), _squares(neg.flip(-1), -self.x.flip(-1)).flip(-1)
-        return tuple(torch.empty_like(x).scatter_(-1, self.order, x) for x in (as_pos, as_neg))  # type: ignore[return-value]
+        return self._placed(as_pos), self._placed(as_neg)
+
+    def _placed(self, values: Tensor) -> Tensor:
+        """Values of sorted rows, where the rows stand in the batch."""
+        return torch.empty_like(values).scatter_(-1, self.order, values)
 
 
 def negatives_first(is_pos: Tensor) -> Tensor:

@@ -129,7 +129,9 @@ def _labels(targets: Any, outputs: int) -> np.ndarray:
     labels = to_numpy(torch.as_tensor(targets)) > 0.5
     labels = labels.reshape(len(labels), -1)
     if labels.shape[1] != outputs:
-        raise ValueError(f"head expects {outputs} columns of targets, one for each output. Got {labels.shape[1]} instead.")
+        raise ValueError(
+            f"head expects {outputs} columns of targets, one for each output. Got {labels.shape[1]} instead."
+        )
     return labels.astype(int)
 
 

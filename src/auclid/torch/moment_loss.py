@@ -51,11 +51,6 @@ def _safe(mass: Tensor) -> Tensor:
     return mass.clamp_min(torch.finfo(mass.dtype).tiny)
 
 
-def _push(scores: Tensor, own: Tensor, goal: Tensor) -> Tensor:
-    """The derivatives of the mean of (score - goal)^2 over rows that weigh ``own``."""
-    return 2.0 * own * (scores - goal[:, None]) / _safe(own.sum(-1, keepdim=True))
-
-
 class MomentLoss(SizedByFirstBatch):
     """The square loss over all pairs, (margin - m)^2 in the mean, from running class moments of the scores.
 
@@ -65,8 +60,8 @@ class MomentLoss(SizedByFirstBatch):
 
     These moments run over the batches, so that a batch may hold few positives, or none. A row is pushed by its own
     derivative of that expression, 2 (s_i - mean- - margin) / n+ for a positive i and 2 (s_j - mean+ + margin) / n- for
-    a negative j, n+ and n- counted in the batch. That is stochastic gradient descent on the saddle-point form of the
-    AUC (SOLAM, and LibAUC's AUCM) with its auxiliary variables at their optimum: nothing has to be handed to an optimiser.
+    a negative j, where n+ and n- share the rows of the batch as the running classes do. That is stochastic gradient descent on the saddle-point form of the
+    AUC (SOLAM, and LibAUC's AUCM) with its auxiliary variables at their optimum: an optimiser need not know of them.
 
     Parameters
     ----------
@@ -98,7 +93,7 @@ class MomentLoss(SizedByFirstBatch):
     0.625
     >>> loss(scores[:1], torch.tensor([0])).backward()  # no positive here: those of the first batch count
     >>> scores.grad
-    tensor([-0.5000, 0.0000, 0.0000])
+    tensor([-0.9737, 0.0000, 0.0000])
     """
 
     STATE = ("mass", "mean", "spread")
@@ -134,9 +129,11 @@ class MomentLoss(SizedByFirstBatch):
         short = self.margin - (pos.mean - neg.mean)
         short = short.clamp_min(0.0) if self.one_sided else short
         value = short**2 + pos.variance + neg.variance
-        slope = _push(batch.scores, batch.pos, pos.mean + short) + _push(batch.scores, batch.neg, neg.mean - short)
+        slope = batch.pos * (batch.scores - (pos.mean + short)[:, None]) / _safe(pos.mass)[:, None]
+        slope = slope + batch.neg * (batch.scores - (neg.mean - short)[:, None]) / _safe(neg.mass)[:, None]
         share = torch.where(columns, 1.0 / max(count, 1), 0.0)
-        return (share * value).sum(), share[:, None] * slope
+        stands_for = (pos.mass + neg.mass) / _safe(own[0].mass + own[1].mass)
+        return (share * value).sum(), 2.0 * (share * stands_for)[:, None] * slope
 
     def _running(self, own: list[Moments]) -> list[Moments]:
         """The moments of both classes, earlier batches included."""

@@ -11,7 +11,7 @@ from auclid._generic import floats
 from auclid.losses import Hinge, Logistic, Square, SquaredHinge
 from auclid.torch._batch import Batch, as_batch, attach, exact_sums, warn_no_pairs
 from auclid.torch._buffers import SizedByFirstBatch, check_columns
-from auclid.torch._hinges import HingeSums, PairSums, SquareSums, SumOfHinges
+from auclid.torch._hinges import AllPairs, HingeSums, PairSums, SquareSums, SumOfHinges
 from auclid.torch._logistic import DOUBLE, SINGLE, Precision, logistic_sums
 from auclid.torch._top import Region, select_pairs
 
@@ -66,13 +66,9 @@ class PairLoss(SizedByFirstBatch):
         the share; it exceeds the hard one by ``softness`` for each cut class at the most.
     memory : int in [0, inf), default=0
         Rows of past batches whose scores are kept, as constants, and meet the rows of this batch. The value is that
-        of all these rows together. Each row of the batch is pushed by its mean loss against all rows of the other
-        class, kept ones included: the gradient is that of
-
-            mean over the batch's positives, all negatives of l(s_i - const_j)
-            + mean over all positives, the batch's negatives of l(const_i - s_j).
-
-        In evaluation mode nothing is kept and no kept row is used.
+        of all these rows together. The gradient is its derivative by the scores of the batch, times the number of all
+        rows over that of the batch: the rows of the batch stand for all. In evaluation mode nothing is kept and no
+        kept row is used.
 
     Notes
     -----
@@ -177,18 +173,22 @@ class PairLoss(SizedByFirstBatch):
 
     def _columns(self, batch: Batch, precision: Precision) -> tuple[Tensor, Tensor]:
         """Value and slopes of columns that all hold both classes."""
-        sums = self._sums(batch, precision)
         if self.region.is_all:
-            return sums.value_and_slope(*(own / own.sum(-1, keepdim=True) for own in (batch.pos, batch.neg)))
+            shares = (own / own.sum(-1, keepdim=True) for own in (batch.pos, batch.neg))
+            return self._all_pairs(batch, precision).value_and_slope(*shares)
+        sums = self._sums(batch, precision)
         pos, neg = select_pairs(sums, batch, self.region)
         value, slope = sums.value_and_slope(pos.weight, neg.weight)
         return value - pos.penalty - neg.penalty, slope
 
+    def _all_pairs(self, batch: Batch, precision: Precision) -> AllPairs:
+        if isinstance(self.loss, Square):
+            return SquareSums(batch.scores, self.margin)
+        return self._sums(batch, precision)
+
     def _sums(self, batch: Batch, precision: Precision) -> PairSums:
         if isinstance(self.loss, Logistic):
             return logistic_sums(batch, self.margin, precision)
-        if isinstance(self.loss, Square):
-            return SquareSums(batch.scores, self.margin)
         if isinstance(self.loss, Hinge | SquaredHinge):
             return HingeSums(batch.scores, batch.pos > 0.0, self.margin, 1 if isinstance(self.loss, Hinge) else 2)
         return SumOfHinges(batch.scores, batch.pos > 0.0, losses.hinges(floats(self.loss)))
@@ -206,10 +206,6 @@ class PairLoss(SizedByFirstBatch):
 
 
 def representation(batch: Batch, rows: Batch) -> Tensor:
-    """How many rows, the kept ones included, each row of a batch stands for: by class."""
-    shares = []
-    for own, every in ((batch.pos, rows.pos), (batch.neg, rows.neg)):
-        mass = own.sum(-1, keepdim=True)
-        ratio = every.sum(-1, keepdim=True) / mass.clamp_min(torch.finfo(mass.dtype).tiny)
-        shares.append(torch.where(own > 0.0, ratio, 0.0))
-    return shares[0] + shares[1]
+    """How many rows, the kept ones included, each row of a batch stands for: a number a column."""
+    own, every = ((part.pos + part.neg).sum(-1, keepdim=True) for part in (batch, rows))
+    return every / own.clamp_min(torch.finfo(own.dtype).tiny)

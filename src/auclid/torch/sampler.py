@@ -74,9 +74,7 @@ class BalancedSampler(Sampler[list[int]]):
                 f"Got {len(self.classes[0])} positive and {len(self.classes[1])} negative instead."
             )
         self.world_size = whole_number("BalancedSampler", "world_size", _world(world_size, "get_world_size", 1), 1)
-        self.rank = whole_number(
-            "BalancedSampler", "rank", _world(rank, "get_rank", 0), 0, self.world_size - 1
-        )
+        self.rank = whole_number("BalancedSampler", "rank", _world(rank, "get_rank", 0), 0, self.world_size - 1)
         self.seed = whole_number("BalancedSampler", "seed", seed, 0)
         self.epoch, self._done, self._start = 0, 0, 0
 
@@ -89,8 +87,8 @@ class BalancedSampler(Sampler[list[int]]):
         """The batches of this epoch, or those that are left of it after `load_state_dict`."""
         start, self._start = self._start, 0
         streams = [self._stream(k) for k in (0, 1)]
-        for self._done in range(start + 1, len(self) + 1):
-            turn = (self._done - 1) * self.world_size + self.rank
+        for k in range(start, len(self)):
+            self._done, turn = k + 1, k * self.world_size + self.rank
             parts = [s[turn * count : (turn + 1) * count] for s, count in zip(streams, self.counts, strict=True)]
             yield np.concatenate(parts).tolist()
         self.set_epoch(self.epoch + 1)
@@ -99,7 +97,9 @@ class BalancedSampler(Sampler[list[int]]):
         """The rows of one class in the order of this epoch, over all ranks."""
         rows, needed = self.classes[k], len(self) * self.world_size * self.counts[k]
         readings = range(-(-needed // len(rows)))
-        return np.concatenate([np.random.default_rng((self.seed, self.epoch, k, r)).permutation(rows) for r in readings])
+        return np.concatenate(
+            [np.random.default_rng((self.seed, self.epoch, k, r)).permutation(rows) for r in readings]
+        )
 
     def set_epoch(self, epoch: int) -> None:
         """Read another epoch from its beginning; the current one goes on as it is."""
@@ -110,8 +110,8 @@ class BalancedSampler(Sampler[list[int]]):
     def state_dict(self) -> dict[str, int]:
         """Where the sampler is: its epoch, and how many batches of it were handed out.
 
-        A `DataLoader` with workers asks for batches before they are used. To go on after the last one that was used, put
-        its number into ``"batch"``.
+        A `DataLoader` with workers asks for batches before they are used. To go on after the last one that was used,
+        put its number into ``"batch"``.
         """
         return {"seed": self.seed, "epoch": self.epoch, "batch": self._done}
 
