@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import auclid
-from auclid._generic import _Files, cache_folder, source_files, source_hash
+from auclid._generic import _CacheFiles, cache_folder, source_files, source_hash
 
 pytestmark = pytest.mark.jit
 
@@ -181,7 +181,7 @@ def test_two_processes_compile_at_once(start, run):
 
 def test_code_saved_at_the_same_moment_is_never_mixed_up(tmp_path, monkeypatch):
     """One process stops between naming its file and writing it, while another saves something else."""
-    a, b, later = (_Files(str(tmp_path), "kernel", "stamp") for _ in range(3))
+    a, b, later = (_CacheFiles(str(tmp_path), "kernel", "stamp") for _ in range(3))
     kept = []
     monkeypatch.setattr(a, "_save_data", lambda name, data: kept.append((name, data)))
     seen_before = a._load_index()

@@ -44,7 +44,7 @@ def test_a_new_file_names_no_module(tmp_path):
     save(tmp_path / "a", SPAM(random_state=0).partial_fit(X, y))
     with zipfile.ZipFile(tmp_path / "a") as archive:
         text = archive.read("model.json")
-    named = {"SPAM state", "iterate", "factors", "running class means", "SPAM clock", "Power"}
+    named = {"SPAM state", "iterate", "scale factors", "running class means", "SPAM shrinkage", "Power"}
     assert structs_in(json.loads(text)) == named and b"square." not in text and b"solvers." not in text
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from auclid._threads import bounded_thread_map
-from auclid.data.blocks import fault_words, first_fault
+from auclid.data.blocks import describe_nonfinite, first_nonfinite
 from auclid.data.readers import Block, Reader, Run
 
 AT_ONCE = 4
@@ -19,11 +19,11 @@ ENOUGH = 4
 
 def gap_in(reader: Reader, number: int, begin: int, X: Any) -> str | None:
     """What is said of the first missing number of a block, whose first row is ``begin``; infinity is an error."""
-    found = first_fault(X)
+    found = first_nonfinite(X)
     if found is None:
         return None
     row, column, value = found
-    what, hint = fault_words(value)
+    what, hint = describe_nonfinite(value)
     words = (
         f"The columns of {reader.where} must hold finite numbers; block {number} has {what} in "
         f"column {reader.columns[column]!r}, row {begin + row:,}. {hint}, or leave the column out with "

@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.base import clone
 
 from auclid import baselines
-from auclid._random import seeded
+from auclid._random import set_random_state
 from auclid.auto import AUCClassifier
 from auclid.baselines import scores
 from auclid.experiments import protocol
@@ -50,7 +50,7 @@ def build(name: str, params: Settings, seed: int) -> Any:
     """A method with its parameters, every random_state set."""
     known = BASELINES | FRONT
     model = known[name](**params) if name in known else make(name, **params)
-    return seeded(model, seed)
+    return set_random_state(model, seed)
 
 
 # --- kernel methods: one feature map a run serves every method that asks for the same one --------------------------

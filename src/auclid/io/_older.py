@@ -7,15 +7,15 @@ import numpy as np
 from auclid.solvers import (
     buffered,
     confidence_weighted,
-    gaussian,
     one_pass,
+    proximal,
     random_pairs,
-    row_steps,
     saddle,
     univariate,
 )
-from auclid.solvers.iterate import Factors, Iterate, Trail
-from auclid.stats.class_means import Running
+from auclid.solvers.averaging import AveragedIterate, LaggedAverage, ScaleFactors
+from auclid.solvers.lazy_elastic_net import NO_SHRINKAGE
+from auclid.stats.class_means import RunningMeans
 from auclid.stats.class_sums import ClassScatter
 
 Array = np.ndarray
@@ -23,29 +23,29 @@ Array = np.ndarray
 
 def spam(
     v: Array, scale: float, a: Array, t: float, total: Array, lag: float, weight: float, **means: Array
-) -> row_steps.State:
-    iterate, clock = Iterate(v, total, Factors(scale, lag, weight)), row_steps.Clock(1.0, 0.0, 0.0, 0.0)
-    return row_steps.State(iterate, a, t, _running(**means), clock, np.zeros((2, 2)))
+) -> proximal.ProximalState:
+    iterate = AveragedIterate(v, total, ScaleFactors(scale, lag, weight))
+    return proximal.ProximalState(iterate, a, t, _running(**means), NO_SHRINKAGE, np.zeros((2, 2)))
 
 
-def solam(v: Array, scale: float, total: Array, lag: float, weight: float, **others: Any) -> saddle.State:
-    iterate = Iterate(v, total, Factors(scale, lag, weight))
+def solam(v: Array, scale: float, total: Array, lag: float, weight: float, **others: Any) -> saddle.SaddleState:
+    iterate = AveragedIterate(v, total, ScaleFactors(scale, lag, weight))
     point, projections, t = (others.pop(name) for name in ("saddle", "m", "t"))
     norm, longest, hit = (others.pop(name) for name in ("norm", "longest", "hit"))
-    return saddle.State(iterate, point, projections, t, norm, longest, hit, _running(**others))
+    return saddle.SaddleState(iterate, point, projections, t, norm, longest, hit, _running(**others))
 
 
-def uni_exp(v: Array, scale: float, t: float, total: Array, lag: float, **means: Array) -> univariate.State:
-    factors = Factors(scale, lag, 0.5 * t * (t + 1.0))
-    return univariate.State(Iterate(v, total, factors), t, _running(**means))
+def uni_exp(v: Array, scale: float, t: float, total: Array, lag: float, **means: Array) -> univariate.UnivariateState:
+    factors = ScaleFactors(scale, lag, 0.5 * t * (t + 1.0))
+    return univariate.UnivariateState(AveragedIterate(v, total, factors), t, _running(**means))
 
 
-def _running(sums: Array, n: Array, square: Array, centre: Array) -> Running:
-    return Running(sums, n, square, centre)
+def _running(sums: Array, n: Array, square: Array, centre: Array) -> RunningMeans:
+    return RunningMeans(sums, n, square, centre)
 
 
-def opauc(w: Array, t: float, mean: Array, n: Array, trace: Array, spread: Any, rule: Array) -> one_pass.State:
-    return one_pass.State(w, t, ClassScatter(mean, n, trace), spread, rule)
+def opauc(w: Array, t: float, mean: Array, n: Array, trace: Array, spread: Any, rule: Array) -> one_pass.OnePassState:
+    return one_pass.OnePassState(w, t, ClassScatter(mean, n, trace), spread, rule)
 
 
 def gradient(step: float, relative: bool) -> Array:
@@ -58,23 +58,25 @@ def adagrad(step: float, relative: bool, delta: float, squares: Array) -> Array:
     return squares
 
 
-def sketch(Z: Array, R: Array, diagonal: Array, draws: Array, work: Array) -> one_pass.Sketch:
-    return one_pass.Sketch(Z, R, diagonal)
+def sketch(Z: Array, R: Array, diagonal: Array, draws: Array, work: Array) -> one_pass.SketchedScatter:
+    return one_pass.SketchedScatter(Z, R, diagonal)
 
 
-def sam(v: Array, scale: float, total: Array, lag: float, averaged: int, **others: Any) -> random_pairs.State:
-    iterate = Iterate(v, total, Factors(scale, lag, float(averaged)))
-    walk = random_pairs.Walk(iterate, others.pop("t"), others.pop("size"), others.pop("drawn"))
-    return random_pairs.State(walk, others.pop("sums"), **others)
+def sam(
+    v: Array, scale: float, total: Array, lag: float, averaged: int, **others: Any
+) -> random_pairs.RandomPairsState:
+    iterate = AveragedIterate(v, total, ScaleFactors(scale, lag, float(averaged)))
+    walk = random_pairs.PairIterate(iterate, others.pop("t"), others.pop("size"), others.pop("drawn"))
+    return random_pairs.RandomPairsState(walk, others.pop("sums"), **others)
 
 
-def oam(buffers: Any, seen: Any, w: Array, lag: Array, t: float, length: Array) -> buffered.State:
-    return buffered.State(buffers, seen, Trail(w, lag, 0.5 * t * (t + 1.0)), t, length)
+def oam(buffers: Any, seen: Any, w: Array, lag: Array, t: float, length: Array) -> buffered.BufferedHingeState:
+    return buffered.BufferedHingeState(buffers, seen, LaggedAverage(w, lag, 0.5 * t * (t + 1.0)), t, length)
 
 
-def cbr(buffers: Any, seen: Any, mean: Array, cov: Array, bound: Array) -> confidence_weighted.State:
-    model = gaussian.Full(cov) if cov.ndim == 2 else gaussian.Diagonal(cov)
-    return confidence_weighted.State(buffers, seen, mean, model, bound)
+def cbr(buffers: Any, seen: Any, mean: Array, cov: Array, bound: Array) -> confidence_weighted.ConfidenceWeightedState:
+    model = confidence_weighted.FullCovariance(cov) if cov.ndim == 2 else confidence_weighted.DiagonalCovariance(cov)
+    return confidence_weighted.ConfidenceWeightedState(buffers, seen, mean, model, bound)
 
 
 def stream(attributes: dict[str, Any]) -> dict[str, Any]:

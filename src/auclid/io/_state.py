@@ -9,11 +9,11 @@ from scipy import sparse
 
 from auclid._sparse import fault
 from auclid.base import LinearRanker
-from auclid.data import unpack
+from auclid.data import block_from_arrays
 from auclid.io._archive import ModelFileError
-from auclid.stats.buffers import Buffers
+from auclid.stats.buffers import ClassBuffers
 from auclid.stats.moments import ClassMoments, Moments
-from auclid.stats.samples import Sample, Samples
+from auclid.stats.samples import ReservoirSample, SetSamples
 from auclid.stats.sets import SemiSupervisedStats, Sets
 
 SIZES = ("buffer_size", "rank")
@@ -62,17 +62,17 @@ def _sound(value: Any, d: int) -> bool:
     if isinstance(value, Sets):
         return all(type(part) is Moments and _sound(part, d) for part in (value.neg, value.pos, value.unl))
     if isinstance(value, SemiSupervisedStats):
-        known = type(value.sets) is Sets and type(value.samples) is Samples and _sound(value.sets, d)
+        known = type(value.sets) is Sets and type(value.samples) is SetSamples and _sound(value.sets, d)
         known = known and isinstance(value.by_content, bool)
         return known and _sound(value.samples, d) and isinstance(value.rng, np.random.Generator)
-    if isinstance(value, Samples):
-        return all(type(sample) is Sample and _sound(sample, d) for sample in value)
-    if isinstance(value, Sample):
+    if isinstance(value, SetSamples):
+        return all(type(sample) is ReservoirSample and _sound(sample, d) for sample in value)
+    if isinstance(value, ReservoirSample):
         return _sampled(value, d)
     return True
 
 
-def _sampled(sample: Sample, d: int) -> bool:
+def _sampled(sample: ReservoirSample, d: int) -> bool:
     """Whether a sample has as many rows of d columns as it says."""
     if not isinstance(sample.seen, int) or not 0 <= sample.seen < MOST:
         return False
@@ -109,8 +109,8 @@ def _bytes(value: Any) -> int:
 def _alike(value: Any, fresh: list[Any], model: Any) -> bool:
     """Whether a value is of the type and shape that three fresh ones tell; a length of zero there may have grown."""
     first, d = fresh[0], int(model.n_features_in_)
-    if isinstance(first, Buffers):
-        return type(value) is Buffers and _held(value, d, getattr(model, "buffer_size", None))
+    if isinstance(first, ClassBuffers):
+        return type(value) is ClassBuffers and _held(value, d, getattr(model, "buffer_size", None))
     if isinstance(first, tuple):
         return type(value) is type(first) and all(
             _alike(part, list(parts), model) for part, *parts in zip(value, *fresh, strict=True)
@@ -129,7 +129,7 @@ def _length(one: int, two: int, three: int, d: int) -> int:
     return one + (two - one) * (d - 1) + (three - 2 * two + one) * ((d - 1) * (d - 2) // 2)
 
 
-def _held(buffers: Buffers, d: int, capacity: int | None) -> bool:
+def _held(buffers: ClassBuffers, d: int, capacity: int | None) -> bool:
     """Whether buffers hold as many rows as they say, of d columns, and no more than they may."""
     counts = (buffers.held, buffers.seen)
     if not all(isinstance(x, np.ndarray) and x.shape == (2,) and x.dtype == np.int64 for x in counts):
@@ -140,10 +140,10 @@ def _held(buffers: Buffers, d: int, capacity: int | None) -> bool:
     most = held.max() if capacity is None else capacity  # a class that is not all held has as many as may be
     if held.max() > most or (held[held < seen] != most).any():
         return False
-    arrays = buffers.values, buffers.columns, buffers.ends
+    arrays = buffers.values, buffers.indices, buffers.indptr
     if not all(isinstance(x, np.ndarray) for x in arrays) or buffers.values.dtype != np.float64:
         return False
-    if buffers.values.ndim == 1 and not len(buffers.ends):
+    if buffers.values.ndim == 1 and not len(buffers.indptr):
         return False
-    rows = unpack(*arrays, d)
+    rows = block_from_arrays(*arrays, d)
     return rows.shape == (held.sum(), d) and not (sparse.issparse(rows) and fault(rows))

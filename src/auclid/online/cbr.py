@@ -6,8 +6,7 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _check
 from auclid._random import RandomState
 from auclid.online._buffered import BufferedRanker
-from auclid.solvers.confidence_weighted import Confident
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.confidence_weighted import ConfidenceWeightedSolver
 from auclid.stats.moments import require_room
 
 
@@ -113,10 +112,10 @@ class CBR(BufferedRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> Confident:
+    def _solver(self) -> ConfidenceWeightedSolver:
         full, C = self.covariance == "full", None if self.C is None else float(self.C)
         if full:
-            instead = "Use covariance='diagonal', which keeps 2d numbers."
-            require_room("covariance='full' of CBR", self.n_features_in_, instead)
-        phi, printed = float(ndtri(self.confidence)), self.covariance == "printed"
-        return Confident(C, self.buffer_size, self.buffer, phi, full, printed)
+            hint = "Use covariance='diagonal', which keeps 2d numbers."
+            require_room("covariance='full' of CBR", self.n_features_in_, hint)
+        phi, as_printed = float(ndtri(self.confidence)), self.covariance == "printed"
+        return ConfidenceWeightedSolver(C, self.buffer_size, self.buffer, phi, full, as_printed)

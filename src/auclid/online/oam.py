@@ -4,8 +4,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid._random import RandomState
 from auclid.online._buffered import BufferedRanker
-from auclid.solvers.buffered import BufferedHinge
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.buffered import BufferedHingeSolver
 
 
 class OAM(BufferedRanker):
@@ -102,6 +101,6 @@ class OAM(BufferedRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> BufferedHinge:
-        C, bounded_thread_map = None if self.C is None else float(self.C), self.update == "sequential"
-        return BufferedHinge(C, self.buffer_size, self.buffer, bounded_thread_map, self.average)
+    def _solver(self) -> BufferedHingeSolver:
+        C, sequential = None if self.C is None else float(self.C), self.update == "sequential"
+        return BufferedHingeSolver(C, self.buffer_size, self.buffer, sequential, self.average)

@@ -5,8 +5,7 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.solvers.univariate import State, Steps, Univariate
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.univariate import UnivariateSolver, UnivariateState, UnivariateSteps
 
 
 class UniExp(StreamRanker):
@@ -96,8 +95,9 @@ class UniExp(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> Univariate:
-        return Univariate(Steps(float(self.step or 0.0), float(self.alpha), self.update == "implicit"))
+    def _solver(self) -> UnivariateSolver:
+        steps = UnivariateSteps(float(self.step or 0.0), float(self.alpha), self.update == "implicit")
+        return UnivariateSolver(steps)
 
-    def _publish_settings(self, solver: Univariate, state: State) -> None:
+    def _publish_settings(self, solver: UnivariateSolver, state: UnivariateState) -> None:
         self.step_ = solver.last_step(state)

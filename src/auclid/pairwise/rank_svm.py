@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._apart import begin_apart, lies_apart
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise import _top_search
@@ -176,7 +176,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         minimised = self._objective_apart(rows) if apart else self._objective(rows)
         _check.finite(self, np.array(minimised.start_norm))
         state, look = newton.init(minimised), weights_alone if apart else fitted_attributes
-        for _ in steps(self, self.max_iter, lambda: look(state), None if apart else X, None if apart else y):
+        for _ in fit_iterations(self, self.max_iter, lambda: look(state), None if apart else X, None if apart else y):
             if state.finished:
                 break
             state = newton.update(state)

@@ -1,4 +1,4 @@
-"""SAM, ASAM and PSAM: a stochastic step on one random pair of rows at a time."""
+"""SAM, ASAM and PSAM: stochastic steps on one random pair of rows at a time."""
 
 from abc import abstractmethod
 from typing import Any
@@ -14,25 +14,26 @@ from auclid.losses import LOSSES, Loss, as_loss
 from auclid.pairwise._alpha import best_alpha
 from auclid.solvers.path import Labelled
 from auclid.solvers.random_pairs import (
-    NEEDS,
-    Proximal,
-    RandomPairs,
-    State,
-    Steps,
-    Subgradient,
+    LOSS_FUNCTIONS,
+    PairRule,
+    PairSteps,
+    ProximalStep,
+    RandomPairsSolver,
+    RandomPairsState,
+    SubgradientStep,
     subgradient_rule,
 )
 from auclid.stats.class_means import FirstPass, first_pass
 
-NEVER = 2**62
-"""A number of rows that no stream reaches."""
+MAX_STEPS = 2**62
+"""More steps than any stream makes."""
 
-STREAM = 1e-4
-"""alpha="auto" of a stream, in units of E|z|²: chosen on half of the tables, plain and behind feature maps."""
+STREAM_ALPHA = 1e-4
+"""alpha="auto" of a stream, in units of E|z|²: chosen on half of the tables, with and without feature maps."""
 
 
 class PairSampler(StreamRanker):
-    """What ASAM and PSAM share: everything but the step on a pair, ``_rule``."""
+    """The base class of ASAM and PSAM: everything but the step on a pair, ``_rule``."""
 
     _parameter_constraints: dict = {
         "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
@@ -68,33 +69,36 @@ class PairSampler(StreamRanker):
     shuffle = None  # pairs are drawn at random, whatever the order of the rows
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
-        # First of all: a table that is made as it is swept may be kept from then on.
+        # Before the first pass: a table that is computed on demand may be stored from then on.
         self.alpha_ = best_alpha(Labelled(table, is_pos, weight)) if self.alpha == "auto" else float(self.alpha)
-        known = first_pass(table, is_pos, weight=weight)
-        _check.finite(self, known.pair_square)
-        return known
+        summary = first_pass(table, is_pos, weight=weight)
+        _check.finite(self, summary.pair_square)
+        return summary
 
-    def _solver(self, known: FirstPass | None) -> RandomPairs:
-        rule, loss = self._rule()
-        t0, given = None if self.t0 is None else float(self.t0), self._given(known)
-        relative, alpha = given is None, STREAM if given is None else given
-        born = alpha * t0 if relative and t0 is not None else 1.0
-        steps = Steps(rule, loss, alpha, relative, born, int(min(self.rskip, NEVER)), int(min(self.askip, NEVER)))
-        return RandomPairs(steps, t0, self.average)
-
-    def _given(self, known: FirstPass | None) -> float | None:
-        """The alpha that the user gave, or that a fit chose; None where a stream is to find its own."""
+    def _solver(self) -> RandomPairsSolver:
         if self.alpha != "auto":
-            return float(self.alpha)
-        fitted = known is not None or (hasattr(self, "_state") and np.isinf(self._state.walk.n_pairs))
-        return self.alpha_ if fitted else None
+            return self._solver_with(float(self.alpha))
+        was_fitted = hasattr(self, "_state") and np.isinf(self._state.iterate.n_pairs)
+        return self._solver_with(self.alpha_ if was_fitted else None)
+
+    def _fit_solver(self, summary: FirstPass) -> RandomPairsSolver:
+        return self._solver_with(self.alpha_)
+
+    def _solver_with(self, alpha: float | None) -> RandomPairsSolver:
+        """The solver with this alpha; None lets a stream choose it in units of E|z|²."""
+        rule, loss = self._rule()
+        t0 = None if self.t0 is None else float(self.t0)
+        relative, alpha = alpha is None, STREAM_ALPHA if alpha is None else alpha
+        offset = alpha * t0 if relative and t0 is not None else 1.0
+        rskip, askip = int(min(self.rskip, MAX_STEPS)), int(min(self.askip, MAX_STEPS))
+        return RandomPairsSolver(PairSteps(rule, loss, alpha, relative, offset, rskip, askip), t0, self.average)
 
     @abstractmethod
-    def _rule(self) -> tuple[Any, Loss]:
-        """How the method steps on a pair, and the loss that it asks."""
+    def _rule(self) -> tuple[PairRule, Loss]:
+        """The step on a pair, and the loss."""
 
-    def _publish_settings(self, solver: RandomPairs, state: State) -> None:
-        self.alpha_, self.t0_ = solver.alpha(state), solver.age(state)
+    def _publish_settings(self, solver: RandomPairsSolver, state: RandomPairsState) -> None:
+        self.alpha_, self.t0_ = solver.alpha(state), solver.initial_time(state)
 
 
 class ASAM(PairSampler):
@@ -170,8 +174,8 @@ class ASAM(PairSampler):
         "loss": [StrOptions(set(LOSSES)), tuple],
     }
 
-    def _rule(self) -> tuple[Any, Loss]:
-        loss = _check.implements(self, "loss", as_loss(self.loss), NEEDS[Subgradient])
+    def _rule(self) -> tuple[PairRule, Loss]:
+        loss = _check.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[SubgradientStep])
         return subgradient_rule(loss), loss
 
 
@@ -250,5 +254,5 @@ class PSAM(PairSampler):
         "loss": [StrOptions({"hinge", "squared_hinge", "square"}), tuple],
     }
 
-    def _rule(self) -> tuple[Any, Loss]:
-        return Proximal(), _check.implements(self, "loss", as_loss(self.loss), NEEDS[Proximal])
+    def _rule(self) -> tuple[PairRule, Loss]:
+        return ProximalStep(), _check.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[ProximalStep])

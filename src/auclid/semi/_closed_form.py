@@ -16,7 +16,7 @@ from auclid.solvers.unlabeled import Family
 from auclid.solvers.unlabeled_choice import choose
 from auclid.stats.apart import LabelledParts, set_moments
 from auclid.stats.moments import require_room
-from auclid.stats.samples import Samples
+from auclid.stats.samples import SetSamples
 from auclid.stats.sets import POSITIVE, UNLABELED, SemiSupervisedStats, Sets
 
 
@@ -80,7 +80,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
     def _fit_apart(self, rows: LabelledParts) -> Self:
         """Two passes over rows in files or on a cluster: moments, and a sample of each set."""
         self._require_room(rows.parts.width)
-        seen = SemiSupervisedStats(Sets(*set_moments(rows, 3)), Samples.apart(rows), np.random.default_rng(0))
+        seen = SemiSupervisedStats(Sets(*set_moments(rows, 3)), SetSamples.from_parts(rows), np.random.default_rng(0))
         refusal = self._refusal(seen.sets)
         if refusal:
             raise ValueError(refusal)

@@ -3,13 +3,12 @@
 from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.solvers.one_pass import AdaGrad, OnePass, State, Steps
-from auclid.square.opauc import ROOM
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.one_pass import AdaGradRule, OnePassSolver, OnePassState, OnePassSteps
+from auclid.square.opauc import COVARIANCE_HINT
 from auclid.stats.moments import require_room
 
-STEP = 0.2
-"""The step, for pairs of mean square length 1."""
+DEFAULT_ADAGRAD_STEP = 0.2
+"""The step size, for pairs of mean square length 1."""
 
 
 class AdaOAM(StreamRanker):
@@ -90,10 +89,10 @@ class AdaOAM(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> OnePass:
-        require_room("The covariances of AdaOAM", self.n_features_in_, ROOM)
-        rule = AdaGrad(float(self.step or STEP), self.step is None, float(self.delta))
-        return OnePass(Steps(rule, 0.5 * self.alpha))
+    def _solver(self) -> OnePassSolver:
+        require_room("The covariances of AdaOAM", self.n_features_in_, COVARIANCE_HINT)
+        rule = AdaGradRule(float(self.step or DEFAULT_ADAGRAD_STEP), self.step is None, float(self.delta))
+        return OnePassSolver(OnePassSteps(rule, 0.5 * self.alpha))
 
-    def _publish_settings(self, solver: OnePass, state: State) -> None:
+    def _publish_settings(self, solver: OnePassSolver, state: OnePassState) -> None:
         self.step_ = solver.first_step(state)

@@ -11,7 +11,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._apart import begin_apart, lies_apart
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.data import Table
 from auclid.solvers.iteration import IterationCallback, Solution
@@ -165,7 +165,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
             def look() -> dict[str, np.ndarray]:
                 return {"coef_": weights().reshape(1, -1), "intercept_": np.zeros(1)}
 
-            return steps(self, self.max_iter, look, X, y)
+            return fit_iterations(self, self.max_iter, look, X, y)
 
         return rounds
 

@@ -1,19 +1,18 @@
-"""OPAUC: one pass over the rows, with means and covariances of both classes; or sketches of them."""
+"""OPAUC: one pass over the rows, with means and covariances of both classes, or sketches of these."""
 
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.solvers.one_pass import Gradient, OnePass, State, Steps
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.one_pass import GradientRule, OnePassSolver, OnePassState, OnePassSteps
 from auclid.stats.moments import require_room
 
-STEP = 4.0
-"""The first step, for pairs of mean square length 1."""
+DEFAULT_OPAUC_STEP = 4.0
+"""The first step size, for pairs of mean square length 1."""
 
-ROOM = "Use OPAUC(rank=50), or SPAM, which needs memory of a row."
-"""What to do where covariances do not fit."""
+COVARIANCE_HINT = "Use OPAUC(rank=50), or SPAM, whose memory is that of a row."
+"""The advice for covariances that do not fit in memory."""
 
 
 class OPAUC(StreamRanker):
@@ -105,11 +104,12 @@ class OPAUC(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> OnePass:
+    def _solver(self) -> OnePassSolver:
         if self.rank is None:
-            require_room("The covariances of OPAUC", self.n_features_in_, ROOM)
-        rule = Gradient(float(self.step or STEP), self.step is None)
-        return OnePass(Steps(rule, 0.5 * self.alpha, self.sketch == "shrunk", self.sketch != "plain"), self.rank)
+            require_room("The covariances of OPAUC", self.n_features_in_, COVARIANCE_HINT)
+        rule = GradientRule(float(self.step or DEFAULT_OPAUC_STEP), self.step is None)
+        steps = OnePassSteps(rule, 0.5 * self.alpha, self.sketch == "shrunk", self.sketch != "plain")
+        return OnePassSolver(steps, self.rank)
 
-    def _publish_settings(self, solver: OnePass, state: State) -> None:
+    def _publish_settings(self, solver: OnePassSolver, state: OnePassState) -> None:
         self.step_ = solver.first_step(state)

@@ -1,4 +1,4 @@
-"""SOLAM: the square loss as a saddle point, met one row at a time."""
+"""SOLAM: the saddle-point form of the square loss, one row per step."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
-from auclid.solvers.saddle import Saddle, State, Steps
-from auclid.square._radius import GENEROUS, warn_if_bound
+from auclid.solvers.saddle import SaddleSolver, SaddleState, SaddleSteps
+from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
 from auclid.stats.class_means import FirstPass, first_pass
 
-ZETA = 2.0
-"""The first step, for rows of mean square length 1 and classes of one size."""
+DEFAULT_ZETA = 2.0
+"""The first step size, for rows of mean square length 1 and classes of one size."""
 
 
 class SOLAM(StreamRanker):
@@ -112,12 +112,13 @@ class SOLAM(StreamRanker):
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         return first_pass(table, is_pos, products=True, weight=weight)
 
-    def _solver(self, known: FirstPass | None) -> Saddle:
-        zeta = ZETA if self.zeta is None else float(self.zeta)
-        generous = GENEROUS if self.alpha is None else np.inf
-        radius = generous if self.radius is None else float(self.radius)
-        return Saddle(Steps(zeta, self.zeta is None, radius, self.radius is None, float(self.alpha or 0.0)))
+    def _solver(self) -> SaddleSolver:
+        zeta = DEFAULT_ZETA if self.zeta is None else float(self.zeta)
+        default_radius = DEFAULT_RADIUS if self.alpha is None else np.inf
+        radius = default_radius if self.radius is None else float(self.radius)
+        alpha = float(self.alpha or 0.0)
+        return SaddleSolver(SaddleSteps(zeta, self.zeta is None, radius, self.radius is None, alpha))
 
-    def _publish_settings(self, solver: Saddle, state: State) -> None:
+    def _publish_settings(self, solver: SaddleSolver, state: SaddleState) -> None:
         self.radius_, self.zeta_ = solver.radius(state), solver.zeta(state)
-        warn_if_bound(self, solver.bound_at_end(state))
+        warn_if_binding(self, solver.is_binding(state))

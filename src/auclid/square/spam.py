@@ -1,4 +1,4 @@
-"""SPAM: stochastic proximal AUC maximisation, one row a step, no buffers."""
+"""SPAM: stochastic proximal AUC maximisation, one row per step, no buffers."""
 
 from copy import copy
 from typing import Any
@@ -7,14 +7,13 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._generic import floats
+from auclid._generic import as_floats
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
-from auclid.penalties import L2, ElasticNet, prox
-from auclid.schedules import Constant, Harmonic, Power, rate
-from auclid.solvers.proximal import Proximal
-from auclid.solvers.row_steps import State, Steps
+from auclid.penalties import L2, ElasticNet, Penalty, prox
+from auclid.schedules import Constant, Harmonic, Power, Schedule, rate
+from auclid.solvers.proximal import ProximalSolver, ProximalState, ProximalSteps
 from auclid.stats.class_means import FirstPass, first_pass
 
 
@@ -121,45 +120,51 @@ class SPAM(StreamRanker):
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         return first_pass(table, is_pos, products=True, weight=weight)
 
-    def _solver(self, known: FirstPass | None) -> Proximal:
-        schedule, relative, guarded = self._schedule(known)
-        return Proximal(Steps(schedule, relative, guarded, self._penalty()), self.average)
+    def _solver(self) -> ProximalSolver:
+        return self._solver_with(None)
 
-    def _penalty(self) -> Any:
+    def _fit_solver(self, summary: FirstPass) -> ProximalSolver:
+        return self._solver_with(summary)
+
+    def _solver_with(self, summary: FirstPass | None) -> ProximalSolver:
+        schedule, relative, guarded = self._schedule(summary)
+        return ProximalSolver(ProximalSteps(schedule, relative, guarded, self._penalty()), self.average)
+
+    def _penalty(self) -> Penalty:
         if self.penalty is None:
-            return floats(ElasticNet(self.l1, self.alpha) if self.l1 else L2(self.alpha))
+            return as_floats(ElasticNet(self.l1, self.alpha) if self.l1 else L2(self.alpha))
         if self.l1 or self.alpha != 1e-4:
             raise ValueError("penalty of SPAM must stand alone; got alpha or l1 as well. Put them into the penalty.")
         return _check.implements(self, "penalty", self.penalty, (prox,))
 
-    def _schedule(self, known: FirstPass | None) -> tuple[Any, bool, bool]:
-        """The schedule, whether it is relative to what the rows can bear, and whether long rows are guarded."""
+    def _schedule(self, summary: FirstPass | None) -> tuple[Schedule, bool, bool]:
+        """The schedule, whether it is relative to the stable step, and whether steps along long rows are bounded."""
         if self.schedule in ("auto", "sqrt"):
             return Power(1.0, 0.5), True, self.guard
         if self.schedule == "constant":
             return Constant(0.1), True, self.guard
         if self.schedule in ("thm2", "thm3"):
-            return self._theorem(known), False, False
+            return self._theorem(summary), False, False
         return _check.implements(self, "schedule", self.schedule, (rate,)), False, self.guard
 
-    def _theorem(self, known: FirstPass | None) -> Power | Harmonic:
+    def _theorem(self, summary: FirstPass | None) -> Power | Harmonic:
         """The constants of the paper's theorems 2 and 3."""
-        if known is None or self.alpha == 0.0 or self.penalty is not None:
+        if summary is None or self.alpha == 0.0 or self.penalty is not None:
             raise ValueError(
                 f"schedule='{self.schedule}' of SPAM must know max |x| and alpha > 0 beforehand: use fit, with "
                 "alpha > 0 and no penalty, or another schedule."
             )
-        p = known.n[1] / known.n.sum()
+        p = summary.n[1] / summary.n.sum()
         beta = p * (1.0 - p) * self.alpha
-        bound = 128.0 * np.sqrt(known.squares.max()) ** 4
+        bound = 128.0 * np.sqrt(summary.squares.max()) ** 4
         if self.schedule == "thm2":
             return Power(beta / bound, 0.5)
         return Harmonic((1.0 + beta**2 / bound) ** 2 / beta, 1.0)
 
-    def _fresh_state(self, d: int) -> State:
+    def _fresh_state(self, d: int) -> ProximalState:
         model = copy(self)
-        model.schedule = "auto"  # a state is the same for every schedule, and a theorem's needs rows
-        return model._solver(None).init(d)
+        model.schedule = "auto"  # the state does not depend on the schedule, and a theorem's schedule requires rows
+        return model._solver().init(d)
 
-    def _publish_settings(self, solver: Proximal, state: State) -> None:
+    def _publish_settings(self, solver: ProximalSolver, state: ProximalState) -> None:
         self.schedule_ = solver.schedule(state)

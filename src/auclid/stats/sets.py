@@ -7,7 +7,7 @@ import numpy as np
 from auclid import _random
 from auclid.data import Table
 from auclid.stats.moments import Moments, grouped_moments
-from auclid.stats.samples import Samples
+from auclid.stats.samples import SetSamples
 
 NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
 """Numbers of the three sets, as `grouped_moments` takes them."""
@@ -46,18 +46,18 @@ class SemiSupervisedStats:
     """All that is kept of the rows seen."""
 
     sets: Sets
-    samples: Samples
+    samples: SetSamples
     rng: np.random.Generator  # for the samples
     by_content: bool = True  # whether folds depend on what rows hold and not on when they came; in 0.1 they did not
 
     @classmethod
     def nothing(cls, d: int) -> "SemiSupervisedStats":
         """Before any row. Draws only thin out samples, so their seed is no parameter."""
-        return cls(Sets(*[Moments.empty(d)] * 3), Samples(), np.random.default_rng(0))
+        return cls(Sets(*[Moments.empty(d)] * 3), SetSamples(), np.random.default_rng(0))
 
     def after(self, table: Table, sets: np.ndarray, count: np.ndarray | None = None) -> "SemiSupervisedStats":
         """With the rows of a table, each of its set; a row may count more or less than one."""
-        rng, rows = _random.copied(self.rng), members(sets)
+        rng, rows = _random.copy_generator(self.rng), members(sets)
         if count is None:
             samples = self.samples.after(table, rows, rng)
         else:
@@ -67,5 +67,5 @@ class SemiSupervisedStats:
         )
 
     def __add__(self, other: "SemiSupervisedStats") -> "SemiSupervisedStats":
-        rng = _random.copied(self.rng)
+        rng = _random.copy_generator(self.rng)
         return SemiSupervisedStats(self.sets + other.sets, self.samples.union(other.samples, rng), rng, self.by_content)
