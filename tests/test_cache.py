@@ -25,10 +25,10 @@ FIT = """
         import numpy as np
         from auclid import LeastSquaresAUC
         from auclid import SPAM
-        from auclid.solvers.row_steps import unit_step
+        from auclid.stats.class_means import stable_step
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
-        unit_step(np.ones(2), np.ones(1))
+        stable_step(np.ones(2), np.ones(1))
         models = [LeastSquaresAUC(l1=0.01).fit(X, y)]
         if {spam}:
             models.append(SPAM(random_state=0).fit(X, y))
@@ -103,7 +103,7 @@ def test_the_next_process_finds_the_code_again_and_damaged_files_count_as_absent
 def test_what_is_warm_need_not_be_compiled(run):
     run("from auclid.warm import warm\nsaid = [name for name, _ in warm(['SPAM'])]")
     found = run(FIT_ALL.replace("LeastSquaresAUC(l1=0.01).fit(X, y)", "SPAM(random_state=1).fit(X, y)"))
-    assert found["misses"] <= 1 and found["hits"] > 1  # unit_step is called from Python here and nowhere else
+    assert found["misses"] <= 1 and found["hits"] > 1  # stable_step is called from Python here and nowhere else
 
 
 def test_without_a_writable_folder_all_works_with_one_warning(run, tmp_path):

@@ -180,7 +180,7 @@ def prefetch(array: np.ndarray, start: int, count: int) -> None:
 def _prefetch(array: Any, start: Any, count: Any) -> Callable[..., None]:
     line = 512 // array.dtype.bitwidth
 
-    def body(array: np.ndarray, start: int, count: int) -> None:
+    def body(array: Any, start: Any, count: Any) -> None:  # Numba requires the annotations of the outer function
         for k in range(start, start + min(count, 8 * line), line):
             _prefetch_line(array, k)  # type: ignore[call-arg]
 
