@@ -4,4 +4,4 @@ from auclid.pairwise.kernel_rank_svm import KernelRankSVM
 from auclid.pairwise.rank_svm import RankSVM
 from auclid.pairwise.sam import ASAM, PSAM
 
-__all__ = ["ASAM", "PSAM", "KernelRankSVM", "RankSVM"]
+__all__ = ["RankSVM", "KernelRankSVM", "ASAM", "PSAM"]
