@@ -378,7 +378,7 @@ def test_lists(run):
 
 
 BAD = {
-    "no file": (["compare", "none.csv", "--target", "y"], "there is none at 'none.csv'"),
+    "no file": (["compare", "none.csv", "--target", "y"], "DATA must be a file that exists; got 'none.csv'"),
     "no target": (["compare", "plain.csv"], "must have labels"),
     "wrong target": (["compare", "plain.csv", "--target", "yy"], "Did you mean 'y'?"),
     "one class": (["compare", "one.csv", "--target", "y"], "all its values are '1'"),
@@ -399,13 +399,13 @@ BAD = {
     "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
     "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
     "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file"),
-    "wrong columns": (["predict", "good", "other.csv"], "it lacks 'b'"),
+    "wrong columns": (["predict", "good", "other.csv"], "got a table without 'b'"),
     "text at predict": (["predict", "good", "words.csv"], "Column 'a' of Columns must hold numbers"),
     "wrong labels": (
         ["evaluate", "good", "relabelled.csv"],
         "must hold the model's classes",
     ),
-    "no labels": (["evaluate", "good", "unlabelled.csv"], "--target must be a column"),
+    "no labels": (["evaluate", "good", "unlabelled.csv"], "--target must name a column"),
 }
 
 
@@ -669,7 +669,7 @@ def test_the_picture_tells_the_interval_that_is_printed(judged, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--groups", "nowhere"], "--groups must be a column of the table; got 'nowhere'"),
+        (["--groups", "nowhere"], "--groups must name a column of the table; got 'nowhere'"),
         (["--alerts", "500"], "--alerts must be at most the number of rows, 400"),
         (["--max-fpr", "0"], "--max-fpr must be a float in (0.0, 1.0]; got 0."),
         (["--max-fpr", "1.5"], "--max-fpr must be a float in (0.0, 1.0]; got 1.5."),

@@ -203,14 +203,17 @@ def batches(model, X, is_pos, size):
 
 @BOTH
 @pytest.mark.parametrize("layout", ["dense", "csr", "fortran"])
-def test_a_stream_is_the_plain_walk_however_it_is_cut(method, layout, monkeypatch):
-    monkeypatch.setattr(random_pairs, "RESERVOIR", 5)
+def test_a_stream_is_the_plain_walk_however_it_is_cut(method, layout):
+    class SmallReservoir(method):
+        def _solver(self):
+            return replace(super()._solver(), reservoir_capacity=5)
+
     X, is_pos = table(n=80)
     given = LAYOUTS[layout](X)
     Z = streamed_pairs(X, is_pos, 5, seed=0)
     assert len(Z) == 79
     _, mean = walk(Z, STEPS[method.__name__, "hinge"], 0.05, None, 3, 4)
-    fresh = [method(0.05, rskip=3, askip=4, random_state=0) for _ in range(3)]
+    fresh = [SmallReservoir(0.05, rskip=3, askip=4, random_state=0) for _ in range(3)]
     models = [batches(model, given, is_pos, size) for model, size in zip(fresh, (80, 1, 7), strict=True)]
     for model in models:
         np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-9)

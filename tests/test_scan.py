@@ -23,7 +23,7 @@ from auclid.auto import _files
 from auclid.data.readers import reader
 from auclid.data.sizes import as_bytes
 from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._operating_point_apart import best_threshold_apart
+from auclid.solvers.threshold import youden_threshold
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -244,11 +244,11 @@ def test_a_text_in_a_later_block_of_a_csv(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"target": "Y"}, r"'target' parameter of scan must name a column of .*; got 'Y'\. Did you mean 'y'\?"),
-        ({"target": "y", "columns": ["a0", "b9"]}, r"'columns' parameter of scan must name a column .*got 'b9'"),
+        ({"target": "Y"}, r"'target' parameter of scan must name a column of .* Got 'Y' instead\. Did you mean 'y'\?"),
+        ({"target": "y", "columns": ["a0", "b9"]}, r"'columns' parameter of scan must name a column .*Got 'b9'"),
         ({"target": "y", "sample_weight": "ww"}, r"'sample_weight' parameter of scan must name a column"),
         ({"target": "y", "columns": ["a0", "y"]}, r"must be numbers to learn from; got 'y'"),
-        ({"target": "y", "columns": ["a0", "list"]}, r"must be numbers; 'list' holds list<.*>\. Choose others with"),
+        ({"target": "y", "columns": ["a0", "list"]}, r"must be numbers; got list<.*> in 'list'\. Choose others with"),
         ({"target": "y", "columns": "a0"}, r"'columns' parameter of scan must be a list of names; got 'a0'"),
         ({"target": "y", "memory": "much"}, r"'memory' parameter of scan must be a number of bytes"),
         ({"target": "y", "memory": -1}, r"'memory' parameter of scan must be a number of bytes"),
@@ -263,10 +263,10 @@ def test_bad_options_are_told_at_once(tmp_path, options, said):
 
 
 def test_bad_sources_are_told_at_once(tmp_path):
-    with pytest.raises(FileNotFoundError, match=r"there is none at .*none\.parquet"):
+    with pytest.raises(FileNotFoundError, match=r"glob that exists\. Got '.*none\.parquet' instead"):
         auclid.scan(tmp_path / "none.parquet")
     (tmp_path / "data.xls").touch()
-    with pytest.raises(ValueError, match=r"files of a known kind \(.*got 'data\.xls'"):
+    with pytest.raises(ValueError, match=r"files of a known kind \(.*Got 'data\.xls'"):
         auclid.scan(tmp_path / "data.xls")
     with pytest.raises(FileNotFoundError, match="a folder with files of a known kind"):
         auclid.scan(tmp_path)
@@ -276,9 +276,9 @@ def test_bad_sources_are_told_at_once(tmp_path):
     (tmp_path / "a.csv").write_text("a,b\n1,2\n")
     with pytest.raises(ValueError, match="must be of one kind"):
         auclid.scan(tmp_path)
-    with pytest.raises(TypeError, match=r"can be read only once. Pass a function"):
+    with pytest.raises(TypeError, match=r"that can be read again\. Got list_iterator instead\. Pass a function"):
         auclid.scan(iter([]))
-    with pytest.raises(TypeError, match=r"must be given a file, .*; got int"):
+    with pytest.raises(TypeError, match=r"must be a file, .*\. Got int instead"):
         auclid.scan(3)
 
 
@@ -377,6 +377,7 @@ def run(code, **limits):
         f"resource.setrlimit(resource.RLIMIT_{name}, ({value}, {value}))" for name, value in limits.items()
     ]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "ARROW_DEFAULT_MEMORY_POOL": "system"}
+    environment["MALLOC_MMAP_THRESHOLD_"] = "131072"  # what is freed goes back at once: limits meet what is in use
     return subprocess.run(
         [sys.executable, "-c", "\n".join([*lines, code])], capture_output=True, text=True, env=environment, timeout=300
     )
@@ -438,7 +439,7 @@ def test_the_threshold_by_blocks_is_that_of_memory(data):
             yield (x[part, None], y[part], *(() if weight is None else (weight[part],)))
 
     rows = begin_apart(auclid.LeastSquaresAUC(), auclid.scan(blocks))
-    assert best_threshold_apart(rows, np.ones(1)) == best_threshold(y, x, weight)
+    assert youden_threshold("test", rows, np.ones(1)).value == best_threshold(y, x, weight)
 
 
 def cut(X, y, size, weight=None):

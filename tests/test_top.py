@@ -19,8 +19,8 @@ from auclid.data import as_table
 from auclid.metrics import partial_auc, roc_auc
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
-from auclid.solvers.path import Labelled
 from auclid.solvers.top import hard_top, select, top_threshold
+from auclid.stats.labelled import LabelledTable
 
 REGIONS = {"one-way": (0.2, 0.0), "from below": (1.0, 0.6), "two-way": (0.3, 0.4), "one row": (0.05, 0.0)}
 
@@ -88,7 +88,7 @@ def test_the_hinge_is_at_its_optimum_with_proof(region):
 @pytest.mark.parametrize("region", REGIONS)
 def test_the_objective_is_convex_and_its_gradient_and_hessian_are_its_derivatives(loss, region):
     X, y, weight = table(60, 3, seed=1)
-    rows = Labelled(as_table(X), y == 1, weight)
+    rows = LabelledTable(as_table(X), y == 1, weight)
     problem = objective(rows, 0.01, Settings(loss, 1e-3, Region(*REGIONS[region]), 0.3))
     rng = np.random.default_rng(2)
     for _ in range(20):
@@ -104,7 +104,7 @@ def test_the_objective_is_convex_and_its_gradient_and_hessian_are_its_derivative
 @pytest.mark.parametrize("region", [(0.2, 0.0), (1.0, 0.6)])
 def test_products_are_differences_of_gradients(region):
     X, y, weight = table(60, 3, seed=1)
-    rows = Labelled(as_table(X), y == 1, weight)
+    rows = LabelledTable(as_table(X), y == 1, weight)
     problem = objective(rows, 0.01, Settings("squared_hinge", 1e-3, Region(*region), 0.3))
     point, h = problem.at(np.array([0.4, -0.2, 0.3])), 1e-7
     for e in np.eye(3):

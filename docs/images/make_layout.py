@@ -25,6 +25,7 @@ WORDS = {
     "data": (0, "Table: products, blocks, sweeps, of any source"),
     "stats": (1, "moments, class sums, buffers, samples"),
     "pairs": (1, "all pairs of scores in O(n log n)"),
+    "errors": (0, "typed, worded by each interface"),
     "losses": (2, "of a pair's difference"),
     "penalties": (2, "and their proximal steps"),
     "schedules": (2, "how long a step is"),

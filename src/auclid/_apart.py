@@ -12,11 +12,12 @@ from scipy import sparse
 from auclid import _check
 from auclid._sources import known_names, label_missing, with_target
 from auclid.data import as_table
-from auclid.data.dask import Partitions, described, is_dask, lazily
-from auclid.data.dataset import Apart, Blocks
+from auclid.data.dask import DaskDataset, described, is_dask, lazily
+from auclid.data.dataset import Dataset
+from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
 from auclid.data.labels import LabelCount, label_count
-from auclid.stats.apart import LabelledParts, coded, numbered
+from auclid.stats.labelled import LabelledDataset, coded, numbered
 
 FEW = 8
 """Labels up to which it is quickest to look for each."""
@@ -24,12 +25,12 @@ FEW = 8
 
 def lies_apart(X: Any) -> bool:
     """Whether rows are not in memory: `Rows`, a dask collection, or such rows as another estimator prepared them."""
-    return isinstance(X, Rows | LabelledParts) or is_dask(X)
+    return isinstance(X, Rows | LabelledDataset) or is_dask(X)
 
 
-def begin_apart(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> LabelledParts:
+def begin_apart(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> LabelledDataset:
     """Rows with two classes, checked; sets what scikit-learn wants to know of columns and classes."""
-    if isinstance(X, LabelledParts):
+    if isinstance(X, LabelledDataset):
         remember_columns(estimator, X.parts.columns, X.parts.width)
         estimator.classes_ = X.classes
         return X
@@ -41,20 +42,20 @@ def begin_apart(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None
     return rows
 
 
-def begin_classes(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> LabelledParts:
+def begin_classes(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> LabelledDataset:
     """`begin_apart` of rows with two classes or more."""
     parts, counts = labelled_parts(estimator, X, y, sample_weight)
     found = sorted({label for part in counts for label in part if label is not None})
     if len(found) <= 2 or any(None in part for part in counts):
         two_classes(estimator, counts, _where(X))  # says what is wrong, if anything is
     classes = np.array(found)
-    rows = count_labels(parts.mapped(partial(numbered, classes)), classes, [[label] for label in found], counts)
+    rows = count_labels(parts.transformed(partial(numbered, classes)), classes, [[label] for label in found], counts)
     remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     return rows
 
 
-def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Apart, list[dict]]:
+def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Dataset, list[dict]]:
     """The rows in parts, and of each part {label: LabelCount}."""
     owner = type(estimator).__name__
     if isinstance(X, Rows):
@@ -64,9 +65,9 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
                 f"{'y' if y is not None else 'sample_weight'}. Name it in scan(..., target=, sample_weight=)."
             )
         with_target(estimator, X)
-        return Blocks(X, gaps=knows_gaps(estimator), words=knows_words(estimator)), block_counts(X)
+        return FileDataset(X, gaps=knows_gaps(estimator), words=knows_words(estimator)), block_counts(X)
     _check.labelled(estimator, y)
-    parts = Partitions(owner, X, y, sample_weight, knows_gaps(estimator), knows_words(estimator))
+    parts = DaskDataset(owner, X, y, sample_weight, knows_gaps(estimator), knows_words(estimator))
     return parts, parts.label_counts()
 
 
@@ -80,14 +81,16 @@ def knows_words(estimator: Any) -> bool:
     return bool(getattr(estimator, "_knows_words", False))
 
 
-def with_classes(estimator: Any, parts: Apart, counts: list[dict], classes: np.ndarray) -> LabelledParts:
+def with_classes(estimator: Any, parts: Dataset, counts: list[dict], classes: np.ndarray) -> LabelledDataset:
     """Labels as numbers of classes; refuses a class without weight."""
-    rows = count_labels(parts.mapped(partial(coded, classes)), classes, [[label] for label in classes.tolist()], counts)
+    rows = count_labels(
+        parts.transformed(partial(coded, classes)), classes, [[label] for label in classes.tolist()], counts
+    )
     _check.weighed_classes(estimator, *rows.counts.sum(axis=0))
     return rows
 
 
-def count_labels(parts: Apart, classes: np.ndarray, sets: list[list], counts: list[dict]) -> LabelledParts:
+def count_labels(parts: Dataset, classes: np.ndarray, sets: list[list], counts: list[dict]) -> LabelledDataset:
     """Rows in parts, with what the counts of labels tell of sets of labels."""
     found = [[_together([part[label] for label in labels if label in part]) for labels in sets] for part in counts]
     every, weighed = (np.array([[each[k] for each in part] for part in found], dtype=np.int64) for k in (0, 1))
@@ -97,7 +100,7 @@ def count_labels(parts: Apart, classes: np.ndarray, sets: list[list], counts: li
         for field in (3, 4, 5)
     )
     idle = _first(each for each in first_idle if each is not None)
-    return LabelledParts(parts, classes, weighed, every, largest, first, [*first_weighed, idle])
+    return LabelledDataset(parts, classes, weighed, every, largest, first, [*first_weighed, idle])
 
 
 def _together(counts: list[LabelCount]) -> LabelCount:

@@ -14,11 +14,15 @@ from sklearn.utils.validation import column_or_1d
 
 from auclid._weights import rescale_weights
 from auclid.data.files import Rows
+from auclid.errors import InvalidValueError
 
 NUMERIC = "biuf"
 
 EXACT = 1 << 53
 """The integers up to here are all floats; beyond, only some."""
+
+LONG = 10_000
+"""Bits from which on an integer is not written out: Python refuses to write very long ones."""
 
 
 def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
@@ -75,34 +79,55 @@ def _refuse_nan(owner: str, name: str, array: np.ndarray) -> None:
 
 
 def _as_float64(owner: str, name: str, array: np.ndarray) -> np.ndarray:
-    try:
-        if array.dtype.kind in NUMERIC + "O":
+    wide = None
+    if array.dtype.kind in NUMERIC + "O":
+        try:
             wide = array.astype(np.float64)
-            _refuse_rounding(owner, name, array, wide)
-            return wide
+        except OverflowError:
+            raise _inexact(owner, name, next(filter(_overflows, array.tolist()))) from None
+        except (TypeError, ValueError):
+            wide = None
+    if wide is None:
+        raise InvalidValueError(
+            owner=owner, parameter=name, expected="be an array of real numbers", got=f"an array of {array.dtype}"
+        )
+    _refuse_rounding(owner, name, array, wide)
+    return wide
+
+
+def _overflows(value: Any) -> bool:
+    """Whether a number is beyond the largest float."""
+    try:
+        float(value)
     except OverflowError:
-        _refuse_rounding(owner, name, array, np.zeros(len(array)))
-    except (TypeError, ValueError) as error:
-        if "float64 holds" in str(error):
-            raise
-    raise ValueError(
-        f"The '{name}' parameter of {owner} must be an array of real numbers. "
-        f"Got an array of {array.dtype} instead."
-    )
+        return True
+    except (TypeError, ValueError):
+        return False
+    return False
 
 
 def _refuse_rounding(owner: str, name: str, array: np.ndarray, wide: np.ndarray) -> None:
-    """Integers that float64 rounds would tie, and a tie counts one half: better to say so."""
+    """Raise where float64 rounds an integer: two that differ would tie, and a tie counts one half."""
     if array.dtype.kind == "f" or array.dtype.itemsize < 8 or len(array) == 0:
         return
     if array.dtype.kind != "O" and -EXACT <= int(array.min()) and int(array.max()) <= EXACT:
         return
     for given, kept in zip(array.tolist(), wide.tolist(), strict=True):
         if isinstance(given, int) and given != kept:
-            raise ValueError(
-                f"The '{name}' parameter of {owner} must hold numbers that float64 holds exactly. "
-                f"Got the integer {str(given)[:24]} instead. Pass ranks, such as those of scipy.stats.rankdata."
-            )
+            raise _inexact(owner, name, given)
+
+
+def _inexact(owner: str, name: str, number: Any) -> InvalidValueError:
+    """The error for a number that float64 does not hold exactly."""
+    is_long = isinstance(number, int) and number.bit_length() > LONG
+    shown = f"of {number.bit_length():,} bits" if is_long else str(number)[:24]
+    return InvalidValueError(
+        owner=owner,
+        parameter=name,
+        expected="hold numbers that float64 holds exactly",
+        got=f"the {'integer' if isinstance(number, int) else 'number'} {shown}",
+        hint="Pass ranks, such as those of scipy.stats.rankdata.",
+    )
 
 
 def weight_column(owner: str, values: ArrayLike) -> np.ndarray:

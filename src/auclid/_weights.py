@@ -12,8 +12,8 @@ def rescale_weights(weight: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid._weights import tamed
-    >>> tamed(np.array([1.0, 2.0])), tamed(np.array([1e200, 2e200])).round(2)
+    >>> from auclid._weights import rescale_weights
+    >>> rescale_weights(np.array([1.0, 2.0])), rescale_weights(np.array([1e200, 2e200])).round(2)
     (array([1., 2.]), array([0.33, 0.65]))
     """
     largest = weight.max(initial=0.0)

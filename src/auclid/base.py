@@ -12,18 +12,17 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
 from auclid import _check, _random, _sources
-from auclid._apart import begin_apart, by_parts, own_classes
+from auclid._apart import begin_apart, by_parts, lies_apart, own_classes
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._weights import drawn
 from auclid.data import SparseTable, Table, as_table, to_dense
 from auclid.data.files import Rows
 from auclid.metrics._auc import checked_auc
-from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._operating_point_apart import best_threshold_apart
 from auclid.solvers.stream import Batch, StreamSolver, copy_state
-from auclid.stats.apart import LabelledParts
+from auclid.solvers.threshold import youden_threshold
 from auclid.stats.class_means import FirstPass
 from auclid.stats.epochs import EpochSampler
+from auclid.stats.labelled import LabelledDataset
 
 
 class Ranker(ClassifierMixin, BaseEstimator):
@@ -68,13 +67,17 @@ class Ranker(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 
-    def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> Any:
-        """Labelled rows in parts, of files or a cluster."""
-        if not self._fits_apart:
-            _sources.not_dask(self, X)
+    def _labelled_dataset(
+        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> LabelledDataset:
+        """The rows to learn from, checked, with two classes; sets ``classes_`` and what is known of the columns."""
         if X_unlabeled is not None:
             raise TypeError(f"{type(self).__name__} takes no X_unlabeled, it learns from labels; SAMULT takes it.")
-        return begin_apart(self, X, y, sample_weight)
+        if lies_apart(X):
+            if not self._fits_apart:
+                _sources.not_dask(self, X)
+            return begin_apart(self, X, y, sample_weight)
+        return LabelledDataset.in_memory(*self._begin_fit(X, y, sample_weight), self.classes_)
 
     def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
         """Check everything before anything changes; returns the table, which rows are positive, and their weights."""
@@ -156,23 +159,17 @@ class LinearRanker(Ranker):
         self.intercept_ = _check.finite(self, np.array([-float(threshold)]))
         return self
 
-    def _publish_fit(self, table: Table, is_pos: np.ndarray, w: np.ndarray, weight: np.ndarray | None = None) -> Self:
+    def _publish_fit(self, rows: LabelledDataset, w: np.ndarray) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights and their best threshold on the training rows."""
         _check.finite(self, w)
-        return self._set_weights(w, self._best_threshold(table, is_pos, w, weight))
+        return self._set_weights(w, self._best_threshold(rows, w))
 
-    def _best_threshold(
-        self, table: Table, is_pos: np.ndarray, w: np.ndarray, weight: np.ndarray | None = None
-    ) -> float:
+    def _best_threshold(self, rows: LabelledDataset, w: np.ndarray) -> float:
         """The threshold that maximises Youden's J on the training scores, which must be finite."""
-        with np.errstate(over="ignore", invalid="ignore"):
-            scores = _check.finite_scores(self, table.matmul(w), np.float64)
-        _check.warn_if_constant_scores(self, table, scores)
-        return best_threshold(is_pos, scores, weight)
-
-    def _publish_apart(self, rows: LabelledParts, w: np.ndarray) -> Self:
-        """`_publish_fit` of rows in files or on a cluster: one more pass finds the same threshold."""
-        return self._publish(w, best_threshold_apart(rows, _check.finite(self, w)))
+        threshold = youden_threshold(type(self).__name__, rows, w)
+        if threshold.low == threshold.high:
+            _check.warn_if_constant_scores(self, rows.table(), np.array([threshold.low]))
+        return threshold.value
 
 
 class StreamRanker(CallbackSupportMixin, LinearRanker):
@@ -227,7 +224,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         if self._causal:
             _check.warn_if_constant_scores(self, table, w)
         else:
-            threshold = self._best_threshold(table, is_pos, w, weight)
+            threshold = self._best_threshold(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), w)
         self._set_weights(w, threshold)
         self._state, self._rng, self._dense = state, rng, not isinstance(table, SparseTable)
         self._publish_settings(solver, state)

@@ -19,7 +19,7 @@ from auclid.columns._table import checked_table, floating, taken
 from auclid.data.files import Rows
 from auclid.data.mapped import is_label, mapped
 from auclid.square import LeastSquaresAUCCV
-from auclid.stats.apart import sampled
+from auclid.stats.labelled import sampled
 from auclid.stats.odds import calibrated, log_odds, probability
 
 FEWEST = 4

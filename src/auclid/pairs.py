@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 from auclid import _check, losses
 from auclid._generic import as_floats
 from auclid.losses import Hinge, Loss, Square, as_loss, hinges
-from auclid.solvers.region import checked_region
+from auclid.solvers.region import checked_region, rows_of
 from auclid.solvers.top import hard_top
 from auclid.stats.loss_sums import LossSums
 from auclid.stats.pair_sums import ActivePairs, Pairs, count_below
@@ -246,7 +246,7 @@ def _not_rising(owner: str, loss: Loss, margin: float) -> None:
 
 def _top_weights(ask: _Ask, is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
     """Weights under which the top counts only."""
-    region = checked_region(ask.owner, ask.max_fpr, ask.min_tpr, is_pos, weight)
+    region = checked_region(ask.owner, ask.max_fpr, ask.min_tpr, rows_of(is_pos, weight), rows_of(~is_pos, weight))
     weight = np.ones(len(score)) if weight is None else weight.copy()
     for rows, sign, share in ((~is_pos, 1.0, region.max_fpr), (is_pos, -1.0, 1.0 - region.min_tpr)):
         own = weight[rows]

@@ -5,9 +5,10 @@ from functools import partial
 from inspect import signature
 from typing import Any, NamedTuple
 
-from auclid._hints import did_you_mean, plain
+from auclid._hints import plain
 from auclid.additive import Scorecard
 from auclid.boost import RankBoost
+from auclid.errors import unknown_name
 from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
 from auclid.online import CBR, OAM, UniExp
 from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
@@ -267,6 +268,5 @@ def find(name: str) -> Method:
     known.update({plain(alias): known[plain(target)] for alias, target in ALIASES.items()})
     if plain(name) not in known:
         names = [method.name for method in METHODS]
-        hint = did_you_mean(name, [*names, *ALIASES]) or f"Known are: {', '.join(names)}."
-        raise ValueError(f"make must be given the name of a method; got {name!r}. {hint}")
+        raise unknown_name("make", "name", "be the name of a method", name, names, ALIASES)
     return known[plain(name)]

@@ -13,7 +13,7 @@ from auclid.additive._sums import class_sums
 from auclid.data.dataset import Part, Totals
 from auclid.data.encoding import ColumnEncoding, decode
 from auclid.data.sizes import KEPT
-from auclid.stats.apart import LabelledParts, sampled
+from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.stats.moments import ClassMoments
 from auclid.stats.tally import entries, part_tallies
 
@@ -24,7 +24,7 @@ FEWEST = 10
 """Rows of a class that are drawn, whatever its share."""
 
 
-def drawn(rows: LabelledParts, memory: int | None) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
+def drawn(rows: LabelledDataset, memory: int | None) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
     """(X, y, weight, whether these are all) of as many rows as memory may hold, each class by its share."""
     counts = rows.counts.sum(axis=0)
     size = max(LEAST, (KEPT if memory is None else memory) // (8 * max(1, rows.parts.width)))
@@ -47,13 +47,13 @@ def named(X: Any, parts: Any) -> Any:
     return decode(X, parts.columns, parts.meanings)
 
 
-def counted_levels(owner: Any, rows: LabelledParts) -> dict[int, _table.ColumnSpec]:
+def counted_levels(owner: Any, rows: LabelledDataset) -> dict[int, _table.ColumnSpec]:
     """The columns of texts and categories as all rows tell them, by their number: one pass that counts texts."""
     columns, meanings = rows.parts.columns or [], rows.parts.meanings
     words = {k: meanings[name] for k, name in enumerate(columns) if name in meanings and meanings[name].is_words}
     if not words:
         return {}
-    tallies = rows.parts.get(rows.parts.total(part_tallies, tuple(words)))
+    tallies = rows.parts.compute(rows.parts.reduce(part_tallies, tuple(words)))
     kept = {}
     for (k, meaning), found in zip(words.items(), tallies, strict=True):
         texts = meaning.levels
@@ -83,10 +83,10 @@ def cell_tables(
     return tables
 
 
-def all_moments(owner: Any, rows: LabelledParts, basis: Basis, kept: list[_table.ColumnSpec]) -> ClassMoments:
+def all_moments(owner: Any, rows: LabelledDataset, basis: Basis, kept: list[_table.ColumnSpec]) -> ClassMoments:
     """The moments of both classes in the basis, in one pass over all rows."""
     tables = cell_tables(owner, rows.parts.meanings, kept)
-    neg, pos = rows.parts.get(rows.parts.total(partial(part_moments, type(owner)(), basis, kept, tables)))
+    neg, pos = rows.parts.compute(rows.parts.reduce(partial(part_moments, type(owner)(), basis, kept, tables)))
     return ClassMoments(pos, neg)
 
 

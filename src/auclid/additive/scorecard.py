@@ -21,7 +21,7 @@ from auclid.additive._shapes import card_scores, sound_card, sound_moments
 from auclid.additive._sums import class_sums
 from auclid.base import LinearRanker, Ranker
 from auclid.metrics._operating_point import best_threshold
-from auclid.stats.apart import LabelledParts
+from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import ClassMoments
 
 
@@ -209,7 +209,7 @@ class Scorecard(Readable, Ranker):
         self.intercept_ = np.array([-float(best_threshold(is_pos, scores, weight))])
         return found.held_out
 
-    def _fit_apart(self, rows: LabelledParts, memory: int | None) -> Self:
+    def _fit_apart(self, rows: LabelledDataset, memory: int | None) -> Self:
         """Knots, penalties and pairs from as many rows as memory may hold; the values from all rows, in one pass."""
         X, y, weight, all_rows = drawn(rows, memory)
         known = {} if all_rows else counted_levels(self, rows)

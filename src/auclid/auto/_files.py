@@ -17,7 +17,7 @@ from auclid.data.dask import column_parts, is_dask
 from auclid.data.files import Rows
 from auclid.data.mapped import is_label, mapped
 from auclid.data.sizes import KEPT
-from auclid.stats.apart import sampled_at
+from auclid.stats.labelled import sampled_at
 
 LEAST = 10_000
 """Rows that are drawn whatever memory allows."""

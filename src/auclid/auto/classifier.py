@@ -374,7 +374,7 @@ def _quietly_fitted(X: Any, weight: np.ndarray | None) -> Columns:
         columns = Columns().fit(X, sample_weight=weight)
     for warning in heard:
         if issubclass(warning.category, UserWarning):
-            warnings.warn(str(warning.message), warning.category, stacklevel=5)
+            warnings.warn(warning.message, stacklevel=5)
     return columns
 
 

@@ -22,13 +22,13 @@ from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
 from auclid.cli import _show, evaluation, experiments, large, models, predictions
 from auclid.cli._show import escape
-from auclid.cli._words import rate
 from auclid.cli.compare import AGAINST, compare
 from auclid.cli.data import NO_LABELS, positives, read, read_rows, text
 from auclid.cli.fitting import fit_large
 from auclid.cli.report import report
-from auclid.cli.scorecards import card_facts, leave_scorecard, true_notes
+from auclid.cli.scorecards import card_facts, leave_scorecard
 from auclid.cli.verdict import measured_by
+from auclid.cli.wording import rate, remarks, sentence
 from auclid.datasets import DataError, catalogue
 from auclid.io import about, load, may_write, replacing, save
 from auclid.registry import algorithms
@@ -47,7 +47,7 @@ class Polite(TyperGroup):
         except (UsageProblem, typer.Exit, typer.Abort):
             raise
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
-            _show.trouble(" ".join(str(error).split()) or type(error).__name__)
+            _show.trouble(sentence(error))
             raise typer.Exit(2) from error
         except Exception as error:
             if os.environ.get("AUCLID_DEBUG"):
@@ -148,12 +148,6 @@ def _next_line(data: Path | None, target: str | None, positive: str | None, drop
     return f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid"
 
 
-def _unsaid(notes: list[str], caught: list[warnings.WarningMessage]) -> list[str]:
-    """The notes on a table, and what was warned of that none of them says, to its first colon."""
-    messages = dict.fromkeys(str(warning.message) for warning in caught)
-    return [*notes, *(text for text in messages if not any(note.startswith(text.split(":")[0]) for note in notes))]
-
-
 def _apart(output: Path, *inputs: Path | None) -> None:
     """Refuse, before any work, an output that is an input, or that cannot be written."""
     if os.path.realpath(output) in {os.path.realpath(path) for path in inputs if path is not None}:
@@ -210,7 +204,7 @@ def fit(
     known: dict[str, Any] = {"method": name, "columns": rows.feature_names, "target": target, "classes": rows.classes}
     known["dense"], known["frame"] = not sparse.issparse(rows.X), is_frame(rows.X)
     save(model, estimator, about=known)
-    _show.remarks(_unsaid(true_notes(estimator, rows.notes), caught))
+    _show.remarks(remarks([*rows.notes, *(each.message for each in caught)]))
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(max_fpr)} {best.auc:.4f}"

@@ -9,7 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid._kinds import is_frame
-from auclid.cli._words import as_options, in_options
+from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
 from auclid.datasets import DataError, load_mammography, read_table
 from auclid.datasets.readers import TableFile, has_columns, read_frame
@@ -52,9 +52,8 @@ def read_rows(
         table = load_mammography()
         names = [text(label) for label in (0, 1)]
         return Rows("mammography", table.data, table.target == 1, names, table.feature_names, [])
-    with in_options():
-        if target is None and has_columns(path):
-            raise DataError(NO_LABELS)
+    if target is None and has_columns(path):
+        raise DataError(NO_LABELS)
     how: dict[str, Any] = {"one_hot": True} if one_hot else {"as_frame": True}
     X, y, names, notes = read(path, target, drop=drop, **how)
     if y is None:
@@ -68,23 +67,16 @@ def read_rows(
 
 
 def odd_columns(X: Any, scaled: bool = True) -> list[str]:
-    """What `auclid.Columns` finds odd about a table, in the words of the command; also about scales, if they matter."""
+    """What `auclid.Columns` finds odd about a table, and the option that leaves a column out."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        notes = Columns(scale="auto" if scaled else None).fit(X).notes_
-    return [in_command(note) for note in notes]
-
-
-def in_command(note: str) -> str:
-    """What `auclid.Columns` says of a column, in the words of the command."""
-    return note.replace("leave it out unless", "leave it out (--drop NAME) unless")
+        columns = Columns(scale="auto" if scaled else None).fit(X)
+    return [*columns.notes_, *([LEAVE_OUT] if columns.identifiers_ else [])]
 
 
 def read(path: Path, target: str | None, *, as_frame: bool = False, **how: Any) -> TableFile:
-    """`read_table`, with what it has to say in the words of the command; texts as they came, on demand."""
-    with in_options():
-        table = (read_frame if as_frame else read_table)(path, target, **how)
-    return table._replace(notes=[as_options(note) for note in table.notes])
+    """`read_table`; with ``as_frame`` texts as they came."""
+    return (read_frame if as_frame else read_table)(path, target, **how)
 
 
 def positives(y: np.ndarray, positive: str | None = None) -> tuple[np.ndarray, list[str]]:

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.cli._words import in_options
 from auclid.cli.data import read
 from auclid.datasets import DataError
 from auclid.datasets._columns import all_known
@@ -102,8 +101,7 @@ def group_column(path: Path, name: str, target: str | None) -> np.ndarray:
     table = read(path, target, as_frame=True)
     if name == target:
         return table.y
-    with in_options():
-        all_known([name], table.X.column_names, "groups")
+    all_known([name], table.X.column_names, "groups")
     if table.X[name].type.num_fields:  # lists and records
         raise DataError(f"--groups must name a column of single values; {name!r} holds {table.X[name].type}.")
     return in_each_row(table.X[name].to_numpy(), name)

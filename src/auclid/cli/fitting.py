@@ -11,8 +11,8 @@ from auclid._check import names_known
 from auclid.additive import Scorecard
 from auclid.cli import _show, large
 from auclid.cli._show import escape
-from auclid.cli.data import in_command
 from auclid.cli.scorecards import card_facts, leave_scorecard
+from auclid.cli.wording import remarks
 from auclid.io import save
 
 
@@ -48,7 +48,7 @@ def _told_once() -> Iterator[None]:
         warnings.simplefilter("always", UserWarning)
         with names_known():
             yield
-    _show.remarks(dict.fromkeys(in_command(str(each.message)) for each in met))
+    _show.remarks(remarks(each.message for each in met))
 
 
 def _facts(estimator: Scorecard, found: large.Task, data: Path, how: large.Options) -> list[str]:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,7 +18,6 @@ from auclid._kinds import is_frame
 from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
 from auclid.cli import models
-from auclid.cli._words import as_options
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
 from auclid.cli.evaluation import has_value, in_each_row
@@ -26,7 +25,6 @@ from auclid.cli.predictions import PARQUET, Copies, cell
 from auclid.data import as_array
 from auclid.data.files import Rows, scan
 from auclid.data.mapped import mapped
-from auclid.data.readers.arrow import OTHERS
 from auclid.data.readers.open import column_names, has_own_labels
 from auclid.data.sizes import as_bytes
 from auclid.datasets import DataError
@@ -80,8 +78,7 @@ def scanned(path: Path, target: str | None, drop: list[str], memory: str | None,
         if strange:
             raise DataError(f"--drop must be a column of DATA; got {strange[0]!r}.")
         kept = [name for name in every if name not in drop and name != target]
-    with in_words():
-        return scan(path, target=target, columns=kept, memory=memory)
+    return scan(path, target=target, columns=kept, memory=memory)
 
 
 def task(path: Path, target: str | None, positive: str | None, drop: list[str], memory: str | None) -> Task:
@@ -133,15 +130,6 @@ def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) 
     if hasattr(learnt, "predict_proba"):
         return name, learnt
     return name, Calibrated(model)._fit_apart(shaped(found.rows), None, None, learnt)
-
-
-@contextmanager
-def in_words() -> Iterator[None]:
-    """Errors about columns that cannot be read, raised inside, speak of options."""
-    try:
-        yield
-    except (ValueError, FileNotFoundError) as error:
-        raise DataError(as_options(str(error).replace(OTHERS, "Leave it out with --drop NAME."))) from None
 
 
 def _model(how: Options) -> tuple[str, Any]:
@@ -331,7 +319,7 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Any, li
     name, model = _model(how)
     if how.target is None:
         raise DataError("DATA must have labels: name their column with --target.")
-    with Client(address), in_words():
+    with Client(address):
         parquet, source = path.is_dir() or path.suffix in PARQUET, os.path.abspath(path)
         frame = dd.read_parquet(source) if parquet else dd.read_csv(source)
         if how.target not in frame.columns:

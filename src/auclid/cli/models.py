@@ -13,9 +13,7 @@ from auclid._kinds import is_frame
 from auclid._random import set_random_state
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
-from auclid.cli._words import as_options
 from auclid.columns import Columns
-from auclid.datasets import DataError
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
 from auclid.registry import find
@@ -56,10 +54,7 @@ def ours(name: str, seed: int, max_fpr: float = 1.0) -> Named:
     """(name, pipeline) of a method by the name of its paper, or of "auto"; for the top, if it can learn that."""
     if name.casefold() in ("auto", "aucclassifier"):
         return front_door(seed, max_fpr)
-    try:
-        method = find(name)
-    except ValueError as error:
-        raise DataError(as_options(str(error))) from None
+    method = find(name)
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
     model = aimed(set_random_state(method.build(), seed), max_fpr)

@@ -9,17 +9,11 @@ import numpy as np
 from auclid.additive import Scorecard
 from auclid.additive._points import Bin
 from auclid.cli.data import Rows
-from auclid.columns._notes import RANKED
 from auclid.columns._table import taken
 from auclid.io import replacing
 
 EXAMPLES = 3
 """Rows of the highest scores whose reasons are told."""
-
-
-def true_notes(model: Any, notes: list[str]) -> list[str]:
-    """What is odd about a table, less what is not so of a scorecard, which has values as they are."""
-    return [note for note in notes if not isinstance(model, Scorecard) or RANKED not in note]
 
 
 def card_facts(model: Scorecard, rows: Rows, count: int | None = None, share: float | None = None) -> list[str]:

@@ -15,7 +15,7 @@ from auclid.columns._learning import Extremes, extremes, weighed
 from auclid.columns._levels import Counted, counted
 from auclid.columns._notes import FEW_ROWS, whole_and_different
 from auclid.data import as_array, sizes
-from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.encoding import ColumnEncoding, decode
 from auclid.stats.tally import Tally, entries, tally
 
@@ -37,7 +37,7 @@ class Survey(NamedTuple):
     """The extremes of all columns, where they are numbers as they are."""
 
 
-def summarize_columns(owner: Any, parts: Apart, chosen: Sequence[int]) -> Survey:
+def summarize_columns(owner: Any, parts: Dataset, chosen: Sequence[int]) -> Survey:
     """The `Survey` of rows in parts; columns that are ``chosen`` are categories, whatever they hold."""
     names = column_names(parts)
     known = {k: parts.meanings[name] for k, name in enumerate(names) if name in parts.meanings}
@@ -46,8 +46,8 @@ def summarize_columns(owner: Any, parts: Apart, chosen: Sequence[int]) -> Survey
         tuple(k for k in chosen if k not in known or not known[k].is_words),
         tuple(k for k, each in known.items() if each.kind == "date" and k not in chosen),
     )  # fmt: skip
-    rows = parts.mapped(weighed)
-    seen = rows.get(rows.total(seen_part, asked))
+    rows = parts.transformed(weighed)
+    seen = rows.compute(rows.reduce(seen_part, asked))
     kinds = ["category" if k in chosen else _plain_kind(known.get(k)) for k in range(parts.width)]
     counts = dict(zip(asked.chosen, seen.counts, strict=True))
     periods = {k: _dates.learn_periods(span) for k, span in zip(asked.dates, seen.spans, strict=True)}
@@ -70,7 +70,7 @@ def summarize_columns(owner: Any, parts: Apart, chosen: Sequence[int]) -> Survey
     return Survey(kinds, seen.rows, dict(sorted(counts.items())), tables, periods, own, ends)
 
 
-def column_names(parts: Apart) -> list[str]:
+def column_names(parts: Dataset) -> list[str]:
     """The names of the columns, x0, x1, ... where they have none."""
     return [f"x{k}" for k in range(parts.width)] if parts.columns is None else list(parts.columns)
 
@@ -154,7 +154,7 @@ def seen_part(part: Part, asked: Asked) -> ColumnSummary:
     )
 
 
-def unlike_in_all(rows: Apart, seen: ColumnSummary) -> list[int]:
+def unlike_in_all(rows: Dataset, seen: ColumnSummary) -> list[int]:
     """The columns with a different whole number in every row of all parts. Where parts overlap, values are brought
     together for that, unless they are more than may be kept: then nothing is said of them."""
     found = []
@@ -164,7 +164,7 @@ def unlike_in_all(rows: Apart, seen: ColumnSummary) -> list[int]:
         if (high[order][:-1] < low[order][1:]).all():
             found.append(int(k))
         elif 8 * seen.rows <= sizes.KEPT:
-            values = np.concatenate(rows.get(rows.collect(column_of, int(k))))
+            values = np.concatenate(rows.compute(rows.map(column_of, int(k))))
             found += [int(k)] if len(np.unique(values)) == len(values) else []
     return found
 

@@ -14,13 +14,14 @@ from scipy import sparse
 
 from auclid.columns._numbers import Numbers, SparseNumbers, grid_of, on_grids, to_rank, weighted_median
 from auclid.data import sizes
-from auclid.data.dataset import Apart, Blocks, Part
+from auclid.data.dataset import Dataset, Part
+from auclid.data.file_dataset import FileDataset
 
 SAMPLE = 20_000
 """Rows that medians, tails and ranks are learnt from, of more."""
 
 
-class Pieces(Blocks):
+class Pieces(FileDataset):
     """Rows in memory as parts: NaN is a missing number."""
 
     _one_run = True
@@ -37,11 +38,11 @@ class Pieces(Blocks):
 
 
 def learn(
-    parts: Apart, scale: str | None, is_sparse: bool, ends: "Extremes | None" = None
+    parts: Dataset, scale: str | None, is_sparse: bool, ends: "Extremes | None" = None
 ) -> tuple[Numbers | SparseNumbers, np.ndarray]:
     """What is learnt of rows in parts, whose extremes may be known, and which columns hold one value only."""
-    rows = parts.mapped(weighed)
-    ends = rows.get(rows.total(extremes)) if ends is None else ends
+    rows = parts.transformed(weighed)
+    ends = rows.compute(rows.reduce(extremes)) if ends is None else ends
     if not ends.rows:
         raise ValueError("Columns must be given a row of positive weight; got none.")
     some, weight = sample_of(rows, ends)
@@ -99,16 +100,16 @@ def part_size(part: Part) -> int:
     return int(part.X.shape[0])
 
 
-def sample_of(rows: Apart, ends: Extremes) -> tuple[Any, np.ndarray | None]:
+def sample_of(rows: Dataset, ends: Extremes) -> tuple[Any, np.ndarray | None]:
     """(X, weight) of at most SAMPLE rows; which ones depends on the number of rows only."""
     if ends.rows <= SAMPLE:
-        found = rows.get(rows.collect(chosen_rows, None, ends.heaviest))
+        found = rows.compute(rows.map(chosen_rows, None, ends.heaviest))
     else:
-        counts = rows.get(rows.collect(part_size))
+        counts = rows.compute(rows.map(part_size))
         drawn = np.sort(np.random.default_rng(0).choice(ends.rows, SAMPLE, replace=False, shuffle=False))
         starts = np.concatenate([[0], np.cumsum(counts)])
         places = [drawn[np.searchsorted(drawn, a) : np.searchsorted(drawn, b)] - a for a, b in pairwise(starts)]
-        found = rows.get(rows.collect(chosen_rows, places, ends.heaviest))
+        found = rows.compute(rows.map(chosen_rows, places, ends.heaviest))
     X = [each[0] for each in found if each[0].shape[0]]
     weight = None if found[0][1] is None else np.concatenate([each[1] for each in found])
     return sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X), weight
@@ -121,7 +122,7 @@ def chosen_rows(part: Part, places: list[np.ndarray] | None, heaviest: float) ->
 
 
 def _dense(
-    rows: Apart, ends: Extremes, some: np.ndarray, weight: np.ndarray | None, scale: str | None
+    rows: Dataset, ends: Extremes, some: np.ndarray, weight: np.ndarray | None, scale: str | None
 ) -> tuple[Numbers, np.ndarray]:
     nothing = np.isnan(ends.low)
     marked = np.flatnonzero(ends.holed & ~nothing)
@@ -141,7 +142,7 @@ def _dense(
     low, high = (np.where(nothing, 0.0, end).astype(some.dtype) / size for end in (ends.low, ends.high))
     for k, grid in zip(ranked, grids, strict=True):
         low[k], high[k] = grid.scores[0], grid.scores[-1]
-    spread = rows.get(rows.total(spread_of, known, ends.heaviest))
+    spread = rows.compute(rows.reduce(spread_of, known, ends.heaviest))
     middle = np.where(constant, low, spread.mean).astype(some.dtype)
     deviation = np.sqrt(spread.scatter / spread.mass)
     deviation = np.where((deviation > 0.0) & ~constant, deviation, 1.0).astype(some.dtype)

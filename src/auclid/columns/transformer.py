@@ -26,10 +26,12 @@ from auclid.columns._numbers import (
 )
 from auclid.columns._table import checked_table, taken
 from auclid.data import as_array
-from auclid.data.dask import Partitions, is_dask
-from auclid.data.dataset import Apart, Blocks, Part
+from auclid.data.dask import DaskDataset, is_dask
+from auclid.data.dataset import Dataset, Part
+from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
 from auclid.data.mapped import mapped
+from auclid.errors import IdentifierWarning
 
 WIDE, THIN = 200, 0.2
 """With more columns than this, of which fewer than this share are filled, what comes out is a CSR matrix."""
@@ -173,23 +175,24 @@ class Columns(TransformerMixin, BaseEstimator):
                 "in two rows alike. Add a column of numbers, or of categories."
             )
         if found.identifiers:
-            warnings.warn(notes(Findings([], found.identifiers, found.left_out, []), [])[0], UserWarning, stacklevel=5)
+            said = notes(Findings([], found.identifiers, found.left_out, []), [])[0]
+            warnings.warn(IdentifierWarning(said, found.identifiers), stacklevel=5)
         return self
 
     def _learn_apart(self, X: Any, sample_weight: Any) -> Findings:
         """A few passes over rows in files or on a cluster: what `fit` learns in memory."""
-        parts: Apart
+        parts: Dataset
         if isinstance(X, Rows):
             if sample_weight is not None:
                 raise ValueError(
                     "Columns must be given rows of files with their own weight; got another sample_weight. Name it in "
                     "scan(..., sample_weight=)."
                 )
-            parts = Blocks(X, gaps=True, words=True)
+            parts = FileDataset(X, gaps=True, words=True)
             self._sparse = sparse.issparse(X.sample(1, 0, gaps=True)[0])
         else:
-            parts = Partitions(type(self).__name__, X, None, sample_weight, gaps=True, words=True)
-            self._sparse = parts.get(parts.merge(any, parts.collect(is_sparse_part)))
+            parts = DaskDataset(type(self).__name__, X, None, sample_weight, gaps=True, words=True)
+            self._sparse = parts.compute(parts.merge(any, parts.map(is_sparse_part)))
         remember_columns(self, parts.columns, parts.width)
         names, found = column_names(parts), Findings([], [], [], [])
         survey = summarize_columns(self, parts, self._chosen(names))
@@ -198,7 +201,7 @@ class Columns(TransformerMixin, BaseEstimator):
         numbered, self._numbers = self._number_names(names), None
         if numbered:
             plain = survey.ends is not None
-            rows = parts if plain else parts.mapped(partial(number_rows, survey), len(numbered))
+            rows = parts if plain else parts.transformed(partial(number_rows, survey), len(numbered))
             self._numbers, constant = learn(rows, self.scale, self._sparse and plain, survey.ends)
             found.constants.extend(np.array(numbered)[constant].tolist())
         found.identifiers.extend(names[k] for k in survey.identifiers)

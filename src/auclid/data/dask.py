@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from auclid.data.blocks import describe_nonfinite, first_nonfinite
-from auclid.data.dataset import Apart, Part, apply
+from auclid.data.dataset import Dataset, Part, apply
 from auclid.data.encoding import ColumnEncoding, together
 from auclid.data.labels import label_count
 from auclid.data.readers.arrow import Frame
@@ -24,7 +24,7 @@ def is_dask(X: Any) -> bool:
     return type(X).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(X, "__dask_graph__")
 
 
-class Partitions(Apart):
+class DaskDataset(Dataset):
     """A dask array or frame, with labels and weights of the same partitions."""
 
     def __init__(
@@ -49,8 +49,8 @@ class Partitions(Apart):
         self._steps: tuple[Callable, ...] = ()
         self._labels = list(zip(labels, weights, strict=True))
 
-    def _with(self, parts: list, steps: Sequence[Callable]) -> "Partitions":
-        other = object.__new__(Partitions)
+    def _with(self, parts: list, steps: Sequence[Callable]) -> "DaskDataset":
+        other = object.__new__(DaskDataset)
         vars(other).update(vars(self), _parts=parts, _steps=tuple(steps))
         return other
 
@@ -64,10 +64,10 @@ class Partitions(Apart):
         large = isinstance(value, np.ndarray | list | tuple) and not isinstance(value, str)
         return self._dask.delayed(value, pure=False, traverse=False) if large else value
 
-    def collect(self, function: Callable, *shared: Any) -> Any:
+    def map(self, function: Callable, *shared: Any) -> Any:
         return self._dask.delayed(list)(self._each(function, shared))
 
-    def total(self, function: Callable, *shared: Any) -> Any:
+    def reduce(self, function: Callable, *shared: Any) -> Any:
         level, add = self._each(function, shared), self._dask.delayed(added, pure=True)
         while len(level) > 1:
             level = [add(*level[k : k + 2]) if k + 1 < len(level) else level[k] for k in range(0, len(level), 2)]
@@ -76,10 +76,10 @@ class Partitions(Apart):
     def merge(self, function: Callable, *handles: Any) -> Any:
         return self._dask.delayed(merged, pure=True)(function, *handles)
 
-    def keep(self, handle: Any) -> Any:
+    def persist(self, handle: Any) -> Any:
         return handle.persist()
 
-    def get(self, handle: Any) -> Any:
+    def compute(self, handle: Any) -> Any:
         try:
             return handle.compute()
         except Exception as error:
@@ -94,15 +94,15 @@ class Partitions(Apart):
         """Of each partition {label: LabelCount}, without a look at X."""
         count = self._dask.delayed(counted, pure=True)
         found = [count(self._owner, number, y, weight) for number, (y, weight) in enumerate(self._labels)]
-        return self.get(self._dask.delayed(list)(found))
+        return self.compute(self._dask.delayed(list)(found))
 
-    def mapped(self, step: Callable, width: int | None = None) -> "Apart":
+    def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
         other = self._with(self._parts, (*self._steps, step))
         if width is not None:
             other.width, other.columns, other.meanings = width, None, {}
         return other
 
-    def kept(self, step: Callable) -> "Apart":
+    def cached(self, step: Callable) -> "Dataset":
         call = self._dask.delayed(applied, pure=True)
         parts = [call(itself, (*self._steps, step), part) for part in self._parts]
         return self._with(list(self._dask.persist(*parts)), ())
@@ -312,7 +312,7 @@ def lazily(
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 
-    parts = _row_blocks(owner, X) if words and other_columns(X, "iuf") else Partitions(owner, X, gaps=gaps)._parts
+    parts = _row_blocks(owner, X) if words and other_columns(X, "iuf") else DaskDataset(owner, X, gaps=gaps)._parts
     call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
     sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts)
     tail = () if width is None else (width,)
@@ -330,7 +330,7 @@ def rows_of_part(function: Callable, part: Any) -> Any:
 
 def vector_parts(
     owner: str, y: Any, columns: list[Any], weight: Any = None, only_ranked: bool = True
-) -> Partitions:
+) -> DaskDataset:
     """Labels, scores (a column each) and weights of the same partitions; scores may be infinite where only ranked."""
     import dask
 
@@ -341,7 +341,7 @@ def vector_parts(
         column_parts(owner, name, column, first, count) or [None] * count for name, column in given
     )
     make = dask.delayed(made_vectors, pure=True)
-    parts = Partitions.__new__(Partitions)
+    parts = DaskDataset.__new__(DaskDataset)
     parts._owner = owner
     parts._dask, parts.columns, parts.width, parts.dtype, parts._steps = dask, None, len(columns), np.dtype(float), ()
     parts._parts = [

@@ -1,20 +1,27 @@
-"""Apart: labelled rows that lie in parts, blocks of a file or partitions of a cluster, and are never brought together.
+"""Dataset: rows in parts, wherever they are: one part in memory, blocks of files, partitions of a Dask collection.
 
-A solver sends functions to the parts and adds up what they give. A function is pure, importable and takes a `Part`;
-what it gives adds by ``+`` (`Totals`: a tuple that adds entry by entry).
+An algorithm sends functions to the parts and adds up what they return. A function is pure, importable and takes a
+`Part`; what it returns adds by ``+`` (`Totals`: a tuple that adds entry by entry). Parts are added in a fixed tree, so
+results do not depend on the number of threads or workers.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from copy import copy
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
+from auclid.data.blocks import Block, is_sparse
 from auclid.data.encoding import ColumnEncoding, decode
-from auclid.data.files import Rows
-from auclid.data.store import Store
+from auclid.data.memory import as_table, gathered
+from auclid.data.table import Index, Sweep, Table
+
+CENTRE_PARTS, CENTRE_ROWS = 8, 512
+"""Parts, and rows of each, whose mean is the centre of a table."""
 
 
 class Part(NamedTuple):
@@ -55,10 +62,11 @@ def apply(function: Callable, steps: Sequence[Callable], part: Part, *shared: An
     return function(part, *shared)
 
 
-class Apart(ABC):
-    """Rows in parts. What a verb gives is a handle: of rows in files the value itself, of a cluster a promise of it.
+class Dataset(ABC):
+    """Rows in parts, for map and reduce.
 
-    ``columns`` are the names of the columns or None, ``dtype`` the floating type of the rows.
+    `map`, `reduce` and `merge` return a handle: the value itself, or on a cluster a future of it; `compute` gives the
+    value. ``columns`` are the names of the columns or None, ``dtype`` is the floating type of the rows.
     """
 
     columns: list[str] | None
@@ -72,12 +80,19 @@ class Apart(ABC):
         """Numbers of these rows as one who knows words sees them: a table where they stand for anything else."""
         return decode(X, self.columns or [], self.meanings) if self.meanings else X
 
+    partitioned = True
+    """Whether rows lie in several parts that must not be brought together; False: one part in memory."""
+
+    def table(self, part_sizes: np.ndarray) -> Table:
+        """All rows as one table, given the number of rows of each part; products are computed where the rows are."""
+        return PartitionedTable(self, part_sizes)
+
     @abstractmethod
-    def collect(self, function: Callable, *shared: Any) -> Any:
+    def map(self, function: Callable, *shared: Any) -> Any:
         """A handle of [function(part, *shared) for each part]; what is shared may be handles."""
 
     @abstractmethod
-    def total(self, function: Callable, *shared: Any) -> Any:
+    def reduce(self, function: Callable, *shared: Any) -> Any:
         """A handle of the sum of function(part, *shared) over parts, in a tree that depends on their number only."""
 
     @abstractmethod
@@ -85,96 +100,66 @@ class Apart(ABC):
         """A handle of function(*values)."""
 
     @abstractmethod
-    def keep(self, handle: Any) -> Any:
+    def persist(self, handle: Any) -> Any:
         """The same handle, to be used again and again."""
 
     @abstractmethod
-    def get(self, handle: Any) -> Any:
+    def compute(self, handle: Any) -> Any:
         """The value of a handle."""
 
     @abstractmethod
-    def mapped(self, step: Callable, width: int | None = None) -> "Apart":
+    def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
         """The rows that a function makes of each part, when they are asked for; ``width`` columns without names."""
 
     @abstractmethod
-    def kept(self, step: Callable) -> "Apart":
+    def cached(self, step: Callable) -> "Dataset":
         """The rows that a function makes of each part, made once and kept where they are."""
 
 
-class Blocks(Apart):
-    """`Rows` in parts: their blocks, one after the other."""
+class MemoryDataset(Dataset):
+    """Rows in memory: one part."""
 
-    _one_run = False
-    """Whether parts are made one after the other: they are at hand, or making them takes memory and BLAS's threads."""
+    partitioned = False
 
-    def __init__(self, rows: Rows, steps: Sequence[Callable] = (), gaps: bool = False, words: bool = False) -> None:
-        if not words:
-            rows.numbers_only()
-        self._rows, self._steps, self._gaps, self._words = rows, tuple(steps), gaps, words
-        self.columns, self.dtype = rows.columns if rows.named else None, rows.dtype
-        self.meanings = rows.meanings
-        self.width = len(rows.columns)
+    def __init__(self, table: Table, y: np.ndarray | None = None, weight: np.ndarray | None = None) -> None:
+        self._part, self._steps = Part(0, table, y, weight), ()  # type: tuple[Part, tuple[Callable, ...]]
+        self.columns = None if table.columns is None else list(table.columns)
+        self.dtype, self.width = table.dtype, table.shape[1]
 
-    def _parts(self) -> Iterator[Part]:
-        for number, block in enumerate(self._rows.read(self._gaps, self._words)):
-            yield Part(number, *block)
+    def table(self, part_sizes: np.ndarray) -> Table:
+        """All rows, with what `transformed` makes of them."""
+        return as_table(apply(_itself, self._steps, self._part).X)
 
-    def _runs(self, function: Callable[[Iterator[Part]], Any]) -> Iterator[Any]:
-        """A function of each run of consecutive parts: of one alone, where parts are not made side by side."""
-        if self._one_run:
-            return iter([function(self._parts())])
-        return self._rows.by_runs(
-            lambda blocks: function(Part(number, *block) for number, block in blocks), self._gaps, self._words
-        )
+    def map(self, function: Callable, *shared: Any) -> Any:
+        return [apply(function, self._steps, self._part, *shared)]
 
-    def collect(self, function: Callable, *shared: Any) -> Any:
-        answers = self._runs(lambda parts: [apply(function, self._steps, part, *shared) for part in parts])
-        return list(chain.from_iterable(answers))
-
-    def total(self, function: Callable, *shared: Any) -> Any:
-        answers = self._runs(
-            lambda parts: subtrees((part.number, apply(function, self._steps, part, *shared)) for part in parts)
-        )
-        return whole(chain.from_iterable(answers))
+    def reduce(self, function: Callable, *shared: Any) -> Any:
+        return apply(function, self._steps, self._part, *shared)
 
     def merge(self, function: Callable, *handles: Any) -> Any:
         return function(*handles)
 
-    def keep(self, handle: Any) -> Any:
+    def persist(self, handle: Any) -> Any:
         return handle
 
-    def get(self, handle: Any) -> Any:
+    def compute(self, handle: Any) -> Any:
         return handle
 
-    def mapped(self, step: Callable, width: int | None = None) -> "Apart":
-        other = object.__new__(type(self))
-        vars(other).update(vars(self), _steps=(*self._steps, step))
+    def transformed(self, step: Callable, width: int | None = None) -> "MemoryDataset":
+        other = copy(self)
+        other._steps = (*self._steps, step)
         if width is not None:
-            other.width, other.columns, other.meanings, other._one_run = width, None, {}, True
+            other.width, other.columns = width, None
         return other
 
-    def kept(self, step: Callable) -> "Apart":
-        return KeptBlocks(self, [*self._steps, step], self._rows.memory)
+    def cached(self, step: Callable) -> "MemoryDataset":
+        other = copy(self)
+        other._part, other._steps = apply(step, self._steps, self._part), ()
+        return other
 
 
-class KeptBlocks(Blocks):
-    """Parts made once: in memory up to a number of bytes, the others in a temporary file."""
-
-    _one_run = True
-
-    def __init__(self, source: Blocks, steps: Sequence[Callable], memory: int) -> None:
-        self.columns, self.dtype, self.width, self._steps = source.columns, source.dtype, source.width, ()
-        self.meanings = source.meanings
-        self._store, self._rest = Store(memory), []
-        for part in source._parts():
-            for step in steps:
-                part = step(part)
-            self._store.add(part.X, spool=True)
-            self._rest.append((part.y, part.weight))
-
-    def _parts(self) -> Iterator[Part]:
-        for number, rest in enumerate(self._rest):
-            yield Part(number, self._store.get(number), *rest)
+def _itself(part: Part) -> Part:
+    return part
 
 
 def tree_sum(values: Iterable[Any]) -> Any:
@@ -218,3 +203,82 @@ def whole(trees: Iterable[tuple[int, Any]]) -> Any:
     while waiting:
         total = waiting.pop()[1] + total
     return total
+
+
+class PartitionedTable(Table):
+    """The rows of a partitioned dataset, for solvers that need products with all of them.
+
+    One float64 number a row, for each vector of scores, is kept in memory; the rows stay where they are.
+    """
+
+    random_access = False
+
+    def __init__(self, dataset: Dataset, part_sizes: np.ndarray) -> None:
+        self._dataset, self._sizes = dataset, np.asarray(part_sizes, dtype=np.int64)
+        self._ends = np.concatenate([[0], np.cumsum(self._sizes)])
+        self.shape = int(self._ends[-1]), dataset.width
+        self.columns = dataset.columns
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self._dataset.dtype
+
+    def part(self, index: Index) -> Block:
+        index = np.arange(self.shape[0])[index] if isinstance(index, slice) else np.asarray(index)
+        wanted, places = np.unique(index, return_inverse=True)
+        cuts = np.searchsorted(wanted, self._ends)
+        rows = [wanted[a:b] - start for (a, b), start in zip(pairwise(cuts), self._ends, strict=False)]
+        found = self._dataset.compute(self._dataset.map(part_rows_at, rows))
+        X = sparse.vstack(found, format="csr") if is_sparse(found[0]) else np.concatenate(found)
+        return X if np.array_equal(wanted, index) else X[places]
+
+    def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:
+        for start, stop in pairwise(self._ends):
+            yield slice(int(start), int(stop)), self.part(slice(start, stop))
+
+    def matmul(self, W: np.ndarray, index: np.ndarray | None = None) -> np.ndarray:
+        """X W, by the parts; the rows of ``index`` of it, where one is given."""
+        scores = np.concatenate(self._dataset.compute(self._dataset.map(part_matmul, W)))
+        return scores if index is None else scores[index]
+
+    def rmatmul(self, U: np.ndarray) -> np.ndarray:
+        return self._dataset.compute(self._dataset.reduce(part_rmatmul, self._split(U)))
+
+    def rmatmul_squares(self, u: np.ndarray) -> np.ndarray:
+        return self._dataset.compute(self._dataset.reduce(part_rmatmul_squares, self._split(u)))
+
+    def _split(self, U: np.ndarray) -> list[np.ndarray]:
+        return np.split(U, self._ends[1:-1])
+
+    def keys(self) -> None:
+        """None: hashing every row would take a pass for what only small tables need."""
+
+    def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
+        """Near the mean: that of some rows of some parts; of sparse rows the origin, so that they stay sparse."""
+        chosen = np.unique(np.linspace(0, len(self._sizes) - 1, CENTRE_PARTS).astype(int))
+        rows = [self._ends[k] + np.arange(min(CENTRE_ROWS, self._sizes[k])) for k in chosen]
+        some = self.part(np.concatenate(rows))
+        return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
+
+    def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
+        yield from gathered(self, orders, centre, max(1, int(self._sizes.max()) // len(orders)))
+
+
+def part_rows_at(part: Part, rows: list[np.ndarray]) -> Block:
+    """The rows of a part at some places."""
+    return as_table(part.X).part(rows[part.number])
+
+
+def part_matmul(part: Part, W: np.ndarray) -> np.ndarray:
+    """X W of a part."""
+    return as_table(part.X).matmul(W)
+
+
+def part_rmatmul(part: Part, U: list[np.ndarray]) -> np.ndarray:
+    """X'U of a part."""
+    return as_table(part.X).rmatmul(U[part.number])
+
+
+def part_rmatmul_squares(part: Part, u: list[np.ndarray]) -> np.ndarray:
+    """The sum of u_i x_i² over the rows of a part."""
+    return as_table(part.X).rmatmul_squares(u[part.number])

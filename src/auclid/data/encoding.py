@@ -28,8 +28,8 @@ class ColumnEncoding:
     Examples
     --------
     >>> import pyarrow as pa
-    >>> from auclid.data.encoding import Meaning
-    >>> colours = Meaning("text", "string")
+    >>> from auclid.data.encoding import ColumnEncoding
+    >>> colours = ColumnEncoding("text", "string")
     >>> colours.numbers(pa.array(["red", None, "blue", "red"]), "colour")
     array([ 0., nan,  1.,  0.])
     >>> colours.levels

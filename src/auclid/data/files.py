@@ -12,7 +12,7 @@ from auclid.data.encoding import ColumnEncoding, decode, others
 from auclid.data.labels import Labels
 from auclid.data.parallel_read import ENOUGH, by_runs, gap_in, no_array, require_size
 from auclid.data.readers import Block, ColumnSelection, Reader, Run, open_source
-from auclid.data.readers.arrow import refusal
+from auclid.data.readers.arrow import not_numbers
 from auclid.data.readers.reader import checked_weight
 from auclid.data.sizes import as_bytes, as_count
 from auclid.data.store import Store
@@ -199,7 +199,7 @@ class Rows:
     def numbers_only(self) -> None:
         """Raise where columns hold texts or dates."""
         if self.others:
-            raise ValueError(refusal(self.others, self._reader.where))
+            raise not_numbers(self.others, self._reader.where)
 
     def decode(self, X: Any) -> Any:
         """Numbers of these rows as one who knows words sees them: a table where they stand for anything else."""

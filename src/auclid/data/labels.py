@@ -25,12 +25,13 @@ class LabelCount(NamedTuple):
 def label_count(here: np.ndarray, weight: np.ndarray | None) -> LabelCount:
     """The count of a label that stands where ``here`` says."""
     if weight is None:
-        count, first = int(np.count_nonzero(here)), int(here.argmax())
-        return LabelCount(count, count, 1.0, first, first, None)
+        count, first = int(np.count_nonzero(here)), int(here.argmax()) if len(here) else 0
+        place = first if count else None
+        return LabelCount(count, count, 1.0, place, place, None)
     at = np.flatnonzero(here)
     idle, weighed = at[weight[at] == 0.0], at[weight[at] > 0.0]
     firsts = (int(each[0]) if len(each) else None for each in (at, weighed, idle))
-    return LabelCount(len(at), len(weighed), float(weight[at].max()), *firsts)
+    return LabelCount(len(at), len(weighed), float(weight[at].max(initial=0.0)), *firsts)
 
 
 class Labels:

@@ -3,6 +3,8 @@
 import re
 from numbers import Integral
 
+from auclid.errors import invalid_value
+
 BLOCK_BYTES = 1 << 21
 """Memory of one block of rows: it stays in the processor's cache (with 16 MB, products took six times as long)."""
 
@@ -40,10 +42,7 @@ def as_bytes(memory: int | str | None) -> int:
         return int(memory)
     found = re.fullmatch(r"\s*(\d+\.?\d*)\s*([A-Za-z]*)\s*", memory) if isinstance(memory, str) else None
     if found is None or found[2].upper() not in UNITS:
-        raise ValueError(
-            "The 'memory' parameter of scan must be a number of bytes or a text such as '500MB' or '2GB'; "
-            f"got {memory!r}."
-        )
+        raise invalid_value("scan", "memory", "be a number of bytes or a text such as '500MB' or '2GB'", memory)
     return int(float(found[1]) * UNITS[found[2].upper()])
 
 

@@ -39,6 +39,8 @@ class Table(ABC):
     shape: tuple[int, int]
     columns: Sequence[str] | None = None
     projection: np.ndarray | None = None
+    random_access: bool = True
+    """Whether some rows cost less than all; else a product is asked for all rows at once."""
 
     @property
     @abstractmethod

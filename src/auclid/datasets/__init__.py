@@ -6,9 +6,9 @@ from typing import Literal, overload
 import numpy as np
 from sklearn.utils import Bunch
 
-from auclid.datasets._columns import DataError
 from auclid.datasets.catalogue import catalogue
 from auclid.datasets.readers import TableFile, read_table
+from auclid.errors import DataError
 
 __all__ = ["DataError", "TableFile", "catalogue", "load_mammography", "read_table"]
 

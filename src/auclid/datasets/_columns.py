@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from auclid._hints import did_you_mean, listed
+from auclid._hints import listed
 from auclid.data.readers.dialect import MISSING, sniff_delimiter
+from auclid.errors import ColumnNotFoundError, ColumnTypeError, DataError, Setting, unknown_column
 
 MOST_VALUES = 1000
 """A column of text with more values than this is an identifier or prose, and no category."""
@@ -19,8 +20,8 @@ FEW_ROWS = 10
 """Below so many rows, all different is nothing to remark on."""
 
 
-class DataError(ValueError):
-    """A file that cannot be used as a table; says why in a sentence."""
+TABLE = {"owner": "read_table", "parameter": "path", "subject": "The table"}
+"""What an error about a file's content is about."""
 
 
 def read_csv(path: Path, has_names: bool = True) -> Any:
@@ -92,7 +93,7 @@ def to_frame(
             notes.append(f"The model does not know {listed(extra)}: left out.")
         table = table.select(columns)
     if not table.num_columns:
-        raise DataError("The table must have a column besides the target; it has none left.")
+        raise DataError(**TABLE, expected="have a column besides the target", got="none")
     holed = [name for name in table.column_names if table[name].null_count]
     if holed:
         count = sum(table[name].null_count for name in holed)
@@ -111,7 +112,7 @@ def to_numbers(
     else:
         parts = _model_columns(rows, columns, notes)
     if not parts:
-        raise DataError("The table must have a column besides the target; it has none left.")
+        raise DataError(**TABLE, expected="have a column besides the target", got="none")
     X = np.column_stack(list(parts.values()))
     return X, y, list(parts), notes + remarks(X, list(parts))
 
@@ -123,7 +124,7 @@ def _parted(table: Any, target: str | None, drop: Sequence[str], notes: list[str
     if twice:
         raise DataError(f"Columns must have different names; got {listed(twice)} more than once.")
     if not table.num_rows:
-        raise DataError("The table must hold rows; it has column names only.")
+        raise DataError(**TABLE, expected="hold rows", got="column names only")
     all_known(drop, names, "drop")
     y = None
     if target is not None:
@@ -153,9 +154,13 @@ def _own_columns(table: Any, one_hot: bool, notes: list[str]) -> dict[str, np.nd
     """Each column as numbers, by name; the first sight of a table."""
     text = [name for name in table.column_names if not _is_number(table[name])]
     if text and not one_hot:
-        raise DataError(
-            f"Columns must be numbers; {listed(text)} {'hold' if len(text) > 1 else 'holds'} "
-            f"{_sample(table[text[0]])}. Pass one_hot=True to make a column of each value, or drop=[NAME]."
+        one_hot_it, leave_it = Setting("one_hot", "True"), Setting("drop", "[NAME]")
+        raise ColumnTypeError(
+            columns=text,
+            **TABLE,
+            expected="have columns of numbers",
+            got=f"{_sample(table[text[0]])} in {listed(text)}",
+            hint=("Pass ", one_hot_it, " to make a column of each value, or ", leave_it, "."),
         )
     parts, is_text = {}, set(text)
     for name in table.column_names:
@@ -249,7 +254,7 @@ def remarks(X: Any, names: list[str]) -> list[str]:
     if ids:
         notes.append(
             f"{listed(ids)} {_verb(ids)} a different whole number in every row, like an identifier: "
-            "leave it out (drop=[NAME]) unless it means something."
+            "leave it out unless it means something."
         )
     return notes
 
@@ -263,32 +268,20 @@ def all_known(wanted: Sequence[str], names: Sequence[str], parameter: str) -> No
     """Raise when a parameter names a column that is not there; a near name is suggested."""
     for name in wanted:
         if name not in names:
-            hint = did_you_mean(name, names, show=repr) or f"There are: {listed(names)}."
-            if all(_reads_as_number(each) for each in names):
-                hint = "The first line holds only numbers: is the line of column names missing?"
-            raise DataError(
-                f"The '{parameter}' parameter of read_table must be a column of the table; got {name!r}. {hint}"
-            )
+            raise unknown_column("read_table", parameter, name, names, "the table")
 
 
 def none_missing(columns: Sequence[str], present: Container[str]) -> None:
     """Raise when columns that a model was fitted with are not there."""
     absent = [name for name in columns if name not in present]
     if absent:
-        raise DataError(f"The table must have the columns the model was fitted with; it lacks {listed(absent)}.")
+        expected, got = "have the columns the model was fitted with", f"a table without {listed(absent)}"
+        raise ColumnNotFoundError(columns=absent, **TABLE, expected=expected, got=got)
 
 
 def numbered(d: int) -> list[str]:
     """Names for columns without one."""
     return [f"x{k}" for k in range(1, d + 1)]
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
 
 
 def _verb(names: Sequence[str]) -> str:

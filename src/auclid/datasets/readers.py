@@ -19,7 +19,8 @@ from auclid._hints import did_you_mean
 from auclid._sparse import fault
 from auclid.data.readers.libsvm import fault_of, within
 from auclid.datasets import _columns
-from auclid.datasets._columns import DataError
+from auclid.datasets._columns import TABLE
+from auclid.errors import DataError, SourceNotFoundError
 
 
 class TableFile(NamedTuple):
@@ -101,12 +102,12 @@ def _check_file(path: Path) -> None:
         kind = os.stat(path).st_mode
     except (OSError, ValueError) as error:
         if isinstance(error, FileNotFoundError):
-            near = _near_file(path)
-            raise DataError(f"The table must be a file; there is none at {str(path)!r}.{near}".rstrip()) from None
-        raise DataError(f"The table must be a file that can be read; {str(path)!r} cannot: {error}.") from None
+            expected = "be a file that exists"
+            raise SourceNotFoundError(**TABLE, expected=expected, got=repr(str(path)), hint=_near_file(path)) from None
+        raise DataError(**TABLE, expected="be a file that can be read", got=f"{str(path)!r}: {error}") from None
     if not S_ISREG(kind):
         what = "a folder" if S_ISDIR(kind) else "a pipe or a device"
-        raise DataError(f"The table must be a file; {str(path)!r} is {what}.")
+        raise DataError(**TABLE, expected="be a file", got=f"{str(path)!r}, which is {what}")
 
 
 NAMED: dict[str, Callable[[Path], Any]] = {
@@ -131,10 +132,8 @@ def _kind(path: Path) -> str:
         return ENDINGS[last]
     if path.suffix in PACKED or last in (".train", ".test", ".scale") or _begins_like_libsvm(path):
         return "libsvm"  # the way such files are named where they come from
-    raise DataError(
-        f"The table must be a csv, parquet, libsvm or npz file; got {path.name!r}. "
-        f"Known endings are {', '.join(ENDINGS)}, those of text also with .gz or .bz2."
-    )
+    hint = f"Known endings are {', '.join(ENDINGS)}, those of text also with .gz or .bz2."
+    raise DataError(**TABLE, expected="be a csv, parquet, libsvm or npz file", got=repr(path.name), hint=hint)
 
 
 def _begins_like_libsvm(path: Path) -> bool:
@@ -149,7 +148,7 @@ def has_columns(path: Path) -> bool:
 
 def _near_file(path: Path) -> str:
     beside = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    return " " + did_you_mean(path.name, beside, show=lambda name: repr(str(path.parent / name)))
+    return did_you_mean(path.name, beside, show=lambda name: repr(str(path.parent / name)))
 
 
 def _libsvm(path: Path, columns: list[str] | None) -> tuple[Any, Any, list[str]]:

@@ -14,12 +14,14 @@ from auclid.io import _older
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
 from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
 from auclid.online import CBR, OAM, UniExp
-from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
+from auclid.pairwise import ASAM, PSAM, FactorizationRanker, KernelRankSVM, RankSVM
+from auclid.pairwise import factorization as factorization_ranker
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
 from auclid.solvers import (
     averaging,
     buffered,
     confidence_weighted,
+    factorization,
     lazy_elastic_net,
     one_pass,
     proximal,
@@ -34,6 +36,7 @@ from auclid.square import (
     SOLAM,
     SPAM,
     AdaOAM,
+    ConstrainedAUC,
     LeastSquaresAUC,
     LeastSquaresAUCCV,
     MinimaxAUC,
@@ -51,10 +54,12 @@ ESTIMATORS = estimators(
     Estimator(Columns),
     Estimator(FSAUC, added={"step": None, "norm": "l2"}),
     Estimator(Kernelized),
+    Estimator(FactorizationRanker),
     Estimator(KernelRankSVM),
     Estimator(KMeansNystroem),
     Estimator(LeastSquaresAUC),
     Estimator(LeastSquaresAUCCV),
+    Estimator(ConstrainedAUC),
     Estimator(MinimaxAUC),
     Estimator(MulticlassAUC),
     Estimator(OAM, upgrade=_older.stream),
@@ -115,6 +120,8 @@ ENTRIES = (
     Struct("OPAUC sketch", one_pass.SketchedScatter, was("square.opauc.Sketch", build=_older.sketch)),
     Struct("OPAUC steps", one_pass.GradientRule, was("square.opauc.Gradient", build=_older.gradient)),
     Struct("AdaOAM steps", one_pass.AdaGradRule, was("square.adaoam.AdaGrad", build=_older.adagrad)),
+    Struct("factorization model", factorization.FactorizationState),
+    Struct("factorization stream", factorization_ranker.StreamState),
     Struct("SAM iterate", random_pairs.PairIterate),
     Struct("SAM state", random_pairs.RandomPairsState, was("pairwise.sam.State", build=_older.sam)),
     Struct("OAM state", buffered.BufferedHingeState, was("online.oam.State", build=_older.oam)),

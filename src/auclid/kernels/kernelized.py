@@ -23,7 +23,7 @@ from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
-from auclid.stats.apart import sampled
+from auclid.stats.labelled import sampled
 
 MAP_ROWS = 20_000
 """Rows, at least, from which a map learns where rows lie in files or on a cluster."""
@@ -134,7 +134,7 @@ class Kernelized(Ranker):
     def _fit_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> Self:
         """The map learns from a sample of the rows, the ranker from what it makes of each part."""
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
-        rows = ranker._begin_apart(X, y, X_unlabeled, sample_weight)
+        rows = ranker._labelled_dataset(X, y, sample_weight, X_unlabeled)
         remember_columns(self, rows.parts.columns, rows.parts.width)
         counts = rows.counts.sum(axis=0)
         given = KMeansNystroem(min(COLUMNS, int(counts.sum())), random_state=0)
@@ -146,7 +146,7 @@ class Kernelized(Ranker):
         columns = embedded(sample, self.feature_map_).shape[1]
         if self.ranker is None and counts.min() < 5:
             ranker = LeastSquaresAUC()
-        self.ranker_ = ranker.fit(rows.mapped(partial(embedded_part, self.feature_map_), columns))
+        self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns))
         return self._publish(embedded(sample, self.feature_map_))
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))

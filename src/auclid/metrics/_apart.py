@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.data.dask import Partitions, counted, is_dask, vector_parts
+from auclid.data.dask import DaskDataset, counted, is_dask, vector_parts
 from auclid.data.dataset import Part, Totals
 from auclid.stats.pair_sums import count_below, merged_counts, running_sums
 
@@ -186,9 +186,9 @@ def placed_classes(
     owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any, only_ranked: bool = True
 ) -> PlacedClasses | None:
     """The larger class placed into the rarer; None where there is one class only."""
-    parts: Partitions = vector_parts(owner, y, scores, weight, only_ranked)
-    first = parts.keep(parts.collect(part_first, owner))
-    counts, given = parts.get(parts.merge(first_counts, first))
+    parts: DaskDataset = vector_parts(owner, y, scores, weight, only_ranked)
+    first = parts.persist(parts.map(part_first, owner))
+    counts, given = parts.compute(parts.merge(first_counts, first))
     totals = _rows_by_label(owner, counts, pos_label)
     if len(totals) < 2 or not all(totals.values()):
         return None
@@ -196,12 +196,12 @@ def placed_classes(
     negative = next(label for label in totals if label != positive)
     few, many = (positive, negative) if totals[positive] <= totals[negative] else (negative, positive)
     if all(label == few if label is not None else few not in part for label, part in zip(given, counts, strict=True)):
-        gathered = parts.keep(parts.merge(gather_first, first))
+        gathered = parts.persist(parts.merge(gather_first, first))
     else:  # what is rarer in some part is not so in all
-        gathered = parts.keep(parts.merge(gather, parts.collect(part_few, few)))
+        gathered = parts.persist(parts.merge(gather, parts.map(part_few, few)))
     del first
-    below, not_above, mass, count, squares = parts.get(parts.total(part_places, many, gathered))
-    return PlacedClasses(few == positive, parts.get(gathered), below, not_above, mass, count, squares)
+    below, not_above, mass, count, squares = parts.compute(parts.reduce(part_places, many, gathered))
+    return PlacedClasses(few == positive, parts.compute(gathered), below, not_above, mass, count, squares)
 
 
 def _rows_by_label(owner: str, counts: list[dict], pos_label: Any) -> dict[Any, int]:

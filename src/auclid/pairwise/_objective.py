@@ -8,17 +8,14 @@ from auclid.losses import Loss, as_loss, curvature, hinges, slope, value
 from auclid.metrics._sample import Region
 from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
 from auclid.solvers.hinge import SmoothHinge
-from auclid.solvers.path import Labelled
+from auclid.solvers.partitioned_pairs import partitioned_objective
 from auclid.solvers.smooth_loss import SmoothLoss
 from auclid.solvers.soft_top import SOFTEST, SoftTop, SoftTopHinge
+from auclid.stats.labelled import LabelledDataset, LabelledTable
 from auclid.stats.pair_sums import Pairs
 
 NAMES = ("squared_hinge", "hinge", "logistic")
 """The losses that have one."""
-
-APART = {"squared_hinge": SquaredHinges, "hinge": SmoothHinge}
-"""Those for rows in files or on a cluster."""
-
 
 class Settings(NamedTuple):
     """What the objective is, but for alpha."""
@@ -29,8 +26,22 @@ class Settings(NamedTuple):
     softness: float
 
 
-def objective(rows: Labelled, alpha: float, settings: Settings) -> SquaredHinges:
-    """The objective for rows in memory, of all pairs or of the top."""
+def dataset_objective(rows: LabelledDataset, alpha: float, settings: Settings) -> SquaredHinges:
+    """The objective of all pairs or of the top, wherever the rows are.
+
+    Sums of squared hinges over all pairs of rows in parts need memory for the rarer class only; other losses, and the
+    top, keep the scores of all rows in memory.
+    """
+    if rows.partitioned and settings.region.whole and settings.loss == "hinge":
+        return partitioned_objective(SmoothHinge, rows, alpha, settings.tol)
+    if rows.partitioned and settings.region.whole and type(as_loss(settings.loss)) in hinges.registry:
+        terms = hinges(as_loss(settings.loss))
+        return partitioned_objective(SquaredHinges, rows, alpha, settings.tol, terms)
+    return objective(rows.labelled_table(), alpha, settings)
+
+
+def objective(rows: LabelledTable, alpha: float, settings: Settings) -> SquaredHinges:
+    """The objective of all pairs or of the top, for rows that are one table."""
     space, loss = LinearSpace(rows.table), settings.loss
     if not settings.region.whole:
         return _top(rows, alpha, settings)
@@ -42,7 +53,7 @@ def objective(rows: Labelled, alpha: float, settings: Settings) -> SquaredHinges
     return SmoothLoss(space, pairs, alpha, settings.tol, loss=as_loss(loss))
 
 
-def _top(rows: Labelled, alpha: float, settings: Settings) -> SoftTop:
+def _top(rows: LabelledTable, alpha: float, settings: Settings) -> SoftTop:
     """The soft top; the class that is cut is placed into the other, which is sorted."""
     region, cut_negatives = settings.region, settings.region.max_fpr < 1.0
     positives = 1.0 - region.min_tpr
@@ -59,16 +70,6 @@ def _top(rows: Labelled, alpha: float, settings: Settings) -> SoftTop:
     return SoftTop(space, pairs, alpha, settings.tol, hinges(as_loss(settings.loss)), **shape)
 
 
-def apart_objective(owner: str, loss: str | Loss) -> type[SquaredHinges]:
-    """The objective for rows in files or on a cluster."""
-    if not isinstance(loss, str) or loss not in APART:
-        raise ValueError(
-            f"The 'loss' parameter of {owner} must be 'squared_hinge' or 'hinge' where rows lie in files or on a "
-            f"cluster. Got {loss!r} instead; for that one, pass rows.sample(n)."
-        )
-    return APART[loss]
-
-
 def checked_loss(owner: str, loss: str | Loss, region: Region) -> str | Loss:
     """The loss; or a sentence that says which functions of it are missing, for all pairs or for the top."""
     if loss == "hinge":
@@ -76,7 +77,7 @@ def checked_loss(owner: str, loss: str | Loss, region: Region) -> str | Loss:
     struct = as_loss(loss)
     if type(struct) in hinges.registry:
         struct = as_floats(struct)
-        _bends_upwards(owner, struct)
+        _check_convex(owner, struct)
         return struct
     if not region.whole:
         raise ValueError(
@@ -86,12 +87,12 @@ def checked_loss(owner: str, loss: str | Loss, region: Region) -> str | Loss:
     return _check.implements(owner, "loss", struct, [value, slope, curvature])
 
 
-def _bends_upwards(owner: str, loss: Loss) -> None:
+def _check_convex(owner: str, loss: Loss) -> None:
     """Refuse a sum of squared hinges that is not convex."""
-    bend = 0.0
+    curvature = 0.0
     for c, _ in sorted(hinges(loss), key=lambda hinge: -hinge[1]):
-        bend += c
-        if bend < -1e-12:
+        curvature += c
+        if curvature < -1e-12:
             raise ValueError(
                 f"The 'loss' parameter of {owner} must be convex; the hinges of {type(loss).__name__} bend downwards. "
                 "From the right on, their factors must add up to no less than zero."

@@ -9,10 +9,9 @@ from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
 from auclid.solvers import newton
-from auclid.solvers.path import Labelled
 from auclid.stats.folds import Fold, folds_of
+from auclid.stats.labelled import LabelledDataset, LabelledTable, sampled
 from auclid.stats.moments import class_moments
-from auclid.stats.pair_sums import Pairs
 
 FOLDS = 5
 """Folds that are held out in turn."""
@@ -39,23 +38,23 @@ COARSE = 1e-2
 """The tolerance of a fit that only ranks held-out rows."""
 
 
-def best_alpha(rows: Labelled, settings: Settings) -> float | None:
+def best_alpha(data: LabelledDataset, settings: Settings) -> float | None:
     """The alpha with the best mean partial AUC on held-out folds; None where a class has too few rows for folds."""
-    rows = searched(rows)
+    rows = searched(data)
     tried = alpha_unit(rows) * ALPHAS
     areas = _areas(rows, [(float(alpha), settings) for alpha in tried])
     return None if areas is None else float(tried[smoothest(areas)])
 
 
-def best_softness(rows: Labelled, alpha: float | None, settings: Settings) -> float | None:
+def best_softness(data: LabelledDataset, alpha: float | None, settings: Settings) -> float | None:
     """The softness with the best mean partial AUC on held-out folds; None where a class has too few rows."""
-    rows = searched(rows)
+    rows = searched(data)
     alpha = MIDDLE * alpha_unit(rows) if alpha is None else alpha
     areas = _areas(rows, [(alpha, settings._replace(softness=softness)) for softness in SOFTNESSES])
     return None if areas is None else SOFTNESSES[smoothest(areas)]
 
 
-def alpha_unit(rows: Labelled) -> float:
+def alpha_unit(rows: LabelledTable) -> float:
     """Twice the mean variance of a column within a class."""
     moments = class_moments(rows.table, rows.is_pos, rows.weight, full=False)
     variance = float(moments.within) / rows.table.shape[1]
@@ -69,19 +68,21 @@ def smoothest(areas: np.ndarray) -> int:
     return int(np.argmax(behind.mean(axis=0) <= DOUBT * error))
 
 
-def searched(rows: Labelled, most: int | None = None) -> Labelled:
-    """The rows that the search looks at, ``most`` of each class at the most: those of some weight."""
-    pairs = Pairs(rows.is_pos, rows.weight)
-    chosen = pairs.sample(most or int(np.clip(MOST_VALUES / rows.table.shape[1], FEWEST_ROWS, MOST_ROWS)))
-    return rows if len(chosen) == pairs.n else _only(rows, chosen)
+def searched(rows: LabelledDataset, most: int | None = None) -> LabelledTable:
+    """The rows that a search looks at, ``most`` of each class at the most; all rows where they are so few."""
+    most = most or int(np.clip(MOST_VALUES / rows.width, FEWEST_ROWS, MOST_ROWS))
+    if rows.counts.sum(axis=0).max() <= most and not rows.partitioned:
+        return rows.labelled_table()
+    X, label, weight = sampled(rows, [most, most])
+    return LabelledTable(as_table(X), label == 1, weight)
 
 
-def _only(rows: Labelled, chosen: np.ndarray) -> Labelled:
+def _only(rows: LabelledTable, chosen: np.ndarray) -> LabelledTable:
     is_pos, weight = rows.held_out(chosen)
-    return Labelled(as_table(rows.table.take(chosen)), is_pos, weight)
+    return LabelledTable(as_table(rows.table.take(chosen)), is_pos, weight)
 
 
-def _areas(rows: Labelled, tried: list[tuple[float, Settings]]) -> np.ndarray | None:
+def _areas(rows: LabelledTable, tried: list[tuple[float, Settings]]) -> np.ndarray | None:
     """The area of each candidate on each fold; candidates start where the one before them ended."""
     if min(rows.is_pos.sum(), (~rows.is_pos).sum()) < FOLDS:
         return None
@@ -89,7 +90,7 @@ def _areas(rows: Labelled, tried: list[tuple[float, Settings]]) -> np.ndarray | 
     return np.array([_fold_areas(rows, fold, tried) for fold in folds])
 
 
-def _fold_areas(rows: Labelled, fold: Fold, tried: list[tuple[float, Settings]]) -> list[float]:
+def _fold_areas(rows: LabelledTable, fold: Fold, tried: list[tuple[float, Settings]]) -> list[float]:
     train = np.flatnonzero(fold.counts(len(rows.is_pos), None))
     train_rows, w, found = _only(rows, train), None, []
     is_pos, weight = rows.held_out(fold.test)
@@ -99,7 +100,7 @@ def _fold_areas(rows: Labelled, fold: Fold, tried: list[tuple[float, Settings]])
     return found
 
 
-def _solved(rows: Labelled, alpha: float, settings: Settings, start: np.ndarray | None) -> np.ndarray:
+def _solved(rows: LabelledTable, alpha: float, settings: Settings, start: np.ndarray | None) -> np.ndarray:
     problem: Any = objective(rows, alpha, settings._replace(tol=max(settings.tol, COARSE)))
     state = newton.State(problem, problem.at(np.zeros(problem.size) if start is None else start))
     for _ in range(STEPS):

@@ -4,6 +4,7 @@ import os
 from typing import Any, Self
 
 import numpy as np
+from scipy import linalg
 from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
@@ -261,9 +262,20 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
 
 
 def without_idle(point: PairPoint) -> PairPoint:
-    """The point without rows in no active pair, if that is as good: at the optimum, their β is 0."""
-    lean = point.objective.at(np.where(point.slope == 0.0, 0.0, point.w))
-    return lean if lean.norm <= max(point.norm, point.objective.target(point)) else point
+    """The point without rows in no active pair, if that is as good: at the optimum, their β is 0.
+
+    Where the kernel matrix is singular, β may hold any part of its null space. Then the active rows are given the β
+    of least norm that makes their scores.
+    """
+    active = point.slope != 0.0
+    good = max(point.norm, point.objective.target(point))
+    lean = point.objective.at(np.where(active, point.w, 0.0))
+    if lean.norm > good and 2 * np.count_nonzero(active) < len(active):
+        upper = np.triu(point.objective.space.K[np.ix_(active, active)])
+        beta = np.zeros_like(point.w)
+        beta[active] = linalg.lstsq(upper + np.triu(upper, 1).T, point.scores[active], check_finite=False)[0]
+        lean = point.objective.at(beta)
+    return lean if lean.norm <= good else point
 
 
 def largest_matrix(estimator: Ranker, n: int) -> None:

@@ -6,19 +6,16 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._apart import begin_apart, lies_apart
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise import _top_search
-from auclid.pairwise._alpha import best_alpha, best_alpha_apart
-from auclid.pairwise._objective import NAMES, Settings, apart_objective, checked_loss, objective
+from auclid.pairwise._alpha import best_alpha
+from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective
 from auclid.pairwise._warning import warn_unless_converged
 from auclid.solvers import newton
-from auclid.solvers.pairs_apart import pairs_apart
-from auclid.solvers.path import Labelled
-from auclid.solvers.region import checked_region
-from auclid.stats.apart import LabelledParts
+from auclid.solvers.region import checked_region, class_sizes
+from auclid.stats.labelled import LabelledDataset
 
 SOFTNESS = 0.1
 """The softness of the top."""
@@ -171,12 +168,13 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        apart = lies_apart(X)
-        rows: Any = begin_apart(self, X, y, sample_weight) if apart else Labelled(*self._begin_fit(X, y, sample_weight))
-        minimised = self._objective_apart(rows) if apart else self._objective(rows)
+        rows = self._labelled_dataset(X, y, sample_weight)
+        minimised = self._objective(rows)
         _check.finite(self, np.array(minimised.start_norm))
-        state, look = newton.init(minimised), weights_alone if apart else fitted_attributes
-        for _ in fit_iterations(self, self.max_iter, lambda: look(state), None if apart else X, None if apart else y):
+        state = newton.init(minimised)
+        look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
+        shown = (None, None) if rows.partitioned else (X, y)
+        for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):
             if state.finished:
                 break
             state = newton.update(state)
@@ -184,26 +182,13 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         last: Any = state.objective
         self.n_iter_, w = max(1, state.n_iter), last.published_weights(state.point)
         self.objective_, self.gap_ = last.published_value(state.point), last.relative_gap(state.point)
-        if apart:
-            return self._publish_apart(rows, w)
-        return self._publish_fit(rows.table, rows.is_pos, w, rows.weight)
+        return self._publish_fit(rows, w)
 
-    def _objective_apart(self, rows: LabelledParts) -> Any:
-        """The objective of rows in files or on a cluster; keeps the alpha and the softness in use."""
-        if self.max_fpr != 1.0 or self.min_tpr != 0.0:
-            raise ValueError(
-                f"{type(self).__name__} must be asked for all pairs, max_fpr=1 and min_tpr=0, where rows lie in files "
-                "or on a cluster. For a part of the curve, pass rows.sample(n)."
-            )
-        loss = apart_objective(type(self).__name__, self.loss)
-        self.alpha_ = float(self.alpha) if self.alpha != "auto" else best_alpha_apart(rows)
-        self.softness_ = SOFTNESS if self.softness == "auto" else float(self.softness)
-        return pairs_apart(loss, rows, self.alpha_, float(self.tol))
-
-    def _objective(self, rows: Labelled) -> Any:
-        """The objective of rows in memory; keeps the alpha and the softness in use."""
-        region = checked_region(type(self).__name__, self.max_fpr, self.min_tpr, rows.is_pos, rows.weight)
-        loss = checked_loss(type(self).__name__, self.loss, region)
+    def _objective(self, rows: LabelledDataset) -> Any:
+        """The objective; keeps the alpha and the softness in use."""
+        owner, cut = type(self).__name__, self.max_fpr != 1.0 or self.min_tpr != 0.0
+        region = checked_region(owner, self.max_fpr, self.min_tpr, *class_sizes(rows, weighted=cut))
+        loss = checked_loss(owner, self.loss, region)
         settings = Settings(loss, float(self.tol), region, SOFTNESS)
         given = None if self.alpha == "auto" else float(self.alpha)
         if self.softness != "auto":
@@ -214,7 +199,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
             for_the_top = self.softness == "auto" and not region.whole
             given = (_top_search.best_alpha(rows, settings) if for_the_top else None) or best_alpha(rows)
         self.alpha_, self.softness_ = given, settings.softness
-        return objective(rows, given, settings)
+        return dataset_objective(rows, given, settings)
 
 
 def weights_alone(state: newton.State) -> dict[str, np.ndarray]:

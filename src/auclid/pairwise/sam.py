@@ -12,7 +12,6 @@ from auclid.base import StreamRanker
 from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
 from auclid.pairwise._alpha import best_alpha
-from auclid.solvers.path import Labelled
 from auclid.solvers.random_pairs import (
     LOSS_FUNCTIONS,
     PairRule,
@@ -24,6 +23,7 @@ from auclid.solvers.random_pairs import (
     subgradient_rule,
 )
 from auclid.stats.class_means import FirstPass, first_pass
+from auclid.stats.labelled import LabelledDataset
 
 MAX_STEPS = 2**62
 """More steps than any stream makes."""
@@ -70,10 +70,13 @@ class PairSampler(StreamRanker):
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         # Before the first pass: a table that is computed on demand may be stored from then on.
-        self.alpha_ = best_alpha(Labelled(table, is_pos, weight)) if self.alpha == "auto" else float(self.alpha)
+        self.alpha_ = float(self.alpha) if self.alpha != "auto" else self._search_alpha(table, is_pos, weight)
         summary = first_pass(table, is_pos, weight=weight)
         _check.finite(self, summary.pair_square)
         return summary
+
+    def _search_alpha(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
+        return best_alpha(LabelledDataset.in_memory(table, is_pos, weight, self.classes_))
 
     def _solver(self) -> RandomPairsSolver:
         if self.alpha != "auto":

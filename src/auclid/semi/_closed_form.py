@@ -8,16 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid import _check
-from auclid._apart import lies_apart
 from auclid.base import LinearRanker
-from auclid.metrics._operating_point import best_threshold
-from auclid.semi._labels import PartlyLabelled, begin_fit, begin_fit_apart, begin_partial, row_weights
+from auclid.semi._labels import PartlyLabelled, begin_partial, partly_labelled_dataset
 from auclid.solvers.unlabeled import Family
 from auclid.solvers.unlabeled_choice import choose
-from auclid.stats.apart import LabelledParts, set_moments
+from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import require_room
-from auclid.stats.samples import SetSamples
-from auclid.stats.sets import POSITIVE, UNLABELED, SemiSupervisedStats, Sets
+from auclid.stats.sets import SemiSupervisedStats, Sets
 
 
 class ClosedForm(PartlyLabelled, LinearRanker, ABC):
@@ -56,36 +53,22 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         -------
         self
         """
-        if lies_apart(X):
-            return self._fit_apart(begin_fit_apart(self, X, y, X_unlabeled, sample_weight))
-        table, sets = begin_fit(self, X, y, X_unlabeled)
-        self._require_room(table.shape[1])
-        weight = row_weights(sample_weight, y, sets)
-        seen = SemiSupervisedStats.nothing(table.shape[1]).after(table, sets, weight)
+        rows = self._labelled_dataset(X, y, sample_weight, X_unlabeled)
+        self._require_room(rows.width)
+        seen = SemiSupervisedStats.of(rows)
         refusal = self._refusal(seen.sets)
         if refusal:
             raise ValueError(refusal)
         w = self._solved(seen)
         if not seen.sets.both_labelled:
             return self._publish(w, w @ seen.sets.midpoint)
-        labelled = np.flatnonzero(sets != UNLABELED)
-        mass = None if weight is None else weight[labelled]
-        scores = table.matmul(w, labelled)
-        _check.warn_if_constant_scores(self, table, scores)
-        return self._publish(w, best_threshold(sets[labelled] == POSITIVE, scores, mass))
+        return self._publish_fit(rows, w)
 
-    def _begin_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> LabelledParts:
-        return begin_fit_apart(self, X, y, X_unlabeled, sample_weight)
-
-    def _fit_apart(self, rows: LabelledParts) -> Self:
-        """Two passes over rows in files or on a cluster: moments, and a sample of each set."""
-        self._require_room(rows.parts.width)
-        seen = SemiSupervisedStats(Sets(*set_moments(rows, 3)), SetSamples.from_parts(rows), np.random.default_rng(0))
-        refusal = self._refusal(seen.sets)
-        if refusal:
-            raise ValueError(refusal)
-        w = self._solved(seen)
-        return self._publish(w, w @ seen.sets.midpoint)
+    def _labelled_dataset(
+        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> LabelledDataset:
+        """Labelled and unlabelled rows, checked."""
+        return partly_labelled_dataset(self, X, y, X_unlabeled, sample_weight)
 
     @_check.checked
     def partial_fit(

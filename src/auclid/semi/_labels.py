@@ -15,8 +15,7 @@ from auclid._weights import repeats, rescale_weights
 from auclid.base import Ranker
 from auclid.data import Stacked, Table
 from auclid.data.dataset import Part
-from auclid.data.files import Rows
-from auclid.stats.apart import LabelledParts
+from auclid.stats.labelled import LabelledDataset, part_labels, reweighted
 from auclid.stats.sets import UNLABELED
 
 
@@ -29,7 +28,7 @@ class Marked(NamedTuple):
 
 
 def begin_fit(
-    estimator: Any, X: Any, y: Any, X_unlabeled: Any = None, needs_unlabelled: bool = True
+    estimator: Any, X: Any, y: Any, X_unlabeled: Any = None, needs_unlabelled: bool = True, stacklevel: int = 6
 ) -> tuple[Table, np.ndarray]:
     """The table of all rows and the set of each; sets ``classes_`` once everything is found right."""
     marked = read(y, estimator.unlabeled)
@@ -40,7 +39,7 @@ def begin_fit(
         table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
         sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED, dtype=np.int8)])
     if needs_unlabelled and not (sets == UNLABELED).any():
-        _warn_of_no_unlabelled(estimator, stacklevel=6)
+        _warn_of_no_unlabelled(estimator, stacklevel)
     estimator.classes_ = classes
     return table, sets
 
@@ -67,35 +66,52 @@ def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
     )
 
 
-def begin_fit_apart(
+def partly_labelled_dataset(
     estimator: Any, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None
-) -> LabelledParts:
-    """The same for rows in files or on a cluster, which hold their unlabelled rows among them."""
+) -> LabelledDataset:
+    """Labelled and unlabelled rows, wherever they are; sets ``classes_`` once everything is found right.
+
+    Rows in parts hold their unlabelled rows among them.
+    """
+    if isinstance(X, LabelledDataset):
+        remember_columns(estimator, X.parts.columns, X.parts.width)
+        estimator.classes_ = X.classes
+        return X
+    if lies_apart(X):
+        return _partitioned(estimator, X, y, X_unlabeled, sample_weight)
+    table, sets = begin_fit(estimator, X, y, X_unlabeled, stacklevel=8)
+    weight = row_weights(sample_weight, y, sets)
+    return LabelledDataset.in_memory(table, sets, weight, estimator.classes_, n_sets=3)
+
+
+def _partitioned(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any) -> LabelledDataset:
     if X_unlabeled is not None:
         raise ValueError(
             f"{type(estimator).__name__} must find unlabelled rows among the others where rows lie in files or on a "
             "cluster: mark them in the target (-1, None or NaN; see unlabeled=), and leave out X_unlabeled."
         )
-    if isinstance(X, LabelledParts):
-        remember_columns(estimator, X.parts.columns, X.parts.width)
-        estimator.classes_ = X.classes
-        return X
-    parts, counts = labelled_parts(estimator, X, y, None)
-    if sample_weight is not None or (isinstance(X, Rows) and X.sample_weight() is not None):
-        raise ValueError(
-            f"{type(estimator).__name__} takes weights of rows in memory only; got sample_weight with rows in files or "
-            "on a cluster. Leave it out."
-        )
+    parts, counts = labelled_parts(estimator, X, y, sample_weight)
     labels = list(dict.fromkeys(label for part in counts for label in part))
     marked = read(_column(labels), estimator.unlabeled)
     classes = _classes(estimator, marked.labels)
     free = [label for label, unlabelled in zip(labels, marked.free, strict=True) if unlabelled]
     if not free:
-        _warn_of_no_unlabelled(estimator, stacklevel=6)
+        _warn_of_no_unlabelled(estimator, stacklevel=9)
     remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     sets = [*([label] for label in classes.tolist()), free]
-    return count_labels(parts.mapped(partial(partly_coded, classes)), classes, sets, counts)
+    rows = count_labels(parts.transformed(partial(partly_coded, classes)), classes, sets, counts)
+    return _with_row_weights(rows)
+
+
+def _with_row_weights(rows: LabelledDataset) -> LabelledDataset:
+    """The rows with weights as `row_weights` makes them in memory, where they have weights."""
+    found = rows.parts.compute(rows.parts.map(part_labels))
+    if found[0][1] is None:
+        return rows
+    weight, sets = (np.concatenate([each[k] for each in found]) for k in (1, 0))
+    counts = row_weights(weight, sets, sets)
+    return rows if counts is None else reweighted(rows, counts)
 
 
 def _column(labels: list) -> np.ndarray:

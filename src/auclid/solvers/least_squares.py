@@ -4,11 +4,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid.data import Table
 from auclid.solvers.closed_form import minimiser, quadratic
 from auclid.solvers.coordinate import coordinate_descent
 from auclid.solvers.iteration import IterationCallback, Solution, at_most, run
 from auclid.solvers.products import linear_iterates, pair_quadratic, proximal_iterates
+from auclid.stats.labelled import LabelledDataset, class_moments_of
 from auclid.stats.moments import ClassMoments
 
 CHEAP = 3000
@@ -37,19 +37,13 @@ class LeastSquares(NamedTuple):
         iterates = coordinate_descent(A, b, float(self.l1), self.positive)
         return run(iterates, np.zeros_like(b), self.tol, rounds or at_most(self.max_iter))
 
-    def from_products(
-        self,
-        table: Table,
-        is_pos: np.ndarray,
-        weight: np.ndarray | None = None,
-        rounds: IterationCallback | None = None,
-    ) -> Solution:
-        """The minimiser by products with the rows of a table."""
-        problem = pair_quadratic(table, is_pos, weight, float(self.alpha))
+    def from_products(self, rows: LabelledDataset, rounds: IterationCallback | None = None) -> Solution:
+        """The minimiser by products with the rows."""
+        problem = pair_quadratic(rows.labelled_table(), class_moments_of(rows, full=False), float(self.alpha))
         iterates = linear_iterates(problem) if self.smooth else proximal_iterates(problem, self.l1, self.positive)
         return run(iterates, np.zeros_like(problem.b), self.tol, rounds or at_most(self.max_iter))
 
 
-def moments_are_cheaper(table: Table) -> bool:
-    """Whether moments are the cheaper way for a table of this shape."""
-    return table.shape[1] <= CHEAP
+def moments_are_cheaper(width: int) -> bool:
+    """Whether moments are the cheaper way for so many columns."""
+    return width <= CHEAP

@@ -80,7 +80,7 @@ def _newton(
     scaled = slopes * share[:, None]
     H = scaled @ solve(scaled.T)
     H[np.diag_indices_from(H)] += barrier
-    right = np.stack([share * risks + barrier, share], axis=1)
+    right = np.stack([share * (risks - share @ risks) + barrier, share], axis=1)  # centred: fewer digits cancel
     both = share[:, None] * linalg.cho_solve(linalg.cho_factor(H), right)
     return both[:, 0] - both[:, 1] * (both[:, 0].sum() / both[:, 1].sum())
 

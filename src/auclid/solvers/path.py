@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import NamedTuple
+from numbers import Integral
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -14,7 +15,16 @@ from auclid.solvers.closed_form import minimiser, path
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.products import some_path
 from auclid.solvers.row_space import project_to_row_space
-from auclid.stats.folds import Fold, training_moments
+from auclid.stats.folds import (
+    Fold,
+    fold_moments,
+    folds_of,
+    held_out_aucs,
+    leave_one_out,
+    stratified_folds,
+    training_moments,
+)
+from auclid.stats.labelled import LabelledDataset, LabelledTable
 from auclid.stats.moments import class_moments
 
 ROUNDING = 1e-12
@@ -23,6 +33,10 @@ ROUNDING = 1e-12
 
 MANY, AT_ONCE = 1 << 20, 1 << 13
 """Scores from which threads are worth their start, and rows that are scored at once."""
+
+
+N_ALPHAS = 50
+"""Penalties that are tried where none are given."""
 
 
 class CrossValidated(NamedTuple):
@@ -47,31 +61,40 @@ def alpha_grid(variance: float, count: int) -> np.ndarray:
     return 2.0 * (variance if variance > 0.0 else 0.5) * np.logspace(-7, 2, count)
 
 
-class Labelled(NamedTuple):
-    """A table with the class of each row, and their weights if they have some."""
-
-    table: Table
-    is_pos: np.ndarray
-    weight: np.ndarray | None
-
-    def held_out(self, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Class and weight of the rows of a test."""
-        return self.is_pos[test], None if self.weight is None else self.weight[test]
-
-
-Found = tuple[CrossValidated, np.ndarray | None]
+Choice = tuple[CrossValidated, np.ndarray | None]
 """What was tried, and the weights that the best alpha gives to all rows."""
 
 
-def cross_validate(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None = None) -> Found:
-    """Try the penalties, or a grid around the scale of the rows, on each fold; fit all rows with the best."""
-    if isinstance(rows.table, DenseTable) and rows.table.shape[0] < rows.table.shape[1]:
-        return _by_span(rows, folds, alphas)
-    if moments_are_cheaper(rows.table):
-        return _by_moments(rows, folds, alphas)
-    tried = _by_products(rows, folds, alphas, _exact_path)
-    w = None if tried.alpha is None else LeastSquares(tried.alpha).from_products(*rows).w
+def cross_validate(rows: LabelledDataset, cv: Any, alphas: np.ndarray | None = None) -> Choice:
+    """Try the penalties, or a grid around the scale of the rows, on each fold of ``cv``; fit all rows with the best."""
+    if rows.partitioned and isinstance(cv, Integral):
+        return _by_fold_moments(rows, int(cv), alphas)
+    labelled = rows.labelled_table()
+    folds = folds_of(cv, rows.classes, labelled.is_pos, labelled.weight)
+    if isinstance(labelled.table, DenseTable) and labelled.table.shape[0] < rows.width:
+        return _by_row_space(labelled, folds, alphas)
+    if moments_are_cheaper(rows.width):
+        return _by_moments(labelled, folds, alphas)
+    tried = _by_products(labelled, folds, alphas, _exact_path)
+    w = None if tried.alpha is None else LeastSquares(tried.alpha).from_products(rows).w
     return tried, w
+
+
+def _by_fold_moments(rows: LabelledDataset, n_folds: int, alphas: np.ndarray | None) -> Choice:
+    """Rows in parts: moments and held-out AUCs of stratified folds, which are those that rows in memory get."""
+    folds = stratified_folds(rows, n_folds)
+    parts = fold_moments(rows, folds)
+    trained, total = leave_one_out(parts)
+    if alphas is None:
+        alphas = alpha_grid(np.trace(total.within) / rows.width, N_ALPHAS)
+    models = [path(moments, alphas) if moments.complete else None for moments in trained]
+    W = [np.zeros((rows.width, len(alphas))) if each is None else each for each in models]
+    at_once = max(1, 2 * sizes.LARGE_BYTES // (8 * int(rows.counts.sum(axis=0).min())))
+    pieces = [[each[:, k : k + at_once] for each in W] for k in range(0, len(alphas), at_once)]
+    aucs = np.hstack([held_out_aucs(rows, folds, piece, parts) for piece in pieces])
+    aucs[[each is None for each in models]] = np.nan
+    alpha = best_alpha(alphas, aucs)
+    return CrossValidated(alphas, aucs, alpha), None if alpha is None else minimiser(total, alpha)
 
 
 FEW_COLUMNS = 500
@@ -81,24 +104,24 @@ FEW_ALPHAS = 17
 """Penalties on that path: ranking held-out rows by each takes longer than all else, and the best is a flat one."""
 
 
-def likely_alpha(rows: Labelled, folds: Sequence[Fold]) -> float | None:
+def likely_alpha(rows: LabelledTable, folds: Sequence[Fold]) -> float | None:
     """The penalty that `cross_validate` finds best; of many columns nearly so, in a fraction of the time."""
     if rows.table.shape[1] <= FEW_COLUMNS:
         return _by_moments(rows, folds, None, FEW_ALPHAS)[0].alpha
     return _by_products(rows, folds, None, some_path).alpha
 
 
-def _by_span(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None) -> Found:
+def _by_row_space(rows: LabelledTable, folds: Sequence[Fold], alphas: np.ndarray | None) -> Choice:
     """More columns than rows: the same in the coordinates of their span."""
     table, is_pos, weight = rows
     if alphas is None:
-        alphas = alpha_grid(float(class_moments(table, is_pos, weight, full=False).within) / table.shape[1], 50)
+        alphas = alpha_grid(float(class_moments(table, is_pos, weight, full=False).within) / table.shape[1], N_ALPHAS)
     Z, V = project_to_row_space(table.part(slice(None)))
-    found, w = _by_moments(Labelled(as_table(Z), is_pos, weight), folds, alphas)
+    found, w = _by_moments(LabelledTable(as_table(Z), is_pos, weight), folds, alphas)
     return found, None if w is None else V @ w
 
 
-def _by_moments(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None, count: int = 50) -> Found:
+def _by_moments(rows: LabelledTable, folds: Sequence[Fold], alphas: np.ndarray | None, count: int = N_ALPHAS) -> Choice:
     """The whole path of each fold from its moments; ``count`` penalties where none are given."""
     table, is_pos, weight = rows
     trained, total = training_moments(table, is_pos, weight, list(folds))
@@ -117,7 +140,9 @@ Path = Callable[[Table, np.ndarray, np.ndarray | None, np.ndarray], np.ndarray]
 """The minimiser for each alpha, a column each."""
 
 
-def _by_products(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | None, path_of: Path) -> CrossValidated:
+def _by_products(
+    rows: LabelledTable, folds: Sequence[Fold], alphas: np.ndarray | None, path_of: Path
+) -> CrossValidated:
     """Too many columns for moments: the path of each fold by products with its rows."""
     table, is_pos, weight = rows
     if alphas is None:
@@ -135,7 +160,8 @@ def _by_products(rows: Labelled, folds: Sequence[Fold], alphas: np.ndarray | Non
 
 def _exact_path(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, alphas: np.ndarray) -> np.ndarray:
     """Conjugate gradients for each alpha."""
-    return np.column_stack([LeastSquares(alpha).from_products(table, is_pos, weight).w for alpha in alphas])
+    rows = LabelledDataset.in_memory(table, is_pos, weight, np.array([False, True]))
+    return np.column_stack([LeastSquares(alpha).from_products(rows).w for alpha in alphas])
 
 
 def path_auc(
@@ -150,7 +176,8 @@ def path_auc(
     for first in range(0, W.shape[1], columns):
         some = np.ascontiguousarray(W[:, first : first + columns])
         scores = np.empty((some.shape[1], len(test)))
-        for part in slices(len(test), AT_ONCE):  # in the cache, a column of scores becomes a row at no cost
+        # Blocks that fit in the cache make the transpose free; without random access all rows are scored at once.
+        for part in slices(len(test), AT_ONCE if table.random_access else len(test)):
             scores[:, part] = table.matmul(some, test[part]).T
         aucs += thread_map(each, list(scores)) if scores.size >= MANY else map(each, scores)
     return aucs

@@ -12,7 +12,8 @@ from auclid.data import Table
 from auclid.solvers.conjugate import conjugate_gradients
 from auclid.solvers.iteration import Iterate
 from auclid.solvers.krylov import shifted_solutions
-from auclid.stats.moments import class_moments
+from auclid.stats.labelled import LabelledTable
+from auclid.stats.moments import ClassMoments
 
 PRODUCTS, NEAR = 20, 0.1
 """Products with the rows that `some_path` takes, and the residual with which it calls an answer near."""
@@ -27,14 +28,15 @@ class PairQuadratic(NamedTuple):
     alpha: float
 
 
-def pair_quadratic(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, alpha: float) -> PairQuadratic:
-    """The mean square loss of all pairs of a table's rows; rows are centred implicitly, so sparse ones stay sparse."""
-    moments = class_moments(table, is_pos, weight, full=False)
+def pair_quadratic(rows: LabelledTable, moments: ClassMoments, alpha: float) -> PairQuadratic:
+    """The mean square loss of all pairs of rows, given their class means; rows are centred implicitly, so sparse ones
+    stay sparse."""
+    table, is_pos, weight = rows
     means = np.stack([moments.neg.mean, moments.pos.mean], axis=1)
     share = class_shares(is_pos, weight)
-    bend, delta = curvature(table, is_pos, share, means), moments.delta
+    hessian_product, delta = curvature(table, is_pos, share, means), moments.delta
     diagonal = 2.0 * (np.maximum(table.rmatmul_squares(share) - (means**2).sum(axis=1), 0.0) + delta**2) + alpha
-    return PairQuadratic(lambda v: bend(v) + alpha * v, diagonal, 2.0 * delta, alpha)
+    return PairQuadratic(lambda v: hessian_product(v) + alpha * v, diagonal, 2.0 * delta, alpha)
 
 
 def class_shares(is_pos: np.ndarray, weight: np.ndarray | None) -> np.ndarray:

@@ -166,6 +166,7 @@ class RandomPairsSolver(StreamSolver[RandomPairsState]):
     t0: float | None
     average: bool
     pairs_per_chunk: int = PAIRS_PER_CHUNK
+    reservoir_capacity: int = RESERVOIR_CAPACITY
 
     def init(self, d: int) -> RandomPairsState:
         return self._initial_state(np.zeros((2, d)), np.zeros(2), 0.0, 0.0)
@@ -201,7 +202,7 @@ class RandomPairsSolver(StreamSolver[RandomPairsState]):
         for part, rows in batch.table.blocks():
             block, draws = rows.astype(np.float64, copy=False), batch.rng.random((part.stop - part.start, 2))
             window, buffers = advance_buffers(
-                state.buffers, block, label[part], RESERVOIR_CAPACITY, reservoir, draws[:, 0]
+                state.buffers, block, label[part], self.reservoir_capacity, reservoir, draws[:, 0]
             )
             pairs = np.empty((2, len(draws)), dtype=np.int64)
             neg, pos = pairs[:, : find_partners(window, draws, pairs, state.total, state.n)]

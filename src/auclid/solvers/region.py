@@ -4,15 +4,16 @@ from typing import Any
 
 import numpy as np
 
+from auclid.data.dataset import Part, Totals
 from auclid.metrics._sample import Region
+from auclid.stats.labelled import LabelledDataset
 
 ALMOST = 1.0 - 1e-9
 """One row, but for rounding."""
 
 
-def checked_region(owner: str, max_fpr: Any, min_tpr: float, is_pos: np.ndarray, weight: np.ndarray | None) -> Region:
-    """The region; or a sentence that says how few rows it would leave."""
-    n_pos, n_neg = rows_of(is_pos, weight), rows_of(~is_pos, weight)
+def checked_region(owner: str, max_fpr: Any, min_tpr: float, n_pos: float, n_neg: float) -> Region:
+    """The region, given the number of rows of each class; or a sentence that says how few rows it would leave."""
     max_fpr = 1.0 / n_neg if max_fpr == "top" else float(max_fpr)
     region = Region(max_fpr, float(min_tpr))
     if max_fpr * n_neg < ALMOST:
@@ -33,3 +34,17 @@ def rows_of(members: np.ndarray, weight: np.ndarray | None) -> float:
     if weight is None:
         return float(members.sum())
     return float(max((members & (weight > 0.0)).sum(), weight[members].sum()))
+
+
+def class_sizes(rows: LabelledDataset, weighted: bool) -> tuple[float, float]:
+    """How many positives and negatives there are; as `rows_of` counts them, in a pass, where weights matter."""
+    n_neg, n_pos = rows.counts.sum(axis=0)[:2].tolist()
+    if not weighted:
+        return float(n_pos), float(n_neg)
+    neg, pos = rows.parts.compute(rows.parts.reduce(part_weights))
+    return float(max(n_pos, pos)), float(max(n_neg, neg))
+
+
+def part_weights(part: Part) -> Totals:
+    """The weight of the negatives and of the positives of a part."""
+    return Totals(float(part.weights(part.members(label)).sum()) for label in (0, 1))

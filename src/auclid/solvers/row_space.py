@@ -13,8 +13,8 @@ def project_to_row_space(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.solvers.row_space import in_span
-    >>> Z, V = in_span(np.array([[1.0, 2.0, 2.0]]))
+    >>> from auclid.solvers.row_space import project_to_row_space
+    >>> Z, V = project_to_row_space(np.array([[1.0, 2.0, 2.0]]))
     >>> Z.shape, np.allclose(Z @ V.T, [[1.0, 2.0, 2.0]])
     ((1, 1), True)
     """

@@ -1,6 +1,7 @@
 """Methods for the square loss (1 - m)^2, which depends on the rows only through the class moments."""
 
 from auclid.square.adaoam import AdaOAM
+from auclid.square.constrained import ConstrainedAUC
 from auclid.square.fsauc import FSAUC
 from auclid.square.least_squares import LeastSquaresAUC
 from auclid.square.least_squares_cv import LeastSquaresAUCCV
@@ -19,5 +20,6 @@ __all__ = [
     "OPAUC",
     "AdaOAM",
     "MulticlassAUC",
+    "ConstrainedAUC",
     "MinimaxAUC",
 ]

@@ -13,6 +13,7 @@ from auclid.solvers.fsauc import MultiStageSolver, n_stages, stage_orders
 from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
 from auclid.stats.class_means import class_midpoint, first_pass
 from auclid.stats.epochs import EpochSampler
+from auclid.stats.labelled import LabelledDataset
 
 DEFAULT_STAGE_STEP = 0.1
 """The first stage's step size, for rows of mean square length 1 and classes of one size."""
@@ -122,7 +123,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
             self.n_iter_ = number + 1
         del summary, orders  # frees several numbers per row before the threshold search allocates its own
         self.radius_ = stage.radius
-        self._publish_fit(table, is_pos, stage.start, weight)
+        self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), stage.start)
         warn_if_binding(self, state.is_binding)
         return self
 

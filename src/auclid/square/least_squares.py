@@ -10,13 +10,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._apart import begin_apart, lies_apart
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
-from auclid.data import Table
 from auclid.solvers.iteration import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
-from auclid.stats.apart import LabelledParts, class_moments_apart
+from auclid.stats.labelled import class_moments_of
 from auclid.stats.moments import ClassMoments, class_moments, require_room
 
 
@@ -51,9 +49,8 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     ----------
     coef_ : array of shape (1, d)
     intercept_ : array of shape (1,)
-        Minus the threshold that maximises Youden's J on the training scores; after `partial_fit`, `merge` or a fit on
-        rows of files or of dask, which are met once, minus the score halfway between the class means. It cannot change
-        an AUC.
+        Minus the threshold that maximises Youden's J on the training scores; after `partial_fit` or `merge`, minus the
+        score halfway between the class means. It cannot change an AUC.
     classes_ : array of shape (2,)
     n_iter_ : int
         Iterations made; 1 for the closed form.
@@ -123,25 +120,17 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        if lies_apart(X):
-            return self._fit_apart(begin_apart(self, X, y, sample_weight))
-        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        rows = self._labelled_dataset(X, y, sample_weight)
         rounds, settings = self._rounds(X, y), self._settings()
         moments: ClassMoments | None = None
-        self.solver_ = "moments" if self._by_moments(table) else "products"
+        self.solver_ = "moments" if self._by_moments(rows.width) else "products"
         if self.solver_ == "moments":
-            moments = class_moments(table, is_pos, weight)
+            moments = class_moments_of(rows)
             found = settings.from_moments(moments, rounds)
         else:
-            found = settings.from_products(table, is_pos, weight, rounds)
+            found = settings.from_products(rows, rounds)
         self._moments = moments
-        return self._publish_fit(table, is_pos, self._set_fitted_attributes(found), weight)
-
-    def _fit_apart(self, rows: LabelledParts) -> Self:
-        """One pass over rows in files or on a cluster; the threshold is that of `partial_fit`."""
-        self._require_room(rows.parts.width)
-        self.solver_ = "moments"
-        return self._resume(class_moments_apart(rows))
+        return self._publish_fit(rows, self._set_fitted_attributes(found))
 
     def _settings(self) -> LeastSquares:
         return LeastSquares(self.alpha, self.l1, self.positive, self.tol, self.max_iter)
@@ -169,10 +158,10 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
 
         return rounds
 
-    def _by_moments(self, table: Table) -> bool:
+    def _by_moments(self, width: int) -> bool:
         if self.solver == "moments":
-            self._require_room(table.shape[1])
-        return self.solver == "moments" or (self.solver == "auto" and moments_are_cheaper(table))
+            self._require_room(width)
+        return self.solver == "moments" or (self.solver == "auto" and moments_are_cheaper(width))
 
     def _require_room(self, d: int) -> None:
         instead = "Use fit on all rows, or SPAM, which streams in memory of one row."

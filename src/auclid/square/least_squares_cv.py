@@ -1,18 +1,13 @@
 """LeastSquaresAUCCV: the whole path of alpha, cross-validated exactly from the moments of the folds."""
 
-from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid import _check
-from auclid._apart import begin_apart, lies_apart
 from auclid.base import LinearRanker
-from auclid.solvers.path import CrossValidated, Labelled, cross_validate
-from auclid.solvers.path_apart import cross_validate_apart
-from auclid.stats.apart import LabelledParts
-from auclid.stats.folds import folds_of
+from auclid.solvers.path import CrossValidated, cross_validate
 from auclid.stats.moments import require_room
 
 
@@ -78,12 +73,11 @@ class LeastSquaresAUCCV(LinearRanker):
         -------
         self
         """
-        if lies_apart(X):
-            return self._fit_apart(begin_apart(self, X, y, sample_weight))
-        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        folds = folds_of(self.cv, self.classes_, is_pos, weight)
-        tried, w = cross_validate(Labelled(table, is_pos, weight), folds, self._given())
-        return self._publish_fit(table, is_pos, self._set_fitted_attributes(tried, w), weight)
+        rows = self._labelled_dataset(X, y, sample_weight)
+        if rows.partitioned:
+            require_room(f"The moments of {type(self).__name__}", rows.width, "Use SPAM, which streams.")
+        tried, w = cross_validate(rows, self.cv, self._given())
+        return self._publish_fit(rows, self._set_fitted_attributes(tried, w))
 
     def _set_fitted_attributes(self, tried: CrossValidated, w: np.ndarray | None) -> np.ndarray:
         """The weights of the best alpha; what was tried is published."""
@@ -94,17 +88,6 @@ class LeastSquaresAUCCV(LinearRanker):
             )
         self.alphas_, self.cv_auc_, self.alpha_ = tried.alphas, tried.aucs, tried.alpha
         return w
-
-    def _fit_apart(self, rows: LabelledParts) -> Self:
-        """Four passes over rows in files or on a cluster, the last one for the threshold."""
-        require_room(f"The moments of {type(self).__name__}", rows.parts.width, "Use SPAM, which streams.")
-        if not isinstance(self.cv, Integral):
-            raise ValueError(
-                f"The 'cv' parameter of {type(self).__name__} must be a number of folds where rows lie in files or on "
-                f"a cluster. Got {self.cv!r} instead."
-            )
-        tried, w = cross_validate_apart(rows, int(self.cv), self._given())
-        return self._publish_apart(rows, self._set_fitted_attributes(tried, w))
 
     def _given(self) -> np.ndarray | None:
         """The penalties given, checked."""

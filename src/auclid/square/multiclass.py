@@ -11,7 +11,7 @@ from auclid.base import Ranker
 from auclid.data import as_table
 from auclid.metrics._multiclass import mean_auc
 from auclid.solvers.multiclass import one_against_each
-from auclid.stats.apart import set_moments
+from auclid.stats.labelled import LabelledDataset, set_moments
 from auclid.stats.moments import Moments, grouped_moments, require_room
 
 HEAD = 1_000
@@ -83,21 +83,26 @@ class MulticlassAUC(Ranker):
         -------
         self
         """
+        rows = self._labelled_dataset(X, y, sample_weight)
+        require_room("The moments of MulticlassAUC", rows.width, INSTEAD)
+        self._publish(self._weighed(rows.classes, list(set_moments(rows, len(rows.classes)))))
+        if not rows.partitioned:
+            head = as_table(rows.table().part(slice(0, HEAD)))
+            _check.warn_if_constant_scores(self, head, np.append(np.ptp(head.matmul(self.coef_.T), axis=0), 0.0))
+        return self
+
+    def _labelled_dataset(
+        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> LabelledDataset:
+        """The rows to learn from, checked, with the number of its class as the label of each."""
         if lies_apart(X):
-            rows = begin_classes(self, X, y, sample_weight)
-            require_room("The moments of MulticlassAUC", rows.parts.width, INSTEAD)
-            return self._publish(self._weighed(rows.classes, list(set_moments(rows, len(rows.classes)))))
+            return begin_classes(self, X, y, sample_weight)
         table, y = _check.rows_and_labels(self, X, y, reset=True)
         weight = _check.check_relative_weights(sample_weight, table)
         classes = np.unique(y)
         self._refuse_one_class(classes)
-        require_room("The moments of MulticlassAUC", table.shape[1], INSTEAD)
-        moments = self._weighed(classes, self._moments_of(table, y, classes, weight))
         self.classes_ = classes
-        self._publish(moments)
-        head = as_table(table.part(slice(0, HEAD)))
-        _check.warn_if_constant_scores(self, head, np.append(np.ptp(head.matmul(self.coef_.T), axis=0), 0.0))
-        return self
+        return LabelledDataset.in_memory(table, np.searchsorted(classes, y), weight, classes, len(classes))
 
     @_check.checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "MulticlassAUC":

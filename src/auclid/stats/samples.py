@@ -7,9 +7,9 @@ import numpy as np
 
 from auclid._weights import drawn
 from auclid.data import Table, append_rows, as_table
-from auclid.stats.apart import LabelledParts, sampled
 from auclid.stats.buffers import reservoir
 from auclid.stats.epochs import content_order
+from auclid.stats.labelled import LabelledDataset, sampled
 
 SAMPLE_CAPACITY = 2000
 """Rows of each set that are kept."""
@@ -56,7 +56,7 @@ class SetSamples(NamedTuple):
         )
 
     @classmethod
-    def from_parts(cls, rows: LabelledParts) -> "SetSamples":
+    def from_dataset(cls, rows: LabelledDataset) -> "SetSamples":
         """Samples of the rows of a partitioned dataset, in one pass."""
         X, sets, _ = sampled(rows, [SAMPLE_CAPACITY] * 3)
         block, seen = X.astype(np.float64, copy=False), rows.counts.sum(axis=0)

@@ -13,6 +13,7 @@ from auclid._kinds import looked_at, word
 from auclid.data.encoding import ColumnEncoding, kind_of, meaning_of
 from auclid.data.readers.dialect import MISSING, sniff_delimiter
 from auclid.data.readers.reader import Block, ColumnSelection, Reader, ahead, block_rows, chosen
+from auclid.errors import ColumnTypeError
 
 OTHERS = (
     "Choose others with columns=[...], put Columns before the method in a pipeline, or use Scorecard, which knows "
@@ -88,7 +89,7 @@ class ArrowReader(Reader):
             return meaning.numbers(values, name)
         if own in (None, "bool") and (meaning is None or meaning.kind == "bool" or arrow().types.is_null(values.type)):
             return number_values(values)
-        raise ValueError(refusal({name: str(values.type)}, self.where))
+        raise not_numbers({name: str(values.type)}, self.where)
 
 
 def places(batch: Any) -> dict[str, int]:
@@ -102,13 +103,21 @@ def known_types(kinds: dict[str, Any], where: str) -> None:
     tests = (types.is_integer, types.is_floating, types.is_decimal, types.is_null, meaning_of)
     strange = {name: str(kind) for name, kind in kinds.items() if not any(test(kind) for test in tests)}
     if strange:
-        raise ValueError(refusal(strange, where))
+        raise not_numbers(strange, where)
 
 
-def refusal(kinds: dict[str, str], where: str) -> str:
-    """What is said of columns that are no numbers, by name with their types, where numbers are wanted."""
-    verb, first = "hold" if len(kinds) > 1 else "holds", next(iter(kinds.values()))
-    return f"The columns of {where} must be numbers; {listed(list(kinds))} {verb} {first}. {OTHERS}"
+def not_numbers(kinds: dict[str, str], where: str) -> ColumnTypeError:
+    """The error for columns that are no numbers, by name with their types, where numbers are wanted."""
+    names, first = list(kinds), next(iter(kinds.values()))
+    return ColumnTypeError(
+        columns=names,
+        owner="scan",
+        parameter="columns",
+        subject=f"The columns of {where}",
+        expected="be numbers",
+        got=f"{first} in {listed(names)}",
+        hint=OTHERS,
+    )
 
 
 def number_values(values: Any) -> np.ndarray:

@@ -15,6 +15,7 @@ from auclid.data.readers.function import Function
 from auclid.data.readers.libsvm import PACKED, Libsvm
 from auclid.data.readers.parquet import Parquet
 from auclid.data.readers.reader import ColumnSelection, Reader
+from auclid.errors import DataError, SourceNotFoundError, invalid_type
 
 ENDINGS = {
     ".parquet": Parquet, ".pq": Parquet, ".arrow": Ipc, ".feather": Ipc, ".ipc": Ipc,
@@ -28,6 +29,9 @@ FRAMES = {
     ("polars", "DataFrame"), ("polars", "LazyFrame"),
 }  # fmt: skip
 
+SOURCE = {"owner": "scan", "parameter": "source"}
+"""What an error about files is about."""
+
 
 def open_source(source: Any, wanted: ColumnSelection) -> Reader:
     """The reader of a source; its files are looked at, not read."""
@@ -40,14 +44,10 @@ def open_source(source: Any, wanted: ColumnSelection) -> Reader:
     if callable(source):
         return Function(source, wanted)
     if hasattr(source, "__next__"):
-        raise TypeError(
-            f"scan must be given a source that can be read again; got a {type(source).__name__}, which can be read "
-            "only once. Pass a function that gives a fresh iterator of (X, y) blocks."
-        )
-    raise TypeError(
-        "scan must be given a file, a folder or glob of files, a table of pyarrow, pandas or polars, an array, or a "
-        f"function that gives iterators of (X, y) blocks; got {type(source).__name__}."
-    )
+        hint = "Pass a function that gives a fresh iterator of (X, y) blocks."
+        raise invalid_type("scan", "source", "be something that can be read again", source, hint)
+    kinds = "a file, a folder or glob of files, a table of pyarrow, pandas or polars, an array, or a function that "
+    raise invalid_type("scan", "source", f"be {kinds}gives iterators of (X, y) blocks", source)
 
 
 def _files(source: str | Path, wanted: ColumnSelection) -> Reader:
@@ -90,16 +90,14 @@ def _paths(source: str | Path) -> list[Path]:
     else:
         found = [Path(each) for each in glob.glob(str(source), recursive=True) if Path(each).is_file()]
     if not found and os.path.lexists(path) and not path.is_dir():
-        raise ValueError(
-            f"scan must be given a file, folder or glob; {str(source)!r} is a pipe, a device or a link to nothing."
-        )
+        got = f"{str(source)!r}, a pipe, a device or a link to nothing,"
+        raise DataError(**SOURCE, expected="be a file, folder or glob", got=got)
     if not found and path.is_dir():
         kinds = f"a folder with files of a known kind ({', '.join(ENDINGS)})"
-        raise FileNotFoundError(f"scan must be given {kinds}; {str(source)!r} has none.")
+        raise SourceNotFoundError(**SOURCE, expected=f"be {kinds}", got=f"{str(source)!r}, which has none,")
     if not found:
-        raise FileNotFoundError(
-            f"scan must be given a file, folder or glob that exists; there is none at {str(source)!r}.{_near(path)}"
-        )
+        expected = "be a file, folder or glob that exists"
+        raise SourceNotFoundError(**SOURCE, expected=expected, got=repr(str(source)), hint=_near(path))
     return sorted(found)
 
 
@@ -115,11 +113,10 @@ def _ending(path: Path) -> str:
 def _kind(path: Path) -> type:
     kind = ENDINGS.get(_ending(path))
     if kind is None:
-        raise ValueError(f"scan must be given files of a known kind ({', '.join(ENDINGS)}); got {path.name!r}.")
+        raise DataError(**SOURCE, expected=f"be files of a known kind ({', '.join(ENDINGS)})", got=repr(path.name))
     return kind
 
 
 def _near(path: Path) -> str:
     beside = [each.name for each in path.parent.iterdir()] if path.parent.is_dir() else []
-    hint = did_you_mean(path.name, beside, show=lambda name: repr(str(path.parent / name)))
-    return f" {hint}" if hint else ""
+    return did_you_mean(path.name, beside, show=lambda name: repr(str(path.parent / name)))

@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid._hints import did_you_mean, listed
+from auclid._hints import listed
 from auclid._sparse import fault
 from auclid.data.encoding import ColumnEncoding
+from auclid.errors import unknown_column
 
 READ_BYTES = 1 << 23
 """Decoded bytes of one block, about: large enough for BLAS, small enough that several are nothing."""
@@ -162,8 +163,6 @@ def chosen(wanted: ColumnSelection, names: Sequence[str], where: str) -> list[st
 
 def present(parameter: str, name: str, known: Collection[str], where: str) -> str:
     """The name itself, or a sentence where there is no such column."""
-    if name in known:
-        return name
-    names = list(known)
-    hint = did_you_mean(name, names, show=repr) or f"There are: {listed(names)}."
-    raise ValueError(f"The '{parameter}' parameter of scan must name a column of {where}; got {name!r}. {hint}")
+    if name not in known:
+        raise unknown_column("scan", parameter, name, list(known), where)
+    return name

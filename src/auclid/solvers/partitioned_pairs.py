@@ -1,4 +1,4 @@
-"""The objective of RankSVM for rows that lie apart: the rarer class is ranked in one place, the other never moves.
+"""The objective of RankSVM for rows in parts: the rarer class is ranked in one place, the other never moves.
 
 Each part places its own rows of the larger class into the ranked one. What the ranked rows need of it is a number for
 each place, and these add over parts. So a value with its gradient, and a product with the Hessian, is one pass over the
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.memory import as_table
 from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
 from auclid.solvers.hinge import Gap, SmoothHinge
 from auclid.solvers.newton import Move, Preconditioner
-from auclid.stats.apart import LabelledParts, drawn_places, joined, keep_only, part_rows
+from auclid.stats.labelled import LabelledDataset, drawn_places, joined, keep_only, part_rows
 from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.pair_sums import (
     ActiveBlock,
@@ -32,7 +32,7 @@ SAMPLE_BYTES = 1 << 23
 """Rows of each class, in float64, that are solved in memory beforehand."""
 
 
-class Task(NamedTuple):
+class PartTask(NamedTuple):
     """What a part must know of the two classes: which is the larger, and what its weights are divided by."""
 
     many: int
@@ -75,7 +75,7 @@ def rank(scores: list[tuple[np.ndarray, np.ndarray]], sign: float) -> Ranked:
     return Ranked(sorted_class(score[order], own[order]), centre, order, ends)
 
 
-def _placed(part: Part, task: Task, scores: np.ndarray, ranked: Ranked) -> tuple[np.ndarray, list]:
+def _placed(part: Part, task: PartTask, scores: np.ndarray, ranked: Ranked) -> tuple[np.ndarray, list]:
     """The rows of a part that are of the larger class, and where each lies in the other for each of the hinges."""
     assert part.y is not None
     here = part.y == task.many
@@ -86,7 +86,7 @@ def _placed(part: Part, task: Task, scores: np.ndarray, ranked: Ranked) -> tuple
     return at, [(c, ActiveBlock(few, score, own, r, count_below(few.score - r, score))) for c, r in task.hinges]
 
 
-def many_sums(part: Part, w: np.ndarray, task: Task, ranked: Ranked) -> Totals:
+def many_sums(part: Part, w: np.ndarray, task: PartTask, ranked: Ranked) -> Totals:
     """What the rows of the larger class in a part add: values, gradient, and weight and score at each place."""
     table = as_table(part.X)
     at, blocks = _placed(part, task, table.matmul(w), ranked)
@@ -100,7 +100,7 @@ def many_sums(part: Part, w: np.ndarray, task: Task, ranked: Ranked) -> Totals:
     ])  # fmt: skip
 
 
-def few_slopes(ranked: Ranked, sums: Totals, task: Task) -> list[np.ndarray]:
+def few_slopes(ranked: Ranked, sums: Totals, task: PartTask) -> list[np.ndarray]:
     """The slope of the objective by each score of the rarer class, up to a factor, in the order of the parts."""
     slope = np.zeros(len(ranked.order))
     for (c, margin), (mass, score) in zip(task.hinges, sums[3], strict=True):
@@ -140,22 +140,24 @@ def direct(scores: list[tuple[np.ndarray, np.ndarray]], ranked: Ranked) -> Direc
     return Direction(u - mean, mean, running_sums(ranked.few.own * (u - mean)))
 
 
-def many_products(part: Part, both: np.ndarray, task: Task, ranked: Ranked, direction: Direction) -> Totals:
+def many_products(part: Part, both: np.ndarray, task: PartTask, ranked: Ranked, direction: Direction) -> Totals:
     """What the rows of the larger class in a part add to a product with the Hessian; ``both``: weights, direction."""
     table = as_table(part.X)
     scores = table.matmul(both)
     at, blocks = _placed(part, task, scores[:, 0], ranked)
-    u, bent, own = scores[at, 1] - direction.mean, np.zeros(table.shape[0]), blocks[0][1].own
-    bent[at] = own * sum(c * block.differences(u, direction.sums) for c, block in blocks)
-    return Totals([table.rmatmul(bent), np.array([block.place_sums(u) for _, block in blocks])])
+    u, hessian_product, own = scores[at, 1] - direction.mean, np.zeros(table.shape[0]), blocks[0][1].own
+    hessian_product[at] = own * sum(c * block.differences(u, direction.sums) for c, block in blocks)
+    return Totals([table.rmatmul(hessian_product), np.array([block.place_sums(u) for _, block in blocks])])
 
 
-def few_products(ranked: Ranked, direction: Direction, sums: Totals, places: Totals, task: Task) -> list[np.ndarray]:
+def few_products(
+    ranked: Ranked, direction: Direction, sums: Totals, places: Totals, task: PartTask
+) -> list[np.ndarray]:
     """The same of the rarer class, in the order of the parts."""
-    bent = np.zeros(len(ranked.order))
+    hessian_product = np.zeros(len(ranked.order))
     for (c, _), (mass, _), u in zip(task.hinges, sums[3], places[1], strict=True):
-        bent += c * (partner_sums(mass) * direction.u - partner_sums(u))
-    return _in_parts(ranked, ranked.few.own * bent)
+        hessian_product += c * (partner_sums(mass) * direction.u - partner_sums(u))
+    return _in_parts(ranked, ranked.few.own * hessian_product)
 
 
 def summed(places: Totals, back: np.ndarray) -> np.ndarray:
@@ -163,7 +165,7 @@ def summed(places: Totals, back: np.ndarray) -> np.ndarray:
     return places[0] + back
 
 
-class ApartPoint:
+class PartitionedPoint:
     """Value, gradient and curvature at one w."""
 
     def __init__(self, objective: Any, w: np.ndarray) -> None:
@@ -172,19 +174,19 @@ class ApartPoint:
     @cached_property
     def _ranked(self) -> Any:
         parts, few = self.objective.rows.parts, self.objective.few
-        scores = few.collect(part_scores, self.w, self.objective.few_largest)
-        return parts.keep(parts.merge(rank, scores, self.objective.task.sign))
+        scores = few.map(part_scores, self.w, self.objective.few_largest)
+        return parts.persist(parts.merge(rank, scores, self.objective.task.sign))
 
     @cached_property
     def _sums(self) -> Any:
         parts = self.objective.rows.parts
-        return parts.keep(parts.total(many_sums, self.w, self.objective.task, self._ranked))
+        return parts.persist(parts.reduce(many_sums, self.w, self.objective.task, self._ranked))
 
     @cached_property
     def _known(self) -> Evaluated:
         objective, parts, few = self.objective, self.objective.rows.parts, self.objective.few
         slopes = parts.merge(few_slopes, self._ranked, self._sums, objective.task)
-        known = parts.get(parts.merge(assembled, self._sums, few.total(part_back, slopes)))
+        known = parts.compute(parts.merge(assembled, self._sums, few.reduce(part_back, slopes)))
         return Evaluated(*(part / objective.total for part in known))
 
     @cached_property
@@ -228,11 +230,11 @@ class ApartPoint:
         """The Hessian times a direction."""
         objective, parts, few = self.objective, self.objective.rows.parts, self.objective.few
         task, both = objective.task, np.column_stack([self.w, move.w])
-        direction = parts.merge(direct, few.collect(part_scores, move.w, objective.few_largest), self._ranked)
-        places = parts.total(many_products, both, task, self._ranked, direction)
+        direction = parts.merge(direct, few.map(part_scores, move.w, objective.few_largest), self._ranked)
+        places = parts.reduce(many_products, both, task, self._ranked, direction)
         slopes = parts.merge(few_products, self._ranked, direction, self._sums, places, task)
-        bent = parts.get(parts.merge(summed, places, few.total(part_back, slopes)))
-        return (2.0 / objective.total) * bent + objective.alpha * move.w
+        hessian_product = parts.compute(parts.merge(summed, places, few.reduce(part_back, slopes)))
+        return (2.0 / objective.total) * hessian_product + objective.alpha * move.w
 
     def preconditioner(self) -> Preconditioner:
         """That of the sample, at this w."""
@@ -259,8 +261,8 @@ class ApartPoint:
 
 
 @dataclass(frozen=True, eq=False)
-class SquaredHingesApart(SquaredHinges):
-    """mean over pairs of sum_k c_k (r_k - m)_+^2, plus alpha/2 |w|^2, of rows that lie apart.
+class PartitionedSquaredHinges(SquaredHinges):
+    """mean over pairs of sum_k c_k (r_k - m)_+^2, plus alpha/2 |w|^2, of rows in parts.
 
     ``small`` is the same for a sample in memory, ``means`` the class means (negative, positive).
     """
@@ -285,10 +287,10 @@ class SquaredHingesApart(SquaredHinges):
         return float(self.rows.largest[self._few_set])
 
     @property
-    def task(self) -> Task:
+    def task(self) -> PartTask:
         """What parts must know."""
         few = self._few_set
-        return Task(1 - few, float(self.rows.largest[1 - few]), 1.0 if few == 1 else -1.0, self.hinges)
+        return PartTask(1 - few, float(self.rows.largest[1 - few]), 1.0 if few == 1 else -1.0, self.hinges)
 
     @cached_property
     def total(self) -> float:
@@ -303,15 +305,15 @@ class SquaredHingesApart(SquaredHinges):
         return slope * float(np.linalg.norm(delta))
 
     def at(self, w: np.ndarray, scores: Any = None) -> Any:
-        return ApartPoint(self, w)
+        return PartitionedPoint(self, w)
 
     def sample(self) -> Any:
         return self.small
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothHingeApart(SquaredHingesApart, SmoothHinge):
-    """The hinge of rows that lie apart, by the continuation of `SmoothHinge`."""
+class PartitionedSmoothHinge(PartitionedSquaredHinges, SmoothHinge):
+    """The hinge of rows in parts, by the continuation of `SmoothHinge`."""
 
     hinges: tuple[tuple[float, float], ...] = ((0.5, 1.0), (-0.5, 0.0))
 
@@ -319,29 +321,36 @@ class SmoothHingeApart(SquaredHingesApart, SmoothHinge):
         return self.small
 
 
-APART: dict[type, type] = {SquaredHinges: SquaredHingesApart, SmoothHinge: SmoothHingeApart}
-"""The objectives of rows that lie apart, by those of rows in memory."""
+PARTITIONED: dict[type, type] = {SquaredHinges: PartitionedSquaredHinges, SmoothHinge: PartitionedSmoothHinge}
+"""The objectives of rows in parts, by those of one table."""
 
 
-def pairs_apart(kind: type, rows: LabelledParts, alpha: float, tol: float) -> Any:
-    """The objective of a kind for labelled rows in parts.
+Hinges = tuple[tuple[float, float], ...]
+"""Factors and margins of a sum of squared hinges."""
+
+
+def partitioned_objective(
+    kind: type, rows: LabelledDataset, alpha: float, tol: float, hinges: Hinges | None = None
+) -> Any:
+    """The objective of a kind for labelled rows in parts, with other squared hinges than its own where some are given.
 
     Two passes: for a sample and the class means, and for the rows of the rarer class, which are kept.
     """
     counts = rows.counts.sum(axis=0)
     size = max(2000, 10 * rows.parts.width, SAMPLE_BYTES // (8 * max(1, rows.parts.width)))
-    found = rows.parts.get(rows.parts.collect(summarize_columns, drawn_places(rows, [size, size])))
+    found = rows.parts.compute(rows.parts.map(sample_and_means, drawn_places(rows, [size, size])))
     means = found[0][1]
     for _, more in found[1:]:
         means = means + more
     X, label, weight = joined([each for each, _ in found])
     space, pairs = LinearSpace(as_table(X)), Pairs(label == 1, weight)
-    small = kind(space, pairs, alpha, max(tol, 1e-2) if kind is SquaredHinges else tol)
-    few: Apart = keep_only(rows, 1 if counts[1] <= counts[0] else 0)
-    return APART[kind](space, pairs, alpha, tol, rows=rows, few=few, small=small, means=tuple(means))
+    terms = {} if hinges is None else {"hinges": hinges}
+    small = kind(space, pairs, alpha, max(tol, 1e-2) if kind is SquaredHinges else tol, **terms)
+    few: Dataset = keep_only(rows, 1 if counts[1] <= counts[0] else 0)
+    return PARTITIONED[kind](space, pairs, alpha, tol, **terms, rows=rows, few=few, small=small, means=tuple(means))
 
 
-def summarize_columns(part: Part, wanted: list) -> tuple[Any, Totals]:
+def sample_and_means(part: Part, wanted: list) -> tuple[Any, Totals]:
     """The sampled rows of a part, and its class means."""
     assert part.y is not None
     return part_rows(part, wanted), Totals(grouped_moments(as_table(part.X), part.y, 2, part.weight, full=False))

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.base import clone
+from sklearn.model_selection import KFold, ShuffleSplit
 
 import auclid
 from auclid import (
@@ -317,10 +318,15 @@ def test_who_needs_all_rows_in_memory_says_so_and_names_another(model):
         model.fit(by_blocks(X, y))
 
 
-def test_folds_other_than_a_number_are_refused():
+FOLDS = [ShuffleSplit(3, random_state=0), KFold(4, shuffle=True, random_state=1), [(np.arange(50), np.arange(50, 100))]]
+
+
+@pytest.mark.parametrize("cv", FOLDS)
+def test_any_folds_give_the_same_as_in_memory(cv):
     X, y, _ = table()
-    with pytest.raises(ValueError, match="'cv' parameter of LeastSquaresAUCCV must be a number of folds where"):
-        LeastSquaresAUCCV(cv=[(np.arange(50), np.arange(50, 100))]).fit(by_blocks(X, y))
+    whole, parts = LeastSquaresAUCCV(cv=cv).fit(X, y), LeastSquaresAUCCV(cv=cv).fit(by_blocks(X, y))
+    np.testing.assert_allclose(parts.cv_auc_, whole.cv_auc_, atol=1e-12)
+    np.testing.assert_allclose(parts.coef_, whole.coef_, rtol=1e-8)
 
 
 @pytest.mark.parametrize("share", [0.2, 0.8])

@@ -1,7 +1,8 @@
-"""The threshold of Youden's J where rows lie in parts: the very one that `best_threshold` finds in memory.
+"""The threshold of Youden's J for the scores of a dataset, in memory or in parts.
 
-J is largest just below a positive, and just above a negative. So the rarer class, gathered and sorted, has all places
-to cut at; the larger one is counted between them, part by part.
+J is largest just below a positive, and just above a negative. So where rows are in parts, the rarer class, gathered and
+sorted, has all candidates; the larger one is counted between them, part by part. The threshold is the one that
+`metrics._operating_point.best_threshold` finds for all scores together.
 """
 
 from functools import partial
@@ -9,33 +10,48 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _check
 from auclid.data import as_table
-from auclid.data.dataset import Apart, Part, Totals
+from auclid.data.dataset import Dataset, Part, Totals
+from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._roc import between, just_above
-from auclid.stats.apart import LabelledParts
+from auclid.stats.labelled import LabelledDataset
+
+
+class Threshold(NamedTuple):
+    """Where to cut scores, and the least and the greatest of them."""
+
+    value: float
+    low: float
+    high: float
 
 
 class Cuts(NamedTuple):
-    """The different scores of the rarer class, ascending, and how much of it each has."""
+    """The distinct scores of the rarer class, ascending, and the weight of each."""
 
     value: np.ndarray
     mass: np.ndarray
     is_pos: bool
 
 
-def best_threshold_apart(rows: LabelledParts, w: np.ndarray) -> float:
-    """The threshold of the scores X w with the largest Youden's J.
+def youden_threshold(owner: str, rows: LabelledDataset, w: np.ndarray) -> Threshold:
+    """The threshold of the scores X w with the largest Youden's J; ``owner`` is named where scores overflow.
 
     One pass over the rows; their scores are kept where the rows are.
     """
-    scored = rows.parts.kept(partial(scored_part, w))
-    few = int(rows.counts.sum(axis=0).argmin())
-    found = scored.get(scored.collect(class_scores, few))
+    scored = rows.parts.cached(partial(scored_part, owner, w))
+    if not rows.partitioned:
+        ((scores, is_pos, weight),) = scored.compute(scored.map(all_scores))
+        if not len(scores):
+            return Threshold(0.0, 0.0, 0.0)
+        return Threshold(best_threshold(is_pos, scores, weight), float(scores.min()), float(scores.max()))
+    few = int(rows.counts.sum(axis=0)[:2].argmin())
+    found = scored.compute(scored.map(class_scores, few))
     value, number = np.unique(np.concatenate([each[0] for each in found]), return_inverse=True)
     cuts = Cuts(value, np.bincount(number, np.concatenate([each[1] for each in found])), few == 1)
-    counts, ends = scored.get(scored.total(many_counts, cuts))
+    counts, ends = scored.compute(scored.reduce(many_counts, cuts))
     low, high = min(ends.low, value[0]), max(ends.high, value[-1])
-    return _best(scored, cuts, counts, low, high)
+    return Threshold(_best(scored, cuts, counts, low, high), low, high)
 
 
 class Ends(NamedTuple):
@@ -48,9 +64,20 @@ class Ends(NamedTuple):
         return Ends(min(self.low, other.low), max(self.high, other.high))
 
 
-def scored_part(w: np.ndarray, part: Part) -> Part:
+def scored_part(owner: str, w: np.ndarray, part: Part) -> Part:
     """The part with one column, its scores."""
-    return part._replace(X=as_table(part.X).matmul(w)[:, None])
+    with np.errstate(over="ignore", invalid="ignore"):
+        scores = as_table(part.X).matmul(w)
+    return part._replace(X=_check.finite_scores(owner, scores, np.float64)[:, None])
+
+
+def all_scores(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Scores, classes and weights of the labelled rows of a part."""
+    assert part.y is not None
+    if part.y.max(initial=0) < 2:
+        return part.X[:, 0], part.y == 1, part.weight
+    at = np.flatnonzero(part.y < 2)
+    return part.X[at, 0], part.y[at] == 1, None if part.weight is None else part.weight[at]
 
 
 def class_scores(part: Part, label: int) -> tuple[np.ndarray, np.ndarray]:
@@ -67,7 +94,7 @@ def many_counts(part: Part, cuts: Cuts) -> Totals:
     return Totals([counts, Ends(score.min(initial=np.inf), score.max(initial=-np.inf))])
 
 
-def _best(scored: Apart, cuts: Cuts, counts: np.ndarray, low: float, high: float) -> float:
+def _best(scored: Dataset, cuts: Cuts, counts: np.ndarray, low: float, high: float) -> float:
     """The threshold, once it is known how much of the larger class lies at or above each score of the rarer."""
     few, many = float(cuts.mass.sum()), float(counts.sum())
     above = np.cumsum(counts[::-1])[::-1][1:]  # of the larger class: not below a positive, or above a negative
@@ -80,7 +107,7 @@ def _best(scored: Apart, cuts: Cuts, counts: np.ndarray, low: float, high: float
     if total[best] <= 0.0:
         return just_above(np.float64(high), np.float64(low), np.float64(high))
     cut = cuts.value[best]
-    near = scored.get(scored.total(nearest, cut, cuts.is_pos))
+    near = scored.compute(scored.reduce(nearest, cut, cuts.is_pos))
     if cuts.is_pos:
         below = max(near.high, cuts.value[best - 1] if best else -np.inf)
         return between(np.float64(below), cut, np.float64(low), np.float64(high))

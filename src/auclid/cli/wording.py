@@ -1,0 +1,102 @@
+"""How the command words errors and warnings of the library: in terms of its own arguments and options."""
+
+from collections.abc import Iterable
+
+from auclid.errors import (
+    AuclidError,
+    ColumnNotFoundError,
+    ColumnTypeError,
+    DataError,
+    IdentifierWarning,
+    Setting,
+    Wording,
+)
+
+READERS = ("scan", "read_table")
+"""Functions whose parameters are arguments and options of the command."""
+
+OPTIONS = {
+    "source": "DATA",
+    "path": "DATA",
+    "target": "--target",
+    "drop": "--drop",
+    "groups": "--groups",
+    "memory": "--memory",
+}
+"""The argument or option behind each parameter of a function that reads tables."""
+
+LEAVE_OUT = "Leave a column out with --drop NAME."
+
+
+class CommandWording(Wording):
+    """Sentences that speak of the command's arguments and options.
+
+    Examples
+    --------
+    >>> from auclid.cli.wording import COMMAND
+    >>> from auclid.errors import unknown_column
+    >>> COMMAND.sentence(unknown_column("scan", "target", "Y", ["a", "y"], "'rows.csv'"))
+    "--target must name a column of 'rows.csv'; got 'Y'. Did you mean 'y'?"
+    """
+
+    def subject(self, error: AuclidError) -> str:
+        if (error.owner, error.parameter) == ("make", "name"):
+            return "A method"
+        if self._of_the_model(error):
+            return "DATA"
+        option = OPTIONS.get(error.parameter) if error.owner in READERS else None
+        return option or super().subject(error)
+
+    def expected(self, error: AuclidError) -> str:
+        if (error.owner, error.parameter) == ("make", "name"):
+            return "be one that `auclid methods` lists"
+        return "have the columns the model was fitted with" if self._of_the_model(error) else error.expected
+
+    def got(self, error: AuclidError) -> str:
+        if self._of_the_model(error):
+            return f"; there is no {error.got}."
+        return f"; got {error.got}." if error.got else "."
+
+    def hint(self, error: AuclidError) -> str:
+        if isinstance(error, ColumnTypeError) and error.parameter == "columns":
+            return LEAVE_OUT
+        return super().hint(error)
+
+    def setting(self, setting: Setting) -> str:
+        option = f"--{setting.parameter.replace('_', '-')}"
+        return option if setting.value == "True" else f"{option} {setting.value.strip('[]')}"
+
+    def _of_the_model(self, error: AuclidError) -> bool:
+        """Whether a column is missing that the model knows: the command itself names no others to `scan`."""
+        return isinstance(error, ColumnNotFoundError) and error.owner == "scan" and error.parameter == "columns"
+
+
+COMMAND = CommandWording()
+
+
+def sentence(error: BaseException) -> str:
+    """What the command says of an error, in one line."""
+    said = COMMAND.sentence(error) if isinstance(error, AuclidError) else str(error)
+    return " ".join(said.split()) or type(error).__name__
+
+
+def remarks(warned: Iterable[Warning | str]) -> list[str]:
+    """What the command says of warnings, each once, with the option that helps.
+
+    Examples
+    --------
+    >>> from auclid.cli.wording import remarks
+    >>> from auclid.errors import IdentifierWarning
+    >>> remarks([IdentifierWarning("'id' looks like an identifier.", ["id"])])
+    ["'id' looks like an identifier.", 'Leave a column out with --drop NAME.']
+    """
+    every = list(warned)
+    helps = [LEAVE_OUT] if any(isinstance(each, IdentifierWarning) for each in every) else []
+    return list(dict.fromkeys([*map(str, every), *helps]))
+
+
+def rate(value: float) -> float:
+    """The value of --max-fpr; refused where it is no rate."""
+    if not 0.0 < value <= 1.0:
+        raise DataError(f"--max-fpr must be a float in (0.0, 1.0]; got {value:g}.")
+    return value

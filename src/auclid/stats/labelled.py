@@ -1,0 +1,207 @@
+"""Labelled rows in parts: class counts, samples and moments, each from one pass over the parts."""
+
+from collections.abc import Callable
+from functools import partial
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy import sparse
+
+from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
+from auclid.data.labels import label_count
+from auclid.data.memory import as_table
+from auclid.data.table import Table
+from auclid.stats.moments import ClassMoments, grouped_moments
+
+
+class LabelledTable(NamedTuple):
+    """A table with the class of each row, and the weights of the rows if they have some."""
+
+    table: Table
+    is_pos: np.ndarray
+    weight: np.ndarray | None
+
+    def held_out(self, test: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """Class and weight of the rows of a test set."""
+        return self.is_pos[test], None if self.weight is None else self.weight[test]
+
+
+class LabelledDataset(NamedTuple):
+    """A dataset whose labels are numbers of sets: 0 negative, 1 positive, 2 unlabelled; or of more classes."""
+
+    parts: Dataset
+    classes: np.ndarray
+    counts: np.ndarray
+    """(parts, sets): rows of positive weight."""
+    every: np.ndarray
+    """(parts, sets): rows of any weight."""
+    largest: np.ndarray
+    """(sets,): the largest weight; 1 where there are no weights."""
+    first: list
+    """Of each set the (part, row) of its first row, or None."""
+    first_weighed: list
+    """The first rows of positive weight of each set, then the first row of weight zero."""
+
+    @classmethod
+    def in_memory(
+        cls, table: Table, labels: np.ndarray, weight: np.ndarray | None, classes: np.ndarray, n_sets: int = 2
+    ) -> "LabelledDataset":
+        """The rows of a table in memory as one part; ``labels`` are numbers of sets, or whether rows are positive."""
+        codes = labels.view(np.int8) if labels.dtype == bool else labels
+        found = [label_count(codes == number, weight) for number in range(n_sets)]
+        idle = [(0, count.first_idle) for count in found if count.first_idle is not None]
+        return cls(
+            MemoryDataset(table, codes, weight),
+            classes,
+            np.array([[count.weighed for count in found]]),
+            np.array([[count.rows for count in found]]),
+            np.array([count.largest for count in found]),
+            [None if count.first is None else (0, count.first) for count in found],
+            [
+                *(None if count.first_weighed is None else (0, count.first_weighed) for count in found),
+                min(idle, default=None),
+            ],
+        )
+
+    @property
+    def n_rows(self) -> int:
+        """The number of rows, of any weight."""
+        return int(self.every.sum())
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.parts.width
+
+    @property
+    def partitioned(self) -> bool:
+        """Whether the rows lie in parts that must not be brought together."""
+        return self.parts.partitioned
+
+    def table(self) -> Table:
+        """All rows as one table; where they are in parts, products with it are computed there."""
+        return self.parts.table(self.every.sum(axis=1))
+
+    def labelled_table(self) -> LabelledTable:
+        """All rows as one table, with their classes and weights in memory."""
+        found = self.parts.compute(self.parts.map(part_labels))
+        is_pos = np.concatenate([labels for labels, _ in found]) == 1
+        weight = None if found[0][1] is None else np.concatenate([weights for _, weights in found])
+        return LabelledTable(self.table(), is_pos, weight)
+
+    def transformed(self, step: Callable, width: int | None = None) -> "LabelledDataset":
+        """The rows that a function makes of each part; ``width`` columns without names."""
+        return self._replace(parts=self.parts.transformed(step, width))
+
+
+def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
+    """The same rows with other weights, one for each row; zero where they were zero."""
+    pieces = np.split(weight, np.cumsum(rows.every.sum(axis=1))[:-1])
+    return rows.transformed(partial(part_with_weight, pieces))
+
+
+def part_with_weight(weight: list[np.ndarray], part: Part) -> Part:
+    """A part with other weights."""
+    return part._replace(weight=weight[part.number])
+
+
+def part_labels(part: Part) -> tuple[np.ndarray | None, np.ndarray | None]:
+    """Labels and weights of a part."""
+    return part.y, part.weight
+
+
+def coded(classes: np.ndarray, part: Part) -> Part:
+    """The part with the number of its class in place of each label."""
+    assert part.y is not None
+    return part._replace(y=(part.y == classes[1]).astype(np.int8))
+
+
+def numbered(classes: np.ndarray, part: Part) -> Part:
+    """The part with the number of its class, of two or more, in place of each label."""
+    assert part.y is not None
+    return part._replace(y=np.searchsorted(classes, part.y))
+
+
+def set_moments(rows: LabelledDataset, n_sets: int) -> Totals:
+    """The moments of each set, in one pass."""
+    return rows.parts.compute(rows.parts.reduce(part_moments, n_sets))
+
+
+def class_moments_of(rows: LabelledDataset, full: bool = True) -> ClassMoments:
+    """The moments of both classes, in one pass; ``full=False`` keeps the trace of the scatter only."""
+    neg, pos = rows.parts.compute(rows.parts.reduce(part_moments, 2, full))
+    return ClassMoments(pos, neg)
+
+
+def part_moments(part: Part, n_sets: int, full: bool = True) -> Totals:
+    """The moments of each set of one part."""
+    assert part.y is not None
+    return Totals(grouped_moments(as_table(part.X), part.y, n_sets, part.weight, full))
+
+
+def sampled(rows: LabelledDataset, sizes: list[int], seed: int = 0) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """(X, set, weight) of up to so many rows of each set, drawn without replacement, in the order of the rows.
+
+    Which ones depends on the number of rows in each set and the seed only.
+    """
+    return joined(rows.parts.compute(rows.parts.map(part_rows, drawn_places(rows, sizes, seed))))
+
+
+def sampled_at(rows: LabelledDataset, sizes: list[int]) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], list]:
+    """What `sampled` gives, and where in each part its rows are."""
+    found = rows.parts.compute(rows.parts.map(part_rows_at, drawn_places(rows, sizes)))
+    return joined([each for each, _ in found]), [at for _, at in found]
+
+
+def drawn_places(rows: LabelledDataset, sizes: list[int], seed: int = 0) -> list[list[np.ndarray]]:
+    """Which rows to draw of each part: for each set, places among its rows of that set."""
+    rng, total = np.random.default_rng(seed), rows.counts.sum(axis=0)
+    wanted = [[np.arange(0)] * len(sizes) for _ in rows.counts]
+    for k in sorted(range(len(sizes)), key=lambda k: (total[k], -k)):  # the rarer class first, as `Pairs.sample` does
+        if total[k] > sizes[k]:
+            drawn = np.sort(rng.choice(total[k], sizes[k], replace=False, shuffle=False))
+        else:
+            drawn = np.arange(total[k])
+        before = np.concatenate([[0], np.cumsum(rows.counts[:, k])])
+        for number, (a, b) in enumerate(pairwise(before)):
+            wanted[number][k] = drawn[np.searchsorted(drawn, a) : np.searchsorted(drawn, b)] - a
+    return wanted
+
+
+def joined(found: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """What `part_rows` gave of each part, in one piece."""
+    X = [each[0] for each in found]
+    weight = None if found[0][2] is None else np.concatenate([each[2] for each in found])
+    together = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X)
+    return together, np.concatenate([each[1] for each in found]), weight
+
+
+def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """The rows of a part that are wanted, by their place among those of their set."""
+    return part_rows_at(part, wanted)[0]
+
+
+def part_rows_at(
+    part: Part, wanted: list[list[np.ndarray]]
+) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], np.ndarray]:
+    """The same rows, and where in the part they are."""
+    assert part.y is not None
+    weighed = part.y if part.weight is None else np.where(part.weight > 0.0, part.y, -1)
+    places = [np.flatnonzero(weighed == k)[chosen] for k, chosen in enumerate(wanted[part.number])]
+    at = np.sort(np.concatenate(places))
+    X = as_table(part.X).part(at)
+    return (X, part.y[at], None if part.weight is None else part.weight[at]), at
+
+
+def rows_of_set(number: int, part: Part) -> Part:
+    """The rows of one set, of positive weight."""
+    assert part.y is not None
+    at = part.members(number)
+    X = as_table(part.X).part(at)
+    return part._replace(X=X, y=part.y[at], weight=None if part.weight is None else part.weight[at])
+
+
+def keep_only(rows: LabelledDataset, number: int) -> Dataset:
+    """The rows of one set, kept where they are."""
+    return rows.parts.cached(partial(rows_of_set, number))
