@@ -424,8 +424,8 @@ def test_a_slope_without_bound_is_stopped_at_the_least_loss():
     np.testing.assert_array_equal(ours.coef_, mine.coef_)
     long = 1e4 * X
     assert np.isfinite(ASAM(loss=MySquare(2.5), random_state=0).fit(long, is_pos).coef_).all()
-    assert random_pairs.subgradient_rule(MySquare(2.5)) == random_pairs.Bounded(2.5)
-    assert random_pairs.subgradient_rule(MyHinge()) == random_pairs.Subgradient()
+    assert random_pairs.subgradient_rule(MySquare(2.5)) == random_pairs.BoundedStep(2.5)
+    assert random_pairs.subgradient_rule(MyHinge()) == random_pairs.SubgradientStep()
 
 
 def test_a_loss_that_lacks_a_function_is_refused_in_one_sentence():

@@ -64,18 +64,18 @@ def _exported(package: str) -> list[str]:
     return ast.literal_eval(names)
 
 
-HOMES = {name: package for package in FAMILIES for name in _exported(package)}
-HOMES |= {name: module for module, names in OTHER_NAMES.items() for name in names}
+NAME_MODULES = {name: package for package in FAMILIES for name in _exported(package)}
+NAME_MODULES |= {name: module for module, names in OTHER_NAMES.items() for name in names}
 """The module from which each public name is imported."""
 
-__all__ = sorted([*HOMES, *PUBLIC_MODULES])
+__all__ = sorted([*NAME_MODULES, *PUBLIC_MODULES])
 
-MODULES = {*PUBLIC_MODULES, *OTHER_MODULES, *HOMES.values()}
+MODULES = {*PUBLIC_MODULES, *OTHER_MODULES, *NAME_MODULES.values()}
 
 
 def __getattr__(name: str) -> Any:
-    if name in HOMES:
-        value = getattr(import_module(f"auclid.{HOMES[name]}"), name)
+    if name in NAME_MODULES:
+        value = getattr(import_module(f"auclid.{NAME_MODULES[name]}"), name)
     elif name in MODULES:
         value = import_module(f"auclid.{name}")
     else:

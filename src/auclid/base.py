@@ -95,7 +95,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
     def _begin_partial(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
-        """The same for a batch of a stream; also says whether it is the first."""
+        """Check a batch of a stream; returns table, which rows are positive, weights, and whether it is the first batch."""
         first = not hasattr(self, "classes_")
         table, y = _check.rows_and_labels(self, X, y, reset=first)
         weight = _check.weights(sample_weight, table)
@@ -203,8 +203,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
-            How often a row is met, beside the others: an epoch meets a row of weight 2 twice as often as one of
-            weight 1, in whole numbers where the weights are in proportion to small ones, else at random.
+            Relative frequencies of the rows in an epoch: a row of weight 2 occurs twice as often as one of weight 1.
+            Numbers of occurrences are fixed if the weights are proportional to small integers, else random.
 
         Returns
         -------
@@ -234,8 +234,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of a batch, once, in their order.
 
-        A batch may hold one class only; until both were seen, ``coef_`` and all scores are zero. A batch that is
-        refused changes nothing.
+        A batch may contain one class only; before both were seen, ``coef_`` and all scores are zero. A batch that
+        raises an error changes nothing.
 
         Parameters
         ----------
@@ -244,8 +244,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         classes : the two labels, optional
             Needed on the first call unless that batch holds both.
         sample_weight : array of shape (n,), optional
-            How often each row is met: 2 is twice in a row, 0.5 is every other time, at random. Later batches are not
-            known, so weights far from 1 in the mean should be divided by their mean.
+            The number of times each row is used: 2 is twice in succession, 0.5 is with probability one half. Later
+            batches are not known, so divide weights whose mean is far from 1 by their mean.
 
         Returns
         -------

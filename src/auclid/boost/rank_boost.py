@@ -24,7 +24,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
 
     Minimises, stump by stump, the mean over all pairs of a positive and a negative row of
 
-        exp(−(f(x⁺) − f(x⁻))),    f(x) = Σₜ αₜ hₜ(x),    hₜ(x) = 1 where a column lies above a threshold, else 0.
+        exp(−(f(x⁺) − f(x⁻))),    f(x) = Σₜ αₜ hₜ(x),    hₜ(x) = 1 if a column is above a threshold, else 0.
 
     Weights of pairs are products of weights of rows, so no pair is formed: a round costs O(n·d) after one sort of each
     column. Missing values (NaN) go to the side that ranks better.

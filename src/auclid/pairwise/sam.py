@@ -113,28 +113,28 @@ class ASAM(PairSampler):
 
     Step t = 1, 2, … draws a pair from all n₊·n₋ and moves w by −ℓ'(m) z / (alpha (t + t0)): for the hinge
     loss, only where m < 1. Every ``rskip`` steps w shrinks by the factor 1 − rskip/(t + t0), every ``askip``
-    steps it enters the average that is the answer. A step costs O(nnz of the two rows). An epoch is as many
+    steps it is added to the average that ``coef_`` is. A step costs O(nnz of the two rows). An epoch has as many
     steps as there are rows.
 
     Parameters
     ----------
     alpha : float in (0, inf) or "auto", default="auto"
-        Strength of the squared penalty; it divides the step, so 0 is not possible. "auto": in `fit` that of `RankSVM`,
-        by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or what a `fit` before it
-        chose.
+        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` chosen as by
+        `RankSVM`, by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or the choice of
+        an earlier `fit`.
     loss : {"hinge", "squared_hinge", "square", "logistic"} or struct, default="hinge"
-        Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented. Where slopes grow
-        without bound, as those of the squared losses do, a step goes no further than the margin at which the loss is
-        least, or long rows would make the steps grow without bound too.
+        Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented. If the slope is
+        unbounded, as for the squared losses, a step ends at the latest at the margin that minimises the loss;
+        otherwise steps along long rows would diverge.
     n_epochs : int, default=15
     t0 : float in [0, inf) or None, default=None
-        How many steps old the schedule is at the start. None: E|z|²/alpha, which bounds the first steps.
+        The offset of t in the step sizes. None: E|z|²/alpha, which bounds the first steps.
     rskip : int, default=16
-        Steps from one shrinking of w to the next.
+        Steps between two shrinkings of w.
     askip : int, default=16
-        Steps from one averaged iterate to the next.
+        Steps between two averaged iterates.
     average : bool, default=True
-        Whether the answer is the average of the iterates (ASAM) or the last one (SAM).
+        Whether ``coef_`` is the average of the iterates (ASAM) or the last one (SAM).
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -145,17 +145,17 @@ class ASAM(PairSampler):
         score halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     alpha_ : float
-        The ``alpha`` in use; with "auto" and `partial_fit` alone, that for the pairs so far.
+        The ``alpha`` in use; with "auto" and only `partial_fit`, that of the pairs so far.
     t0_ : float
-        The ``t0`` in use; after `partial_fit` alone, that of the pairs so far.
+        The ``t0`` in use; after `partial_fit` only, that of the pairs so far.
 
     Notes
     -----
-    `partial_fit` makes one step for each row of a batch: on that row and a row of the other class, drawn from
-    a reservoir of 1,000 rows a class, which is a uniform sample of the rows streamed so far. How a stream is
-    cut into batches changes nothing. `fit` keeps no rows: a stream after it begins with empty reservoirs.
+    `partial_fit` makes one step for each row of a batch, on that row and a row of the other class, drawn from
+    a reservoir of 1,000 rows per class, a uniform sample of the rows streamed so far. The result does not depend
+    on how a stream is cut into batches. `fit` keeps no rows: a stream after it begins with empty reservoirs.
 
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
@@ -196,28 +196,28 @@ class PSAM(PairSampler):
         squared hinge   c = 2s(1 − m)₊/(1 + 2s|z|²)
         square          c = 2s(1 − m)/(1 + 2s|z|²).
 
-    Such a step cannot overshoot, however long the rows. Every ``rskip`` steps w shrinks by the factor
-    1 − rskip/(t + t0), every ``askip`` steps it enters the average that is the answer. A step costs
-    O(nnz of the two rows). An epoch is as many steps as there are rows.
+    Such a step cannot overshoot, even for long rows. Every ``rskip`` steps w shrinks by the factor
+    1 − rskip/(t + t0), every ``askip`` steps it is added to the average that ``coef_`` is. A step costs
+    O(nnz of the two rows). An epoch has as many steps as there are rows.
 
     Parameters
     ----------
     alpha : float in (0, inf) or "auto", default="auto"
-        Strength of the squared penalty; it divides the step, so 0 is not possible. "auto": in `fit` that of `RankSVM`,
-        by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or what a `fit` before it
-        chose.
+        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` chosen as by
+        `RankSVM`, by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or the choice of
+        an earlier `fit`.
     loss : {"hinge", "squared_hinge", "square"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` and
         `auclid.losses.prox_step` implemented.
     n_epochs : int, default=15
     t0 : float in [0, inf) or None, default=None
-        How many steps old the schedule is at the start. None: E|z|²/alpha, which bounds the first steps.
+        The offset of t in the step sizes. None: E|z|²/alpha, which bounds the first steps.
     rskip : int, default=16
-        Steps from one shrinking of w to the next.
+        Steps between two shrinkings of w.
     askip : int, default=16
-        Steps from one averaged iterate to the next.
+        Steps between two averaged iterates.
     average : bool, default=True
-        Whether the answer is the average of the iterates or the last one.
+        Whether ``coef_`` is the average of the iterates or the last one.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -228,16 +228,16 @@ class PSAM(PairSampler):
         score halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     alpha_ : float
-        The ``alpha`` in use; with "auto" and `partial_fit` alone, that for the pairs so far.
+        The ``alpha`` in use; with "auto" and only `partial_fit`, that of the pairs so far.
     t0_ : float
-        The ``t0`` in use; after `partial_fit` alone, that of the pairs so far.
+        The ``t0`` in use; after `partial_fit` only, that of the pairs so far.
 
     Notes
     -----
-    `partial_fit` is that of `ASAM`: a step for each row of a batch, on that row and one of the other class,
-    drawn from a reservoir of 1,000 rows a class. There is no ``class_weight``: pairs are balanced already.
+    `partial_fit` works as in `ASAM`: a step for each row of a batch, on that row and one of the other class,
+    drawn from a reservoir of 1,000 rows per class. There is no ``class_weight``: pairs are balanced already.
 
     References
     ----------

@@ -60,8 +60,8 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     kernel : {"rbf", "laplacian"}, default="rbf"
     offset : int in [0, inf), or None, default=None
         None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk under the exact kernel is at most
-        L = 4 (1 + unlabeled_weight), so steps stay below 2/L. With 0, as in the paper, f may grow beyond all bounds
-        where alpha is small.
+        L = 4 (1 + unlabeled_weight), so steps stay below 2/L. With 0, as in the paper, f may diverge if alpha is
+        small.
     unlabeled : "auto", a label, or None, default="auto"
         What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
         exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
@@ -84,11 +84,11 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     Notes
     -----
     Columns should be scaled, for instance to [0, 1]. `Kernelized` with `SAMULT` solves the same problem exactly on a
-    fixed set of features, in one pass over all rows; it also chooses alpha and the weight by itself, and ranked better
-    on five of seven tables with 200 labels. There unlabelled rows (weight 0.5 against 0) gave this method two points of
-    AUC on the table with the rarest positives, ijcnn1, and moved it by less than 0.3 elsewhere: see
-    `benchmarks/quality_semi.py`. There is no ``sample_weight``: batches are drawn evenly from samples of the three sets
-    that streams keep, which know no weights; `Kernelized` with `SAMULT` takes them.
+    fixed set of features, in one pass over all rows; it also chooses alpha and the weight automatically, and ranked
+    better on five of seven tables with 200 labels. There, unlabelled rows (weight 0.5 against 0) improved this method
+    by two points of AUC on the table with the rarest positives, ijcnn1, and changed it by less than 0.3 elsewhere: see
+    `benchmarks/quality_semi.py`. There is no ``sample_weight``: batches are drawn uniformly from unweighted samples of
+    the three sets; `Kernelized` with `SAMULT` takes weights.
 
     References
     ----------

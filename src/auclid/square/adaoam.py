@@ -26,12 +26,12 @@ class AdaOAM(StreamRanker):
     alpha : float in [0, inf), default=1e-4
         Strength of the squared penalty.
     step : float in (0, inf) or None, default=None
-        η. None takes 0.2/√L, where L = E|x⁺ − x⁻|² + alpha/2 over the rows so far.
+        η. None: 0.2/√L, where L = E|x⁺ − x⁻|² + alpha/2 over the rows so far.
     delta : float in [0, inf), default=0.5
         Keeps the first steps of rare columns small.
     n_epochs : int, default=1
     shuffle : bool, default=True
-        Whether `fit` meets the rows in random order.
+        Whether `fit` shuffles the rows of each epoch.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -43,14 +43,14 @@ class AdaOAM(StreamRanker):
         score halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     step_ : float
         η in use.
 
     Notes
     -----
-    By default this is not quite the published algorithm: η follows the lengths of the rows. A ``step`` gives the
-    published one.
+    The default is not the published algorithm: η depends on the lengths of the rows. A ``step`` gives the published
+    one.
 
     References
     ----------

@@ -31,13 +31,13 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
     Parameters
     ----------
     radius : float in (0, inf) or None, default=None
-        Bound of |w|. One below the length of the best w spoils the answer, and a warning says so. None is
-        generous: 30/√E|x|².
+        Bound of |w|. A bound below the length of the best w makes the result worse, with a warning. None:
+        30/√E|x|², which is large.
     step : float in (0, inf) or None, default=None
-        The published algorithm's step of the first stage, for rows as they are. None needs no tuning: rows are measured
-        in units of √E|x|², the first step is 0.1/(4p(1−p)), and a step is bounded for rows that are too long for it.
+        The published algorithm's step of the first stage, for unscaled rows. None needs no tuning: rows are measured in
+        units of √E|x|², the first step is 0.1/(4p(1−p)), and steps are bounded for long rows.
     norm : {"l2", "l1"}, default="l2"
-        Which length of w the radius bounds; the paper's is "l1", which costs O(d) a step.
+        The norm of w that the radius bounds; the paper's is "l1", which costs O(d) per step.
     n_epochs : int, default=5
     random_state : int, RandomState, Generator or None, default=None
 
@@ -50,15 +50,15 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         The bound of |w| in use.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Stages made.
+        Number of stages.
 
     Notes
     -----
     There is no `partial_fit`: the length of a stage depends on the number of rows.
 
-    By default this is not the published algorithm, which is reached with a ``step`` and ``norm="l1"``. Its share of
-    positives and class means are those of all rows, where the paper's are of the rows so far; dense rows are measured
-    from their mean, which no pair sees but single steps do.
+    The defaults are not the published algorithm, which takes a ``step`` and ``norm="l1"``. The share of positives and
+    the class means are those of all rows, in the paper those of the rows so far; dense rows are centred at their mean,
+    which changes single steps but no pair.
 
     References
     ----------
@@ -105,7 +105,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
-            How often a row is met, beside the others, as in `SPAM.fit`.
+            Relative frequencies of the rows in an epoch, as in `SPAM.fit`.
 
         Returns
         -------

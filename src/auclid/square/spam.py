@@ -20,14 +20,13 @@ from auclid.stats.class_means import FirstPass, first_pass
 class SPAM(StreamRanker):
     """Stochastic proximal AUC maximisation.
 
-    Minimises, one row a step and with no buffer of rows,
+    Minimises, one row per step and without a buffer of rows,
 
         mean over pairs of (1 − w·(x⁺ − x⁻))² + (alpha/2) |w|² + l1 |w|₁
 
     by proximal steps on SPAM's gradient: for a positive row 2(1−p)(w·x − w·μ₋ − 1) x, for a negative one
     2p(w·x − w·μ₊ + 1) x, where p is the share of positives and μ± are the class means (of all rows in `fit`, of the
-    rows so far in `partial_fit`). A step costs O(nnz of the row), and O(d) with a
-    ``penalty`` of another kind than these two.
+    rows so far in `partial_fit`). A step costs O(nnz of the row), or O(d) with any other ``penalty``.
 
     Parameters
     ----------
@@ -37,19 +36,18 @@ class SPAM(StreamRanker):
         Strength of the absolute penalty.
     penalty : struct with a `prox`, or None, default=None
         Replaces ``alpha`` and ``l1`` by any penalty of `auclid.penalties` or of your own; ``alpha`` and ``l1`` must
-        then be left alone.
+        then keep their defaults.
     schedule : {"auto", "sqrt", "constant", "thm2", "thm3"} or struct with a `rate`, default="auto"
         Step sizes. "auto" and "sqrt": 1/(4p(1−p)·E|x|²·√t), "constant": a tenth of that without the √t; "thm2" and
-        "thm3": the constants of the paper's theorems, faithful and far too small or too large in practice. A struct of
-        `auclid.schedules` is taken as it is.
+        "thm3": the constants of the paper's theorems, which are far too small or too large in practice. A struct of
+        `auclid.schedules` is used unchanged.
     guard : bool, default=True
-        Whether a step e is bounded for rows that are too long for it: e/(1 + e|x|²), the implicit step. The theorems'
-        steps never are.
+        Whether a step e is bounded for long rows, e/(1 + e|x|²), the implicit step. The theorems' steps never are.
     n_epochs : int, default=5
     shuffle : bool, default=True
-        Whether `fit` meets the rows in random order.
+        Whether `fit` shuffles the rows of each epoch.
     average : bool, default=True
-        Whether the answer is the average of the iterates, weighted by t², or the last one.
+        Whether ``coef_`` is the average of the iterates, weighted by t², or the last one.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -60,16 +58,17 @@ class SPAM(StreamRanker):
         halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     schedule_ : struct
-        The step sizes in use; those of "auto", "sqrt" and "constant" at the share of positives and E|x|² seen last.
+        The step sizes in use; those of "auto", "sqrt" and "constant" for the share of positives and E|x|² of the rows
+        so far.
 
     Notes
     -----
-    By default this is not the published algorithm: the steps, their bound, the five passes and the weighted average are
-    ours. ``SPAM(schedule="thm3", average=False)`` is (the last iterate, by the steps of theorem 3; "thm2" of theorem
-    2), and with ``guard=False`` any other schedule is too. The paper's β and β₁ are p(1−p)·alpha and p(1−p)·l1. Dense
-    rows are measured from their mean, which no pair sees but single steps do.
+    The defaults are not the published algorithm: the steps, their bound, the five passes and the weighted average are
+    ours. ``SPAM(schedule="thm3", average=False)`` is the published one (the last iterate, with the steps of theorem 3;
+    "thm2" has those of theorem 2), and so is any other schedule with ``guard=False``. The paper's β and β₁ are
+    p(1−p)·alpha and p(1−p)·l1. Dense rows are centred at their mean, which changes single steps but no pair.
 
     References
     ----------
