@@ -22,7 +22,7 @@ SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 ORDER = """
 _version _hints errors _sparse _weights _kinds _threads _generic _random _page
 data _labels _sources _check _progress
-losses penalties schedules stats _apart columns metrics solvers plot pairs
+losses penalties schedules stats _apart _tables columns metrics solvers plot pairs
 base square pairwise online kernels semi additive boost
 registry warm baselines trees auto calibrated
 datasets io experiments cli

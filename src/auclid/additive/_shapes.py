@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.additive._basis import Basis, Feature, coarse_places, find_coarse, hat
-from auclid.additive._table import ColumnSpec, block, slices
+from auclid.additive._basis import Basis, coarse_places, find_coarse, hat
+from auclid.additive._columns import ColumnSpec, cell_blocks
+from auclid.additive._features import Feature
 from auclid.stats.moments import Moments
 
 
@@ -85,15 +86,15 @@ def make_card(features: Sequence[Feature], basis: Basis, w: np.ndarray, seen: Mo
     return Card(basis, values, missing, grid)
 
 
-def sound_card(card: Card, kept: Sequence[ColumnSpec]) -> bool:
+def sound_card(card: Card, specs: Sequence[ColumnSpec]) -> bool:
     """Whether every number of a card that a kernel follows leads somewhere."""
-    basis, d = card.basis, len(kept)
+    basis, d = card.basis, len(specs)
     slots, coarse_slots = np.diff(basis.first), np.diff(basis.coarse_first)
     if not (len(slots) == len(coarse_slots) == len(basis.is_level) == len(card.missing) == len(basis.missing) == d):
         return False
     levels = all(
         (column.levels is not None) == bool(level) and (column.levels is None or len(column.levels) + 1 == count)
-        for column, level, count in zip(kept, basis.is_level, slots, strict=True)
+        for column, level, count in zip(specs, basis.is_level, slots, strict=True)
     )
     ends = basis.first[0] == basis.coarse_first[0] == 0 and min(*slots, *coarse_slots, 1) > 0
     per_slot = basis.knots, basis.step, basis.place, basis.coarse_slot, card.values
@@ -146,14 +147,14 @@ def _grids(basis: Basis) -> list[slice]:
 
 
 @kernel
-def write_contributions(card, cells, out):
+def write_contributions(card: Card, cells: np.ndarray, out: np.ndarray) -> None:
     """out[i, k] = what column or pair k adds to row i."""
     for i in range(cells.shape[0]):
         write_row(card, cells, i, out[i])
 
 
 @kernel
-def add_card_scores(card, cells, out):
+def add_card_scores(card: Card, cells: np.ndarray, out: np.ndarray) -> None:
     """out[i] += what all columns and pairs add, in their order."""
     parts = np.empty(cells.shape[1] + card.basis.pair_a.shape[0])
     for i in range(cells.shape[0]):
@@ -163,7 +164,7 @@ def add_card_scores(card, cells, out):
 
 
 @kernel(inner=True)
-def write_row(card, cells, i, out):
+def write_row(card: Card, cells: np.ndarray, i: int, out: np.ndarray) -> None:
     """What each column and pair adds to row i."""
     basis, values, of_missing = card.basis, card.values, card.missing
     first, knots, is_level, d = basis.first, basis.knots, basis.is_level, cells.shape[1]
@@ -186,7 +187,7 @@ def write_row(card, cells, i, out):
 
 
 @kernel(inner=True)
-def write_pairs(card, cells, i, out):
+def write_pairs(card: Card, cells: np.ndarray, i: int, out: np.ndarray) -> None:
     """What each pair adds to row i: nothing where a cell is missing."""
     basis, grid = card.basis, card.grid
     pair_a, pair_b, pair_first, coarse_first = basis.pair_a, basis.pair_b, basis.pair_first, basis.coarse_first
@@ -207,16 +208,16 @@ def write_pairs(card, cells, i, out):
 def card_scores(card: Card, cells: Any) -> np.ndarray:
     """The sum of all shapes, of each row."""
     out = np.zeros(cells.shape[0])
-    for part in slices(cells):
-        add_card_scores(card, block(cells, part), out[part])
+    for rows, block in cell_blocks(cells):
+        add_card_scores(card, block, out[rows])
     return out
 
 
 def card_contributions(card: Card, cells: Any) -> np.ndarray:
     """What each column and pair adds to each row."""
     out = np.empty((cells.shape[0], cells.shape[1] + len(card.basis.pair_a)))
-    for part in slices(cells):
-        write_contributions(card, block(cells, part), out[part])
+    for rows, block in cell_blocks(cells):
+        write_contributions(card, block, out[rows])
     return out
 
 

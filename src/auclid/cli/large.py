@@ -129,7 +129,7 @@ def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) 
     learnt = stream_rows(found, name, clone(model), checkpoint)
     if hasattr(learnt, "predict_proba"):
         return name, learnt
-    return name, Calibrated(model)._fit_apart(shaped(found.rows), None, None, learnt)
+    return name, Calibrated(model)._fit_around(learnt, shaped(found.rows))
 
 
 def _model(how: Options) -> tuple[str, Any]:

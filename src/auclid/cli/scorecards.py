@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from auclid._tables import take_rows
 from auclid.additive import Scorecard
 from auclid.additive._points import Bin
 from auclid.cli.data import Rows
-from auclid.columns._table import taken
 from auclid.io import replacing
 
 EXAMPLES = 3
@@ -48,7 +48,7 @@ def _examples(model: Scorecard, rows: Rows, all_rows: bool) -> list[str]:
     """Why the highest scores are so high, a line a row."""
     scores = model.decision_function(rows.X)
     highest = np.argsort(-scores, kind="stable")[:EXAMPLES]
-    reasons = model.reasons(taken(rows.X, highest), toward=model.classes_[1])
+    reasons = model.reasons(take_rows(rows.X, highest), toward=model.classes_[1])
     names = dict(zip([shape.name for shape in model.shapes_], rows.feature_names, strict=False))
     return [
         f"{f'Row {i + 1}' if all_rows else 'A row'} scores {scores[i]:.3f}: "

@@ -5,8 +5,8 @@ how those of older files become today's: `auclid.io._wire.was`. One that no line
 """
 
 from auclid import losses, penalties, schedules
-from auclid.additive import Scorecard, _basis, _shapes, _table
-from auclid.auto import AUCClassifier, _columns_0_1, _leaderboard, _search
+from auclid.additive import Scorecard, _basis, _columns, _features, _shapes
+from auclid.auto import AUCClassifier, _blend, _columns_0_1, _search
 from auclid.boost import RankBoost
 from auclid.calibrated import Calibrated
 from auclid.columns import Columns, _levels, _numbers
@@ -125,16 +125,16 @@ ENTRIES = (
     # parts of fitted models
     Struct("Gaussian kernel", _kernel_block.Gaussian, was("maps._kernel_block.Gaussian")),
     Struct("kernel", _kernel_block.Pairwise, was("maps._kernel_block.Pairwise")),
-    Struct("numbers", _numbers.Numbers),
-    Struct("sparse numbers", _numbers.SparseNumbers),
-    Struct("normal scores", _numbers.Grid),
+    Struct("numbers", _numbers.NumericScaling),
+    Struct("sparse numbers", _numbers.SparseScaling),
+    Struct("normal scores", _numbers.NormalScores),
     Struct("levels", _levels.Levels),
     Struct("trees", trees.Trees),
     Struct("columns", _columns_0_1.OldColumns, was("auto._columns.Columns")),
     Struct("member", _search.Member, was("auto._search.Member")),
-    Struct("leaderboard entry", _leaderboard.Entry, was("auto._leaderboard.Entry")),
-    Struct("scorecard column", _table.ColumnSpec),
-    Struct("scorecard feature", _basis.Feature),
+    Struct("leaderboard entry", _blend.Entry, was("auto._leaderboard.Entry")),
+    Struct("scorecard column", _columns.ColumnSpec),
+    Struct("scorecard feature", _features.Feature),
     Struct("scorecard basis", _basis.Basis),
     Struct("scorecard values", _shapes.Card),
     Struct("shape", _shapes.Shape),
