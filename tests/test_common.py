@@ -36,6 +36,7 @@ PARAMETERS = {
     "MulticlassAUC": {"alpha": 1e-4},
     "RankBoost": {"n_rounds": 200, "n_neighbors": 0, "unlabeled_weight": 0.5, "unlabeled": "auto"},
     "MinimaxAUC": {"alpha": 1e-4},
+    "ConstrainedAUC": {"max_gap": 0.05, "alpha": 1e-4, "between": "xauc"},
     "SPAM": dict(alpha=ANY, l1=0.0, penalty=None, schedule="auto", shuffle=ANY, average=ANY, **SEEDED),
     "SOLAM": dict(radius=ANY, zeta=ANY, alpha=None, shuffle=ANY, **SEEDED),
     "FSAUC": dict(radius=ANY, **SEEDED),
@@ -51,6 +52,9 @@ PARAMETERS = {
         "max_fpr": 1.0,
         "min_tpr": 0.0,
         "softness": 0.1,
+    },
+    "FactorizationRanker": {
+        "rank": 8, "loss": "logistic", "alpha": "auto", "l1": 0.0, "step": ANY, "n_epochs": ANY, "random_state": None,
     },
     "KernelRankSVM": {"alpha": ANY, "kernel": "rbf", "gamma": None, "tol": ANY, "max_iter": ANY},
     "OAM": dict(C=ANY, buffer_size=100, update=ANY, buffer=ANY, average=True, shuffle=True, **SEEDED),

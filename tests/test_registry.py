@@ -91,7 +91,7 @@ def test_the_papers_own_form_is_reached_by_parameters(name):
     assert make(name, **{"random_state": 0, **PAPERS[name]}).fit(X, y).score(X, y) > 0.6
 
 
-APART = {"AUCClassifier", "Calibrated", "Kernelized", "MulticlassAUC", "MinimaxAUC"}
+APART = {"AUCClassifier", "Calibrated", "Kernelized", "MulticlassAUC", "MinimaxAUC", "ConstrainedAUC"}
 """Made of other methods, or asking for more than rows of two classes: several classes, groups of rows."""
 
 

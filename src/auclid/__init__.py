@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from auclid.io import load, save
     from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
     from auclid.online import CBR, OAM, UniExp
-    from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
+    from auclid.pairwise import ASAM, PSAM, FactorizationRanker, KernelRankSVM, RankSVM
     from auclid.registry import algorithms, make
     from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
     from auclid.square import (
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
         SOLAM,
         SPAM,
         AdaOAM,
+        ConstrainedAUC,
         LeastSquaresAUC,
         LeastSquaresAUCCV,
         MinimaxAUC,
@@ -50,6 +51,8 @@ __all__ = [
     "AdaOAM",
     "Calibrated",
     "Columns",
+    "ConstrainedAUC",
+    "FactorizationRanker",
     "KMeansNystroem",
     "KernelRankSVM",
     "Kernelized",
@@ -83,13 +86,13 @@ HOMES = {
     "io": ["load", "save"],
     "kernels": ["KMeansNystroem", "Kernelized", "RandomFourier"],
     "online": ["CBR", "OAM", "UniExp"],
-    "pairwise": ["ASAM", "PSAM", "KernelRankSVM", "RankSVM"],
+    "pairwise": ["ASAM", "PSAM", "FactorizationRanker", "KernelRankSVM", "RankSVM"],
     "registry": ["algorithms", "make"],
     "data.files": ["Rows", "scan"],
     "semi": ["PNUAUC", "QSGS2AUC", "SAMULT"],
     "square": [
-        "FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM", "LeastSquaresAUC", "LeastSquaresAUCCV", "MinimaxAUC",
-        "MulticlassAUC",
+        "FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM", "ConstrainedAUC", "LeastSquaresAUC", "LeastSquaresAUCCV",
+        "MinimaxAUC", "MulticlassAUC",
     ],
 }  # fmt: skip
 """Where each public name is defined."""

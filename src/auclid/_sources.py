@@ -11,8 +11,8 @@ from auclid.data.file_table import FileTable
 from auclid.data.files import Rows
 
 DASK = (
-    "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, RankSVM, SAMULT, PNUAUC, Scorecard, AUCClassifier, and "
-    "Kernelized or Calibrated with one of them"
+    "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, MinimaxAUC, ConstrainedAUC, RankSVM, SAMULT, PNUAUC, "
+    "Scorecard, AUCClassifier, and Kernelized or Calibrated with one of them"
 )
 """What learns from a dask collection."""
 

@@ -14,11 +14,13 @@ from auclid.io import _older
 from auclid.io._wire import Estimator, Struct, estimators, structs, was
 from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier, _kernel_block
 from auclid.online import CBR, OAM, UniExp
-from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
+from auclid.pairwise import ASAM, PSAM, FactorizationRanker, KernelRankSVM, RankSVM
+from auclid.pairwise import factorization as factorization_ranker
 from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
 from auclid.solvers import (
     buffered,
     confidence_weighted,
+    factorization,
     gaussian,
     iterate,
     one_pass,
@@ -34,6 +36,7 @@ from auclid.square import (
     SOLAM,
     SPAM,
     AdaOAM,
+    ConstrainedAUC,
     LeastSquaresAUC,
     LeastSquaresAUCCV,
     MinimaxAUC,
@@ -51,10 +54,12 @@ ESTIMATORS = estimators(
     Estimator(Columns),
     Estimator(FSAUC, added={"step": None, "norm": "l2"}),
     Estimator(Kernelized),
+    Estimator(FactorizationRanker),
     Estimator(KernelRankSVM),
     Estimator(KMeansNystroem),
     Estimator(LeastSquaresAUC),
     Estimator(LeastSquaresAUCCV),
+    Estimator(ConstrainedAUC),
     Estimator(MinimaxAUC),
     Estimator(MulticlassAUC),
     Estimator(OAM, upgrade=_older.stream),
@@ -115,6 +120,8 @@ ENTRIES = (
     Struct("OPAUC sketch", one_pass.Sketch, was("square.opauc.Sketch", build=_older.sketch)),
     Struct("OPAUC steps", one_pass.Gradient, was("square.opauc.Gradient", build=_older.gradient)),
     Struct("AdaOAM steps", one_pass.AdaGrad, was("square.adaoam.AdaGrad", build=_older.adagrad)),
+    Struct("factorization model", factorization.FactorizationState),
+    Struct("factorization stream", factorization_ranker.StreamState),
     Struct("SAM walk", random_pairs.Walk),
     Struct("SAM state", random_pairs.State, was("pairwise.sam.State", build=_older.sam)),
     Struct("OAM state", buffered.State, was("online.oam.State", build=_older.oam)),

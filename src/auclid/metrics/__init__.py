@@ -1,6 +1,12 @@
 """Areas under ROC curves, how sure they are, and where to cut: exact, with ties counted one half."""
 
 from auclid.metrics._auc import partial_auc, roc_auc
+from auclid.metrics._average_precision import (
+    APInterval,
+    average_precision,
+    average_precision_interval,
+    compare_average_precision,
+)
 from auclid.metrics._by_group import GroupAUC, GroupPair, auc_by_group
 from auclid.metrics._compare import AUCComparison, compare_auc, compare_auc_unpaired
 from auclid.metrics._cross_val import CrossValAUC, CrossValComparison, compare_cross_val_auc, cross_val_auc
@@ -15,6 +21,7 @@ from auclid.metrics._scorer import partial_auc_scorer
 from auclid.metrics._streaming import AUCBounds, StreamingAUC
 
 __all__ = [
+    "APInterval",
     "AUCBounds",
     "AUCComparison",
     "AUCInterval",
@@ -33,8 +40,11 @@ __all__ = [
     "auc_by_group",
     "auc_interval",
     "auc_power",
+    "average_precision",
+    "average_precision_interval",
     "compare_auc",
     "compare_auc_unpaired",
+    "compare_average_precision",
     "compare_cross_val_auc",
     "compare_many",
     "cross_val_auc",

@@ -1,6 +1,6 @@
 """The AUC within and between groups of rows, and whether the worst of them is worse by more than chance."""
 
-from itertools import combinations
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +11,15 @@ from auclid._labels import codes, column, number_in, same_length, weight_column
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._compare import AUCComparison, Question, answer, unpaired
 from auclid.metrics._interval import AUCInterval, interval
-from auclid.metrics._placements import AreaTerms, area_terms
+from auclid.metrics._placements import area_terms
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
-from auclid.metrics._variance import covariance, standard_error
+from auclid.metrics._variance import standard_error
+
+MIN_DRAWS, MAX_DRAWS, MAX_DRAWN = 2_000, 20_000, 2_000_000
+"""Normal draws that tell how extreme the most extreme of several differences is, and differences drawn in all."""
+
+DRAWS_AT_ONCE = 1_000
+"""Draws that are in memory at a time."""
 
 
 class GroupPair(NamedTuple):
@@ -94,10 +100,9 @@ def auc_by_group(
     _refuse_half_groups(owner, sample, member, names)
     own = [_only(sample, member == g) for g in range(len(names))]
     intervals = {name: interval(rows, WHOLE, Plan(), level) for name, rows in zip(names, own, strict=True)}
-    cells = {(g, h): _cell(sample, member == g, member == h) for g in range(len(names)) for h in range(len(names))}
-    table = np.array([[cells[g, h].area for h in range(len(names))] for g in range(len(names))])
+    cells = _cells(sample, member, len(names))
     worst = _worst(sample, cells, names, Question(level))
-    return GroupAUC(intervals, table, worst, _gap(own, names, table, Question(level)))
+    return GroupAUC(intervals, cells.table, worst, _gap(own, names, cells.table, Question(level)))
 
 
 def _members(
@@ -130,63 +135,121 @@ def _only(sample: Sample, rows: np.ndarray) -> Sample:
     return Sample(sample.is_pos[rows], (sample.scores[0][rows],), weight, None)
 
 
-def _cell(sample: Sample, first: np.ndarray, second: np.ndarray) -> AreaTerms:
-    """AUC of the positives of one group against the negatives of another, with its terms for all rows of the sample."""
-    rows = np.where(sample.is_pos, first, second)
-    chosen = _only(sample, rows)
-    size = area_terms(chosen, chosen.scores[0])
-    pos, neg = np.zeros(int(sample.is_pos.sum())), np.zeros(int((~sample.is_pos).sum()))
-    pos[rows[sample.is_pos]], neg[rows[~sample.is_pos]] = size.pos, size.neg
-    return AreaTerms(size.area, pos, neg)
+class _Cells(NamedTuple):
+    """AUCs of the positives of each group against the negatives of each, less that of all rows: terms of their errors.
+
+    ``pos[g]`` has a row for each group h, with the terms that the positives of g add to the cell (g, h), and a last one
+    with what they add to the AUC of all rows; ``neg[h]`` has the terms of the negatives of h in the cells (g, h).
+    """
+
+    table: np.ndarray
+    whole: float
+    pos: list[np.ndarray]
+    neg: list[np.ndarray]
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.table)
 
 
-def _worst(sample: Sample, cells: dict[tuple[int, int], AreaTerms], names: list[Any], question: Question) -> GroupPair:
-    """The lowest AUC of all pairs, and its difference to that of all rows."""
+def _cells(sample: Sample, member: np.ndarray, size: int) -> _Cells:
     whole = area_terms(sample, sample.scores[0])
-    g, h = min(cells, key=lambda pair: cells[pair].area)
-    gaps = [cell - whole for cell in cells.values()]
-    cov = covariance(sample, gaps)
-    at = list(cells).index((g, h))
-    found = answer(gaps[at].area, float(np.sqrt(max(cov[at, at], 0.0))), sample.trials, question)
-    return GroupPair(names[g], names[h], cells[g, h].area, _allowing(found, gaps[at].area, cov, at, both_sides=False))
+    of_pos, of_neg = (np.zeros(len(member)) for _ in range(2))
+    of_pos[sample.is_pos], of_neg[~sample.is_pos] = whole.pos, whole.neg
+    rows_pos = [np.flatnonzero(sample.is_pos & (member == g)) for g in range(size)]
+    rows_neg = [np.flatnonzero(~sample.is_pos & (member == g)) for g in range(size)]
+    n_pos, n_neg = len(whole.pos), len(whole.neg)
+    table = np.empty((size, size))
+    pos, neg = ([np.empty((size + 1, len(rows))) for rows in side] for side in (rows_pos, rows_neg))
+    for g in range(size):
+        pos[g][size], neg[g][size] = of_pos[rows_pos[g]], of_neg[rows_neg[g]]
+        for h in range(size):
+            rows = np.concatenate([rows_pos[g], rows_neg[h]])
+            chosen = _only(sample, rows)
+            cell = area_terms(chosen, chosen.scores[0])
+            table[g, h], pos[g][h], neg[h][g] = cell.area, cell.pos, cell.neg
+    for each in pos:
+        each *= np.sqrt(n_pos / (n_pos - 1.0))
+    for each in neg:
+        each *= np.sqrt(n_neg / (n_neg - 1.0))
+    return _Cells(table, whole.area, pos, neg)
+
+
+def _worst(sample: Sample, cells: _Cells, names: list[Any], question: Question) -> GroupPair:
+    """The lowest AUC of all pairs, and its difference to that of all rows."""
+    size, total = cells.size, sum(float(each[-1] @ each[-1]) for each in (*cells.pos, *cells.neg))
+    variance = np.empty((size, size))
+    for g in range(size):
+        for h in range(size):
+            (a, of_a), (b, of_b) = cells.pos[g][[h, size]], cells.neg[h][[g, size]]
+            variance[g, h] = a @ a + b @ b - 2.0 * (a @ of_a + b @ of_b) + total
+    error = np.sqrt(np.maximum(variance, 0.0))
+    g, h = divmod(int(cells.table.argmin()), size)
+    gap = float(cells.table[g, h] - cells.whole)
+    found = answer(gap, float(error[g, h]), sample.trials, question)
+    if error[g, h] > 0.0:
+        roots = [[_root(each) for each in side] for side in (cells.pos, cells.neg)]
+        found = _allowing(found, -gap / error[g, h], size * size, 1.0, partial(_drawn_cells, roots, error))
+    else:
+        found = found._replace(pvalue=min(1.0, size * size * found.pvalue))
+    return GroupPair(names[g], names[h], float(cells.table[g, h]), found)
+
+
+def _root(terms: np.ndarray) -> np.ndarray:
+    """A root of the covariance of sums of terms, a row each."""
+    values, vectors = np.linalg.eigh(terms @ terms.T)
+    return vectors * np.sqrt(np.maximum(values, 0.0))
+
+
+def _drawn_cells(roots: list[list[np.ndarray]], error: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
+    """The largest standardised error of all cells, in each of so many draws."""
+    size = len(error)
+    pos, neg = (np.stack([rng.normal(size=(count, size + 1)) @ root.T for root in side]) for side in roots)
+    whole = pos[:, :, size].sum(axis=0) + neg[:, :, size].sum(axis=0)
+    out = np.full(count, -np.inf)
+    for g in range(size):
+        drawn = pos[g][:, :size] + neg[:, :, g].T - whole[:, None]
+        out = np.maximum(out, (drawn / np.where(error[g] > 0.0, error[g], np.inf)).max(axis=1))
+    return out
 
 
 def _gap(own: list[Sample], names: list[Any], table: np.ndarray, question: Question) -> GroupPair:
     """The two groups whose own AUCs differ most."""
-    pairs = list(combinations(range(len(names)), 2))
-    g, h = max(pairs, key=lambda pair: abs(table[pair[0], pair[0]] - table[pair[1], pair[1]]))
-    at = pairs.index((g, h))
-    if table[g, g] > table[h, h]:
-        g, h = h, g
+    auc = np.diag(table)
+    g, h = int(auc.argmin()), int(auc.argmax())
+    if g == h:  # all are equal
+        h = 1 if g == 0 else 0
     found = unpaired(own[g], own[h], WHOLE, Plan(), question)
-    spread = np.diag([standard_error(rows, area_terms(rows, rows.scores[0])) ** 2 for rows in own])
-    contrast = np.zeros((len(pairs), len(names)))
-    for k, (a, b) in enumerate(pairs):
-        contrast[k, a], contrast[k, b] = 1.0, -1.0
-    cov = contrast @ spread @ contrast.T
-    return GroupPair(
-        names[g], names[h], float(table[g, g]), _allowing(found, found.difference, cov, at, both_sides=True)
-    )
+    error = np.array([standard_error(rows, area_terms(rows, rows.scores[0])) for rows in own])
+    pairs = len(names) * (len(names) - 1) // 2
+    spread = float(np.hypot(error[g], error[h]))
+    if spread > 0.0:
+        found = _allowing(found, abs(found.difference) / spread, pairs, 2.0, partial(_drawn_differences, error))
+    else:
+        found = found._replace(pvalue=min(1.0, pairs * found.pvalue))
+    return GroupPair(names[g], names[h], float(auc[g]), found)
 
 
-def _allowing(
-    found: AUCComparison, difference: float, cov: np.ndarray, at: int, *, both_sides: bool
-) -> AUCComparison:
-    """The p-value of having chosen the most extreme of several differences, that of the largest of so many normals.
+def _drawn_differences(error: np.ndarray, rng: np.random.Generator, count: int) -> np.ndarray:
+    """The largest standardised difference of two groups, in each of so many draws."""
+    drawn, out = rng.normal(size=(count, len(error))) * error, np.zeros(count)
+    for g in range(len(error) - 1):
+        spread = np.hypot(error[g], error[g + 1 :])
+        gap = np.abs(drawn[:, g + 1 :] - drawn[:, [g]])
+        out = np.maximum(out, (gap / np.where(spread > 0.0, spread, np.inf)).max(axis=1))
+    return out
 
-    By 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter to each
-    other, by their number (Bonferroni).
+
+def _allowing(found: AUCComparison, z: float, pairs: int, sides: float, extremes: Any) -> AUCComparison:
+    """The p-value of having chosen the most extreme of several differences: that of the largest of so many normals.
+
+    By 2,000 to 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter
+    to each other, by their number (Bonferroni). ``extremes(rng, count)`` draws the most extreme one.
     """
-    size = np.sqrt(np.maximum(np.diag(cov), 0.0))
-    if size[at] <= 0.0:
-        return found._replace(pvalue=min(1.0, len(cov) * found.pvalue))
-    z = abs(difference) / size[at] if both_sides else -difference / size[at]
-    bonferroni = len(cov) * float(ndtr(-z)) * (2.0 if both_sides else 1.0)
-    if bonferroni < 1e-3 or len(cov) == 1:
+    bonferroni = pairs * sides * float(ndtr(-z))
+    if bonferroni < 1e-3 or pairs == 1:
         return found._replace(pvalue=min(1.0, bonferroni))
-    values, vectors = np.linalg.eigh(cov)
-    root = vectors * np.sqrt(np.maximum(values, 0.0))
-    drawn = np.random.default_rng(0).normal(size=(20_000, len(cov))) @ root.T
-    drawn /= np.where(size > 0.0, size, np.inf)
-    extreme = (np.abs(drawn) if both_sides else drawn).max(axis=1)
-    return found._replace(pvalue=float(min(np.mean(extreme >= z), bonferroni, 1.0)))
+    rng, count = np.random.default_rng(0), int(np.clip(MAX_DRAWN // pairs, MIN_DRAWS, MAX_DRAWS)) // DRAWS_AT_ONCE
+    drawn = np.concatenate([extremes(rng, DRAWS_AT_ONCE) for _ in range(count)])
+    return found._replace(pvalue=min(float(np.mean(drawn >= z)), bonferroni, 1.0))

@@ -5,7 +5,8 @@ Every function draws into a given matplotlib axis or a new one, and returns it. 
 
 from auclid.plot._curves import lift, roc
 from auclid.plot._forest import intervals
+from auclid.plot._gaps import gap_curve
 from auclid.plot._scores import calibration, scores
 from auclid.plot._shapes import shapes
 
-__all__ = ["calibration", "intervals", "lift", "roc", "scores", "shapes"]
+__all__ = ["calibration", "gap_curve", "intervals", "lift", "roc", "scores", "shapes"]

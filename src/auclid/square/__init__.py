@@ -1,6 +1,7 @@
 """Methods for the square loss (1 - m)^2, where everything lies in the class moments."""
 
 from auclid.square.adaoam import AdaOAM
+from auclid.square.constrained import ConstrainedAUC
 from auclid.square.fsauc import FSAUC
 from auclid.square.least_squares import LeastSquaresAUC
 from auclid.square.least_squares_cv import LeastSquaresAUCCV
@@ -16,6 +17,7 @@ __all__ = [
     "SOLAM",
     "SPAM",
     "AdaOAM",
+    "ConstrainedAUC",
     "LeastSquaresAUC",
     "LeastSquaresAUCCV",
     "MinimaxAUC",

@@ -7,11 +7,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from auclid import _check
-from auclid._labels import codes
 from auclid.base import LinearRanker
 from auclid.solvers.multiclass import Worst, least_worst
+from auclid.square._groups import all_groups, group_members, group_moments, joined_groups, sound_groups
 from auclid.stats.labelled import LabelledDataset
-from auclid.stats.moments import Moments, grouped_moments, require_room
+from auclid.stats.moments import Moments, require_room
 
 INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
 
@@ -76,13 +76,15 @@ class MinimaxAUC(LinearRanker):
     ((2, 2), True)
     """
 
+    _fits_apart = True
+
     _parameter_constraints: dict = {"alpha": [_check.real()]}
 
     def __init__(self, alpha: float = 1e-4) -> None:
         self.alpha = alpha
 
     @_check.checked
-    def fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> "MinimaxAUC":
+    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> "MinimaxAUC":
         """Learn from all rows.
 
         Parameters
@@ -98,13 +100,12 @@ class MinimaxAUC(LinearRanker):
         -------
         self
         """
-        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
-        require_room("The moments of MinimaxAUC", table.shape[1], INSTEAD)
-        labels, member = _groups(groups, table.shape[0])
-        moments = _moments(table, is_pos, member, len(labels), weight)
-        worst = self._learn(labels, moments)
+        rows = self._labelled_dataset(X, y, sample_weight)
+        require_room("The moments of MinimaxAUC", rows.width, INSTEAD)
+        labels, member = group_members("MinimaxAUC", groups, rows.n_rows)
+        worst = self._learn(labels, group_moments(rows, member, len(labels)))
         self._warn_unless(worst.gap <= 1e-4)
-        return self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), worst.w)
+        return self._publish_fit(rows, worst.w)
 
     @_check.checked
     def partial_fit(
@@ -130,10 +131,11 @@ class MinimaxAUC(LinearRanker):
         """
         table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
         require_room("The moments of MinimaxAUC", table.shape[1], INSTEAD)
-        labels, member = _groups(groups, table.shape[0])
-        moments = _moments(table, is_pos, member, len(labels), weight)
+        labels, member = group_members("MinimaxAUC", groups, table.shape[0])
+        rows = LabelledDataset.in_memory(table, is_pos, weight, self.classes_)
+        moments = group_moments(rows, member, len(labels))
         if not first:
-            labels, moments = _joined(self.groups_, self._moments, labels, moments)
+            labels, moments = joined_groups("MinimaxAUC", self.groups_, self._moments, labels, moments)
         return self._resume(labels, moments)
 
     def merge(self, other: "MinimaxAUC") -> "MinimaxAUC":
@@ -149,12 +151,12 @@ class MinimaxAUC(LinearRanker):
         self
         """
         _check.mergeable(self, other)
-        return self._resume(*_joined(self.groups_, self._moments, other.groups_, other._moments))
+        found = joined_groups("MinimaxAUC", self.groups_, self._moments, other.groups_, other._moments)
+        return self._resume(*found)
 
     def _resume(self, labels: np.ndarray, moments: list[Moments]) -> "MinimaxAUC":
-        neg, pos = sum(moments[::2][1:], moments[0]), sum(moments[1::2][1:], moments[1])
         worst = self._learn(labels, moments)
-        return self._publish(worst.w, worst.w @ (0.5 * (neg.mean + pos.mean)))
+        return self._publish(worst.w, worst.w @ all_groups(moments).midpoint)
 
     def _learn(self, labels: np.ndarray, moments: list[Moments]) -> Worst:
         """Set everything but the weights themselves: negatives and positives of each group come in turn."""
@@ -184,41 +186,4 @@ class MinimaxAUC(LinearRanker):
 
     def _sound(self) -> bool:
         """Whether groups and moments, as a file has them, fit together."""
-        if not hasattr(self, "groups_"):
-            return True
-        d, size = self.n_features_in_, len(self.groups_)
-        known = isinstance(self._moments, list) and len(self._moments) == 2 * size
-        return known and all(type(m) is Moments and np.shape(m.mean) == (d,) for m in self._moments)
-
-
-def _groups(groups: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-    """The groups, sorted, and the number of each row's one; without groups all rows are of one."""
-    if groups is None:
-        return np.zeros(1, np.int64), np.zeros(n, np.intp)
-    labels, member = codes("MinimaxAUC", "groups", groups)
-    if len(member) != n:
-        raise ValueError(f"The 'groups' of MinimaxAUC must be one a row; got {len(member)} for {n} rows.")
-    return labels, member
-
-
-def _moments(
-    table: Any, is_pos: np.ndarray, member: np.ndarray, count: int, weight: np.ndarray | None
-) -> list[Moments]:
-    """Of the negatives and of the positives of each group in turn."""
-    return grouped_moments(table, 2 * member + is_pos, 2 * count, weight)
-
-
-def _joined(
-    a: np.ndarray, of_a: list[Moments], b: np.ndarray, of_b: list[Moments]
-) -> tuple[np.ndarray, list[Moments]]:
-    """The moments of both, by group."""
-    if (a.dtype.kind in "OUST") != (b.dtype.kind in "OUST"):
-        raise ValueError(f"The groups of MinimaxAUC must be of one kind; got {b.tolist()[:3]} after {a.tolist()[:3]}.")
-    labels = np.union1d(a, b)
-    empty = Moments.empty(len(of_a[0].mean))
-    joined = [empty] * (2 * len(labels))
-    for own, moments in ((a, of_a), (b, of_b)):
-        for k, at in enumerate(np.searchsorted(labels, own)):
-            for side in (0, 1):
-                joined[2 * at + side] = joined[2 * at + side] + moments[2 * k + side]
-    return labels, joined
+        return sound_groups(self)

@@ -1,0 +1,293 @@
+"""Average precision: its value at any prevalence, and how sure it is, by the influence of each row.
+
+With a and b the shares of positives and of negatives that score at least s, and ρ negatives for each positive, the
+precision at s is P(s) = a/(a + ρb) and AP is its mean over the positives: a functional of the two distributions of
+scores, whose influence values are differences of cumulative sums over the sorted scores.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid._labels import column, number_in, numbers_column, one_of, positives, same_length, weight_column
+from auclid.metrics._auc import warn_if_undefined
+from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
+from auclid.metrics._cells import masses, stepped
+from auclid.metrics._compare import AUCComparison, answer, checked_question, from_draws
+from auclid.metrics._placements import AreaTerms
+from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._variance import share_interval, standard_error
+
+METHODS = ("delta", "bootstrap", "bca")
+
+
+class APInterval(NamedTuple):
+    """An average precision, the two ends of its confidence interval, and its standard error."""
+
+    ap: float
+    low: float
+    high: float
+    se: float
+
+
+def average_precision(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    prevalence: float | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> float:
+    """The mean over the positives of the precision at their scores, rows of equal score counted together.
+
+    AP = Σ_s (weight of positives at s) · A(s)/(A(s) + B(s)) / (weight of positives), where A and B are the weights of
+    the positives and of the negatives that score at least s. It is scikit-learn's `average_precision_score`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive. Infinities are allowed, NaN is not.
+    prevalence : float in (0, 1), optional
+        The share of positives that the precision should refer to: what a test set with thinned negatives would have
+        shown in production. None: that of the rows.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf). Rows of weight zero count for nothing.
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+
+    Returns
+    -------
+    float
+        In [0, 1], or nan with an UndefinedMetricWarning where all rows are of one class.
+
+    Notes
+    -----
+    A positive counts itself, so AP is biased upwards where positives are few: of 10 positives among 200 rows with a
+    true AP of .165 the mean is .222.
+
+    Examples
+    --------
+    >>> from auclid.metrics import average_precision
+    >>> round(average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]), 4)
+    0.8333
+    >>> round(average_precision([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], prevalence=0.01), 4)
+    0.5099
+
+    References
+    ----------
+    Boyd, Eng & Page (2013), Area under the precision-recall curve: point estimates and confidence intervals, ECML.
+    """
+    owner = "average_precision"
+    ratio = _ratio(owner, prevalence)
+    y, score = column(owner, "y_true", y_true), numbers_column(owner, "y_score", y_score)
+    same_length(owner, y_true=y, y_score=score)
+    weight = None
+    if sample_weight is not None:
+        weight = weight_column(owner, sample_weight)
+        same_length(owner, y_true=y, sample_weight=weight)
+        y, score, weight = (values[weight > 0.0] for values in (y, score, weight))
+    is_pos = positives(owner, y, pos_label) if len(y) else np.zeros(0, bool)
+    if is_pos.all() or not is_pos.any():
+        return warn_if_undefined(owner, float("nan"))
+    return ap_of_masses(masses(is_pos, score, weight)[1:], ratio)
+
+
+def average_precision_interval(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    level: float = 0.95,
+    method: str = "delta",
+    prevalence: float | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    n_bootstrap: int = 2000,
+    random_state: Any = None,
+    progress: Progress = False,
+) -> APInterval:
+    """Average precision with its standard error and a confidence interval that stays in [0, 1].
+
+    se² = var(u⁺)/n₊ + var(u⁻)/n₋ with the influence u of each row; the interval is symmetric on the logit scale. One
+    sort is all it takes: no row is drawn.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    level : float in (0, 1)
+        Coverage of the interval.
+    method : {"delta", "bootstrap", "bca"}
+        By influence values (the delta method); by the quantiles of bootstrap draws within the classes; or by those
+        after Efron's correction of bias and skewness, for few positives.
+    prevalence : float in (0, 1), optional
+        The share of positives that the precision should refer to. None: that of the rows, taken as given.
+    groups : array-like of shape (n,), optional
+        Which rows belong together (a patient, a customer): the variance is that of sums over groups.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf): how much a row counts, not how often it was seen.
+    pos_label : label, optional
+        The positive label, where that is not the greater one.
+    n_bootstrap, random_state, progress
+        As in `auc_interval`.
+
+    Returns
+    -------
+    APInterval
+        Named tuple (ap, low, high, se).
+
+    Notes
+    -----
+    In simulations with 20 and 100 negatives for each positive the interval of 95 % covers 93 to 97 % from 100 positives
+    on, and 89 to 94 % for 10 to 30, where AP itself is biased upwards; "bca" corrects for that.
+
+    Examples
+    --------
+    >>> from auclid.datasets import load_mammography
+    >>> from auclid.metrics import average_precision_interval
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> ap, low, high, se = average_precision_interval(y, X[:, 3])
+    >>> f"{ap:.3f} in [{low:.3f}, {high:.3f}]"
+    '0.222 in [0.179, 0.272]'
+
+    References
+    ----------
+    Boyd, Eng & Page (2013), ECML. Efron (1987), Better bootstrap confidence intervals, JASA 82.
+    """
+    owner = "average_precision_interval"
+    level, ratio = number_in(owner, "level", level, 0.0, 1.0), _ratio(owner, prevalence)
+    plan = checked_plan(owner, _resampling(owner, method), n_bootstrap, random_state, progress)
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
+    terms = ap_terms(sample, sample.scores[0], ratio)
+    if method != "delta":
+        steps = [distinct(sample.is_pos, sample.scores[0])[1]]
+        drawn = replicates(sample, steps, lambda each: ap_of_masses(each[0], ratio), plan)
+        se = deviation(drawn)
+        if se > 0.0:
+            return APInterval(terms.area, *ends(drawn, level, terms.area, Errors.of(sample, terms), plan.method), se)
+    se = standard_error(sample, terms)
+    return APInterval(terms.area, *share_interval(terms.area, se, sample.trials, level), se)
+
+
+def compare_average_precision(
+    y_true: ArrayLike,
+    score_a: ArrayLike,
+    score_b: ArrayLike,
+    *,
+    level: float = 0.95,
+    method: str = "delta",
+    prevalence: float | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    alternative: str = "two-sided",
+    margin: float = 0.0,
+    n_bootstrap: int = 2000,
+    random_state: Any = None,
+    progress: Progress = False,
+) -> AUCComparison:
+    """Difference of the average precisions of two scores of the same rows, with a paired test.
+
+    The variance is that of the difference of the two influence values of each row; interval and p-value as in
+    `compare_auc`.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+    score_a, score_b : array-like of shape (n,)
+        Scores, greater for rows thought positive; the two may be on different scales.
+    level, method, prevalence, groups, sample_weight, pos_label, n_bootstrap, random_state, progress
+        As in `average_precision_interval`.
+    alternative : {"two-sided", "greater", "less"}
+        What the test should show.
+    margin : float in [0, 1)
+        With alternative="greater", a is shown to be not worse than b by `margin` or more (non-inferiority).
+
+    Returns
+    -------
+    AUCComparison
+        Named tuple (difference, low, high, pvalue).
+
+    Examples
+    --------
+    >>> from auclid.datasets import load_mammography
+    >>> from auclid.metrics import compare_average_precision
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> result = compare_average_precision(y, X[:, 3], X[:, 0])
+    >>> f"{result.difference:.3f} in [{result.low:.3f}, {result.high:.3f}]"
+    '0.160 in [0.118, 0.202]'
+    """
+    owner = "compare_average_precision"
+    question, ratio = checked_question(owner, level, alternative, margin), _ratio(owner, prevalence)
+    plan = checked_plan(owner, _resampling(owner, method), n_bootstrap, random_state, progress)
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
+    gap = ap_terms(sample, sample.scores[0], ratio) - ap_terms(sample, sample.scores[1], ratio)
+    if method == "delta":
+        return answer(gap.area, standard_error(sample, gap), sample.trials, question)
+    steps = [distinct(sample.is_pos, score)[1] for score in sample.scores]
+
+    def difference(pair: list[Masses]) -> float:
+        return ap_of_masses(pair[0], ratio) - ap_of_masses(pair[1], ratio)
+
+    drawn = replicates(sample, steps, difference, plan)
+    return from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
+
+
+def ap_of_masses(found: Masses, ratio: float | None = None) -> float:
+    """AP from the weights of positives and of negatives at each distinct score, ascending.
+
+    ``ratio``: negatives for each positive that the precision refers to; None: those of the masses.
+    """
+    pos, neg = found[0].astype(np.float64, copy=False), found[1]
+    above, below = np.cumsum(pos[::-1]), np.cumsum(neg[::-1])
+    scale = 1.0 if ratio is None else ratio * above[-1] / below[-1]
+    at = pos[::-1] > 0.0
+    return float(pos[::-1][at] @ (above[at] / (above[at] + scale * below[at]))) / float(above[-1])
+
+
+def ap_terms(sample: Sample, score: np.ndarray, ratio: float | None = None) -> AreaTerms:
+    """AP of a score, and what each positive and each negative adds to its error."""
+    is_pos, weight = sample.is_pos, sample.weight
+    _, pos, neg, number = stepped(is_pos, score, weight, numbered=True)
+    assert number is not None
+    total_pos, total_neg = float(pos.sum()), float(neg.sum())
+    rho = total_neg / total_pos if ratio is None else ratio
+    f = pos / total_pos  # the share of positives at each distinct score, ascending
+    a, b = np.cumsum(f[::-1])[::-1], np.cumsum(neg[::-1])[::-1] / total_neg
+    found = a + rho * b
+    precision = np.divide(a, found, out=np.ones_like(a), where=found > 0.0)
+    inverse = np.divide(rho, found * found, out=np.zeros_like(a), where=found > 0.0)
+    ap = 1.0 - float(f @ (1.0 - precision))  # exactly 1 for a perfect ranking
+    of_pos, of_neg = np.cumsum(f * b * inverse), np.cumsum(f * a * inverse)
+    gain = precision - ap + of_pos - float((f * b * inverse) @ a)
+    loss = -(of_neg - float((f * a * inverse) @ b))
+    w_pos, w_neg = (1.0, 1.0) if weight is None else (weight[is_pos], weight[~is_pos])
+    pos_terms = w_pos * gain[number[is_pos]] / total_pos
+    neg_terms = w_neg * loss[number[~is_pos]] / total_neg
+    return AreaTerms(ap, _exact_zero(pos_terms), _exact_zero(neg_terms))
+
+
+def _exact_zero(terms: np.ndarray) -> np.ndarray:
+    """The terms; exactly zero where all of them are rounding."""
+    return np.zeros_like(terms) if np.abs(terms).max(initial=0.0) * len(terms) <= 1e-13 else terms
+
+
+def _ratio(owner: str, prevalence: float | None) -> float | None:
+    """Negatives for each positive at a prevalence."""
+    if prevalence is None:
+        return None
+    share = number_in(owner, "prevalence", prevalence, 0.0, 1.0)
+    return (1.0 - share) / share
+
+
+def _resampling(owner: str, method: str) -> str:
+    """The name that the bootstrap has for a method."""
+    return {"delta": "delong"}.get(one_of(owner, "method", method, METHODS), method)

@@ -1,0 +1,188 @@
+"""FactorizationRanker: scores, gradients and steps against plain code; what it gains, and where it must not lose."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+import auclid
+from auclid import FactorizationRanker, load, save
+from auclid.data import as_table
+from auclid.losses import as_loss
+from auclid.metrics import roc_auc
+from auclid.pairwise.factorization import factorized_scores
+from auclid.solvers import factorization as solver
+
+
+def plain_score(x, w, V):
+    """w·x and all pairs of columns, one by one."""
+    pairs = sum(V[i] @ V[j] * x[i] * x[j] for i in range(len(x)) for j in range(i))
+    return w @ x + pairs
+
+
+def users_and_items(n, n_users=60, n_items=40, seed=0):
+    """One-hot rows of a user and an item whose match depends on hidden traits of both, not on either alone."""
+    traits = np.random.default_rng(7)
+    user_trait, item_trait = traits.normal(size=(n_users, 2)), traits.normal(size=(n_items, 2))
+    rng = np.random.default_rng(seed)
+    user, item = rng.integers(n_users, size=n), rng.integers(n_items, size=n)
+    odds = 2.0 * (user_trait[user] * item_trait[item]).sum(axis=1) - 1.0
+    y = rng.random(n) < 1.0 / (1.0 + np.exp(-odds))
+    rows = np.repeat(np.arange(n), 2)
+    columns = np.column_stack([user, n_users + item]).ravel()
+    return sparse.csr_array((np.ones(2 * n), (rows, columns)), shape=(n, n_users + n_items)), y
+
+
+@pytest.mark.parametrize("rank", [0, 1, 5])
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+def test_scores_are_those_of_all_pairs_of_columns(rank, kind):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(9, 6)) * (rng.random((9, 6)) < 0.6)
+    w, V = rng.normal(size=6), rng.normal(size=(6, rank))
+    expected = [plain_score(x, w, V) for x in X]
+    np.testing.assert_allclose(factorized_scores(as_table(kind(X)), w, V), expected, atol=1e-12)
+    rows = next(iter(as_table(kind(X)).sweep(np.arange(9))))[0]
+    np.testing.assert_allclose(
+        [solver.score_row(rows, i, w, V, np.empty(rank)) for i in range(9)], expected, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize("loss", ["logistic", "square", "squared_hinge"])
+def test_a_step_follows_the_gradient_of_the_pair(kind, loss):
+    """The first AdaGrad step has length `step` in each touched coordinate, against the sign of the derivative."""
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(2, 5))
+    X[0, 1] = X[1, 3] = X[0, 4] = X[1, 4] = 0.0
+    state = solver.init(5, 3, 0.3, rng)
+    w, V = state.w + rng.normal(size=5), state.V.copy()
+    state.w[:] = w
+    settings = solver.FactorizationSteps(as_loss(loss), 0.01, 0.02, 0.0, 1e-3)
+
+    def objective(w, V):
+        margin = plain_score(X[0], w, V) - plain_score(X[1], w, V)
+        value = {
+            "logistic": np.log1p(np.exp(-margin)),
+            "square": (1 - margin) ** 2,
+            "squared_hinge": max(0.0, 1 - margin) ** 2,
+        }[loss]
+        return value + 0.005 * w @ w + 0.01 * (V * V).sum()
+
+    rows = next(iter(as_table(kind(X)).sweep(np.arange(2))))[0]
+    solver.sweep(rows, np.array([0]), np.array([1]), settings, state)
+    for c in range(4):
+        up, down = w.copy(), w.copy()
+        up[c] += 1e-6
+        down[c] -= 1e-6
+        slope = (objective(up, V) - objective(down, V)) / 2e-6
+        assert state.w[c] - w[c] == pytest.approx(-1e-3 * np.sign(slope), abs=1e-9)
+        assert state.w_squares[c] == pytest.approx(slope**2, rel=1e-3)
+        for k in range(3):
+            up, down = V.copy(), V.copy()
+            up[c, k] += 1e-6
+            down[c, k] -= 1e-6
+            slope = (objective(w, up) - objective(w, down)) / 2e-6
+            assert state.V_squares[c, k] == pytest.approx(slope**2, rel=1e-3, abs=1e-12)
+    if kind is sparse.csr_array:  # a column that neither row holds stays what it is
+        assert state.w[4] == w[4] and (state.V[4] == V[4]).all()
+
+
+def test_the_average_is_the_mean_of_the_iterates():
+    X, y = users_and_items(50, 5, 4)
+    rng, settings = np.random.default_rng(0), solver.FactorizationSteps(as_loss("logistic"), 1e-3, 1e-2, 0.0, 0.1)
+    state, table = solver.init(9, 2, 0.1, rng), as_table(X)
+    pos, neg = np.flatnonzero(y), np.flatnonzero(~y)
+    seen_w, seen_V = [], []
+    solver.begin_average(state)
+    for i, j in zip(rng.choice(pos, 30), rng.choice(neg, 30), strict=True):
+        for rows, (a, b), _ in table.sweep(np.array([i]), np.array([j])):
+            solver.sweep(rows, a, b, settings, state)
+        seen_w.append(state.w.copy())
+        seen_V.append(state.V.copy())
+    w, V = solver.averaged(state, 0)
+    np.testing.assert_allclose(w, np.mean(seen_w, axis=0), atol=1e-12)
+    np.testing.assert_allclose(V, np.mean(seen_V, axis=0), atol=1e-12)
+
+
+def test_it_finds_what_a_linear_model_cannot():
+    X, y = users_and_items(12_000)
+    fresh, label = users_and_items(6_000, seed=1)
+    model = FactorizationRanker(random_state=0).fit(X, y)
+    linear = LogisticRegression(max_iter=500).fit(X, y)
+    gain = model.score(fresh, label) - roc_auc(label, linear.decision_function(fresh))
+    assert model.rank_ == 8 and gain > 0.1
+
+
+def test_factors_go_where_they_do_not_pay():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(3_000, 5))
+    y = rng.random(3_000) < 1.0 / (1.0 + np.exp(-X @ [1.0, -0.5, 0.2, 0.0, 0.0]))
+    fresh = rng.normal(size=(5_000, 5))
+    label = rng.random(5_000) < 1.0 / (1.0 + np.exp(-fresh @ [1.0, -0.5, 0.2, 0.0, 0.0]))
+    model, linear = FactorizationRanker(random_state=0).fit(X, y), LogisticRegression().fit(X, y)
+    assert model.score(fresh, label) > roc_auc(label, linear.decision_function(fresh)) - 0.003
+
+
+def test_the_same_seed_gives_the_same_bits_dense_or_sparse():
+    X, y = users_and_items(800, 20, 10)
+    one, two = (FactorizationRanker(alpha=1e-4, random_state=3).fit(X, y) for _ in range(2))
+    np.testing.assert_array_equal(one.factors_, two.factors_)
+    dense = FactorizationRanker(alpha=1e-4, random_state=3).fit(X.toarray(), y)
+    assert dense.score(X.toarray(), y) == pytest.approx(one.score(X, y), abs=0.05)
+
+
+def test_l1_makes_weights_zero():
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(600, 10))
+    y = X[:, 0] + 0.3 * rng.normal(size=600) > 0.0
+    model = FactorizationRanker(0, alpha=1e-4, l1=0.1, random_state=0, n_epochs=20).fit(X, y)
+    plain = FactorizationRanker(0, alpha=1e-4, random_state=0, n_epochs=20).fit(X, y)
+    assert np.abs(model.coef_[0, 1:]).max() < 0.2 * np.abs(plain.coef_[0, 1:]).max()
+    assert np.abs(model.coef_[0, 0]) > 5.0 * np.abs(model.coef_[0, 1:]).max()
+
+
+def test_a_stream_learns_and_goes_on_after_loading(tmp_path):
+    X, y = users_and_items(20_000)
+    fresh, label = users_and_items(4_000, seed=1)
+    model = FactorizationRanker(random_state=0)
+    for part in np.array_split(np.arange(10_000), 10):
+        model.partial_fit(X[part], y[part], classes=[False, True])
+    save(tmp_path / "m.auclid", model)
+    again = load(tmp_path / "m.auclid")
+    for part in np.array_split(np.arange(10_000, 20_000), 10):
+        model.partial_fit(X[part], y[part])
+        again.partial_fit(X[part], y[part])
+    np.testing.assert_array_equal(again.factors_, model.factors_)
+    assert model.score(fresh, label) > 0.7
+
+
+def test_a_failed_batch_changes_nothing():
+    X, y = users_and_items(200, 10, 5)
+    model = FactorizationRanker(random_state=0).partial_fit(X, y)
+    before = model.factors_.copy()
+    with pytest.raises(ValueError, match="rank"):
+        model.set_params(rank=3).partial_fit(X, y)
+    np.testing.assert_array_equal(model.factors_, before)
+    with pytest.raises(ValueError, match="no sample_weight"):
+        model.set_params(rank=8).partial_fit(X, y, sample_weight=np.ones(200))
+
+
+def test_weights_are_repeats_in_the_mean():
+    X, y = users_and_items(400, 10, 5)
+    weight = np.where(np.arange(400) < 200, 1.0, 0.0)
+    model = FactorizationRanker(alpha=1e-3, random_state=0).fit(X, y, sample_weight=weight)
+    half = FactorizationRanker(alpha=1e-3, random_state=0).fit(X[:200], y[:200])
+    assert model.score(X[:200], y[:200]) == pytest.approx(half.score(X[:200], y[:200]), abs=0.05)
+
+
+def test_rows_of_files_are_learnt_from_and_scored():
+    X, y = users_and_items(1_000, 20, 10)
+
+    def blocks():
+        for k in range(0, 1_000, 300):
+            yield X[k : k + 300], y[k : k + 300]
+
+    rows = auclid.scan(blocks)
+    model = FactorizationRanker(alpha=1e-4, random_state=0).fit(rows)
+    np.testing.assert_allclose(model.decision_function(rows), model.decision_function(X), atol=1e-12)
+    assert model.score(rows) > 0.7
