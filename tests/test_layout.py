@@ -20,7 +20,7 @@ ROOT = Path(__file__).parent.parent
 SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 
 ORDER = """
-_version _hints errors _sparse _weights _kinds _threads _generic _random _page
+_version _sizes _hints errors _sparse _weights _kinds _threads _generic _random _page
 data _labels _sources _check _progress
 losses penalties schedules stats _apart _tables columns metrics solvers plot pairs
 base square pairwise online kernels semi additive boost
