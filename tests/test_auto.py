@@ -1103,3 +1103,16 @@ def test_folds_of_ones_own_may_name_any_row_of_very_many(monkeypatch):
     X = rng.normal(size=(1200, 2)) + y[:, None]
     splits = [(np.arange(600), np.arange(600, 1200)), (np.arange(600, 1200), np.arange(600))]
     assert fitted(X, y, methods=["logistic", "boosting"], cv=splits).score(X, y) > 0.8
+
+
+def test_a_common_word_on_top_is_pointed_out():
+    rng = np.random.default_rng(0)
+    X, rare = rng.normal(size=(120, 2)), np.arange(120) % 4 == 0
+    X[:, 0] += rare
+    for pair, told in ((("fraud", "legit"), True), (("yes", "no"), False), ((0, 1), False), (("0", "1"), False)):
+        with warnings.catch_warnings(record=True) as heard:
+            warnings.simplefilter("always")
+            AUCClassifier(methods=["LeastSquaresAUC"], random_state=0).fit(X, np.where(rare, *pair))
+        said = [each for each in heard if "on top, the greater of the two labels" in str(each.message)]
+        assert [each.filename for each in said] == [__file__] * told
+        assert all("ranks 'legit'" in str(each.message) and "y == 'fraud'" in str(each.message) for each in said)

@@ -43,7 +43,7 @@ def rows(n=200, seed=0, gaps=False):
     """Columns a, b and town; y depends on a and on the town."""
     rng = np.random.default_rng(seed)
     a, b, town = rng.normal(size=n), rng.normal(size=n), rng.choice(["Rome", "Paris", "Oslo"], size=n)
-    y = np.where(a + (town == "Rome") + rng.normal(size=n) > 1.2, "ill", "well")
+    y = np.where(a + (town == "Rome") + rng.normal(size=n) > 1.2, "sick", "fine")
     a_text = [f"{x:.6f}" if not gaps or k % 17 else "" for k, x in enumerate(a)]
     return a_text, [f"{x:.6f}" for x in b], town, y
 
@@ -255,7 +255,7 @@ def test_fit_predict_evaluate(table):
     model, about = auclid.load("m.auclid"), auclid.io.about("m.auclid")
     assert (
         about["columns"] == ["a", "b"]
-        and about["classes"] == ["ill", "well"]
+        and about["classes"] == ["fine", "sick"]
         and about["method"] == "RankSVM"
     )
     assert table("predict", "m.auclid", "plain.csv", "--output", "s.csv").exit_code == 0
@@ -265,13 +265,13 @@ def test_fit_predict_evaluate(table):
     np.testing.assert_array_equal(
         [float(line.split(",")[0]) for line in lines[1:]], model.decision_function(X)
     )
-    assert {line.split(",")[2] for line in lines[1:]} == {"ill", "well"}
+    assert {line.split(",")[2] for line in lines[1:]} == {"fine", "sick"}
     np.testing.assert_allclose([float(line.split(",")[1]) for line in lines[1:]], model.predict_proba(X)[:, 1])
     y = np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=2, dtype=str)
     result = table("evaluate", "m.auclid", "plain.csv")
     assert (
         f"AUC {roc_auc(y, model.decision_function(X)):.4f}" in result.stdout
-        and "called well" in result.stdout
+        and "called sick" in result.stdout
     )
 
 
@@ -282,13 +282,13 @@ def test_the_label_to_rank_on_top_can_be_named(table):
         "--target",
         "y",
         "--positive",
-        "ill",
+        "fine",
         "--method",
         "LeastSquaresAUC",
         "--model",
         "m",
     )
-    assert auclid.io.about("m")["classes"] == ["well", "ill"]
+    assert auclid.io.about("m")["classes"] == ["sick", "fine"]
     first = table("evaluate", "m", "plain.csv").stdout
     table("fit", "plain.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", "n")
     assert first.splitlines()[0] == table("evaluate", "n", "plain.csv").stdout.splitlines()[0]
@@ -305,7 +305,7 @@ def test_a_scorecard_leaves_a_page_and_its_points(table):
     assert isinstance(model, auclid.Scorecard) and model.shapes_[0].missing != 0.0
     page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
     assert "Rounding points to whole numbers costs" in page and "Row " in page
-    assert "likelier well against ill: 600 points are odds of 50 to one" in page
+    assert "likelier sick against fine: 600 points are odds of 50 to one" in page
     assert points[0] == "column,bin,low,high,points" and any(line.startswith("a,missing,,,") for line in points)
     assert table("predict", "card.auclid", "gaps.csv").exit_code == 0
 
@@ -319,10 +319,10 @@ def test_fit_without_a_method_takes_the_front_door(table):
 @pytest.mark.parametrize("about", [None, "mine", {"columns": 5}], ids=str)
 def test_models_saved_from_python_are_read_by_position_or_name(table, about):
     X, y = np.random.default_rng(0).normal(size=(40, 2)), np.arange(40) % 3 == 0
-    auclid.save("m", auclid.LeastSquaresAUC().fit(X, np.where(y, "well", "ill")), about=about)
+    auclid.save("m", auclid.LeastSquaresAUC().fit(X, np.where(y, "sick", "fine")), about=about)
     write_csv("new.csv", {"a": X[:, 0], "b": X[:, 1]})
     assert table("predict", "m", "new.csv").exit_code == 0
-    assert {line.split(",")[1] for line in Path("scores.csv").read_text().splitlines()[1:]} == {"ill", "well"}
+    assert {line.split(",")[1] for line in Path("scores.csv").read_text().splitlines()[1:]} == {"fine", "sick"}
     assert table("evaluate", "m", "plain.csv", "--target", "y").exit_code == 0
     write_csv("wide.csv", {"a": [1], "b": [1], "c": [1]})
     assert "3 features" in said(table("predict", "m", "wide.csv"))
@@ -395,7 +395,7 @@ BAD = {
         ["fit", "bytes.csv", "--target", "y", "--memory", "1MB", "--model", "m"],
         "'bytes.csv' must be a whole csv file: it is no text in UTF-8.",
     ),
-    "label": (["fit", "plain.csv", "--target", "y", "--positive", "sick", "--model", "m"], "got 'sick'"),
+    "label": (["fit", "plain.csv", "--target", "y", "--positive", "dead", "--model", "m"], "got 'dead'"),
     "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
     "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
     "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file"),
@@ -517,7 +517,7 @@ def test_an_output_never_takes_the_place_of_an_input(table):
     ):
         result = table(*words)
         assert result.exit_code == 2
-        assert "must be another than the one to read" in said(result)
+        assert "must be another file than those that are read" in said(result)
     assert before == {name: Path(name).read_bytes() for name in before}
 
 
@@ -674,7 +674,7 @@ def test_the_picture_tells_the_interval_that_is_printed(judged, monkeypatch):
         (["--max-fpr", "0"], "--max-fpr must be a float in (0.0, 1.0]; got 0."),
         (["--max-fpr", "1.5"], "--max-fpr must be a float in (0.0, 1.0]; got 1.5."),
         (["--max-fpr", "nan"], "--max-fpr must be a float in (0.0, 1.0]; got nan."),
-        (["--plot", "m"], "must be another than the one to read"),
+        (["--plot", "m"], "must be another file than those that are read"),
         (["--plot", "no/where.png"], "folder that exists"),
     ],
 )

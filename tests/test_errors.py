@@ -100,7 +100,7 @@ def test_warnings_about_identifiers_name_the_option_once():
 
 @pytest.mark.parametrize(
     ("power", "said"),
-    [(60, "the integer 1152921504606846977"), (1400, f"the integer {2**1400:d}"[:30]), (20_000, "of 20,001 bits")],
+    [(60, "the integer 1152921504606846977"), (1400, f"integer {2**1400}"[:20]), (20_000, "integer of 20,001 bits")],
 )
 def test_numbers_beyond_floats_are_named(power, said):
     number = 2**power + 1

@@ -13,7 +13,7 @@ pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
 testing = pytest.importorskip("typer.testing")
 
-from auclid.cli import large  # noqa: E402
+from auclid.cli import checkpoint  # noqa: E402
 from auclid.cli._app import app  # noqa: E402
 
 
@@ -23,7 +23,7 @@ def folder(tmp_path_factory):
     path = tmp_path_factory.mktemp("rows")
     X, y = load_mammography(return_X_y=True)
     kept = np.flatnonzero((np.arange(len(y)) % 4 == 0) | (y == 1))
-    columns = {**{f"a{k}": X[kept, k] for k in range(6)}, "y": np.where(y[kept] == 1, "sick", "well")}
+    columns = {**{f"a{k}": X[kept, k] for k in range(6)}, "y": np.where(y[kept] == 1, "sick", "fine")}
     table = pa.table(columns)
     (path / "parts").mkdir()
     for k in range(2):
@@ -57,7 +57,7 @@ def test_fit_predict_and_evaluate_by_blocks(folder, tmp_path, method):
         assert [float(line.split(",")[k]) for line in lines[1:]] == table[name].to_pylist()
     share = np.mean(["sick" in line for line in (folder / "rows.csv").read_text().splitlines()[1:]])
     assert np.mean(table["probability"].to_pylist()) == pytest.approx(share, abs=0.01)
-    assert set(table["label"].to_pylist()) == {"sick", "well"}
+    assert set(table["label"].to_pylist()) == {"sick", "fine"}
 
 
 @pytest.mark.parametrize("method", ["LeastSquaresAUC", "LeastSquaresAUCCV", "RankSVM"])
@@ -118,7 +118,7 @@ def test_a_killed_stream_goes_on_to_the_same_bits(folder, tmp_path, monkeypatch)
         return model.ranker_[-1].coef_.tobytes(), model.predict_proba(some).tobytes()
 
     whole = fit("whole")
-    write, left = large.Checkpoint.write, [3]
+    write, left = checkpoint.Checkpoint.write, [3]
 
     def killed(self, pipeline, rows):
         write(self, pipeline, rows)
@@ -127,7 +127,7 @@ def test_a_killed_stream_goes_on_to_the_same_bits(folder, tmp_path, monkeypatch)
             raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(large.Checkpoint, "write", killed)
+        patched.setattr(checkpoint.Checkpoint, "write", killed)
         testing.CliRunner().invoke(
             app,
             [str(word) for word in ("fit", folder / "parts", "--target", "y", "--method", "SPAM-L2", "--model",

@@ -99,7 +99,7 @@ HOMES = {
 
 MODULES = {
     "base", "baselines", "cli", "datasets", "experiments", "losses", "metrics", "pairs", "penalties", "plot", "data",
-    "schedules", "solvers", "stats", "trees", "warm", *HOMES,
+    "errors", "schedules", "solvers", "stats", "trees", "warm", *HOMES,
 }  # fmt: skip
 """Modules that are there as attributes, without an import of their own."""
 

@@ -23,6 +23,7 @@ from auclid._labels import labels as labels
 from auclid._labels import one_kind as one_kind
 from auclid._labels import owner_name as _name
 from auclid._labels import two_classes as two_classes
+from auclid._labels import warn_if_common_on_top as warn_if_common_on_top
 from auclid._labels import weighed_classes as weighed_classes
 from auclid._labels import weights as weights
 from auclid._sources import file_table, not_dask, own_labels

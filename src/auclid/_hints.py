@@ -61,3 +61,19 @@ def listed(names: Sequence[str], most: int = 5) -> str:
     """
     shown = ", ".join(repr(name) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+
+
+def reads_as_number(text: str) -> bool:
+    """Whether a text is a number.
+
+    Examples
+    --------
+    >>> from auclid._hints import reads_as_number
+    >>> reads_as_number("-1e3"), reads_as_number("1st")
+    (True, False)
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

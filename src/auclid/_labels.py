@@ -4,6 +4,8 @@ Metrics name the parameter that is wrong, as functions do; estimators speak as s
 """
 
 import numbers
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
+from auclid._hints import reads_as_number
 from auclid._weights import rescale_weights
 from auclid.data.files import Rows
 from auclid.errors import InvalidValueError
@@ -307,6 +310,36 @@ def two_classes(estimator: Any, classes: ArrayLike) -> np.ndarray:
             f"got {len(classes)} class: {classes.tolist()}."
         )
     return classes
+
+
+def common_text_on_top(labels: Sequence[Any], counts: Sequence[int]) -> bool:
+    """Whether the greater of two labels is a word that most rows have: nothing but spelling would rank it on top.
+
+    Examples
+    --------
+    >>> from auclid._labels import common_text_on_top
+    >>> common_text_on_top(["fraud", "legit"], [10, 990]), common_text_on_top(["no", "yes"], [990, 10])
+    (True, False)
+    >>> common_text_on_top([0, 1], [10, 990])
+    False
+    """
+    if len(labels) != 2 or not all(isinstance(label, str) and not reads_as_number(label) for label in labels):
+        return False
+    greater = int(labels[1] > labels[0])
+    return counts[greater] > counts[1 - greater]
+
+
+def warn_if_common_on_top(estimator: Any, y: np.ndarray, classes: np.ndarray) -> None:
+    """Warn where the positive class is a word that most rows have."""
+    counts = [int(np.count_nonzero(y == label)) for label in classes]
+    if common_text_on_top(classes.tolist(), counts):
+        rare, common = str(classes[0]), str(classes[1])
+        warnings.warn(
+            f"{owner_name(estimator)} ranks {common!r} on top, the greater of the two labels, although it is the "
+            f"common one: {counts[1]:,} of {len(y):,} rows. Pass y == {rare!r} to rank the other one on top.",
+            UserWarning,
+            stacklevel=5,
+        )
 
 
 def known_labels(estimator: Any, y: np.ndarray, classes: np.ndarray) -> None:

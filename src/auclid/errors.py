@@ -8,7 +8,7 @@ change a sentence to say the same thing elsewhere.
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
-from auclid._hints import did_you_mean, listed
+from auclid._hints import did_you_mean, listed, reads_as_number
 
 
 class Setting(NamedTuple):
@@ -227,15 +227,7 @@ def unknown_column(owner: Any, parameter: str, name: str, names: Sequence[str], 
     "The 'target' parameter of scan must name a column of 'rows.csv'. Got 'Y' instead. Did you mean 'y'?"
     """
     hint = did_you_mean(name, names, show=repr) or f"There are: {listed(names)}."
-    if names and all(_reads_as_number(each) for each in names):
+    if names and all(reads_as_number(each) for each in names):
         hint = "The first line holds only numbers: is the line of column names missing?"
     parts = {"owner": owner, "parameter": parameter, "expected": f"name a column of {where}"}
     return ColumnNotFoundError(columns=[name], got=repr(name), hint=hint, **parts)
-
-
-def _reads_as_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -1,19 +1,54 @@
 """Every method by the name its paper gives it."""
 
 from collections.abc import Callable
-from functools import partial
-from inspect import signature
-from typing import Any, NamedTuple
+from functools import cache, partial
+from inspect import Signature, signature
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from auclid._hints import plain
-from auclid.additive import Scorecard
-from auclid.boost import RankBoost
 from auclid.errors import unknown_name
-from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
-from auclid.online import CBR, OAM, UniExp
-from auclid.pairwise import ASAM, PSAM, KernelRankSVM, RankSVM
-from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
-from auclid.square import FSAUC, OPAUC, SOLAM, SPAM, AdaOAM, LeastSquaresAUC, LeastSquaresAUCCV
+
+if TYPE_CHECKING:
+    from auclid.kernels import Kernelized
+
+
+@cache
+def _classes() -> dict[str, type]:
+    """The estimators by the names of their classes."""
+    from auclid import additive, boost, kernels, online, pairwise, semi, square
+
+    packages = (additive, boost, kernels, online, pairwise, semi, square)
+    return {name: getattr(package, name) for package in packages for name in package.__all__}
+
+
+class Deferred:
+    """An estimator class that is imported when it is first used: a list of methods needs none of them.
+
+    Examples
+    --------
+    >>> from auclid.registry import Deferred
+    >>> Deferred("SPAM")(alpha=0.01)
+    SPAM(alpha=0.01)
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __call__(self, *args: Any, **params: Any) -> Any:
+        return _classes()[self.name](*args, **params)
+
+    @property
+    def __signature__(self) -> Signature:
+        return signature(_classes()[self.name])
+
+
+Scorecard, RankBoost = Deferred("Scorecard"), Deferred("RankBoost")
+KMeansNystroem, RandomFourier = Deferred("KMeansNystroem"), Deferred("RandomFourier")
+CBR, OAM, UniExp = Deferred("CBR"), Deferred("OAM"), Deferred("UniExp")
+ASAM, PSAM, KernelRankSVM, RankSVM = Deferred("ASAM"), Deferred("PSAM"), Deferred("KernelRankSVM"), Deferred("RankSVM")
+PNUAUC, QSGS2AUC, SAMULT = Deferred("PNUAUC"), Deferred("QSGS2AUC"), Deferred("SAMULT")
+FSAUC, OPAUC, SOLAM, SPAM, AdaOAM = map(Deferred, ("FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM"))
+LeastSquaresAUC, LeastSquaresAUCCV = Deferred("LeastSquaresAUC"), Deferred("LeastSquaresAUCCV")
 
 
 class Method(NamedTuple):
@@ -144,10 +179,12 @@ ONLINE = [
 ]
 
 
-def mapped(feature_map: Callable[..., Any], ranker: Callable[..., Any]) -> Callable[..., Kernelized]:
+def mapped(feature_map: Callable[..., Any], ranker: Callable[..., Any]) -> "Callable[..., Kernelized]":
     """A builder of `Kernelized` that hands each keyword to the map or to the ranker, a seed to both."""
 
-    def build(**params: Any) -> Kernelized:
+    def build(**params: Any) -> "Kernelized":
+        from auclid.kernels import Kernelized
+
         to_map = {key: value for key, value in params.items() if key in signature(feature_map).parameters}
         seed = {"random_state"} & set(signature(ranker).parameters)
         to_ranker = {key: value for key, value in params.items() if key not in to_map or key in seed}

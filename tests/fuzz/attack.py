@@ -32,6 +32,7 @@ FAMILIES = {
     "pairs": ("attack_metrics", "pair_case", 0.02),
     "readers": ("attack_command", "reader_case", 0.03),
     "command": ("attack_command", "command_case", 0.01),
+    "outputs": ("attack_outputs", "output_case", 0.01),
     "tables": ("attack_tables", "table_case", 0.07),
     "several": ("attack_tables", "several_case", 0.05),
     "rows": ("attack_rows", "rows_case", 0.05),

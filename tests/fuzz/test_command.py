@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import auclid
 from attack_command import command_case, reader_case
+from attack_outputs import output_case
 from auclid.cli._app import app
 
 SEEDS = st.integers(0, 2**32)
@@ -87,7 +88,7 @@ def test_a_seed_is_a_whole_number(folder, seed):
 
 def test_what_was_not_foreseen_is_a_sentence_too(folder, monkeypatch):
     monkeypatch.delenv("AUCLID_DEBUG")
-    monkeypatch.setattr("auclid.cli._app.load", lambda path: {}["nothing"])
+    monkeypatch.setattr("auclid.cli.saved.load", lambda path: {}["nothing"])
     assert "was not foreseen (KeyError: 'nothing')" in said("predict", "m", "t.csv", code=1)
 
 
@@ -95,6 +96,12 @@ def test_what_was_not_foreseen_is_a_sentence_too(folder, monkeypatch):
 @settings(max_examples=15)
 def test_hostile_commands_end_well(seed):
     command_case(np.random.default_rng(seed))
+
+
+@given(SEEDS)
+@settings(max_examples=25)
+def test_outputs_never_replace_inputs(seed):
+    output_case(np.random.default_rng(seed))
 
 
 @given(SEEDS)
@@ -108,4 +115,5 @@ def test_hostile_data_files_end_well(seed):
 @settings(max_examples=600)
 def test_many_hostile_commands_and_files_end_well(seed):
     command_case(np.random.default_rng(seed))
+    output_case(np.random.default_rng(seed))
     reader_case(np.random.default_rng(seed))

@@ -204,14 +204,17 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         places = None if groups is None else checked_groups(type(self).__name__, groups, X, rows)
         sample, source = draw_sample(rows)
         X = rows.parts.decode(sample.X)
+        y = rows.classes[sample.labels]
         for attribute in ("members_", "models_"):
             self.__dict__.pop(attribute, None)
+        if len(self.classes_) == 2:
+            _check.warn_if_common_on_top(self, y, self.classes_)
         with limited(self.threads):
             columns = _fit_columns(X, sample.weight)
             remember_columns(columns, getattr(self, "feature_names_in_", None), self.n_features_in_)
             own_groups = None if places is None else places.at(sample.places)
-            known = X, rows.classes[sample.labels], sample.labels
-            table = PreparedTable(*known, columns, prepare(columns, X), sample.weight, own_groups, source)
+            prepared = prepare(columns, X)
+            table = PreparedTable(X, y, sample.labels, columns, prepared, sample.weight, own_groups, source)
             if len(self.classes_) > 2:
                 self.models_ = [self._one_against_rest(table, number) for number in range(len(self.classes_))]
             else:

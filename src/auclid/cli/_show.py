@@ -1,27 +1,60 @@
 """What the command prints: tables by rich, remarks and progress on stderr."""
 
+import codecs
+import io
+import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from time import perf_counter
-from typing import Any
+from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.markup import escape as without_markup
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.table import Table
 
-from auclid.cli.compare import Comparison, Row
-from auclid.cli.data import Rows
-from auclid.cli.evaluation import Evaluation
 from auclid.cli.verdict import likely, question, signed
-from auclid.data.files import Rows as ScannedRows
-from auclid.datasets.catalogue import Dataset
-from auclid.metrics import GroupAUC, LiftTable
-from auclid.registry import Method
+
+if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
+    import numpy as np
+
+    from auclid.cli.compare import Comparison, Row
+    from auclid.cli.data import Rows
+    from auclid.cli.evaluation import Evaluation
+    from auclid.data.files import Rows as ScannedRows
+    from auclid.datasets.catalogue import Dataset
+    from auclid.metrics import GroupAUC, LiftTable
+    from auclid.registry import Method
 
 OURS, THEIRS = "bold cyan", "yellow"
+
+PLAIN = {"–": "-", "−": "-", "≤": "<=", "≥": ">=", "…": "...", "×": "x"}
+"""What stands for characters that a terminal's encoding lacks; a question mark for all others."""
+
+
+def _plainly(error: UnicodeError) -> tuple[str, int]:
+    """Write something else for characters that cannot be encoded."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(PLAIN.get(character, "?") for character in missing), error.end
+
+
+def any_character() -> None:
+    """From now on print what the encoding of the output has, and something else for what it has not."""
+    codecs.register_error("auclid-plainly", _plainly)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="auclid-plainly")
 
 
 def escape(text: str) -> str:
@@ -55,11 +88,18 @@ def remarks(notes: Iterable[str]) -> None:
 
 
 @contextmanager
+def _bar(*columns: ProgressColumn) -> Iterator[Progress]:
+    """A line that is gone at its end, in a terminal; elsewhere nothing: rich before 14.3 would end an empty one."""
+    console = Console(stderr=True)
+    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    with bar if console.is_terminal else nullcontext():
+        yield bar
+
+
+@contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
     """A line with the name of what runs and its time, in a terminal; yields a function to tell the name."""
-    console = Console(stderr=True)
-    columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    with _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as bar:
         task = bar.add_task("", total=None)
 
         def tell(name: str) -> None:
@@ -69,12 +109,10 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 
 @contextmanager
-def passes(rows: ScannedRows) -> Iterator[None]:
+def passes(rows: "ScannedRows") -> Iterator[None]:
     """A line with the number of the pass, rows a second and the time left in it, in a terminal."""
-    console = Console(stderr=True)
     words = TextColumn("pass {task.fields[number]}"), TextColumn("{task.fields[pace]}")
-    how: dict[str, Any] = {"console": console, "transient": True, "disable": not console.is_terminal}
-    with Progress(words[0], BarColumn(), words[1], TimeRemainingColumn(), **how) as bar:
+    with _bar(words[0], BarColumn(), words[1], TimeRemainingColumn()) as bar:
         task = bar.add_task("", total=None, number=1, pace="")
         number, before, start = 1, 0, perf_counter()
 
@@ -94,14 +132,14 @@ def passes(rows: ScannedRows) -> Iterator[None]:
             rows.watch = None
 
 
-def introduce(rows: Rows) -> None:
+def introduce(rows: "Rows") -> None:
     """One line about a table."""
     n, d = rows.X.shape
     share = rows.is_pos.mean()
     say(escape(f"{rows.source}: {n:,} rows, {d:,} columns, {share:.2%} positive (label {rows.classes[1]})"))
 
 
-def comparison(result: Comparison) -> None:
+def comparison(result: "Comparison") -> None:
     """The leaderboard, the notes and the verdict."""
     n, held = len(result.train), len(result.test)
     measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
@@ -119,7 +157,7 @@ def comparison(result: Comparison) -> None:
     say(f"\n[bold]{escape(question(result.max_fpr))}[/] {escape(result.verdict)}\n")
 
 
-def _figures(row: Row) -> tuple[str, ...]:
+def _figures(row: "Row") -> tuple[str, ...]:
     auc, low, high, _ = row.interval
     gap = ("", "") if row.gap is None else (signed(row.gap.difference), likely(row.gap.pvalue))
     return f"{auc:.4f}", f"[dim]{low:.4f}–{high:.4f}[/dim]", *gap, f"{row.seconds:.3f}"
@@ -133,7 +171,7 @@ def _table(*names: str, left: int = 0) -> Table:
     return table
 
 
-def evaluation(found: Evaluation) -> None:
+def evaluation(found: "Evaluation") -> None:
     """The AUC, the confusion matrix of the model's own threshold, and what was asked for besides."""
     interval, is_pos, called, classes = found.interval, found.is_pos, found.called, found.classes
     say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} ({escape(found.how)})")
@@ -152,7 +190,7 @@ def evaluation(found: Evaluation) -> None:
     _lift(found.lift)
 
 
-def _alerts(found: Evaluation) -> None:
+def _alerts(found: "Evaluation") -> None:
     """What a number of alerts finds."""
     rates = found.alerts
     assert rates is not None
@@ -165,7 +203,7 @@ def _alerts(found: Evaluation) -> None:
     )
 
 
-def _groups(by_group: GroupAUC) -> None:
+def _groups(by_group: "GroupAUC") -> None:
     """A line for each group, and the worst pair."""
     table = _table("group", "AUC", "95 % interval")
     for name, one in by_group.intervals.items():
@@ -186,7 +224,7 @@ def _groups(by_group: GroupAUC) -> None:
     )
 
 
-def _lift(lift: LiftTable) -> None:
+def _lift(lift: "LiftTable") -> None:
     """Tenths of the list, best scores first."""
     table = _table("top", "score from", "positives", "precision", "lift", "gain")
     for k in range(len(lift.top)):
@@ -201,7 +239,7 @@ def _lift(lift: LiftTable) -> None:
     Console().print(table)
 
 
-def _confusion(is_pos: np.ndarray, called: np.ndarray, classes: list[str]) -> None:
+def _confusion(is_pos: "np.ndarray", called: "np.ndarray", classes: list[str]) -> None:
     """What the model's own threshold does."""
     table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
     say(f"{len(is_pos):,} rows at the model's own threshold:")
@@ -217,7 +255,7 @@ def _confusion(is_pos: np.ndarray, called: np.ndarray, classes: list[str]) -> No
         )
 
 
-def methods(records: Iterable[Method]) -> None:
+def methods(records: "Iterable[Method]") -> None:
     """Every method of the registry."""
     table = _table("method", "kind", "good for", "reference", left=3)
     for method in records:
@@ -227,7 +265,7 @@ def methods(records: Iterable[Method]) -> None:
     Console().print(table)
 
 
-def datasets(records: Iterable[Dataset]) -> None:
+def datasets(records: "Iterable[Dataset]") -> None:
     """Every table of the catalogue."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("table", "rows", "columns", "positive", "home"):

@@ -18,8 +18,10 @@ from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
 from auclid.cli.data import Rows
+from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
 from auclid.cli.verdict import likely, measured_by, verdict
+from auclid.cli.wording import sentence
 from auclid.columns import Columns
 from auclid.datasets import DataError
 from auclid.metrics import auc_interval, compare_auc, compare_many
@@ -27,8 +29,6 @@ from auclid.metrics._sample import checked_region
 
 FEWEST = 8
 """Rows of each class without which a split leaves nothing to measure."""
-
-AGAINST = ("logistic", "ridge", "lightgbm")
 
 
 class Row(NamedTuple):
@@ -212,7 +212,7 @@ def measure(
         shared.fitted[name] = last
         interval = auc_interval(shared.is_pos[shared.test], scores, max_fpr=max_fpr)
     except (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError) as error:
-        return Row(name, is_ours, trouble=" ".join(str(error).split()) or type(error).__name__)
+        return Row(name, is_ours, trouble=sentence(error))
     if any(issubclass(warning.category, ConvergenceWarning) for warning in heard):
         notes.append(f"{name} stopped before it had converged.")
     scores = np.asarray(scores, dtype=np.float64)

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid._kinds import is_frame
+from auclid.cli.labels import ask_for_positive
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
 from auclid.datasets import DataError, load_mammography, read_table
@@ -58,6 +59,8 @@ def read_rows(
     X, y, names, notes = read(path, target, drop=drop, **how)
     if y is None:
         raise DataError(NO_LABELS)
+    labels, counts = np.unique(y, return_counts=True)
+    ask_for_positive(labels.tolist(), counts.tolist(), positive)
     is_pos, classes = positives(y, positive)
     if is_frame(X):
         notes = [*notes, *odd_columns(X, scaled)]

@@ -9,6 +9,7 @@ from auclid.cli.data import read
 from auclid.datasets import DataError
 from auclid.datasets._columns import all_known
 from auclid.datasets.readers import has_columns
+from auclid.io import replacing
 from auclid.metrics import (
     AUCInterval,
     GroupAUC,
@@ -21,6 +22,9 @@ from auclid.metrics import (
     lift_table,
     rates_at,
 )
+
+PICTURES = (".png", ".svg", ".pdf")
+"""Endings of pictures that are drawn."""
 
 FEW_GROUPS = 20
 """Groups up to which each has its own line; beyond, or where one lacks a class, they are rows that belong together."""
@@ -51,21 +55,29 @@ class Evaluation(NamedTuple):
 class Wishes(NamedTuple):
     """The options of the command."""
 
-    groups: np.ndarray | None = None
-    column: str | None = None
+    groups: str | None = None
+    """The column of the groups."""
     max_fpr: float = 1.0
     alerts: int | None = None
+    plot: Path | None = None
 
 
-def evaluate(is_pos: np.ndarray, score: np.ndarray, called: np.ndarray, classes: list, wishes: Wishes) -> Evaluation:
-    """All figures of one model's scores."""
+def evaluate(
+    is_pos: np.ndarray,
+    score: np.ndarray,
+    called: np.ndarray,
+    classes: list,
+    groups: np.ndarray | None,
+    wishes: Wishes,
+) -> Evaluation:
+    """All figures of one model's scores; ``groups`` is the group of each row."""
     score = np.asarray(score, dtype=np.float64)
     by_group, clusters, how = None, None, "DeLong"
-    if wishes.groups is not None:
-        if _strata(is_pos, wishes.groups):
-            by_group = auc_by_group(is_pos, score, wishes.groups)
+    if groups is not None:
+        if _strata(is_pos, groups):
+            by_group = auc_by_group(is_pos, score, groups)
         else:
-            clusters, how = wishes.groups, f"allowing for rows that share {wishes.column}"
+            clusters, how = groups, f"allowing for rows that share {wishes.groups}"
     if wishes.alerts is not None and wishes.alerts > len(score):
         raise DataError(f"--alerts must be at most the number of rows, {len(score)}; got {wishes.alerts}.")
     return Evaluation(
@@ -152,4 +164,5 @@ def _paint(plots: list[Any], path: Path) -> None:
     FigureCanvasAgg(figure)
     for k, one in enumerate(plots):
         one(figure.add_subplot(down, 2, k + 1))
-    figure.savefig(path, dpi=120)
+    with replacing(path) as file:
+        figure.savefig(file, dpi=120, format=path.suffix[1:].lower() or "png")

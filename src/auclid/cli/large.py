@@ -1,6 +1,5 @@
 """Files of any size: the command reads them by blocks, and keeps no more in memory than it is allowed."""
 
-import hashlib
 import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing
@@ -11,24 +10,24 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 from sklearn.base import clone
-from sklearn.pipeline import Pipeline
 
 from auclid._check import names_known
-from auclid._kinds import is_frame
 from auclid.baselines import scores as scored
 from auclid.calibrated import Calibrated
 from auclid.cli import models
+from auclid.cli.checkpoint import Checkpoint, stream_rows
 from auclid.cli.data import FULL, positives
 from auclid.cli.data import Rows as Table
 from auclid.cli.evaluation import has_value, in_each_row
-from auclid.cli.predictions import PARQUET, Copies, cell
+from auclid.cli.labels import ask_for_positive
+from auclid.cli.predictions import PARQUET, Copies, csv_line, is_parquet
 from auclid.data import as_array
 from auclid.data.files import Rows, scan
 from auclid.data.mapped import mapped
 from auclid.data.readers.open import column_names, has_own_labels
 from auclid.data.sizes import as_bytes
 from auclid.datasets import DataError
-from auclid.io import about, load, replacing, save
+from auclid.io import replacing
 
 LARGE = 1 << 29
 """Bytes of a file beyond which it is read by blocks, asked or not."""
@@ -93,6 +92,7 @@ def task(path: Path, target: str | None, positive: str | None, drop: list[str], 
     if missing is not None:
         raise DataError(f"The target must have a label in each row; block {missing[0]} has rows without one.")
     levels = labels.table()
+    ask_for_positive(levels.tolist(), np.bincount(labels.codes, minlength=len(levels)).tolist(), positive)
     is_pos, classes = positives(levels, positive)
     return Task(mapped(rows, labels=partial(one_of, levels[is_pos])), classes, [])
 
@@ -121,18 +121,19 @@ def shaped(rows: Rows) -> Rows:
     return mapped(rows, numbers=sparse.csr_matrix if thin else as_array)
 
 
-def fit_rows(found: Task, how: Options, checkpoint: "Checkpoint | None" = None) -> tuple[str, Any]:
+def fit_rows(found: Task, how: Options, checkpoint: Checkpoint | None = None) -> tuple[str, Any]:
     """(name, model) of a method fitted on all rows: the same model as of rows in memory."""
-    name, model = _model(how)
+    name, model = chosen_model(how)
     if checkpoint is None:
         return name, _with_chances(model).fit(shaped(found.rows))
-    learnt = stream_rows(found, name, clone(model), checkpoint)
+    learnt = stream_rows(found.rows, shaped(found.rows), clone(model), checkpoint)
     if hasattr(learnt, "predict_proba"):
         return name, learnt
     return name, Calibrated(model)._fit_around(learnt, shaped(found.rows))
 
 
-def _model(how: Options) -> tuple[str, Any]:
+def chosen_model(how: Options) -> tuple[str, Any]:
+    """(name, model) of the method that is asked for; "auto" is one that needs few passes."""
     auto = AUTO if how.max_fpr == 1.0 else "RankSVM"
     chosen = auto if how.method.casefold() == "auto" else how.method
     name, model = models.ours(chosen, how.seed, how.max_fpr)
@@ -143,78 +144,6 @@ def _model(how: Options) -> tuple[str, Any]:
 def _with_chances(model: Any) -> Any:
     """The model, or one around it that has probabilities."""
     return model if hasattr(model, "predict_proba") else Calibrated(model)
-
-
-class Checkpoint(NamedTuple):
-    """Where a stream is written down, every so many rows, and for which command."""
-
-    path: Path
-    every: int
-    command: str
-    """Names and sizes of its files and its options, in one number."""
-
-    @classmethod
-    def of(cls, data: Path, how: Options, given: tuple[Path, int] | None) -> "Checkpoint | None":
-        """The checkpoint of a command, where one is asked for."""
-        if given is None:
-            return None
-        files = sorted(data.rglob("*")) if data.is_dir() else [data]
-        sizes = [(str(file), file.stat().st_size) for file in files if file.is_file()]
-        told = repr((sizes, how.target, how.positive, sorted(how.drop), how.method.casefold(), how.seed))
-        return cls(*given, hashlib.sha256(told.encode()).hexdigest())
-
-    def resumed(self) -> tuple[Any, int]:
-        """The pipeline and how many rows it has learnt from; nothing where there is no checkpoint."""
-        if not self.path.exists():
-            return None, 0
-        told = about(self.path)
-        if not isinstance(told, dict) or told.get("command") != self.command:
-            raise DataError(
-                f"--checkpoint must be a file that the same command wrote; {str(self.path)!r} is of another one. "
-                "Name another file, or remove it."
-            )
-        return load(self.path), int(told["rows"])
-
-    def write(self, pipeline: Any, rows: int) -> None:
-        """Write down where the stream is; the file is whole or the one before."""
-        save(self.path, pipeline, about={"command": self.command, "rows": rows})
-
-
-def stream_rows(found: Task, name: str, model: Any, checkpoint: Checkpoint) -> Any:
-    """A streaming method after one pass in the order of the rows, written down on the way.
-
-    It is a pipeline that prepares columns first, or a method that takes any columns itself.
-    """
-    prepared = isinstance(model, Pipeline)
-    if not hasattr(model.steps[-1][1] if prepared else model, "partial_fit"):
-        raise DataError(f"--checkpoint is for methods that learn from a stream; {name} does not. SPAM-L2 does.")
-    kept, done = checkpoint.resumed()
-    if kept is None:
-        kept = model
-        if prepared:
-            kept.steps[0][1].fit(shaped(found.rows))
-    columns, ranker = (kept.steps[0][1], kept.steps[1][1]) if prepared else (None, kept)
-    for X, y, at in _pieces(found.rows, done, checkpoint.every, gaps=not prepared):
-        with names_known():
-            if columns is not None:
-                X = columns.transform(X if columns._sparse or is_frame(X) else as_array(X))
-            ranker.partial_fit(X, y, classes=[0, 1])
-        if at % checkpoint.every == 0:
-            checkpoint.write(kept, at)
-    return kept
-
-
-def _pieces(rows: Rows, done: int, every: int, gaps: bool) -> Iterator[tuple[Any, np.ndarray, int]]:
-    """(X, y, rows so far) of the rows after the first ``done``, cut at multiples of ``every``."""
-    at = 0
-    for X, y in rows.blocks(gaps=gaps):
-        start = 0
-        while start < X.shape[0]:
-            stop = min(X.shape[0], start + every - (at % every))
-            at += stop - start
-            if at > done:
-                yield X[start:stop], y[start:stop], at  # type: ignore[index]
-            start = stop
 
 
 def tables(rows: Rows) -> Iterator[Any]:
@@ -230,7 +159,7 @@ def predict_rows(
 
     The file is Parquet where its name says so, else csv. ``copies`` are columns to put before the scores.
     """
-    count, write = 0, _parquet if output.suffix in PARQUET else _csv
+    count, write = 0, _parquet if is_parquet(output) else _csv
     with replacing(output, "wb") as file, closing(write(file)) as written, names_known():
         next(written)
         for X in tables(rows):
@@ -249,10 +178,10 @@ Writer = Generator[None, dict[str, Any], None]
 
 def _csv(file: Any) -> Writer:
     columns = yield
-    file.write((",".join(map(cell, columns)) + "\n").encode())
+    file.write(csv_line(columns).encode())
     while True:
         lists = [values.to_pylist() if hasattr(values, "to_pylist") else values.tolist() for values in columns.values()]
-        file.write("".join(",".join(map(cell, row)) + "\n" for row in zip(*lists, strict=True)).encode())
+        file.write("".join(map(csv_line, zip(*lists, strict=True))).encode())
         columns = yield
 
 
@@ -316,7 +245,7 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Any, li
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, model = _model(how)
+    name, model = chosen_model(how)
     if how.target is None:
         raise DataError("DATA must have labels: name their column with --target.")
     with Client(address):
@@ -326,10 +255,12 @@ def fit_on_cluster(path: Path, how: Options, address: str) -> tuple[str, Any, li
             raise DataError(f"--target must be a column of DATA; got {how.target!r}.")
         columns = [str(name) for name in frame.columns if name != how.target and name not in how.drop]
         # of each partition by itself: dask would shuffle all rows for it
-        found = frame[how.target].map_partitions(lambda part: part.drop_duplicates()).compute()
-        if found.isna().any():
+        counts = frame[how.target].map_partitions(lambda part: part.value_counts(dropna=False)).compute()
+        if counts.index.isna().any():
             raise DataError(f"--target must have a label in each row on a cluster; {how.target!r} has gaps.")
-        levels = np.unique(np.asarray(found))
+        counts = counts.groupby(level=0).sum()
+        levels = np.asarray(counts.index)
+        ask_for_positive(levels.tolist(), counts.tolist(), how.positive)
         is_pos, classes = positives(levels, how.positive)
         X, y = frame[columns], frame[how.target].isin(levels[is_pos].tolist()).astype(int)
         model = _with_chances(model).fit(X, y)

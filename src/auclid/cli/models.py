@@ -13,6 +13,7 @@ from auclid._kinds import is_frame
 from auclid._random import seeded
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
+from auclid.cli.defaults import BASELINES as BASELINE_NAMES
 from auclid.columns import Columns
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
@@ -123,7 +124,7 @@ def _trees(model: BaseEstimator, X: Any) -> BaseEstimator:
     return make_pipeline(Columns(scale=None), model) if is_frame(X) else model
 
 
-BASELINES = {"logistic": _logistic, "ridge": _ridge, "lightgbm": _lightgbm, "boosting": _boosting}
+BASELINES = dict(zip(BASELINE_NAMES, (_logistic, _ridge, _lightgbm, _boosting), strict=True))
 
 
 def baseline(name: str, X: Any, seed: int) -> Named:

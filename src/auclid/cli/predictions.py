@@ -1,10 +1,12 @@
 """The file that `auclid predict` writes: columns copied from the table, score, probability, label."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from auclid._hints import reads_as_number
 from auclid.data.readers.arrow import Files
 from auclid.data.readers.open import column_names, open_source
 from auclid.data.readers.reader import ColumnSelection
@@ -12,6 +14,12 @@ from auclid.datasets import DataError
 from auclid.io import replacing
 
 PARQUET = (".parquet", ".pq")
+
+ENDINGS = (".csv", *PARQUET)
+"""Endings of files that are written."""
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a text begins with that a spreadsheet takes for a formula."""
 
 ROWS = 1 << 16
 """Rows of columns to copy that are read at a time."""
@@ -69,9 +77,14 @@ class Copies:
         return {name: table[name] for name in self.names}
 
 
+def is_parquet(path: Path) -> bool:
+    """Whether the name of a file asks for Parquet."""
+    return path.suffix.lower() in PARQUET
+
+
 def write(path: Path, columns: dict[str, Any]) -> None:
     """Write columns of one length, as parquet where the name of the file says so, else as csv."""
-    if path.suffix.lower() in PARQUET:
+    if is_parquet(path):
         import pyarrow as pa
         import pyarrow.parquet
 
@@ -80,15 +93,33 @@ def write(path: Path, columns: dict[str, Any]) -> None:
         return
     lists = [values.to_pylist() if hasattr(values, "to_pylist") else _plain(values) for values in columns.values()]
     with replacing(path, "w") as file:
-        file.write(",".join(map(cell, columns)) + "\n")
-        file.writelines(",".join(map(cell, row)) + "\n" for row in zip(*lists, strict=True))
+        file.write(csv_line(columns))
+        file.writelines(map(csv_line, zip(*lists, strict=True)))
 
 
 def _plain(values: Any) -> list[Any]:
     return values.tolist() if isinstance(values, np.ndarray) else list(values)
 
 
+def csv_line(values: Iterable[Any]) -> str:
+    """A line of a csv file."""
+    return ",".join(map(cell, values)) + "\n"
+
+
 def cell(value: Any) -> str:
-    """A value as csv has it: a float in full, nothing for nothing, quotes where they are needed."""
+    """A value as csv has it: a float in full, nothing for nothing, quotes where they are needed.
+
+    A text that a spreadsheet would run as a formula gets an apostrophe before it, which spreadsheets take for the sign
+    of a text. Numbers written as text stay as they are.
+
+    Examples
+    --------
+    >>> from auclid.cli.predictions import cell
+    >>> cell("=1+1"), cell("-5"), cell(-5.0), cell("a,b")
+    ("'=1+1", '-5', '-5.0', '"a,b"')
+    """
     text = "" if value is None else repr(value) if isinstance(value, float) else str(value)
+    # Python takes 1_000 for a number, and spreadsheets do not
+    if isinstance(value, str) and text.startswith(FORMULA) and ("_" in text or not reads_as_number(text)):
+        text = f"'{text}"
     return '"' + text.replace('"', '""') + '"' if any(mark in text for mark in ',"\r\n') else text

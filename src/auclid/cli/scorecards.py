@@ -1,6 +1,5 @@
 """What `auclid fit --method Scorecard` leaves beside the model: a page to read, and the points as csv."""
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +9,7 @@ from auclid._tables import take_rows
 from auclid.additive import Scorecard
 from auclid.additive._points import Bin
 from auclid.cli.data import Rows
+from auclid.cli.predictions import csv_line
 from auclid.io import replacing
 
 EXAMPLES = 3
@@ -28,20 +28,24 @@ def card_facts(model: Scorecard, rows: Rows, count: int | None = None, share: fl
     ]
 
 
+def card_paths(path: Path) -> tuple[Path, Path]:
+    """The page and the points beside a model file."""
+    return path.with_suffix(".html"), path.with_suffix(".points.csv")
+
+
 def leave_scorecard(
     model: Scorecard, path: Path, names: list[str], classes: list[str], facts: list[str]
-) -> list[Path]:
+) -> tuple[Path, Path]:
     """Write the page and the points; returns their paths."""
-    page, points = path.with_suffix(".html"), path.with_suffix(".points.csv")
+    page, points = card_paths(path)
     with replacing(page, "w") as file:
         file.write(model.to_html(names=names, classes=classes, facts=facts))
     with replacing(points, "w") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(Bin._fields)
+        file.write(csv_line(Bin._fields))
         for line in model.point_bins(names=names):
-            ends = ["" if np.isnan(end) else end for end in (line.low, line.high)]  # as a frame writes them
-            table.writerow([line.column, line.bin, *ends, int(line.points)])
-    return [page, points]
+            ends = [None if np.isnan(end) else float(end) for end in (line.low, line.high)]
+            file.write(csv_line([line.column, line.bin, *ends, int(line.points)]))
+    return page, points
 
 
 def _examples(model: Scorecard, rows: Rows, all_rows: bool) -> list[str]:

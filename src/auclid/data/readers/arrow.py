@@ -281,10 +281,11 @@ class Csv(Files):
                 yield from sliced(batch, rows)
 
     def copies(self, columns: Sequence[str], rows: int) -> Iterator[Any]:
-        types = dict.fromkeys(columns, arrow().string())  # 007 stays 007
+        types = dict.fromkeys(columns, arrow().string())  # 007 stays 007, and NA stays NA
+        as_texts = {"include_columns": list(columns), "column_types": types, "strings_can_be_null": False}
         for path in self.paths:
             with sentence(path, self.kind):
-                for batch in self._opened(path, {"include_columns": list(columns), "column_types": types}):
+                for batch in self._opened(path, as_texts):
                     yield from sliced(batch, rows)
 
     def _type(self, name: str) -> Any:
@@ -304,7 +305,7 @@ class Csv(Files):
             pa.input_stream(str(path), compression="detect"),
             read_options=csv.ReadOptions(block_size=1 << 22, column_names=names),
             parse_options=csv.ParseOptions(delimiter=separator),
-            convert_options=csv.ConvertOptions(null_values=MISSING, strings_can_be_null=True, **convert),
+            convert_options=csv.ConvertOptions(null_values=MISSING, **{"strings_can_be_null": True, **convert}),
         )
 
 

@@ -51,7 +51,7 @@ def open_source(source: Any, wanted: ColumnSelection) -> Reader:
 
 
 def _files(source: str | Path, wanted: ColumnSelection) -> Reader:
-    where, paths = repr(str(source)), _paths(source)
+    where, paths = repr(str(source)), source_paths(source)
     kinds = {_kind(path) for path in paths}
     if len(kinds) > 1:
         names = ", ".join(sorted({path.suffix for path in paths}))
@@ -66,7 +66,7 @@ def _files(source: str | Path, wanted: ColumnSelection) -> Reader:
 
 def column_names(source: str | Path) -> list[str]:
     """The names of all columns of files that have some; of a libsvm or npy file, none."""
-    paths = _paths(source)
+    paths = source_paths(source)
     kind = _kind(paths[0])
     if kind in (Npy, Libsvm):
         return []
@@ -77,20 +77,21 @@ def column_names(source: str | Path) -> list[str]:
 
 def has_own_labels(source: str | Path) -> bool:
     """Whether the files of a source tell labels without a name for their column."""
-    return _kind(_paths(source)[0]) in (Npy, Libsvm)
+    return _kind(source_paths(source)[0]) in (Npy, Libsvm)
 
 
-def _paths(source: str | Path) -> list[Path]:
+def source_paths(source: str | Path) -> list[Path]:
+    """The files of a source, in the order in which they are read."""
     path = Path(source)
     if path.is_file():
         return [path]
     if path.is_dir():
         found = [each for each in path.rglob("*") if each.is_file() and not _hidden(each.relative_to(path))]
-        found = [each for each in found if _ending(each) in ENDINGS]
+        found = [each for each in found if file_ending(each) in ENDINGS]
     else:
         found = [Path(each) for each in glob.glob(str(source), recursive=True) if Path(each).is_file()]
     if not found and os.path.lexists(path) and not path.is_dir():
-        got = f"{str(source)!r}, a pipe, a device or a link to nothing,"
+        got = f"{str(source)!r}, which is a pipe, a device or a link to nothing,"
         raise DataError(**SOURCE, expected="be a file, folder or glob", got=got)
     if not found and path.is_dir():
         kinds = f"a folder with files of a known kind ({', '.join(ENDINGS)})"
@@ -105,13 +106,14 @@ def _hidden(path: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.parts)
 
 
-def _ending(path: Path) -> str:
+def file_ending(path: Path) -> str:
+    """The ending of a file that tells its kind, without that of a packed one."""
     endings = [ending for ending in path.suffixes if ending not in PACKED]
     return endings[-1].lower() if endings else ""
 
 
 def _kind(path: Path) -> type:
-    kind = ENDINGS.get(_ending(path))
+    kind = ENDINGS.get(file_ending(path))
     if kind is None:
         raise DataError(**SOURCE, expected=f"be files of a known kind ({', '.join(ENDINGS)})", got=repr(path.name))
     return kind

@@ -1,0 +1,7 @@
+"""Names that the help of the command shows, apart from the modules that need NumPy."""
+
+BASELINES = ("logistic", "ridge", "lightgbm", "boosting")
+"""What `auclid compare --against` takes."""
+
+AGAINST = ("logistic", "ridge", "lightgbm")
+"""What it takes unless told otherwise."""
