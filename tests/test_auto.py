@@ -909,7 +909,7 @@ def test_boosting_is_compared_with_all_rows_that_a_fold_does_not_hold_out(monkey
     assert candidate.stages == (50, 100) and candidate.recipe.n_trees == 100
     with Parallel(1) as parallel:
         search.run(0, parallel)
-    for _, test in task.parts(CURVED):
+    for _, test in task.folds_for(CURVED):
         train, held = task.all_rows.without(test), task.all_rows.compared[test]
         assert not set(train) & set(held)
         if grouped:
@@ -959,17 +959,17 @@ def test_a_budget_keeps_time_for_the_final_fits():
     logistic, boosting, forest = candidates(["logistic", "boosting", "forest"], table, 0)
     clock = TimeBudget(100.0, time.perf_counter(), table, 10_000)
     before = clock.left()
-    clock.took(logistic, 0.5, True)
+    clock.add(logistic, 0.5, True)
     assert clock.finals["logistic"] == pytest.approx(0.5 * clock.growth(logistic)) and clock.growth(logistic) > 5.0
     assert clock.growth(forest) < 4.0  # no tree sees more than 10,000 rows
     assert clock.pace == min(10.0, 0.5 / clock.guess(logistic))
     assert clock.left() < before - clock.finals["logistic"]
     assert clock.left_for([]) > clock.left_for(["logistic"])
-    timed = clock.timed(boosting, 2).recipe.seconds
-    assert timed == pytest.approx(0.25 * clock.left(), abs=0.01) and clock.timed(forest, 2) == forest
-    assert not clock.late(boosting, 0.01, 2) and clock.late(boosting, 50.0, 2)
+    timed = clock.limited(boosting, 2).recipe.seconds
+    assert timed == pytest.approx(0.25 * clock.left(), abs=0.01) and clock.limited(forest, 2) == forest
+    assert not clock.is_late(boosting, 0.01, 2) and clock.late(boosting, 50.0, 2)
     just = 0.95 * clock.left() / (2.0 + clock.growth(boosting))
-    assert clock.late(boosting, just, 2, rows=1000) and not clock.late(boosting, just, 2)
+    assert clock.is_late(boosting, just, 2, rows=1000) and not clock.late(boosting, just, 2)
 
 
 @pytest.mark.skipif(not baselines.has_lightgbm(), reason="scikit-learn's boosting cannot be stopped")

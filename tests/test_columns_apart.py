@@ -289,7 +289,7 @@ def test_durations_are_days_wherever_they_lie(tmp_path):
         columns = Columns(scale=None).fit(X)
         assert columns.kinds_ == ["number", "number"]
         np.testing.assert_allclose(columns.transform(X), expected, rtol=1e-12)
-    with pytest.raises(ValueError, match=r"must be numbers; 'wait' holds duration\[\w+\]\. Choose others"):
+    with pytest.raises(ValueError, match=r"must be numbers; got duration\[\w+\] in 'wait'\. Choose others"):
         LeastSquaresAUC().fit(auclid.scan(frame.assign(y=[0, 1, 0]), target="y"))
 
 

@@ -171,7 +171,7 @@ def test_a_text_that_only_later_is_no_number(monkeypatch):
 def test_who_knows_numbers_only_refuses_texts_and_names_who_does_not(tmp_path):
     X, y = table()
     rows = auclid.scan(X.assign(y=y), target="y")
-    said = r"must be numbers; 'colour', 'size', 'day', 'code', 'since' hold (large_)?string\. Choose others with"
+    said = r"must be numbers; got (large_)?string in 'colour', 'size', 'day', 'code', 'since'\. Choose others with"
     for model in (LeastSquaresAUCCV(), RankSVM(), auclid.SPAM()):
         with pytest.raises(ValueError, match=said + r".* or use Scorecard, which knows texts and dates"):
             model.fit(rows)
@@ -227,7 +227,7 @@ def test_texts_never_seen_are_pooled_and_lists_and_names_of_rows_are_refused(mon
     mixed = X.assign(colour=[k if k % 2 else "red" for k in range(len(X))])
     whole, parts = clone(CARD).fit(mixed, y), clone(CARD).fit(auclid.scan(mixed.assign(y=y), target="y"))
     same(whole, parts, mixed, auclid.scan(mixed))
-    with pytest.raises(ValueError, match=r"must be numbers; 'list' holds list<.*> *\. Choose others"):
+    with pytest.raises(ValueError, match=r"must be numbers; got list<.*> in 'list'\. Choose others"):
         auclid.scan(X.assign(list=[[1]] * len(X)))
     monkeypatch.setattr(encoding, "MOST", 3)
     with pytest.raises(ValueError, match="Column 'colour' must hold at most 3 different texts; it has more"):
