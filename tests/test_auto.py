@@ -36,7 +36,7 @@ from auclid.auto._learners import (
 )
 from auclid.auto._logistic import held_out_scores
 from auclid.auto._preparation import TrainingSet, prepare
-from auclid.auto._trial import Comparison, Trial, make_folds, run_trial
+from auclid.auto._trial import Trial, TrialTask, make_folds, run_trial
 from auclid.metrics import partial_auc, roc_auc
 from auclid.registry import METHODS
 from auclid.stats.odds import Odds, fit_sigmoid, log_odds, probability, standardize
@@ -231,7 +231,7 @@ def task(labels, max_fpr=1.0, weight=None):
     ends = np.cumsum([0, *map(len, labels)])
     rows = np.arange(ends[-1])
     parts = [(np.setdiff1d(rows, rows[a:b]), rows[a:b]) for a, b in pairwise(ends)]
-    return Comparison(None, np.concatenate(labels), weight, parts, len(parts), False, max_fpr)
+    return TrialTask(None, np.concatenate(labels), weight, parts, len(parts), False, max_fpr)
 
 
 def trial(scores, labels, level=LINEAR):
@@ -967,9 +967,9 @@ def test_a_budget_keeps_time_for_the_final_fits():
     assert clock.left_for([]) > clock.left_for(["logistic"])
     timed = clock.limited(boosting, 2).recipe.seconds
     assert timed == pytest.approx(0.25 * clock.left(), abs=0.01) and clock.limited(forest, 2) == forest
-    assert not clock.is_late(boosting, 0.01, 2) and clock.late(boosting, 50.0, 2)
+    assert not clock.is_late(boosting, 0.01, 2) and clock.is_late(boosting, 50.0, 2)
     just = 0.95 * clock.left() / (2.0 + clock.growth(boosting))
-    assert clock.is_late(boosting, just, 2, rows=1000) and not clock.late(boosting, just, 2)
+    assert clock.is_late(boosting, just, 2, rows=1000) and not clock.is_late(boosting, just, 2)
 
 
 @pytest.mark.skipif(not baselines.has_lightgbm(), reason="scikit-learn's boosting cannot be stopped")

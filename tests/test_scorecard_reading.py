@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from auclid import LeastSquaresAUC, Scorecard, scan
 from auclid.additive import _fit
 from auclid.additive._basis import make_basis
-from auclid.additive._selection import Selection
+from auclid.additive._selection import ShapeSelection
 from auclid.additive._solve import Penalty, monotone_columns, penalised, penalty_terms, solve_bounded
 from auclid.metrics import roc_auc
 from auclid.stats.moments import ClassMoments
@@ -63,7 +63,7 @@ def test_monotone_shapes_are_so_to_the_bit_and_the_constrained_optimum(column, s
     H = 2.0 * (moments.within + np.multiply.outer(delta, delta))
     H += model.smooth_ * np.diag(cost) @ terms.P + model.alpha_ * np.diag(cost)
     penalty = Penalty(model.alpha_, model.smooth_, model.focus_)
-    plan = Selection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
+    plan = ShapeSelection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
     w = _fit._square_weights(plan, moments.within, delta, {column: sign}, None)
     slope = H @ w - 2.0 * delta
     place = basis.place[basis.first[column] : basis.first[column + 1]]
@@ -113,7 +113,7 @@ def test_shapes_and_grids_of_monotone_columns_are_the_constrained_optimum():
     model = Scorecard(monotone={2: 1}, interactions=2, n_knots=5).fit(X, y)
     basis, moments = model._card.basis, ClassMoments(*model._seen)
     terms, penalty = penalty_terms(model._features, basis), Penalty(model.alpha_, model.smooth_, model.focus_)
-    plan = Selection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
+    plan = ShapeSelection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
     w = _fit._square_weights(plan, moments.within, moments.delta, {2: 1}, None)
     H = 2.0 * (
         penalised(moments.within, moments.delta, terms, penalty) + np.multiply.outer(moments.delta, moments.delta)

@@ -342,16 +342,16 @@ def checked_groups(owner: str, groups: Any, X: Any, rows: LabelledDataset) -> Gr
     if np.shape(groups) != (rows.n_rows,):
         got = f"shape {np.shape(groups)}" if np.ndim(groups) else repr(groups)
         raise ValueError(f"The groups of {owner} must be an array of shape ({rows.n_rows},), one a row; got {got}.")
-    found = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
-    return Groups(owner, np.split(found, np.cumsum(part_sizes)[:-1]), part_sizes)
+    checked = check_array(groups, ensure_2d=False, dtype=None, input_name="groups")
+    return Groups(owner, np.split(checked, np.cumsum(part_sizes)[:-1]), part_sizes)
 
 
 def groups_at(owner: str, groups: Any, size: int, places: np.ndarray) -> np.ndarray:
     """The groups at these places of a partition, in which there must be one for each of its rows."""
-    found = np.asarray(groups)
-    if found.shape != (size,):
+    own = np.asarray(groups)
+    if own.shape != (size,):
         raise ValueError(
             f"The groups given to {owner} must be cut in the same places as X; a partition of {size} rows has groups "
-            f"of shape {found.shape}. Take both from one frame, or rechunk them."
+            f"of shape {own.shape}. Take both from one frame, or rechunk them."
         )
-    return found[places]
+    return own[places]

@@ -111,7 +111,7 @@ def same_basis(a: Basis, b: Basis) -> bool:
 
 
 def coarse_places(feature: Feature) -> np.ndarray:
-    """Which slots of a column a pair tells apart: some knots, or the commonest levels and the pool of all others."""
+    """The slots of a column that its pairs have: some knots, or the commonest levels and the pool of all others."""
     if feature.levels is None:
         plain = np.flatnonzero(~feature.extra)
         return plain[thinned(len(plain), PAIR_KNOTS)]
@@ -120,7 +120,7 @@ def coarse_places(feature: Feature) -> np.ndarray:
 
 
 def _pooled(feature: Feature, coarse: np.ndarray) -> np.ndarray:
-    """The coarse slot of each level; those that are not told apart are in the last."""
+    """The coarse slot of each level; those without one are in the last."""
     out = np.full(feature.slots, len(coarse) - 1)
     out[coarse] = np.arange(len(coarse))
     return out
@@ -173,11 +173,13 @@ def touch(
                 count += 1
         elif high - low > 1:
             at, t = (0, 0.0) if x == knots[low] else hat(knots, step, low, high, x)  # most zeros of few values
+            v = 1.0 - t
             for side in range(2):
-                k, v = place[low + at + side], t if side else 1.0 - t
+                k = place[low + at + side]
                 if k >= 0 and v != 0.0:
                     index[count], value[count] = k, v
                     count += 1
+                v = t
     if basis.pair_a.shape[0] > 0:
         find_coarse(basis, cells, i, slot, along)
         count = touch_pairs(basis, slot, along, index, value, count)

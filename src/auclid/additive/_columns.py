@@ -37,11 +37,11 @@ def learn_columns(owner: Any, rows: Dataset, categories: list[int]) -> tuple[lis
 
     Columns of ``categories`` are so by request. One pass over the rows, or none where all columns are numbers.
     """
-    found, specs = learn_kinds(owner, rows, categories), []
-    for k, (name, kind) in enumerate(zip(column_names(rows), found.kinds, strict=True)):
-        levels = common_levels(owner, name, found.counts[k]) if k in found.counts else None
+    columns, specs = learn_kinds(owner, rows, categories), []
+    for k, (name, kind) in enumerate(zip(column_names(rows), columns.kinds, strict=True)):
+        levels = common_levels(owner, name, columns.counts[k]) if k in columns.counts else None
         specs.append(ColumnSpec(name, kind, levels))
-    return specs, found
+    return specs, columns
 
 
 def common_levels(owner: Any, name: str, counts: TextCounts) -> list[str]:
@@ -83,12 +83,12 @@ class CellEncoder(NamedTuple):
         return part._replace(X=cells)
 
 
-def cell_encoder(rows: Dataset, specs: list[ColumnSpec], found: ColumnLevels, categories: list[int]) -> CellEncoder:
+def cell_encoder(rows: Dataset, specs: list[ColumnSpec], columns: ColumnLevels, categories: list[int]) -> CellEncoder:
     """The `CellEncoder` of a dataset from which ``specs`` were learnt; their levels may have been given since."""
     encodings, tables = Encodings.of(rows, categories), {}
     for k in encodings.texts:
         texts = np.array([None, *encodings.encodings[k].levels], dtype=object)
-        tables[k] = found.tables[k] if specs[k].levels is None else level_cells(texts, specs[k])
+        tables[k] = columns.tables[k] if specs[k].levels is None else level_cells(texts, specs[k])
     return CellEncoder(specs, encodings, tables)
 
 

@@ -22,7 +22,7 @@ from auclid.additive._selection import (
     FitSettings,
     HeldOutRows,
     LabelledCells,
-    Selection,
+    ShapeSelection,
     ridge_unit,
     select,
 )
@@ -116,7 +116,7 @@ def _features(model: Any, columns: ScorecardColumns, rows: LabelledCells, settin
 class _WeightedSelection(NamedTuple):
     """Weights of the basis from all rows and from those outside each fold, and the loss they minimise."""
 
-    selection: Selection
+    selection: ShapeSelection
     w: np.ndarray
     others: list[np.ndarray]
     loss: str
@@ -128,15 +128,15 @@ def _choose_weights(
     """The weights without pairs or with them, whichever rank held-out rows better in the end."""
     plain = select(features, rows, settings)
     paired = with_pairs(plain, rows, settings)
-    found = _weights_of(model, paired, rows, monotone, settings)
+    with_them = _weights_of(model, paired, rows, monotone, settings)
     if paired is plain or not settings.refine or not affordable(plain, rows.cells):
-        return found
+        return with_them
     alone = _weights_of(model, plain, rows, monotone, settings)
-    return alone if alone.selection.cv_auc > found.selection.cv_auc else found
+    return alone if alone.selection.cv_auc > with_them.selection.cv_auc else with_them
 
 
 def _weights_of(
-    model: Any, selection: Selection, rows: LabelledCells, monotone: Mapping[int, int], settings: FitSettings
+    model: Any, selection: ShapeSelection, rows: LabelledCells, monotone: Mapping[int, int], settings: FitSettings
 ) -> _WeightedSelection:
     """The weights of the square loss, or of the logistic one where that surely ranks better."""
     if learns_from_rows(model.ranker):
@@ -158,7 +158,7 @@ def _weights_of(
 
 
 def _square_weights(
-    selection: Selection, S: np.ndarray, delta: np.ndarray, monotone: Mapping[int, int], ranker: Any
+    selection: ShapeSelection, S: np.ndarray, delta: np.ndarray, monotone: Mapping[int, int], ranker: Any
 ) -> np.ndarray:
     """The minimiser of the square loss: in closed form, with l1, or monotone."""
     plain = not isinstance(ranker, LeastSquaresAUC) or (ranker.l1 == 0.0 and not ranker.positive)
@@ -190,7 +190,7 @@ def learns_from_rows(ranker: Any) -> bool:
 
 
 def _weights_from_rows(
-    ranker: Any, selection: Selection, rows: LabelledCells
+    ranker: Any, selection: ShapeSelection, rows: LabelledCells
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Weights of the basis by any linear ranker: of all rows, and of those outside each fold."""
     Z = basis_rows(selection.basis, cell_block(rows.cells, slice(None)))
@@ -210,12 +210,14 @@ def _weights_from_rows(
 # Cards, scores and the sigmoid
 
 
-def _fold_card(selection: Selection, training: TrainingMoments, w: np.ndarray, monotone: Mapping[int, int]) -> Card:
+def _fold_card(
+    selection: ShapeSelection, training: TrainingMoments, w: np.ndarray, monotone: Mapping[int, int]
+) -> Card:
     w = purified(selection.features, selection.basis, w, training.mean, monotone)
     return make_card(selection.features, selection.basis, w, Moments(1.0, training.mean, np.zeros(())))
 
 
-def _held_out_scores(cards: Sequence[Card], selection: Selection) -> np.ndarray | None:
+def _held_out_scores(cards: Sequence[Card], selection: ShapeSelection) -> np.ndarray | None:
     """The score of each row that is held out; None where there are too few rows to hold some out."""
     if selection.held_out is None:
         return None
@@ -277,7 +279,7 @@ def fit_moments(
 ) -> tuple[ScorecardFit, float]:
     """What rows that were added up give, and the score halfway between their classes."""
     penalty, terms = _stream_penalty(model, moments), penalty_terms(features, basis)
-    selection = Selection(features, [], basis, terms, penalty, moments, [], None, None, np.nan)
+    selection = ShapeSelection(features, [], basis, terms, penalty, moments, [], None, None, np.nan)
     all_rows, complete = moments.all, moments.complete and basis.size > 0
     w, odds = np.zeros(basis.size), Odds()
     if complete:

@@ -36,7 +36,7 @@ from auclid.additive._selection import (
     FitSettings,
     HeldOutRows,
     LabelledCells,
-    Selection,
+    ShapeSelection,
     grid_auc,
     held_out_scores,
     neighbours,
@@ -48,7 +48,7 @@ from auclid.additive._solve import Penalty, minimiser, penalty_terms
 PAIR_COUNTS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
 
-FIRST_FOLDS = 2
+PAIR_FIRST_FOLDS = 2
 """Folds that more pairs must rank better than fewer did, in the mean, for the other folds to be asked."""
 
 RIDGE_FACTORS = (0.01, 0.1, 1.0, 10.0)
@@ -78,7 +78,7 @@ class PairTrial(NamedTuple):
     """The mean gain of held-out AUC over folds."""
 
 
-def with_pairs(plain: Selection, rows: LabelledCells, settings: FitSettings) -> Selection:
+def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
     """The selection with the best pairs of columns, where they rank held-out rows better."""
     if plain.held_out is None or plain.fold is None or settings.pairs == 0 or not plain.basis.size:
         return plain
@@ -130,14 +130,14 @@ def _moment_rows(
     return rows.cells[index], rows.is_pos[index], new[index], fold[index]
 
 
-def _additive_scores(plain: Selection, held_out: HeldOutRows) -> np.ndarray:
+def _additive_scores(plain: ShapeSelection, held_out: HeldOutRows) -> np.ndarray:
     """Held-out scores without pairs."""
     weights = [minimiser(fold.S, fold.delta, plain.terms, plain.penalty) for fold in plain.folds]
     return held_out_scores(plain.folds, plain.basis, weights, held_out)
 
 
 def _best_trial(
-    plain: Selection, scores: np.ndarray, candidates: list[tuple[int, int]], settings: FitSettings
+    plain: ShapeSelection, scores: np.ndarray, candidates: list[tuple[int, int]], settings: FitSettings
 ) -> PairTrial | None:
     """The best number of pairs and its penalties; None where no number surely pays."""
     assert plain.held_out is not None
@@ -162,10 +162,10 @@ def _best_trial(
     grid, last = _trial_grid(plain, settings), np.zeros(len(every))
     for count in counts:
         most = few if count <= few else counts[-1]
-        gains = aucs_of(count, grid, most, every[:FIRST_FOLDS]) - alone[:FIRST_FOLDS]
-        if count > counts[0] and np.all(np.nanmean(gains, axis=0) <= np.nanmean(last[:FIRST_FOLDS])):
+        gains = aucs_of(count, grid, most, every[:PAIR_FIRST_FOLDS]) - alone[:PAIR_FIRST_FOLDS]
+        if count > counts[0] and np.all(np.nanmean(gains, axis=0) <= np.nanmean(last[:PAIR_FIRST_FOLDS])):
             break  # so the other folds need not be asked
-        gains = np.concatenate([gains, aucs_of(count, grid, most, every[FIRST_FOLDS:]) - alone[FIRST_FOLDS:]])
+        gains = np.concatenate([gains, aucs_of(count, grid, most, every[PAIR_FIRST_FOLDS:]) - alone[PAIR_FIRST_FOLDS:]])
         sure = [sure_gain(column) for column in gains.T]
         at = int(np.argmax(sure))
         if sure[at] <= best[0]:
@@ -239,13 +239,13 @@ def _aucs(
     return grid_auc([moments], basis, terms, penalties, held_out)[0]
 
 
-def _as_trial(plain: Selection, settings: FitSettings) -> PairTrial:
+def _as_trial(plain: ShapeSelection, settings: FitSettings) -> PairTrial:
     """The penalties without pairs."""
     size = ridge_unit(plain.moments) if settings.alphas is None else 1.0
     return PairTrial(0, plain.penalty.alpha / size, plain.penalty.smooth, plain.penalty.focus)
 
 
-def _trial_grid(plain: Selection, settings: FitSettings) -> list[PairTrial]:
+def _trial_grid(plain: ShapeSelection, settings: FitSettings) -> list[PairTrial]:
     """The penalties that the first number of pairs is tried with."""
     own = _as_trial(plain, settings)
     if settings.alphas is not None:
@@ -271,13 +271,13 @@ def _trial_rows(held_out: HeldOutRows, rng: np.random.Generator) -> HeldOutRows:
     return held_out.rows(np.sort(np.concatenate([rare, rng.permutation(common)[: limit - len(rare)]])))
 
 
-def _candidate_pairs(plain: Selection, settings: FitSettings) -> list[tuple[int, int]]:
+def _candidate_pairs(plain: ShapeSelection, settings: FitSettings) -> list[tuple[int, int]]:
     """The pairs that are looked at; of two monotone columns, the grid would have to rise both ways."""
     pairs = combinations(_important_columns(plain), 2)
     return [pair for pair in pairs if not settings.monotone.issuperset(pair)]
 
 
-def _important_columns(plain: Selection) -> list[int]:
+def _important_columns(plain: ShapeSelection) -> list[int]:
     """The columns whose shapes vary the most, where there are very many."""
     columns = list(range(len(plain.features)))
     if len(columns) <= _sizes.MAX_PAIRED_COLUMNS:
@@ -468,8 +468,8 @@ def _split_effects(grid: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, lis
     root, size = np.sqrt(share / share.max()).ravel(), grid.shape[0]
     row, column = np.indices(grid.shape).reshape(2, -1)
     design = np.concatenate([row[:, None] == np.arange(size), column[:, None] == np.arange(grid.shape[1])], axis=1)
-    found = np.linalg.lstsq(root[:, None] * design, root * grid.ravel(), rcond=None)[0]
-    effects = [found[:size], found[size:]]
+    both = np.linalg.lstsq(root[:, None] * design, root * grid.ravel(), rcond=None)[0]
+    effects = [both[:size], both[size:]]
     return grid - effects[0][:, None] - effects[1], effects
 
 

@@ -19,7 +19,7 @@ from auclid import _sizes
 from auclid.additive._basis import Basis, add_transpose_product
 from auclid.additive._columns import cell_blocks
 from auclid.additive._moments import TrainingMoments, class_sums
-from auclid.additive._selection import HeldOutRows, LabelledCells, Selection, basis_products, mean_auc, sure_gain
+from auclid.additive._selection import HeldOutRows, LabelledCells, ShapeSelection, basis_products, mean_auc, sure_gain
 from auclid.additive._solve import MonotoneColumn, penalised, solve_monotone
 from auclid.metrics._auc import auc_from_parts
 from auclid.stats.odds import fit_sigmoid
@@ -28,7 +28,7 @@ PENALTY_FACTOR = 0.03
 """c: 1/16 would weigh as much as K does against the square loss where p is near one half; half of that ranked best on
 the development half of the tables."""
 
-MAX_STEPS = 10
+MAX_NEWTON_STEPS = 10
 """Newton steps at the most."""
 
 CONVERGED_STEP = 0.005
@@ -37,7 +37,7 @@ CONVERGED_STEP = 0.005
 MAX_STEP = 3.0
 """No step moves a score by more."""
 
-MIN_SLOPE = 1e-6
+MIN_SIGMOID_SLOPE = 1e-6
 """The least slope of the sigmoid, so that no row is lost."""
 
 
@@ -64,7 +64,7 @@ class BalancedRows(NamedTuple):
         return cls(cells, label, 0.5 * mass / np.where(label, mass[label].sum(), mass[~label].sum()))
 
 
-def affordable(selection: Selection, cells: Any) -> bool:
+def affordable(selection: ShapeSelection, cells: Any) -> bool:
     """Whether a step costs no more than `_sizes.NEWTON_STEP_WORK`, and rows are held out to judge the steps by."""
     touched = 2 * cells.shape[1] + 4 * len(selection.pairs)
     work = 0.5 * cells.shape[0] * touched**2 + selection.basis.size**3 / 30.0  # LAPACK's take a tenth of the time
@@ -73,7 +73,7 @@ def affordable(selection: Selection, cells: Any) -> bool:
 
 
 def logistic_weights(
-    selection: Selection,
+    selection: ShapeSelection,
     rows: LabelledCells,
     w: np.ndarray,
     others: list[np.ndarray],
@@ -107,7 +107,7 @@ def _gain(basis: Basis, held_out: HeldOutRows, k: int, W: np.ndarray) -> float:
 
 
 def minimise(
-    selection: Selection,
+    selection: ShapeSelection,
     training: TrainingMoments,
     rows: BalancedRows,
     w: np.ndarray,
@@ -123,7 +123,7 @@ def minimise(
     odds = fit_sigmoid(z, rows.is_pos, len(z) * rows.mass)
     w, z, whole, K = odds.slope * w, odds.slope * z + odds.offset, False, PENALTY_FACTOR * K
     p = expit(z)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_NEWTON_STEPS):
         new, d_b = _newton_step(basis, rows, p, K, w, monotone)
         moved = basis_products(basis, rows.cells, (new - w)[:, None])[:, 0] + d_b
         far = float(np.abs(moved).max())
@@ -142,7 +142,8 @@ def _newton_step(
     basis: Basis, rows: BalancedRows, p: np.ndarray, K: np.ndarray, w: np.ndarray, monotone: Sequence[MonotoneColumn]
 ) -> tuple[np.ndarray, float]:
     """New weights, and how the offset moves; with it solved for, moments about the mean are all it takes."""
-    moments = class_sums(basis, rows.cells, rows.is_pos, rows.mass * np.maximum(p * (1.0 - p), MIN_SLOPE)).pooled()
+    curvature = rows.mass * np.maximum(p * (1.0 - p), MIN_SIGMOID_SLOPE)
+    moments = class_sums(basis, rows.cells, rows.is_pos, curvature).pooled()
     residual = rows.mass * (rows.is_pos - p)
     product, total = np.zeros(basis.size), float(residual.sum())
     for part, block in cell_blocks(rows.cells):

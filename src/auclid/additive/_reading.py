@@ -20,7 +20,7 @@ from auclid.additive._shapes import OTHER, PairShape, Shape, card_contributions
 from auclid.metrics._auc import checked_auc
 
 
-class Reason(NamedTuple):
+class ReasonCode(NamedTuple):
     """A column (or a pair), the row's value in it, and what that adds to the score."""
 
     name: Any
@@ -65,8 +65,8 @@ class Readable:
         cells = self._cells(X)
         return card_contributions(self._card, cells)
 
-    def reasons(self, X: Any, n: int = 4, *, toward: Any = None) -> list[list[Reason]]:
-        """Reason codes: the ``n`` columns and pairs that moved the score of each row most.
+    def reasons(self, X: Any, n: int = 4, *, toward: Any = None) -> list[list[ReasonCode]]:
+        """ReasonCode codes: the ``n`` columns and pairs that moved the score of each row most.
 
         Parameters
         ----------
@@ -90,7 +90,7 @@ class Readable:
         """
         return [row for part in part_answers(self, X, Readable._reasons, n, toward) for row in part]
 
-    def _reasons(self, X: Any, n: int, toward: Any) -> list[list[Reason]]:
+    def _reasons(self, X: Any, n: int, toward: Any) -> list[list[ReasonCode]]:
         """`reasons` of rows in memory."""
         cells = self._cells(X)
         _positive("n", "reasons", n)
@@ -286,7 +286,7 @@ def largest_contributions(contributions: np.ndarray, n: int, sign: int) -> np.nd
 
 def reasons_of(
     shapes: Sequence[Shape | PairShape], cells: np.ndarray, contributions: np.ndarray, places: np.ndarray
-) -> list[list[Reason]]:
+) -> list[list[ReasonCode]]:
     """The records of these places; of columns that add exactly nothing there are none."""
     number = {shape.name: k for k, shape in enumerate(shapes)}
 
@@ -297,7 +297,7 @@ def reasons_of(
         return _value(shape, row[k])
 
     return [
-        [Reason(shapes[k].name, value(cells[i], k), float(contributions[i, k])) for k in at if contributions[i, k]]
+        [ReasonCode(shapes[k].name, value(cells[i], k), float(contributions[i, k])) for k in at if contributions[i, k]]
         for i, at in enumerate(places)
     ]
 

@@ -19,7 +19,7 @@ from auclid.stats.moments import ClassMoments, Moments
 KNOT_COUNTS = (8, 16, 32)
 """Numbers of knots that "auto" tries: every smaller one is a thinning of the largest."""
 
-ALPHAS = 10.0 ** np.arange(-5.0, 1.5)
+RIDGE_ALPHAS = 10.0 ** np.arange(-5.0, 1.5)
 """Strengths of the ridge that are tried, in units of twice the mean variance of the basis."""
 
 SMOOTHS = np.array([0.0, 2e-3, 2e-2, 2e-1, 2.0, 20.0])
@@ -98,7 +98,7 @@ class FitSettings(NamedTuple):
     """Whether the logistic loss may follow the square loss."""
 
 
-class Selection(NamedTuple):
+class ShapeSelection(NamedTuple):
     """What was chosen, and the moments that the weights come from."""
 
     features: list[Feature]
@@ -114,7 +114,7 @@ class Selection(NamedTuple):
     cv_auc: float
 
 
-def select(features: Sequence[Feature], rows: LabelledCells, settings: FitSettings) -> Selection:
+def select(features: Sequence[Feature], rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
     """Choose the number of knots and the penalties."""
     fold = fold_numbers(rows.is_pos, rows.weight, settings)
     if fold is None:
@@ -157,7 +157,7 @@ def ridge_unit(moments: ClassMoments) -> float:
     return 2.0 * (size if size > 0.0 else 0.5)
 
 
-def _without_folds(features: Sequence[Feature], rows: LabelledCells, settings: FitSettings) -> Selection:
+def _without_folds(features: Sequence[Feature], rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
     """No cross-validation: few knots and strong penalties."""
     thin = fewer_knots(features, settings.n_knots or KNOT_COUNTS[0])[0]
     basis = make_basis(thin)
@@ -165,7 +165,7 @@ def _without_folds(features: Sequence[Feature], rows: LabelledCells, settings: F
     usual = FEW_ROWS_PENALTY
     alpha = usual.alpha * ridge_unit(moments) if settings.alphas is None else float(np.median(settings.alphas))
     penalty = Penalty(alpha, usual.smooth if settings.smooth is None else settings.smooth)
-    return Selection(thin, [], basis, penalty_terms(thin, basis), penalty, moments, [], None, None, np.nan)
+    return ShapeSelection(thin, [], basis, penalty_terms(thin, basis), penalty, moments, [], None, None, np.nan)
 
 
 class _KnotCount(NamedTuple):
@@ -190,7 +190,7 @@ class _Best(NamedTuple):
 
 def _select_by_folds(
     features: list[Feature], sums: BasisSums, held_out: HeldOutRows, settings: FitSettings
-) -> Selection:
+) -> ShapeSelection:
     """The number of knots and the penalties: a whole grid on the fewest knots, then the best one's surroundings."""
     folds, total = list(LazyFolds(sums)), sums.classes()
     best = _best_of_grids(features, folds, total, sums.basis, held_out, settings)
@@ -198,7 +198,8 @@ def _select_by_folds(
     projected = [fold.projected(M) for fold in folds]
     auc, penalty = _with_focus(projected, sums.basis, held_out, settings, best)
     moments = ClassMoments(*(_projected_moments(m, M) for m in (total.pos, total.neg)))
-    return Selection(thin, [], make_basis(thin), best.knots.terms, penalty, moments, projected, held_out, None, auc)
+    basis, terms = make_basis(thin), best.knots.terms
+    return ShapeSelection(thin, [], basis, terms, penalty, moments, projected, held_out, None, auc)
 
 
 def _best_of_grids(
@@ -268,7 +269,7 @@ def _knot_count(features: list[Feature], count: int, total: ClassMoments, n_fold
 
 def _penalty_grid(settings: FitSettings, unit: float, best: _Best | None) -> list[Penalty]:
     """All penalties to try, or those near the best one so far, which was found with another unit."""
-    alphas, smooths = (COARSE_ALPHAS, COARSE_SMOOTHS) if settings.coarse else (ALPHAS, SMOOTHS)
+    alphas, smooths = (COARSE_ALPHAS, COARSE_SMOOTHS) if settings.coarse else (RIDGE_ALPHAS, SMOOTHS)
     if settings.smooth is not None:
         smooths = np.array([settings.smooth])
     if settings.alphas is not None:

@@ -411,5 +411,5 @@ def _masses(labels: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
 def part_moments(part: Part, basis: Basis) -> Totals:
     """The moments of both classes, in the basis, of a part of cells."""
     assert part.y is not None
-    found = class_sums(basis, part.X, part.y == 1, part.weight).classes()
-    return Totals([found.neg, found.pos])
+    moments = class_sums(basis, part.X, part.y == 1, part.weight).classes()
+    return Totals([moments.neg, moments.pos])

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.auto._candidates import LINEAR
-from auclid.auto._trial import Comparison, Trial
+from auclid.auto._trial import Trial, TrialTask
 from auclid.metrics import auc_interval, compare_auc
 from auclid.solvers.least_squares import LeastSquares
 from auclid.stats.moments import class_moments
@@ -39,7 +39,7 @@ class Blend(NamedTuple):
     aucs: np.ndarray
 
 
-def choose_blend(trials: dict[str, Trial], task: Comparison) -> Blend:
+def choose_blend(trials: dict[str, Trial], task: TrialTask) -> Blend:
     """A blend of all that add to it, where it is surely ahead of the simple ones and none of its members is surely
     ahead of it.
 
@@ -63,7 +63,7 @@ def choose_blend(trials: dict[str, Trial], task: Comparison) -> Blend:
     return Blend(used, held_out, np.array(aucs))
 
 
-def _stacked(S: np.ndarray, task: Comparison, judged: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float]]:
+def _stacked(S: np.ndarray, task: TrialTask, judged: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float]]:
     """The weights of a blend; its held-out scores and their AUC, fold by fold with weights found without the fold."""
     held_out, aucs = np.full(len(S), np.nan), []
     for train, test in task.one_repeat:
@@ -74,14 +74,14 @@ def _stacked(S: np.ndarray, task: Comparison, judged: np.ndarray) -> tuple[np.nd
 
 
 def _fixed_weights(
-    task: Comparison, scores: np.ndarray, like: np.ndarray, judged: np.ndarray
+    task: TrialTask, scores: np.ndarray, like: np.ndarray, judged: np.ndarray
 ) -> tuple[np.ndarray, list[float]]:
     """Held-out scores where ``like`` has some, and their AUC on the folds that all members were judged on."""
     aucs = [task.auc(test, scores[test]) for _, test in task.one_repeat if judged[test].all()]
     return np.where(np.isnan(like), np.nan, scores), aucs
 
 
-def _surely_ahead(task: Comparison, scores: np.ndarray, others: np.ndarray, errors: float) -> bool:
+def _surely_ahead(task: TrialTask, scores: np.ndarray, others: np.ndarray, errors: float) -> bool:
     """Whether held-out scores rank better than others, by more than so many standard errors of the difference
     (DeLong's)."""
     rows = np.flatnonzero(~np.isnan(scores))
@@ -90,7 +90,7 @@ def _surely_ahead(task: Comparison, scores: np.ndarray, others: np.ndarray, erro
     return gain.difference > errors * (gain.high - gain.low) / (2.0 * 1.96)
 
 
-def blend_weights(S: np.ndarray, task: Comparison, used: np.ndarray) -> np.ndarray:
+def blend_weights(S: np.ndarray, task: TrialTask, used: np.ndarray) -> np.ndarray:
     """Weights, not negative and of sum 1, that maximise AUC on the held-out scores of the rows in use.
 
     For a partial AUC only the negatives count that the members together rank highest, twice ``max_fpr`` of them.
@@ -133,7 +133,7 @@ def untried(name: str, note: str, weight: float = 0.0) -> Entry:
     return Entry(name, np.nan, np.nan, np.nan, np.nan, weight, note)
 
 
-def leaderboard(trials: dict[str, Trial], blend: Blend, task: Comparison, notes: dict[str, str]) -> list[Entry]:
+def leaderboard(trials: dict[str, Trial], blend: Blend, task: TrialTask, notes: dict[str, str]) -> list[Entry]:
     """Lines of all that was compared, the blend too, the best first; all are judged by the same rows."""
     lines, unjudged = [], np.isnan(blend.scores)
     for name, trial in trials.items():
@@ -148,7 +148,7 @@ def leaderboard(trials: dict[str, Trial], blend: Blend, task: Comparison, notes:
     return sorted(lines, key=lambda line: -line.auc)
 
 
-def held_out_interval(auc: float, scores: np.ndarray, task: Comparison) -> tuple[float, float]:
+def held_out_interval(auc: float, scores: np.ndarray, task: TrialTask) -> tuple[float, float]:
     """The 95 % interval (DeLong's) around a mean over folds, from each row's held-out score."""
     rows = np.flatnonzero(~np.isnan(scores))
     pooled = auc_interval(task.is_pos[rows], scores[rows], sample_weight=task.weights(rows), max_fpr=task.max_fpr)

@@ -43,12 +43,12 @@ def fit_count(candidate: Candidate, folds: int) -> int:
 
 
 def expected_cost(
-    found: list[Candidate], shape: TableShape, searched: int, folds: int, repeats: int
+    every: list[Candidate], shape: TableShape, searched: int, folds: int, repeats: int
 ) -> ExpectedCost:
     """The cost of all candidates on all folds, and of fitting them on all rows."""
     trained = searched * (1.0 - 1.0 / folds)
     seconds = 0.0
-    for candidate in found:
+    for candidate in every:
         times = fit_count(candidate, folds * (repeats if candidate.level == LINEAR else 1))
         if candidate.stages and searched < shape.n:  # with all rows, and twice the trees
             seconds += 2.0 * (BOOSTING_FOLDS + 1) * fit_seconds(candidate, shape.n, shape.d)

@@ -30,7 +30,7 @@ from auclid.trees.lightgbm import read_booster
 from auclid.trees.structs import Trees
 from auclid.trees.structs import scores as tree_scores
 
-N_ALPHAS = 19
+N_SEARCH_ALPHAS = 19
 """Penalties that least squares tries."""
 
 
@@ -112,8 +112,8 @@ def fold_scores_at_once(
     """
     if isinstance(recipe, LogisticRegression | LeastSquaresAUCCV) and _is_wide(X):
         Z, back = project_to_row_space(X)
-        found = fold_scores_at_once(recipe, Z, is_pos, weight, folds)
-        return None if found is None else (_widened(found[0], back), found[1])
+        projected = fold_scores_at_once(recipe, Z, is_pos, weight, folds)
+        return None if projected is None else (_widened(projected[0], back), projected[1])
     if isinstance(recipe, LogisticRegression):
         model = _quietly(clone(recipe).fit, X, is_pos, weight)
         scores = held_out_scores(model, X, is_pos, weight, [test for repeat in folds for _, test in repeat])
@@ -161,7 +161,7 @@ def _with_fewer_alphas(
     if recipe.alphas is not None:
         return clone(recipe)
     variance = float(class_moments(X, is_pos, weight, full=False).within) / X.shape[1]
-    return clone(recipe).set_params(alphas=alpha_grid(variance, N_ALPHAS))
+    return clone(recipe).set_params(alphas=alpha_grid(variance, N_SEARCH_ALPHAS))
 
 
 def with_smaller_alphas(recipe: Any, model: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from auclid import _sizes
 from auclid.data import as_array
 
-MAX_STEPS = 30
+MAX_CHORD_STEPS = 30
 """Newton steps at the most."""
 
 CONVERGED_DECREMENT = 1e-9
@@ -64,7 +64,7 @@ class _Problem(NamedTuple):
         """Newton's method from w, whose second derivatives are known; while they serve, they are kept (the chord
         method). None where it does not converge."""
         before = np.inf
-        for _ in range(MAX_STEPS):
+        for _ in range(MAX_CHORD_STEPS):
             if hessian is not None:
                 try:
                     factor = linalg.cho_factor(hessian + np.diag(self.ridge), check_finite=False)

@@ -84,29 +84,29 @@ def canonical(given: TrainingSet) -> TrainingSet:
 
     Other weights have mean 1: only their ratios count.
     """
-    found = _positive_rows(given._replace(cv=_folds(given)))
-    if len(found.is_pos) <= SORTED:
-        found = _sorted_and_repeated(found)
-    return found._replace(weight=normalize_weights(found.weight))
+    table = _positive_rows(given._replace(cv=_folds(given)))
+    if len(table.is_pos) <= SORTED:
+        table = _sorted_and_repeated(table)
+    return table._replace(weight=normalize_weights(table.weight))
 
 
-def _sorted_and_repeated(found: TrainingSet) -> TrainingSet:
-    order, count = sorted_rows(as_table(found.rows.scaled), found.is_pos), _whole_repeats(found)
+def _sorted_and_repeated(table: TrainingSet) -> TrainingSet:
+    order, count = sorted_rows(as_table(table.rows.scaled), table.is_pos), _whole_repeats(table)
     assert order is not None  # so few rows, in memory
     if count is None:
-        return found.take(order)
+        return table.take(order)
     order = np.repeat(order, count[order].astype(np.intp))
-    repeated = found.take(order)._replace(weight=None)
-    if found.has_given_folds or (count <= 1.0).all():
+    repeated = table.take(order)._replace(weight=None)
+    if table.has_given_folds or (count <= 1.0).all():
         return repeated
     return repeated._replace(groups=order)  # a row is not held out from its copies
 
 
-def _whole_repeats(found: TrainingSet) -> np.ndarray | None:
+def _whole_repeats(table: TrainingSet) -> np.ndarray | None:
     """How often each row is repeated, where weights are in proportion to whole numbers that are few in all."""
-    if found.weight is None:
+    if table.weight is None:
         return None
-    count = repeats(found.weight, found.is_pos)
+    count = repeats(table.weight, table.is_pos)
     few = count.sum() <= _sizes.MAX_REPEATED_ROWS
     return count if few and not (count % 1.0).any() else None
 
@@ -118,8 +118,8 @@ def _folds(given: TrainingSet) -> Any:
     return list(check_cv(given.cv).split(given.is_pos, given.is_pos, given.groups))
 
 
-def _positive_rows(found: TrainingSet) -> TrainingSet:
+def _positive_rows(table: TrainingSet) -> TrainingSet:
     """The rows without those of weight zero, which would count as rows of their class in folds and samples."""
-    if found.weight is None or found.weight.all():
-        return found
-    return found.take(np.flatnonzero(found.weight))
+    if table.weight is None or table.weight.all():
+        return table
+    return table.take(np.flatnonzero(table.weight))

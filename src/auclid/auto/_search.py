@@ -17,7 +17,7 @@ from auclid.auto._columns_0_1 import OldColumns
 from auclid.auto._cost import TimeBudget, fit_count
 from auclid.auto._learners import fit_candidate, with_smaller_alphas, without_lightgbm
 from auclid.auto._preparation import PreparedRows, TrainingSet, canonical, dense, prepare
-from auclid.auto._trial import AllRows, Comparison, Trial, block_scores, make_folds, run_trial
+from auclid.auto._trial import AllRows, Trial, TrialTask, block_scores, make_folds, run_trial
 from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
@@ -66,7 +66,7 @@ class Search:
         rarest = int(min(some.is_pos.sum(), (~some.is_pos).sum()))
         folds, size = make_folds(some.cv, some.is_pos, rarest, settings.seed, some.groups)
         how = every.has_given_folds, settings.max_fpr, all_rows, not self.whole
-        self.task = Comparison(some.rows, some.is_pos, some.weight, folds, size, *how)
+        self.task = TrialTask(some.rows, some.is_pos, some.weight, folds, size, *how)
         self.budget = TimeBudget(settings.budget, settings.start, shape, len(some.is_pos))
         self.trials: dict[str, Trial] = {}
         self.dropped: dict[str, str] = {}

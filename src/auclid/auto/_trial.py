@@ -33,7 +33,7 @@ from auclid.stats.odds import standardize
 DENSE_BLOCK_ROWS = 1 << 14
 """Rows that are made dense at a time."""
 
-FIRST_FOLDS = 2
+TRIAL_FIRST_FOLDS = 2
 """Folds after which a candidate may be given up."""
 
 MAX_GAP, GAP_ERRORS = 0.01, 2.0
@@ -66,7 +66,7 @@ class AllRows(NamedTuple):
         return np.flatnonzero(left)
 
 
-class Comparison(NamedTuple):
+class TrialTask(NamedTuple):
     """The rows and folds that all candidates are tried on."""
 
     rows: PreparedRows
@@ -93,7 +93,7 @@ class Comparison(NamedTuple):
         """The folds of a candidate: all for simple ones, for others as many as hold out enough rows of each class."""
         if level == LINEAR:
             return self.folds
-        for count in range(FIRST_FOLDS, self.size):
+        for count in range(TRIAL_FIRST_FOLDS, self.size):
             rows = self.held_out(count)
             if min(self.is_pos[rows].sum(), (~self.is_pos[rows]).sum()) >= _sizes.MIN_ROWS_HELD_OUT:
                 return self.folds[:count]
@@ -160,7 +160,7 @@ def make_folds(
         if not given:
             raise ValueError(f"The 'cv' parameter of AUCClassifier must have a fold; got {cv!r}.")
         return _both_in_each(given, is_pos, "cv"), len(given)
-    size, found = min(int(cv), rarest), []
+    size, splits = min(int(cv), rarest), []
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     if groups is not None and len(np.unique(groups)) < size:
         raise ValueError(
@@ -168,8 +168,8 @@ def make_folds(
             "Use fewer folds (cv=), or finer groups."
         )
     for k in range(repeat_count(rarest)):
-        found += list(kind(size, shuffle=True, random_state=seed + k).split(is_pos, is_pos, groups))
-    return _both_in_each(found, is_pos, "groups"), size
+        splits += list(kind(size, shuffle=True, random_state=seed + k).split(is_pos, is_pos, groups))
+    return _both_in_each(splits, is_pos, "groups"), size
 
 
 def repeat_count(rarest: int) -> int:
@@ -188,7 +188,7 @@ def _both_in_each(folds: list[Split], is_pos: np.ndarray, what: str) -> list[Spl
 
 
 def run_trial(
-    candidate: Candidate, task: Comparison, parallel: Parallel, leader: Trial | None, is_late: Late
+    candidate: Candidate, task: TrialTask, parallel: Parallel, leader: Trial | None, is_late: Late
 ) -> Trial | str:
     """The `Trial` of a candidate, or why it was given up."""
     curved, rows = candidate.level != LINEAR, task.rows_for(candidate)
@@ -202,19 +202,19 @@ def run_trial(
     return _trial_by_folds(candidate, task, parallel, leader if curved else None, is_late)
 
 
-def _learns_from_all(candidate: Candidate, task: Comparison) -> bool:
+def _learns_from_all(candidate: Candidate, task: TrialTask) -> bool:
     """Whether a candidate learns from rows beyond those that are compared."""
     return task.all_rows is not None and bool(candidate.stages)
 
 
 def _trial_by_folds(
-    candidate: Candidate, task: Comparison, parallel: Parallel, leader: Trial | None, is_late: Late
+    candidate: Candidate, task: TrialTask, parallel: Parallel, leader: Trial | None, is_late: Late
 ) -> Trial | str:
     """The trial of a candidate that is fitted on each fold; after the first ones it may be given up."""
     folds, rows = task.folds_for(candidate.level), task.rows_for(candidate)
     run = _run_on_all if _learns_from_all(candidate, task) else _run
     runs: list[FoldRun] = []
-    for some in (folds[:FIRST_FOLDS], folds[FIRST_FOLDS:]):
+    for some in (folds[:TRIAL_FIRST_FOLDS], folds[TRIAL_FIRST_FOLDS:]):
         runs += parallel(delayed(run)(candidate, task, rows, *fold) for fold in some)
         left, mean = len(folds) - len(runs), float(np.mean([each.seconds for each in runs]))
         if left and is_late(mean, left):
@@ -226,7 +226,7 @@ def _trial_by_folds(
     return _trial_of(candidate, task, folds, runs)
 
 
-def _race(candidate: Candidate, task: Comparison, rows: Any, leader: Trial, is_late: Late) -> str | None:
+def _race(candidate: Candidate, task: TrialTask, rows: Any, leader: Trial, is_late: Late) -> str | None:
     """Why a candidate that learnt from a thousand rows is given up: too far behind to make up for it, or too slow."""
     train, test = task.folds[0]
     some = _race_rows(task, train)
@@ -241,7 +241,7 @@ def _race(candidate: Candidate, task: Comparison, rows: Any, leader: Trial, is_l
     return None if gap is None else f"dropped: behind by {gap:.3f} when it had learnt from {_sizes.RACE_ROWS:,} rows"
 
 
-def _race_rows(task: Comparison, train: np.ndarray) -> np.ndarray | None:
+def _race_rows(task: TrialTask, train: np.ndarray) -> np.ndarray | None:
     """A thousand training rows; None where there are not many more, or too few of a class are among them."""
     if len(train) < 3 * _sizes.RACE_ROWS:
         return None
@@ -250,7 +250,7 @@ def _race_rows(task: Comparison, train: np.ndarray) -> np.ndarray | None:
     return some if min(counted.sum(), (~counted).sum()) >= _sizes.MIN_RACE_CLASS_ROWS else None
 
 
-def _trial_at_once(candidate: Candidate, task: Comparison, rows: Any, leader: Trial | None) -> Trial | str | None:
+def _trial_at_once(candidate: Candidate, task: TrialTask, rows: Any, leader: Trial | None) -> Trial | str | None:
     """The trial of a candidate whose one fit on all rows tells how it would have done without some of them."""
     start = time.perf_counter()
     X = dense(rows) if candidate.raw else rows
@@ -276,7 +276,7 @@ def _trial_at_once(candidate: Candidate, task: Comparison, rows: Any, leader: Tr
     return _trial_of(candidate, task, folds, runs)._replace(model=model)
 
 
-def _grow_forest(recipe: Forest, task: Comparison, X: np.ndarray, leader: Trial | None) -> OutOfFoldFit | str:
+def _grow_forest(recipe: Forest, task: TrialTask, X: np.ndarray, leader: Trial | None) -> OutOfFoldFit | str:
     """A forest judged out of bag, or why it was given up when it was small."""
     if leader is None or recipe.n_trees <= FIRST_TREES:
         return grow_forest(recipe, X, task.is_pos, task.weight)
@@ -289,7 +289,7 @@ def _grow_forest(recipe: Forest, task: Comparison, X: np.ndarray, leader: Trial 
 
 
 def _gap_to(
-    leader: Trial, task: Comparison, held_out: list[tuple[np.ndarray, np.ndarray]], max_gap: float = MAX_GAP
+    leader: Trial, task: TrialTask, held_out: list[tuple[np.ndarray, np.ndarray]], max_gap: float = MAX_GAP
 ) -> float | None:
     """How far a candidate is behind the leader on the rows held out so far, where that is beyond noise.
 
@@ -307,7 +307,7 @@ def _gap_to(
     return gap.difference if gap.difference > max_gap + GAP_ERRORS * error else None
 
 
-def _trial_of(candidate: Candidate, task: Comparison, folds: list[Split], runs: list[FoldRun]) -> Trial:
+def _trial_of(candidate: Candidate, task: TrialTask, folds: list[Split], runs: list[FoldRun]) -> Trial:
     """The trial of the stage that did best on the folds."""
     aucs = np.array([[task.auc(fold[1], s) for s in run.stages] for fold, run in zip(folds, runs, strict=True)])
     best = int(aucs.mean(axis=0).argmax())
@@ -324,7 +324,7 @@ def _trial_of(candidate: Candidate, task: Comparison, folds: list[Split], runs: 
     return Trial(candidate.level, total, aucs[:, best], middle, spread, seconds, stage)
 
 
-def _run_on_all(candidate: Candidate, task: Comparison, source: Any, _: np.ndarray, test: np.ndarray) -> FoldRun:
+def _run_on_all(candidate: Candidate, task: TrialTask, source: Any, _: np.ndarray, test: np.ndarray) -> FoldRun:
     """`_run` of a candidate that learns from all rows that are not held out, compared or not."""
     assert task.all_rows is not None
     every, train = task.all_rows, task.all_rows.without(test)
@@ -333,7 +333,7 @@ def _run_on_all(candidate: Candidate, task: Comparison, source: Any, _: np.ndarr
     return _fit_and_score(candidate, training, dense(source[test]))
 
 
-def _run(candidate: Candidate, task: Comparison, source: Any, train: np.ndarray, test: np.ndarray) -> FoldRun:
+def _run(candidate: Candidate, task: TrialTask, source: Any, train: np.ndarray, test: np.ndarray) -> FoldRun:
     """The scores of held-out rows by a model of the others."""
     X, held_out = (dense(source[part]) if candidate.raw else source[part] for part in (train, test))
     return _fit_and_score(candidate, (X, task.is_pos[train], task.weights(train)), held_out)

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from auclid._kinds import level_codes
 
-MIN_LEVEL_ROWS = 2
+MIN_ONE_HOT_ROWS = 2
 """Rows of a level that has a column of its own: one row says nothing about others."""
 
 
@@ -56,7 +56,9 @@ def learn_levels(counts: TextCounts, min_share: float, max_levels: int) -> Level
     missing = len(texts) < len(counts)
     min_mass = min_share * sum(mass for _, mass in counts.values())
     heaviest = sorted(texts, key=lambda level: (-texts[level][1], level))[:max_levels]
-    frequent = sorted(level for level in heaviest if texts[level][1] >= min_mass and texts[level][0] >= MIN_LEVEL_ROWS)
+    frequent = sorted(
+        level for level in heaviest if texts[level][1] >= min_mass and texts[level][0] >= MIN_ONE_HOT_ROWS
+    )
     if not frequent:
         return Levels([], False, missing and bool(texts))
     return Levels(frequent, len(frequent) < len(texts), missing)

@@ -11,7 +11,7 @@ from auclid import _sizes
 HEAD_ROWS = 1_000
 """Rows that are looked at before all are: most columns show there that they are no identifiers."""
 
-EXACT = 2.0**53
+MAX_EXACT_INTEGER = 2.0**53
 """From here on every float is a whole number."""
 
 RANKED = "so normal scores stand for the values"
@@ -47,7 +47,7 @@ def is_identifier(x: np.ndarray) -> bool:
     """Whether all numbers are whole and no two are equal."""
     if len(x) > HEAD_ROWS and not is_identifier(x[:HEAD_ROWS]):
         return False
-    whole = np.all(x == np.floor(x)) and np.abs(x).max(initial=0.0) < EXACT
+    whole = np.all(x == np.floor(x)) and np.abs(x).max(initial=0.0) < MAX_EXACT_INTEGER
     return bool(whole) and len(np.unique(x)) == len(x)
 
 

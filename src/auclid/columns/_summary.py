@@ -223,14 +223,14 @@ def distinct_in_all_parts(rows: Dataset, summary: PartSummary) -> list[int]:
     Where parts overlap, the values of a column are brought together to tell, unless they are more than memory may
     hold: then it is not pointed out.
     """
-    found, room = [], rows.memory is None or 8 * summary.extremes.rows <= rows.memory
+    identifiers, room = [], rows.memory is None or 8 * summary.extremes.rows <= rows.memory
     for k in np.flatnonzero(summary.distinct).tolist():
         low, high = summary.ends[:, :, k][~np.isnan(summary.ends[:, 0, k])].T
         order = np.argsort(low)
         separate = bool((high[order][:-1] < low[order][1:]).all())
         if separate or (room and _all_different(rows, k)):
-            found.append(k)
-    return found
+            identifiers.append(k)
+    return identifiers
 
 
 def _all_different(rows: Dataset, k: int) -> bool:

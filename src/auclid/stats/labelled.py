@@ -96,7 +96,7 @@ class LabelledDataset(NamedTuple):
 
 
 def one_against_rest(rows: LabelledDataset, number: int) -> LabelledDataset:
-    """The same rows in two sets: 1 for those of one set, 0 for all others; of classes False and True."""
+    """The rows in two sets: 1 for those of one set, 0 for all others; of classes False and True."""
     others = [k for k in range(rows.counts.shape[1]) if k != number]
 
     def two(table: np.ndarray) -> np.ndarray:
@@ -268,7 +268,7 @@ def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarr
 def part_rows_at(
     part: Part, wanted: list[list[np.ndarray]]
 ) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], np.ndarray]:
-    """The same rows, and where in the part they are."""
+    """The rows of a part that are wanted, by their place among those of their set; and where in the part they are."""
     assert part.y is not None
     weighed = part.y if part.weight is None else np.where(part.weight > 0.0, part.y, -1)
     places = [np.flatnonzero(weighed == k)[chosen] for k, chosen in enumerate(wanted[part.number])]
