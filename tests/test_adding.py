@@ -352,7 +352,8 @@ class JsonLines(Reader):
         return Block(X, *(None if name is None else np.array([row[name] for row in rows]) for name in apart))
 ''',
     )
-    copy.after("src/auclid/data/readers/open.py", "ENDINGS = {\n", '    ".jsonl": JsonLines,\n')
+    start = "ENDINGS: dict[str, Callable[..., Reader]] = {\n"
+    copy.after("src/auclid/data/readers/open.py", start, '    ".jsonl": JsonLines,\n')
     copy.after(
         "src/auclid/data/readers/open.py",
         "from auclid.data.readers.function import Function\n",
