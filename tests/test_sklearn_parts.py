@@ -95,7 +95,7 @@ def test_arrays_of_another_width_are_refused(specimen):
     for key in [key for key, spec in specs.items() if "d]" in spec and isinstance(values.get(key), np.ndarray)]:
         if "n_features_in_" in values and values[key].ndim:
             wide = {**values, key: np.concatenate([values[key]] * 2, axis=-1)}
-            with pytest.raises(ModelFileError, match=f"{key} of its {name} must be"):
+            with pytest.raises(ModelFileError, match=f"its {name} has learnt does not fit together: {key} must be"):
                 check_attributes(name, " ".join(map(":".join, specs.items())), wide)
 
 

@@ -97,7 +97,8 @@ def check_attributes(owner: str, holds: str, values: Mapping[str, Any]) -> None:
     for name, spec in parse_specs(holds).items():
         if name in values and not fits(parse_spec(spec), values[name], sizes):
             where = ", ".join(f"{letter} = {size}" for letter, size in sizes.items())
-            raise ModelFileError(f"{name} of its {owner} must be {spec}{where and f', where {where}'}; it is not.")
+            wanted = f"{spec} with {where}" if where else spec
+            raise ModelFileError(f"what its {owner} has learnt does not fit together: {name} must be {wanted}.")
 
 
 def fits(specs: tuple[Spec, ...], value: Any, sizes: Sizes) -> bool:
