@@ -1,20 +1,25 @@
 # The list of verbs. `make` alone prints it.
 # Every verb sets up what it needs: a virtual environment in $(VENV), made by $(PYTHON), with the versions that were
-# tested on that Python (constraints/). Two verbs have environments of their own: $(VENV)-newest and $(VENV)-floors.
+# tested on that Python (constraints/). Three verbs have environments of their own: $(VENV)-torch, $(VENV)-newest and
+# $(VENV)-floors.
 
 PYTHON ?= python3
 VENV ?= .venv
 NEWEST := $(VENV)-newest
 FLOORS := $(VENV)-floors
+TORCH := $(VENV)-torch
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(SCRIPTS)
 PY := $(BIN)/python
 PIP := -m pip --disable-pip-version-check install --quiet
 WORKERS ?= 2
+# `make test` does without PyTorch, an install of several hundred megabytes. An index that has builds for GPUs as well
+# gives those, unless the index of the CPU builds is named too: make test-torch PIP_EXTRA_INDEX_URL=...
+PYTORCH ?= torch==2.13.0
 SUITE := pytest -n $(WORKERS) --durations=20 --doctest-modules src/auclid papers/src tests papers/tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-newest test-floors attack lint coverage bench docs dist constraints clean
+.PHONY: help demo test test-long test-torch test-newest test-floors attack lint coverage bench docs dist constraints clean
 
 help:  ## print this list
 	@echo "make VERB, where VERB is one of"
@@ -29,6 +34,10 @@ test: $(VENV)/.ready-dev  ## every test and every docstring example
 test-long: $(VENV)/.ready-dev  ## the statistical checks that take minutes; AUCLID_DATA names the folder of real tables
 	@test -n "$$AUCLID_DATA" || echo "AUCLID_DATA is not set: checks on real tables will be skipped."
 	$(PY) -m pytest -n $(WORKERS) --durations=20 -m long tests papers/tests
+
+test-torch: $(TORCH)/.ready  ## the tests, docstrings and pages that need PyTorch, in an environment of its own
+	$(TORCH)/$(SCRIPTS)/python -m pytest -n $(WORKERS) --durations=10 --doctest-modules -k "torch or deep" \
+		src/auclid/torch tests/test_torch*.py tests/test_docs.py
 
 test-newest:  ## lint and test with the newest of everything, in an environment of its own
 	$(new-enough)
@@ -97,6 +106,12 @@ endef
 with-pins = PIP_CONSTRAINT="$(1)" PIP_BUILD_CONSTRAINT="$(1)"
 pinned = pins=$$($(PY) tools/pins.py tested) && $(call with-pins,$$pins)
 DEPENDENCIES := pyproject.toml papers/pyproject.toml $(wildcard constraints/*.txt)
+
+$(TORCH)/.ready: $(DEPENDENCIES)
+	$(new-enough)
+	$(PYTHON) -m venv --clear $(TORCH)
+	@pins=$$($(PYTHON) tools/pins.py tested) && $(call with-pins,$$pins) $(TORCH)/$(SCRIPTS)/python $(PIP) -e '.[dev,torch]' $(PYTORCH)
+	@touch $@
 
 $(VENV)/.ready-run: $(DEPENDENCIES)
 	$(environment)

@@ -1,6 +1,7 @@
 """Set-up of all tests: where compiled kernels lie, and how hypothesis behaves."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 from hypothesis import settings
@@ -13,3 +14,6 @@ for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 settings.register_profile("auclid", deadline=None, derandomize=True, max_examples=25)
 settings.load_profile("auclid")
+
+collect_ignore = [] if find_spec("torch") else ["src/auclid/torch"]
+"""Without PyTorch the docstrings of `auclid.torch` are not collected; `make test-torch` runs them."""

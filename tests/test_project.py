@@ -98,7 +98,7 @@ def test_a_python_without_tested_versions_is_told(tool, monkeypatch, capsys):
 
 def test_every_installation_says_which_versions():
     installs = [line for line in read("Makefile").splitlines() if "$(PIP) " in line and not line.startswith("PIP ")]
-    assert len(installs) == 5 and "pip install" not in read("Makefile").replace("$(PIP)", "")
+    assert len(installs) == 6 and "pip install" not in read("Makefile").replace("$(PIP)", "")
     assert all("$(pinned)" in line or "$(call with-pins," in line for line in installs)
 
 

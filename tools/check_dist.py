@@ -16,7 +16,9 @@ ROOT = Path(__file__).resolve().parent.parent
 PACKAGE, PAPERS = ROOT / "src" / "auclid", ROOT / "papers" / "src" / "auclid_papers"
 
 MUST_COME = ["src/auclid", "papers", "tests", "docs", "examples", "benchmarks", "tools", "constraints"]
-ALONE = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "LICENSE", "Makefile"]
+ALONE = """
+README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE Makefile conftest.py
+""".split()
 JUNK = ("__pycache__", ".pyc", ".nbi", ".nbc", "_cache/", ".DS_Store")
 
 SMOKE = """

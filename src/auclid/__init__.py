@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from auclid._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from auclid import datasets, metrics, pairs, plot
+    from auclid import datasets, metrics, objectives, pairs, plot
     from auclid.additive import Scorecard
     from auclid.auto import AUCClassifier
     from auclid.boost import RankBoost
@@ -71,6 +71,7 @@ __all__ = [
     "load",
     "make",
     "metrics",
+    "objectives",
     "pairs",
     "plot",
     "save",
@@ -98,8 +99,8 @@ HOMES = {
 """Where each public name is defined."""
 
 MODULES = {
-    "base", "baselines", "cli", "datasets", "losses", "metrics", "pairs", "penalties", "plot", "data",
-    "errors", "schedules", "solvers", "stats", "trees", "warm", *HOMES,
+    "base", "baselines", "cli", "data", "datasets", "errors", "losses", "metrics", "objectives", "pairs", "penalties",
+    "plot", "schedules", "solvers", "stats", "torch", "trees", "warm", *HOMES,
 }  # fmt: skip
 """Modules that are there as attributes, without an import of their own."""
 

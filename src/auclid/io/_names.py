@@ -134,8 +134,8 @@ ESTIMATORS = NameTable(
     Entry(
         "Columns",
         "auclid.columns.transformer.Columns",
-        TRANSFORMER + "_levels:dict _numbers:Numbers|SparseNumbers _periods:dict _sparse:bool constants_:list identifiers_:list "
-        "kinds_:list notes_:list ranked_:list",
+        TRANSFORMER + "_levels:dict _numbers:Numbers|SparseNumbers _periods:dict _sparse:bool constants_:list "
+        "identifiers_:list kinds_:list notes_:list ranked_:list",
     ),
     Entry("FSAUC", "auclid.square.fsauc.FSAUC", LINEAR + "n_iter_:count radius_:real"),
     Entry(
