@@ -260,7 +260,7 @@ def test_a_letter_is_one_length():
     check_attributes("X", holds, {"a": a, "b": b, "c": np.ones(5)})
     check_attributes("X", holds, {"b": b, "c": a})
     for wrong in ({"a": np.ones(3), "b": b}, {"a": a, "b": b, "c": np.ones(3)}):
-        with pytest.raises(ModelFileError, match=r"what its X has learnt does not fit together: . must be real\[.* with n = "):
+        with pytest.raises(ModelFileError, match=r"X has learnt does not fit together: . must be real\[.* with n = "):
             check_attributes("X", holds, wrong)
     with pytest.raises(ValueError, match="got 'real\\[3'"):
         parse_spec("real[3")

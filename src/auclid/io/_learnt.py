@@ -9,7 +9,7 @@ A small language says what an attribute must be. ``coef_:double[1,d]`` is an att
 - ``=d``: a positive integer that is the size d; ``count``, ``weight``: an integer, a finite number, of at least 0;
 - ``Moments``, or any other name with a capital: an object of the class of this name, whose fields fit too;
 - ``a|b``: one or the other; ``a?``: a or None;
-- ``derived``, ``former``: anything, in a table of classes that gives these words a meaning of its own.
+- ``derived``, ``versioned``: anything, in a table of classes that gives these words a meaning of its own.
 
 A letter for a length stands for the same number wherever it occurs in one object; ``*`` is any length.
 """
@@ -243,7 +243,7 @@ SCALAR_KINDS: dict[str, Callable[[Any], bool]] = {
     "part": lambda value: isinstance(value, BaseEstimator),
     "output": _is_output_config,
     "derived": lambda value: True,
-    "former": lambda value: True,
+    "versioned": lambda value: True,
 }
 
 
