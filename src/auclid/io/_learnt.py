@@ -145,12 +145,25 @@ def _fields_fit(value: Any, sizes: Sizes) -> bool:
     specs = parse_specs(entry.holds)
     inside = {letter: sizes[letter] for letter in "d" if letter in sizes}
     known = all(fits(parse_spec(spec), getattr(value, name), inside) for name, spec in specs.items())
-    return known and (type(value).__name__ != "Sample" or _has_held_rows(value))
+    return known and FIELD_CHECKS.get(type(value).__name__, lambda value: True)(value)
 
 
 def _has_held_rows(sample: Any) -> bool:
     """Whether a sample has as many rows as it says."""
     return sample.seen == 0 if sample.rows is None else sample.rows.shape[0] == sample.held
+
+
+def _scales_finitely(numbers: Any) -> bool:
+    """Whether scaled columns are finite: (x - middle) / spread of x between low and high, where these are finite."""
+    bounded = np.isfinite(numbers.low) & np.isfinite(numbers.high)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = [(end - numbers.middle)[bounded] / numbers.spread[bounded] for end in (numbers.low, numbers.high)]
+    plain = (numbers.middle[~bounded] == 0.0) & (numbers.spread[~bounded] == 1.0)
+    return bool(np.isfinite(ends).all() and plain.all())
+
+
+FIELD_CHECKS: dict[str, Callable[[Any], bool]] = {"Numbers": _scales_finitely, "Sample": _has_held_rows}
+"""Checks of structs beyond their specifications."""
 
 
 def _has_shape(shape: tuple[int, ...], wanted: tuple[str, ...] | None, sizes: Sizes) -> bool:
