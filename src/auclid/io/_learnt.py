@@ -145,7 +145,7 @@ def _fields_fit(value: Any, sizes: Sizes) -> bool:
     specs = parse_specs(entry.holds)
     inside = {letter: sizes[letter] for letter in "d" if letter in sizes}
     known = all(fits(parse_spec(spec), getattr(value, name), inside) for name, spec in specs.items())
-    return known and FIELD_CHECKS.get(type(value).__name__, lambda value: True)(value)
+    return known and FIELD_CHECKS.get(entry.name, lambda value: True)(value)
 
 
 def _has_held_rows(sample: Any) -> bool:
@@ -162,8 +162,8 @@ def _scales_finitely(numbers: Any) -> bool:
     return bool(np.isfinite(ends).all() and plain.all())
 
 
-FIELD_CHECKS: dict[str, Callable[[Any], bool]] = {"Numbers": _scales_finitely, "Sample": _has_held_rows}
-"""Checks of structs beyond their specifications."""
+FIELD_CHECKS: dict[str, Callable[[Any], bool]] = {"numbers": _scales_finitely, "sample": _has_held_rows}
+"""Checks of structs beyond their specifications, by their names in files."""
 
 
 def _has_shape(shape: tuple[int, ...], wanted: tuple[str, ...] | None, sizes: Sizes) -> bool:
@@ -307,7 +307,8 @@ def _count_bytes(value: Any) -> int:
 def _is_like(value: Any, fresh: list[Any], model: Any) -> bool:
     """Whether a value has the type and shape that fresh ones for 1, 2 and 3 columns predict."""
     first = fresh[0]
-    if type(first).__name__ == "Buffers":
+    entry = STRUCTS.of(first)
+    if entry is not None and entry.name == "buffers":
         return type(value) is type(first) and _buffers_fit(value, int(model.n_features_in_), model)
     if isinstance(first, tuple):
         return type(value) is type(first) and all(
@@ -333,7 +334,7 @@ def _extrapolate(one: int, two: int, three: int, d: int) -> int:
     return one + (two - one) * (d - 1) + (three - 2 * two + one) * ((d - 1) * (d - 2) // 2)
 
 
-BUFFERS = "values:double[*]|double[*,*] columns:any[*] ends:any[*] held:any[2] seen:any[2] centre:double[d]"
+BUFFERS = "values:double[*]|double[*,*] indices:any[*] indptr:any[*] held:any[2] seen:any[2] centre:double[d]"
 
 
 def _buffers_fit(buffers: Any, d: int, model: Any) -> bool:
@@ -355,9 +356,9 @@ def _counts_fit(held: np.ndarray, seen: np.ndarray, capacity: int | None) -> boo
 
 def _rows_fit(buffers: Any, d: int) -> bool:
     """Whether the packed rows are as many as are held, with indices in range."""
-    from auclid.data import unpack
+    from auclid.data import block_from_arrays
 
-    if buffers.values.ndim == 1 and not len(buffers.ends):
+    if buffers.values.ndim == 1 and not len(buffers.indptr):
         return False
-    rows = unpack(buffers.values, buffers.columns, buffers.ends, d)
+    rows = block_from_arrays(buffers.values, buffers.indices, buffers.indptr, d)
     return rows.shape == (buffers.held.sum(), d) and not (sparse.issparse(rows) and fault(rows))

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import StrOptions, validate_parameter_const
 from torch import Tensor
 
 from auclid import _check, losses
-from auclid._generic import floats
+from auclid._generic import as_floats
 from auclid.losses import Hinge, Logistic, Square, SquaredHinge
 from auclid.torch._batch import Batch, as_batch, attach, exact_sums, warn_no_pairs
 from auclid.torch._buffers import SizedByFirstBatch, check_columns
@@ -191,7 +191,7 @@ class PairLoss(SizedByFirstBatch):
             return logistic_sums(batch, self.margin, precision)
         if isinstance(self.loss, Hinge | SquaredHinge):
             return HingeSums(batch.scores, batch.pos > 0.0, self.margin, 1 if isinstance(self.loss, Hinge) else 2)
-        return SumOfHinges(batch.scores, batch.pos > 0.0, losses.hinges(floats(self.loss)))
+        return SumOfHinges(batch.scores, batch.pos > 0.0, losses.hinges(as_floats(self.loss)))
 
     def _with_memory(self, batch: Batch) -> Batch:
         """The rows of the batch and, after them, those kept of earlier ones; the newest are kept from now on."""
