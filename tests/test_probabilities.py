@@ -6,8 +6,8 @@ from sklearn.linear_model import LogisticRegression
 
 import auclid
 from auclid import AUCClassifier, Calibrated, RankSVM, Scorecard
-from auclid.additive._plan import HELD_OUT
-from auclid.auto._search import SEARCHED
+from auclid._sizes import COMPARED_ROWS as SEARCHED
+from auclid._sizes import HELD_OUT_ROWS as HELD_OUT
 
 
 def simulated(n, rate, seed, d=3):
