@@ -4,6 +4,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,12 @@ from auclid.data.readers.reader import (
     select_columns,
 )
 from auclid.errors import DataError
+
+UNREADABLE = (
+    KeyError, ValueError, TypeError, NotImplementedError, OSError, EOFError, AttributeError, IndexError, SyntaxError,
+    OverflowError, TokenError, zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""How a damaged file, or one of another kind, fails."""
 
 
 class Arrays(Reader):
@@ -115,15 +122,8 @@ def load_npy(path: Path) -> Any:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise FileNotFoundError(f"scan must be given a file that exists; there is no {str(path)!r}.") from None
-    except (ValueError, OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{str(path)!r} must be a .npy file of numbers: {error}.") from None
-
-
-UNREADABLE = (
-    KeyError, ValueError, TypeError, NotImplementedError, OSError, EOFError, AttributeError, IndexError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""How a file that is no npz file, or a damaged one, fails."""
 
 
 class Npz(Arrays):

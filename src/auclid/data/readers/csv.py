@@ -91,7 +91,7 @@ class Csv(FileReader):
 
     def schema(self, path: Path) -> Any:
         pa = import_pyarrow()
-        with arrow_errors(path, self.kind), self._open_csv(path) as reader:
+        with self._open_csv(path) as reader:
             if any(pa.types.is_binary(field.type) for field in reader.schema):
                 raise UnicodeError("cells that are not UTF-8")
             times = [pa.types.is_time(field.type) for field in reader.schema]

@@ -33,6 +33,36 @@ class Block(NamedTuple):
     y: np.ndarray | None
     weight: np.ndarray | None
 
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return next(part.shape[0] for part in self if part is not None)
+
+    def take(self, rows: Any) -> "Block":
+        """Some of its rows."""
+        return Block(*(None if part is None else part[rows] for part in self))
+
+
+def first_rows(blocks: Iterable[Block], n: int) -> Iterator[Block]:
+    """Consecutive blocks up to the n-th row."""
+    for block in blocks:
+        yield block.take(slice(n))
+        n -= block.rows
+        if n <= 0:
+            return
+
+
+def select_rows(blocks: Iterable[Block], index: np.ndarray) -> Iterator[Block]:
+    """The rows of these numbers, which ascend, of consecutive blocks up to the last one needed."""
+    start = 0
+    for block in blocks:
+        stop = start + block.rows
+        first, last = np.searchsorted(index, [start, stop])
+        yield block.take(index[first:last] - start)
+        start = stop
+        if last == len(index):
+            return
+
 
 class Run(NamedTuple):
     """Consecutive rows, in whole blocks, that one thread can read while others read other runs."""
