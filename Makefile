@@ -1,20 +1,25 @@
 # The list of verbs. `make` alone prints it.
 # Every verb sets up what it needs: a virtual environment in $(VENV), made by $(PYTHON), with the versions that were
-# tested on that Python (constraints/). Two verbs have environments of their own: $(VENV)-newest and $(VENV)-floors.
+# tested on that Python (constraints/). Three verbs have environments of their own: $(VENV)-torch, $(VENV)-newest and
+# $(VENV)-floors.
 
 PYTHON ?= python3
 VENV ?= .venv
 NEWEST := $(VENV)-newest
 FLOORS := $(VENV)-floors
+TORCH := $(VENV)-torch
 SCRIPTS := $(if $(filter Windows_NT,$(OS)),Scripts,bin)
 BIN := $(VENV)/$(SCRIPTS)
 PY := $(BIN)/python
 PIP := -m pip --disable-pip-version-check install --quiet
 WORKERS ?= 2
-SUITE := pytest -n $(WORKERS) --durations=20 --doctest-modules src/auclid tests
+# `make test` does without PyTorch, an install of several hundred megabytes. An index that has builds for GPUs as well
+# gives those, unless the index of the CPU builds is named too: make test-torch PIP_EXTRA_INDEX_URL=...
+PYTORCH ?= torch==2.13.0
+SUITE := pytest -n $(WORKERS) --durations=20 --doctest-modules src/auclid papers/src tests papers/tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-newest test-floors attack lint coverage bench docs dist constraints clean
+.PHONY: help demo test test-long test-torch test-newest test-floors attack lint coverage bench docs dist constraints clean
 
 help:  ## print this list
 	@echo "make VERB, where VERB is one of"
@@ -28,12 +33,16 @@ test: $(VENV)/.ready-dev  ## every test and every docstring example
 
 test-long: $(VENV)/.ready-dev  ## the statistical checks that take minutes; AUCLID_DATA names the folder of real tables
 	@test -n "$$AUCLID_DATA" || echo "AUCLID_DATA is not set: checks on real tables will be skipped."
-	$(PY) -m pytest -n $(WORKERS) --durations=20 -m long tests
+	$(PY) -m pytest -n $(WORKERS) --durations=20 -m long tests papers/tests
+
+test-torch: $(TORCH)/.ready  ## the tests, docstrings and pages that need PyTorch, in an environment of its own
+	$(TORCH)/$(SCRIPTS)/python -m pytest -n $(WORKERS) --durations=10 --doctest-modules -k "torch or deep" \
+		src/auclid/torch tests/test_torch*.py tests/test_docs.py
 
 test-newest:  ## lint and test with the newest of everything, in an environment of its own
 	$(new-enough)
 	$(PYTHON) -m venv --clear $(NEWEST)
-	$(call with-pins,) $(NEWEST)/$(SCRIPTS)/python $(PIP) -e '.[dev,docs]' hatchling editables
+	$(call with-pins,) $(NEWEST)/$(SCRIPTS)/python $(PIP) -e '.[dev,docs]' -e ./papers hatchling editables
 	@failed=; for check in 'ruff check .' 'mypy' '$(SUITE)'; do \
 		echo "$$check"; $(NEWEST)/$(SCRIPTS)/python -m $$check || failed="$$failed $${check%% *}"; \
 	done; test -z "$$failed" || { echo "With the newest of everything these fail:$$failed"; exit 1; }
@@ -43,19 +52,19 @@ test-floors:  ## test with the oldest of everything that pyproject.toml admits, 
 	$(new-enough)
 	$(PYTHON) -m venv --clear $(FLOORS)
 	$(PYTHON) tools/pins.py floors > $(FLOORS)/floors.txt
-	$(call with-pins,$(FLOORS)/floors.txt) $(FLOORS)/$(SCRIPTS)/python $(PIP) -e '.[dev]'
+	$(call with-pins,$(FLOORS)/floors.txt) $(FLOORS)/$(SCRIPTS)/python $(PIP) -e '.[dev]' -e ./papers
 	$(FLOORS)/$(SCRIPTS)/python -m $(SUITE)
 
 attack: $(VENV)/.ready-dev  ## 20,000 hostile cases in half an hour, and 200 kills: what gets through is printed
 	$(PY) tests/fuzz/attack.py
 	$(PY) tests/fuzz/kills.py
 
-lint: $(VENV)/.ready-dev  ## ruff everywhere, mypy on the package
+lint: $(VENV)/.ready-dev  ## ruff everywhere, mypy on both packages
 	$(PY) -m ruff check .
 	$(PY) -m mypy
 
 coverage: $(VENV)/.ready-dev  ## lines reached with the kernels run as plain Python (no JIT)
-	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -m "not long and not jit" tests
+	NUMBA_DISABLE_JIT=1 $(PY) -m coverage run -m pytest -m "not long and not jit" tests papers/tests
 	$(PY) -m coverage report
 
 bench: $(VENV)/.ready-dev  ## every benchmarks/bench_*.py in turn, each printing its ratios
@@ -66,9 +75,10 @@ bench: $(VENV)/.ready-dev  ## every benchmarks/bench_*.py in turn, each printing
 docs: $(VENV)/.ready-docs  ## run the gallery and build the documentation into site/; `make test` runs its code blocks
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
-dist: $(VENV)/.ready-dev  ## sdist and wheel into dist/, contents checked, the wheel tried in a clean environment
+dist: $(VENV)/.ready-dev  ## sdists and wheels into dist/, contents checked, the wheels tried in a clean environment
 	rm -rf dist
 	@$(pinned) $(PY) -m build --outdir dist
+	@$(pinned) $(PY) -m build --outdir dist/papers papers
 	@$(pinned) $(PY) tools/check_dist.py dist
 
 constraints: $(NEWEST)/.passed  ## the versions with which `make test-newest` passed become the tested ones of this Python
@@ -78,8 +88,8 @@ $(NEWEST)/.passed:
 	$(MAKE) test-newest
 
 clean:  ## remove caches and build products from the checkout; the environment stays
-	rm -rf build dist site .pytest_cache .numba_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov
-	find src tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+	rm -rf build dist site papers/dist .pytest_cache .numba_cache .mypy_cache .ruff_cache .hypothesis .coverage .coverage.* htmlcov
+	find src papers tests examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment. A stamp is older than pyproject.toml or the tested versions when the dependencies may have changed.
 # An environment without a working pip is a half-made one, and is made again.
@@ -95,7 +105,13 @@ endef
 # What pip is told through variables holds for the tools that build the package, too, and for pips started by others.
 with-pins = PIP_CONSTRAINT="$(1)" PIP_BUILD_CONSTRAINT="$(1)"
 pinned = pins=$$($(PY) tools/pins.py tested) && $(call with-pins,$$pins)
-DEPENDENCIES := pyproject.toml $(wildcard constraints/*.txt)
+DEPENDENCIES := pyproject.toml papers/pyproject.toml $(wildcard constraints/*.txt)
+
+$(TORCH)/.ready: $(DEPENDENCIES)
+	$(new-enough)
+	$(PYTHON) -m venv --clear $(TORCH)
+	@pins=$$($(PYTHON) tools/pins.py tested) && $(call with-pins,$$pins) $(TORCH)/$(SCRIPTS)/python $(PIP) -e '.[dev,torch]' $(PYTORCH)
+	@touch $@
 
 $(VENV)/.ready-run: $(DEPENDENCIES)
 	$(environment)
@@ -109,5 +125,5 @@ $(VENV)/.ready-docs: $(DEPENDENCIES)
 
 $(VENV)/.ready-dev: $(DEPENDENCIES)
 	$(environment)
-	@$(pinned) $(PY) $(PIP) -e '.[dev]'
+	@$(pinned) $(PY) $(PIP) -e '.[dev]' -e ./papers
 	@touch $@ $(VENV)/.ready-run

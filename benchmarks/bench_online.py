@@ -63,7 +63,7 @@ def blas_work(updates, d):
 
 def count_pairs(model, X, y):
     """How many pairs a CBR meets in one pass, and how many of them move it."""
-    met, moved, sweep = 0, 0, confidence_weighted.sweep
+    met, moved, sweep = 0, 0, confidence_weighted.sweep_confidence_weighted
 
     def counting(window, *args):
         nonlocal met, moved
@@ -71,11 +71,11 @@ def count_pairs(model, X, y):
         met += int(np.minimum(opposite, model.buffer_size).sum())
         moved += sweep(window, *args)
 
-    confidence_weighted.sweep = counting
+    confidence_weighted.sweep_confidence_weighted = counting
     try:
         model.fit(X, y)
     finally:
-        confidence_weighted.sweep = sweep
+        confidence_weighted.sweep_confidence_weighted = sweep
     return met, moved
 
 

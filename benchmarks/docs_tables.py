@@ -15,7 +15,7 @@ from sklearn.linear_model import LogisticRegression, LogisticRegressionCV
 from tables import require_data, split
 
 from auclid import LeastSquaresAUCCV, RankSVM, make
-from auclid.cli.models import scores, seeded
+from auclid.cli.models import scores, set_random_state
 from auclid.metrics import compare_auc, roc_auc
 
 DOCS = Path(__file__).parent.parent / "docs" / "tables"
@@ -107,7 +107,7 @@ def built(name):
         return LogisticRegression(max_iter=1000)
     if name == "LightGBM":
         return LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1)
-    return seeded(make(name), 0)
+    return set_random_state(make(name), 0)
 
 
 def timed(name, X, y, X_test, y_test):

@@ -14,25 +14,26 @@ from tables import require_data
 
 from auclid import make
 from auclid.baselines import scores
-from auclid.experiments import Record, experiments, protocol
 from auclid.metrics import roc_auc
 from auclid.stats.buffers import POLICIES
+from auclid_papers import Record, experiments, protocol
 
 RAW = "docs/record/raw"
 
 
-def runs(table: str, dataset: str, method: str, most: int) -> Iterator[tuple[protocol.Parts, dict]]:
+def runs(table: str, dataset: str, method: str, most: int) -> Iterator[tuple[protocol.Split, dict]]:
     """Rows and parameters of the first runs of a cell, as the record has them."""
     one = experiments()[table]
-    how = one.settings(one.dataset(dataset), next(m for m in one.methods if m.name == method))
-    mine = [row for row in Record(RAW, table).rows() if (row["dataset"], row["method"]) == (dataset, method)]
-    for row in mine[:most]:
+    how, frame = one.settings(one.dataset(dataset), one.method(method)), Record(RAW, table).frame()
+    mine = frame[(frame["dataset"] == dataset) & (frame["method"] == method)]
+    for row in mine[:most].to_dict("records"):
         chosen = dict(row["chosen"])
         scale = chosen.pop("scale", how["scale"])
-        yield protocol.parts(one.dataset(dataset).known_name, how | {"scale": scale}, row["run"]), how["fixed"] | chosen
+        split = protocol.make_split(one.dataset(dataset).file_name, how | {"scale": scale}, row["run"])
+        yield split, how["fixed"] | chosen
 
 
-def auc(name: str, parts: protocol.Parts, seed: int, params: dict) -> float:
+def auc(name: str, parts: protocol.Split, seed: int, params: dict) -> float:
     """Test AUC of a fit."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -98,7 +99,7 @@ def solam() -> None:
         for passes in (1, 15):
             best = []
             for run in range(5):
-                parts = protocol.parts("splice", how | {"scale": scale}, run)
+                parts = protocol.make_split("splice", how | {"scale": scale}, run)
                 settings = [
                     {"zeta": z, "radius": r, "n_epochs": passes} for z in (0.01, 0.1, 1.0, 10.0) for r in (1.0, 100.0)
                 ]
@@ -124,7 +125,7 @@ def rbf_rows() -> None:
         for n in (5000, 10_000, 16_000):
             found = []
             for seed in range(3):
-                some = protocol.capped(np.arange(len(parts.y)), parts.y, n, seed)
+                some = protocol.subsample(np.arange(len(parts.y)), parts.y, n, seed)
                 part = replace(parts, X=parts.X[some], y=parts.y[some])
                 found.append(auc("RBF-RankSVM", part, seed, params | {"alpha": alpha}))
             told = f"{np.mean(found):.4f}, draws {np.round(found, 4)}"
@@ -135,7 +136,7 @@ def w8a_rows() -> None:
     """w8a, NBAM at the printed width, paper .9858: is what the splits leave open a matter of rows to learn from?"""
     ((parts, params),) = runs("khalid-6.5-published", "w8a", "NBAM", 1)
     for n in (5000, 10_000, 20_000, len(parts.y)):
-        some = protocol.capped(np.arange(len(parts.y)), parts.y, n, 0)
+        some = protocol.subsample(np.arange(len(parts.y)), parts.y, n, 0)
         part = replace(parts, X=parts.X[some], y=parts.y[some])
         print(f"w8a NBAM, {n:,} rows: {auc('NBAM', part, 0, params):.4f}", flush=True)
 

@@ -22,8 +22,8 @@ from sklearn.preprocessing import MinMaxScaler
 from tables import GIVEN_TEST, folder, positive, raw, require_data
 
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC
-from auclid.experiments.curves import width
 from auclid.solvers import unlabeled_choice
+from auclid_papers.sweeps import choose_gamma
 
 TABLES = ["cod-rna", "ijcnn1", "covtype", "skin", "dota2", "susy-30k", "higgs-11k"]
 LANDMARKS = 200
@@ -86,7 +86,7 @@ def protocol(name, args):
     for seed in args.seeds:
         X, y, X_test, y_test = table(name, seed)
         X, few, known = partly(X, y, 200, args.unlabelled, seed)
-        gamma = width(X[known], few[known])
+        gamma = choose_gamma(X[known], few[known])
         frozen = FrozenEstimator(KMeansNystroem(LANDMARKS, gamma=gamma, random_state=seed).fit(X))
         if args.grid:
             prior = y.mean()
@@ -147,7 +147,7 @@ def when(args):
         for seed in args.seeds:
             X, y, X_test, y_test = table(name, seed)
             X, few, known = partly(X, y, 200, args.unlabelled, seed)
-            gamma, aucs = width(X[known], few[known]), []
+            gamma, aucs = choose_gamma(X[known], few[known]), []
             for rows in (X, X[known]):
                 feature_map = FrozenEstimator(KMeansNystroem(100, gamma=gamma, random_state=seed).fit(rows))
                 model = Kernelized(feature_map, LeastSquaresAUC(alpha=1e-3)).fit(X[known], few[known])

@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from auclid.datasets import catalogue
-from auclid.datasets.catalogue import is_positive
+from auclid_papers.data import is_positive
 
 POSITIVE = {table.name: table.labels for table in catalogue()}
 """Which labels are positive; of a table that is not here, the rarest."""

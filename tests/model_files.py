@@ -57,4 +57,5 @@ def holders(tree: Any, name: str) -> list[dict[str, Any]]:
     if not isinstance(tree, dict):
         return []
     inside = [found for item in tree.values() for found in holders(item, name)]
-    return inside + [x[1] for key, x in tree.items() if key in ("sklearn", "estimator", "struct") and x[0] == name]
+    tagged = (tree[tag] for tag in ("sklearn", "estimator", "struct") if isinstance(tree.get(tag), list))
+    return inside + [attributes for owner, attributes in tagged if owner == name]

@@ -64,7 +64,7 @@ from sklearn.model_selection import (
     StratifiedKFold,
     TunedThresholdClassifierCV,
 )
-from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.multiclass import OneVsOneClassifier
 from sklearn.naive_bayes import BernoulliNB, ComplementNB, GaussianNB, MultinomialNB
 from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import (
@@ -189,7 +189,7 @@ def _compositions() -> Iterator[Specimen]:
         *(BaggingClassifier(LOGISTIC, 3, random_state=0), FixedThresholdClassifier(LOGISTIC)),
         BaggingClassifier(LOGISTIC, 3, max_features=0.5, oob_score=True, random_state=0),
         *(StackingClassifier(TWO), StackingClassifier([("a", LOGISTIC), ("b", "drop")], passthrough=True)),
-        *(VotingClassifier(TWO, voting="soft"), OneVsOneClassifier(LOGISTIC), OneVsRestClassifier(LOGISTIC)),
+        *(VotingClassifier(TWO, voting="soft"), OneVsOneClassifier(LOGISTIC)),
         *(TunedThresholdClassifierCV(LOGISTIC), TunedThresholdClassifierCV(LOGISTIC, store_cv_results=True, cv=3)),
         *(GridSearchCV(LOGISTIC, grid), GridSearchCV(LOGISTIC, grid, scoring="roc_auc", cv=KFold(3))),
         GridSearchCV(LOGISTIC, grid, cv=RepeatedStratifiedKFold(n_splits=2, n_repeats=2), **several),
@@ -201,8 +201,7 @@ def _compositions() -> Iterator[Specimen]:
         HistGradientBoostingClassifier(max_iter=2, early_stopping=True, scoring="roc_auc", random_state=0),
     ):
         yield model, X, Y
-    for model in (OneVsOneClassifier(LOGISTIC), OneVsRestClassifier(LOGISTIC)):
-        yield model, X, THREE
+    yield OneVsOneClassifier(LOGISTIC), X, THREE
     yield HistGradientBoostingClassifier(max_iter=2), X, THREE
     yield HistGradientBoostingRegressor(max_iter=2, early_stopping=True, scoring="r2", random_state=0), X, Y
     for splitter in (GroupKFold(2), StratifiedGroupKFold(2), StratifiedKFold(3, shuffle=True, random_state=0)):

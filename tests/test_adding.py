@@ -15,6 +15,9 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 
+STRUCTS = "STRUCTS = NameTable(\n"
+"""Where the table of structs in files begins."""
+
 
 class Copy:
     """A copy of the project, and which of its files were touched."""
@@ -25,7 +28,7 @@ class Copy:
         for name in ("src", "tests", "docs", "examples"):
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         shutil.copytree(ROOT / "docs" / "record", folder / "docs" / "record")
-        for name in ("README.md", "CONTRIBUTING.md", "mkdocs.yml", "pyproject.toml"):
+        for name in ("README.md", "CONTRIBUTING.md", "mkdocs.yml", "pyproject.toml", "conftest.py"):
             shutil.copy(ROOT / name, folder / name)
 
     def write(self, name: str, text: str) -> None:
@@ -70,18 +73,18 @@ LOSSES["smooth_hinge"] = SmoothHinge
 
 
 @value.implement(SmoothHinge)
-def _(loss, m):
+def _(loss: SmoothHinge, m: float) -> float:
     if m >= 1.0:
         return 0.0
     return 0.5 * (1.0 - m) ** 2 if m > 0.0 else 0.5 - m
 
 
 @slope.implement(SmoothHinge)
-def _(loss, m):
+def _(loss: SmoothHinge, m: float) -> float:
     return min(0.0, max(-1.0, m - 1.0))
 ''',
     )
-    copy.after("src/auclid/io/_names.py", "ENTRIES = (\n", '    Struct("SmoothHinge", losses.SmoothHinge),\n')
+    copy.after("src/auclid/io/_names.py", STRUCTS, '    Entry("SmoothHinge", "auclid.losses.SmoothHinge"),\n')
 
 
 def a_map(copy: Copy) -> None:
@@ -152,8 +155,8 @@ class RandomSigns(FeatureMap):
         return values
 ''',
     )
-    exported(copy, "kernels", "random_signs", "RandomSigns", '{"n_components": ANY, "random_state": None}')
-    copy.append("docs/reference/kernels.md", "\n::: auclid.RandomSigns\n")
+    learnt = 'TRANSFORMER + "_planes:real[d,*] gamma_:none"'
+    exported(copy, "kernels.random_signs.RandomSigns", '{"n_components": ANY, "random_state": None}', learnt)
 
 
 def a_stream(copy: Copy) -> None:
@@ -167,53 +170,44 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.data import Table
-from auclid.solvers.stream import StreamSolver
-from auclid.stats.class_means import FirstPass, Running, add_row, midpoint, running
+from auclid.data import RowStruct
+from auclid.solvers.stream import Batch, StreamSolver
+from auclid.stats.class_means import RunningMeans, add_row, class_midpoint, empty_means
 
 
-class State(NamedTuple):
+class CentroidsState(NamedTuple):
     """The class means of the rows so far."""
 
-    seen: Running
+    means: RunningMeans
 
 
 @dataclass(frozen=True)
-class Centroids(StreamSolver[State]):
+class CentroidsSolver(StreamSolver[CentroidsState]):
     """w = mean of the positives - mean of the negatives."""
 
-    def init(self, d: int, known: FirstPass | None = None) -> State:
-        return State(running(d))
+    def init(self, d: int) -> CentroidsState:
+        return CentroidsState(empty_means(d))
 
-    def update(
-        self,
-        table: Table,
-        is_pos: np.ndarray,
-        order: np.ndarray,
-        state: State,
-        known: FirstPass | None,
-        rng: np.random.Generator,
-    ) -> State:
-        label = is_pos.astype(np.int8)
-        for rows, (at,), part in table.sweep(order, centre=state.seen.centre):
-            state = sweep(rows, at, label[order[part]], state)
+    def update(self, batch: Batch, state: CentroidsState) -> CentroidsState:
+        for rows, at, label, _ in batch.chunks(state.means.centre):
+            state = sweep_centroids(rows, at, label, state)
         return state
 
-    def weights(self, state: State) -> tuple[np.ndarray, float]:
-        total, n = state.seen.total, state.seen.n
+    def weights(self, state: CentroidsState) -> tuple[np.ndarray, float]:
+        total, n = state.means.total, state.means.n
         if not n.all():
             return np.zeros(total.shape[1]), 0.0
         w = total[1] / n[1] - total[0] / n[0]
-        return w, w @ midpoint(total, n)
+        return w, w @ class_midpoint(total, n)
 
 
 @kernel
-def sweep(rows, at, label, state):
-    """One row after another enters its class's mean."""
-    means = state.seen
+def sweep_centroids(rows: RowStruct, at: np.ndarray, label: np.ndarray, state: CentroidsState) -> CentroidsState:
+    """Add each row to its class's mean."""
+    means = state.means
     for k in range(at.shape[0]):
         add_row(means, rows, at[k], label[k])
-    return State(seen=means)
+    return CentroidsState(means=means)
 ''',
     )
     copy.write(
@@ -222,8 +216,7 @@ def sweep(rows, at, label, state):
 
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.solvers.centroids import Centroids as Solver
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.centroids import CentroidsSolver
 
 
 class Centroids(StreamRanker):
@@ -253,26 +246,26 @@ class Centroids(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> Solver:
-        return Solver()
+    def _solver(self) -> CentroidsSolver:
+        return CentroidsSolver()
 ''',
     )
-    exported(copy, "online", "centroids", "Centroids", 'dict(shuffle=True, n_epochs=1, random_state=None)')
-    copy.after("src/auclid/io/_names.py", "ENTRIES = (\n", '    Struct("Centroids state", centroids.State),\n')
-    copy.after("src/auclid/io/_names.py", "from auclid.solvers import (\n", "    centroids,\n")
+    parameters = "dict(shuffle=True, n_epochs=1, random_state=None)"
+    exported(copy, "online.centroids.Centroids", parameters, "STREAM")
+    line = '    Entry("Centroids state", "auclid.solvers.centroids.CentroidsState"),\n'
+    copy.after("src/auclid/io/_names.py", STRUCTS, line)
     line = 'METHODS.append(Method("Centroids", Centroids, "Rocchio 1971", "a first look"))'
     copy.append("src/auclid/registry.py", f"\n\nfrom auclid.online import Centroids\n\n{line}\n")
-    copy.append("docs/reference/online.md", "\n::: auclid.Centroids\n")
-    copy.after("README.md", "`OAM`, `CBR`, `UniExp`", ", `Centroids`")
 
 
-def exported(copy: Copy, family: str, module: str, name: str, parameters: str) -> None:
+def exported(copy: Copy, path: str, parameters: str, learnt: str) -> None:
     """What a new public estimator needs besides its own files: exports, a name in files, its contract in the tests."""
+    family, module, name = path.split(".")
     line = f"from auclid.{family}.{module} import {name}\n"
-    for package in (f"src/auclid/{family}", "src/auclid"):
-        copy.append(f"{package}/__init__.py", f"\n{line}\n__all__ += [{name!r}]\n")
-    copy.after("src/auclid/io/_names.py", "ESTIMATORS = estimators(\n", f"    Estimator({name}),\n")
-    copy.after("src/auclid/io/_names.py", "from auclid.io import _older\n", line)
+    copy.after(f"src/auclid/{family}/__init__.py", "\n\n", line)
+    copy.after(f"src/auclid/{family}/__init__.py", "__all__ = [", f'"{name}", ')
+    line = f'    Entry({name!r}, "auclid.{path}", {learnt}),\n'
+    copy.after("src/auclid/io/_names.py", "ESTIMATORS = NameTable(\n", line)
     copy.after("tests/test_common.py", "PARAMETERS = {\n", f"    {name!r}: {parameters},\n")
 
 
@@ -380,7 +373,6 @@ NAMES = {
     "src/auclid/solvers/name.py": "src/auclid/solvers/centroids.py",
     "src/auclid/family/name.py": "src/auclid/online/centroids.py",
     "src/auclid/family/__init__.py": "src/auclid/online/__init__.py",
-    "docs/reference/family.md": "docs/reference/online.md",
     "src/auclid/kernels/name.py": "src/auclid/kernels/random_signs.py",
     "src/auclid/metrics/_name.py": "src/auclid/metrics/_d_prime.py",
     "src/auclid/data/readers/name.py": "src/auclid/data/readers/json_lines.py",

@@ -174,7 +174,7 @@ def test_curved_structure_is_found_by_the_default_candidates():
 def test_the_number_of_trees_is_chosen(monkeypatch):
     model = fitted(*problem(400), methods="boosting")
     trees, found = model.members_[0].model, {}
-    assert trees.sound() and trees.n_columns == 4
+    assert trees.is_valid() and trees.n_columns == 4
     for number in (25, 50):
         monkeypatch.setattr("auclid.auto._candidates.STAGES", (number, 100))  # of so few rows all but the last
         found[number] = fitted(*problem(400), methods="boosting").leaderboard_[0].auc
@@ -896,7 +896,7 @@ def test_boosting_is_compared_with_all_rows_that_a_fold_does_not_hold_out(monkey
     groups = np.arange(600) // 3 if grouped else None
     monkeypatch.setattr(_search, "SEARCHED", 200)
     monkeypatch.setattr(_search, "ENOUGH", 10)
-    monkeypatch.setattr(_arranged, "SORTED", 0)
+    monkeypatch.setattr(_arranged, "MAX_SORTED_ROWS", 0)
     search = _search.Search(Columns().fit(X), X, y, None, groups, plan(["boosting"]))
     candidate, task = search.candidates[0], search.task
     assert candidate.stages == (50, 100) and candidate.recipe.n_trees == 100
@@ -997,14 +997,14 @@ def test_threads_are_limited_and_do_not_change_the_model():
 def test_hostile_trees_are_not_sound():
     model = fitted(*problem(), methods="forest")
     trees = model.members_[0].model
-    assert trees.sound()
+    assert trees.is_valid()
     inner = int(np.flatnonzero(trees.feature >= 0)[0])
     for field, value in (("left", 10**6), ("right", inner), ("feature", 7), ("left", -3)):
         broken = getattr(trees, field).copy()
         broken[inner] = value
-        assert not trees._replace(**{field: broken}).sound()
-    assert not trees._replace(roots=trees.roots + 10**7).sound()
-    assert not trees._replace(value=trees.value[:-1]).sound()
+        assert not trees._replace(**{field: broken}).is_valid()
+    assert not trees._replace(roots=trees.roots + 10**7).is_valid()
+    assert not trees._replace(value=trees.value[:-1]).is_valid()
 
 
 # --- what one fit on all rows tells of folds ------------------------------------------------------
@@ -1077,7 +1077,7 @@ def test_a_forest_in_two_parts_is_a_forest_and_a_hopeless_one_is_not_finished():
     recipe = Forest(60, 5)
     parts = [grown(part, X, y, None) for part in rungs(recipe, 20)]
     trees, said = one_forest(*parts, 1.0 / 3.0)
-    assert len(trees.roots) == 60 and trees.sound()
+    assert len(trees.roots) == 60 and trees.is_valid()
     by_hand = (tree_scores(parts[0][0], X) + 2.0 * tree_scores(parts[1][0], X)) / 3.0
     np.testing.assert_allclose(tree_scores(trees, X), by_hand)
     assert roc_auc(y, said) > 0.9

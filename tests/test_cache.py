@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import auclid
-from auclid._generic import _Files, cache_folder, source_files, source_hash
+from auclid._generic import _CacheFiles, cache_folder, source_files, source_hash
 
 pytestmark = pytest.mark.jit
 
@@ -25,10 +25,10 @@ FIT = """
         import numpy as np
         from auclid import LeastSquaresAUC
         from auclid import SPAM
-        from auclid.solvers.row_steps import unit_step
+        from auclid.stats.class_means import stable_step
         rng = np.random.default_rng(0)
         X, y = rng.standard_normal((40, 3)), np.arange(40) % 2
-        unit_step(np.ones(2), np.ones(1))
+        stable_step(np.ones(2), np.ones(1))
         models = [LeastSquaresAUC(l1=0.01).fit(X, y)]
         if {spam}:
             models.append(SPAM(random_state=0).fit(X, y))
@@ -103,7 +103,7 @@ def test_the_next_process_finds_the_code_again_and_damaged_files_count_as_absent
 def test_what_is_warm_need_not_be_compiled(run):
     run("from auclid.warm import warm\nsaid = [name for name, _ in warm(['SPAM'])]")
     found = run(FIT_ALL.replace("LeastSquaresAUC(l1=0.01).fit(X, y)", "SPAM(random_state=1).fit(X, y)"))
-    assert found["misses"] <= 1 and found["hits"] > 1  # unit_step is called from Python here and nowhere else
+    assert found["misses"] <= 1 and found["hits"] > 1  # stable_step is called from Python here and nowhere else
 
 
 def test_without_a_writable_folder_all_works_with_one_warning(run, tmp_path):
@@ -181,7 +181,7 @@ def test_two_processes_compile_at_once(start, run):
 
 def test_code_saved_at_the_same_moment_is_never_mixed_up(tmp_path, monkeypatch):
     """One process stops between naming its file and writing it, while another saves something else."""
-    a, b, later = (_Files(str(tmp_path), "kernel", "stamp") for _ in range(3))
+    a, b, later = (_CacheFiles(str(tmp_path), "kernel", "stamp") for _ in range(3))
     kept = []
     monkeypatch.setattr(a, "_save_data", lambda name, data: kept.append((name, data)))
     seen_before = a._load_index()

@@ -400,7 +400,10 @@ BAD = {
     "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
     "a folder": (["compare", "plain.csv", "--target", "y", *LIGHT, "--output", "."], "it is a folder"),
     "no model": (["predict", "plain.csv", "plain.csv"], "must be an auclid model file"),
-    "wrong columns": (["predict", "good", "other.csv"], "the columns the model was fitted with; there is no 'b'."),
+    "wrong columns": (
+        ["predict", "good", "other.csv"],
+        "DATA must have the columns the model was fitted with; there is no 'b'.",
+    ),
     "text at predict": (["predict", "good", "words.csv"], "Column 'a' of Columns must hold numbers"),
     "wrong labels": (
         ["evaluate", "good", "relabelled.csv"],

@@ -397,3 +397,22 @@ def test_the_front_door_says_what_it_cannot_do_on_a_cluster():
         clone(QUICK).fit(cut(X, [100]), cut(np.where(np.arange(400) == 200, np.nan, y), [100]))
     with pytest.raises(ValueError, match="requires y to be passed"):
         clone(QUICK).fit(cut(X, [100]))
+
+
+@pytest.mark.parametrize("scores", [[-np.inf, -np.inf, 0, 1, np.inf, np.inf], [-np.inf, np.inf, np.inf, np.inf, 1, 1]])
+def test_infinite_scores_that_tie_count_one_half(scores):
+    y = np.array([0, 1, 0, 1, 0, 1])
+    rows = [da.from_array(np.array(each, float), chunks=2) for each in (y, scores)]
+    assert roc_auc(*rows) == pytest.approx(roc_auc(y, scores), abs=1e-15)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("kind", ["constant", "perfect", "reversed"])
+def test_intervals_without_variance_are_those_of_memory(kind, weighted):
+    rng = np.random.default_rng(0)
+    y = np.arange(40) % 4 == 0
+    scores = {"constant": np.ones(40), "perfect": y + rng.random(40) / 4, "reversed": rng.random(40) / 4 - y}[kind]
+    weight = rng.random(40) + 0.1 if weighted else None
+    lazy = [None if each is None else da.from_array(each, chunks=7) for each in (y, scores, weight)]
+    told = auc_interval(lazy[0], lazy[1], sample_weight=lazy[2])
+    np.testing.assert_allclose(told, auc_interval(y, scores, sample_weight=weight), atol=1e-12)

@@ -1,11 +1,8 @@
 """The table that comes with the package is the table it says it is."""
 
-import tomllib
-from importlib import resources
-
 import numpy as np
 
-from auclid.datasets import catalogue, load_mammography
+from auclid.datasets import load_mammography
 
 
 def test_mammography_has_the_published_shape_and_counts():
@@ -34,13 +31,3 @@ def test_mammography_pair_equals_bunch_and_is_fresh_each_time():
     again = load_mammography(return_X_y=True)
     np.testing.assert_array_equal(again[0], table.data)
     np.testing.assert_array_equal(again[1], table.target)
-
-
-def test_a_tables_own_task_is_told_once():
-    own = {table.name: list(table.labels) for table in catalogue()}
-    shared = tomllib.loads((resources.files("auclid.experiments") / "datasets.toml").read_text(encoding="utf-8"))
-    for told in shared.values():
-        if told.get("name") in own:
-            assert told.get("positive") != own[told["name"]], f"{told['name']}: the catalogue says so already"
-        else:
-            assert "positive" in told or "name" not in told

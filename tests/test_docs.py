@@ -32,6 +32,11 @@ NOT_RUN = {
 needs_callbacks = pytest.mark.skipif(
     importlib.util.find_spec("sklearn.callback") is None, reason="this scikit-learn has no callbacks"
 )
+needs_torch = pytest.mark.skipif(
+    importlib.util.find_spec("torch") is None, reason="PyTorch is not installed: `make test-torch` runs these"
+)
+NEEDS = {"monitoring": [needs_callbacks], "deep": [needs_torch], "deep_network": [needs_torch]}
+"""Pages and examples that run where something is installed."""
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", flags=re.M | re.S)
 
 
@@ -42,8 +47,7 @@ def blocks(path):
 
 
 def marked(path):
-    name = path.stem
-    return pytest.param(path, id=name, marks=[needs_callbacks] if name == "monitoring" else [])
+    return pytest.param(path, id=path.stem, marks=NEEDS.get(path.stem, []))
 
 
 def commands(text):
@@ -110,7 +114,7 @@ def test_a_wrong_output_would_be_seen():
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(p, id=p.stem, marks=[needs_callbacks] if p.stem == "monitoring" else []) for p in EXAMPLES],
+    [marked(path) for path in EXAMPLES],
 )
 def test_an_example_runs_and_leaves_its_picture(path, tmp_path, monkeypatch, capsys):
     matplotlib = pytest.importorskip("matplotlib")
@@ -138,6 +142,7 @@ MODULES = {
     "plot": auclid.plot.__all__,
     "datasets": auclid.datasets.__all__,
     "pairs": ["value", "gradient", "curvature_product"],
+    "objectives": auclid.objectives.__all__,
 }
 """The public modules, and what they hold."""
 
@@ -146,10 +151,19 @@ def public_names():
     """Everything a user may import."""
     for name in auclid.__all__:
         yield from (f"auclid.{name}.{own}" for own in MODULES[name]) if name in MODULES else [f"auclid.{name}"]
+    yield from (f"auclid.torch.{name}" for name in torch_names() if name != "metrics")
+
+
+def torch_names():
+    """The names of `auclid.torch`, which need not be importable here."""
+    tree = ast.parse((ROOT / "src" / "auclid" / "torch" / "__init__.py").read_text(encoding="utf-8"))
+    (names,) = [node.value for node in tree.body if isinstance(node, ast.Assign)]
+    return ast.literal_eval(names)
 
 
 def test_the_reference_has_every_public_name_once():
-    pages = "\n".join(path.read_text(encoding="utf-8") for path in sorted((DOCS / "reference").glob("*.md")))
+    expand = runpy.run_path(str(DOCS / "hooks" / "reference.py"))["expand"]
+    pages = "\n".join(expand(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "reference").glob("*.md")))
     entries = re.findall(r"^::: (\S+)$", pages, flags=re.M)
     assert len(entries) == len(set(entries))
     assert set(public_names()) - set(entries) == set()

@@ -70,7 +70,10 @@ def test_the_command_words_errors_of_readers_by_its_options(tmp_path):
         (lambda: scan(path, columns=["a", "c"]), "the columns the model was fitted with; there is no 'c'."),
         (lambda: scan(path, memory="much"), "--memory must be a number of bytes or a text such as '500MB' or '2GB';"),
         (lambda: scan(tmp_path / "no"), "DATA must be a file, folder or glob that exists; got "),
-        (lambda: scan(path).require_numeric(), f"{where} must be numbers; got string in 'b'. {LEAVE_OUT}"),
+        (
+            lambda: scan(path).require_numeric(),
+            f"The columns of {where} must be numbers; got string in 'b'. {LEAVE_OUT}",
+        ),
         (lambda: read(path, "Y"), f"--target must name a column of {where}; got 'Y'."),
         (lambda: read(path, drop=["z"]), f"--drop must name a column of {where}; got 'z'."),
         (lambda: auclid.make("spamm"), "A method must be one that `auclid methods` lists; got 'spamm'. Did you mean"),

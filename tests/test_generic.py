@@ -7,7 +7,7 @@ import pytest
 
 from auclid import SPAM
 from auclid._check import implements
-from auclid._generic import _only_ours, floats, generic, kernel, missing
+from auclid._generic import _only_own_structs, as_floats, generic, kernel, missing_implementation
 from auclid.penalties import L2, prox
 from auclid.schedules import Constant
 
@@ -75,7 +75,7 @@ def test_a_generic_function_keeps_its_name_and_words():
 def test_a_struct_without_a_body_gets_one_sentence_and_a_hint():
     with pytest.raises(TypeError) as raised:
         area(Line(1.0), 1.0)
-    assert str(raised.value) == missing(area, Line(1.0))
+    assert str(raised.value) == missing_implementation(area, Line(1.0))
     assert "'area' must have an implementation for Line; it has one for Box, Circle." in str(raised.value)
     assert "@area.implement(Line)" in str(raised.value)
 
@@ -107,7 +107,7 @@ def test_a_subclass_is_another_struct():
         implements("nobody", "shape", Round(1.0), [area])
 
 
-def test_floats_makes_numbers_floats_and_leaves_arrays():
+def test_as_floats_makes_numbers_floats_and_leaves_arrays():
     class Mixed(NamedTuple):
         a: float
         b: float
@@ -115,7 +115,7 @@ def test_floats_makes_numbers_floats_and_leaves_arrays():
         d: np.ndarray
 
     array = np.arange(3)
-    made = floats(Mixed(1, np.int64(2), np.float32(0.5), array))
+    made = as_floats(Mixed(1, np.int64(2), np.float32(0.5), array))
     assert [type(x) for x in made[:3]] == [float] * 3 and made[:3] == (1.0, 2.0, 0.5)
     assert made.d is array and isinstance(made, Mixed)
 
@@ -137,7 +137,7 @@ def test_an_unknown_penalty_is_refused_before_any_compiling(penalty):
 def test_only_signatures_of_our_own_structs_are_kept_on_disk():
     from numba import typeof, types
 
-    assert _only_ours([types.float64, typeof(L2(1.0)), typeof((Constant(1.0), 2.0))])
-    assert not _only_ours([types.float64, typeof(Box(1.0))])
-    assert not _only_ours([typeof((1.0, (2, Box(1.0))))])
-    assert not _only_ours([typeof((Box(1.0), Box(2.0)))])
+    assert _only_own_structs([types.float64, typeof(L2(1.0)), typeof((Constant(1.0), 2.0))])
+    assert not _only_own_structs([types.float64, typeof(Box(1.0))])
+    assert not _only_own_structs([typeof((1.0, (2, Box(1.0))))])
+    assert not _only_own_structs([typeof((Box(1.0), Box(2.0)))])

@@ -15,9 +15,9 @@ import auclid.metrics
 import auclid.plot
 
 ROOT = Path(__file__).parent.parent
-SOURCE = ROOT / "src" / "auclid"
+SOURCE, PAPERS = ROOT / "src" / "auclid", ROOT / "papers" / "src" / "auclid_papers"
 PYPROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-FILES = sorted(SOURCE.rglob("*.py"))
+FILES = sorted([*SOURCE.rglob("*.py"), *PAPERS.rglob("*.py")])
 
 MOST_ARGUMENTS = 8
 
@@ -80,7 +80,7 @@ def untyped(path: Path) -> list[str]:
 
 
 def relative(path: Path) -> str:
-    return path.relative_to(SOURCE).as_posix()
+    return path.relative_to(SOURCE if path.is_relative_to(SOURCE) else PAPERS.parent).as_posix()
 
 
 def test_nobody_compiles_past_our_cache():

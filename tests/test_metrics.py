@@ -710,3 +710,21 @@ def test_scores_dealt_out_to_cells_are_sorted(spread, dtype):
     np.testing.assert_array_equal(in_order(scores), np.sort(scores))
     np.testing.assert_array_equal(scores, kept)
     assert in_order(scores).dtype == dtype
+
+
+def test_masked_arrays_are_refused():
+    masked = np.ma.array([0, 1, 0, 1], mask=[0, 0, 1, 0])
+    with pytest.raises(ValueError, match="'y_true' parameter of roc_auc must be an array without a mask"):
+        roc_auc(masked, [1, 2, 3, 4])
+    with pytest.raises(ValueError, match="'y_score' parameter of roc_auc must be an array without a mask"):
+        roc_auc([0, 1, 0, 1], masked)
+
+
+def test_longer_floats_are_refused_where_rounding_would_tie_them():
+    one = np.longdouble(1)
+    if np.finfo(np.longdouble).eps >= np.finfo(np.float64).eps:
+        pytest.skip("longdouble is float64 here")
+    scores = np.array([one, one + np.finfo(np.longdouble).eps * 4, 0.5, 2.0])
+    with pytest.raises(ValueError, match="hold numbers that float64 holds exactly"):
+        roc_auc([0, 1, 0, 1], scores)
+    assert roc_auc([0, 1, 0, 1], np.array([1, 2, 3, 4], np.longdouble)) == 0.75

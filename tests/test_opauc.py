@@ -1,5 +1,7 @@
 """OPAUC, OPAUCr and AdaOAM against slow loops by the book, the exact optimum, and in every kind of stream."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import sparse
@@ -8,8 +10,17 @@ import reference
 import reference_square as slow
 from auclid import OPAUC, AdaOAM, LeastSquaresAUC, make
 from auclid.data import as_table
-from auclid.solvers.one_pass import Full, Gradient, Steps, Work, absorb, gradient, no_spread, times
-from auclid.solvers.stream import copied
+from auclid.solvers.one_pass import (
+    FullScatter,
+    GradientRule,
+    GradientWork,
+    OnePassSteps,
+    add_covariance_product,
+    add_to_matrix,
+    empty_matrices,
+    gradient,
+)
+from auclid.solvers.stream import copy_state
 from reference_square import problem
 
 LAYOUTS = {"dense": np.asarray, "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32))}
@@ -70,11 +81,15 @@ def test_fit_is_the_stream_of_its_shuffled_rows(name):
     assert (fit.coef_ == stream.coef_).all() and fit.n_iter_ == 2
 
 
-def test_drawing_in_small_parts_changes_nothing(monkeypatch):
+class SmallDraws(OPAUC):
+    def _solver(self):
+        return replace(super()._solver(), draws_per_chunk=35)
+
+
+def test_drawing_in_small_parts_changes_nothing():
     X, y = problem()
     whole = OPAUC(rank=5, random_state=0).fit(X, y)
-    monkeypatch.setattr("auclid.solvers.one_pass.DRAWS", 35)
-    assert (OPAUC(rank=5, random_state=0).fit(X, y).coef_ == whole.coef_).all()
+    assert (SmallDraws(rank=5, random_state=0).fit(X, y).coef_ == whole.coef_).all()
 
 
 def states(layout, w):
@@ -88,14 +103,14 @@ def states(layout, w):
 @every_layout
 def test_the_mean_gradient_of_either_class_is_that_of_the_objective(layout):
     """That of 1/2 E(1-m)^2 + lambda/2 |w|^2, lambda = alpha/2."""
-    w, work = np.array([0.3, -0.2, 0.1, 0.5]), Work(np.empty(4), np.empty(4), np.empty(0))
+    w, work = np.array([0.3, -0.2, 0.1, 0.5]), GradientWork(np.empty(4), np.empty(4), np.empty(0))
     rows, y, state = states(layout, w)
     z, share = reference.all_pairs(problem()[0], y == 1)
     expected = -z.T @ (share * (1.0 - z @ w)) + 0.15 * w
     for c in (0, 1):
         found = []
         for i in np.flatnonzero(y == c):
-            gradient(rows, i, c, Steps(Gradient(1.0, False), 0.15), state, 1.0, work)
+            gradient(rows, i, c, OnePassSteps(GradientRule(1.0, False), 0.15), state, 1.0, work)
             found.append(work.g.copy())
         np.testing.assert_allclose(np.mean(found, axis=0), expected, rtol=1e-10)
 
@@ -103,24 +118,24 @@ def test_the_mean_gradient_of_either_class_is_that_of_the_objective(layout):
 @pytest.mark.parametrize("shift", [0.0, 1e6])
 def test_packed_triangles_are_the_covariance_even_far_from_zero(shift):
     X, _ = problem(50, 3)
-    spread, mean, none = Full(np.zeros((2, 6))), np.zeros(3), np.empty(0)
+    scatter, mean, none = FullScatter(np.zeros((2, 6))), np.zeros(3), np.empty(0)
     for k, x in enumerate(X + shift):
-        absorb(spread, 1, k + 1.0, x - mean, none, none)
+        add_to_matrix(scatter, 1, k + 1.0, x - mean, none, none)
         mean = mean + (x - mean) / (k + 1.0)
     out = np.array([10.0, 0.0, 0.0])
-    times(spread, 1, 50.0, np.array([1.0, 2.0, 3.0]), out, none, True)
+    add_covariance_product(scatter, 1, 50.0, np.array([1.0, 2.0, 3.0]), out, none, True)
     np.testing.assert_allclose(out - [10.0, 0.0, 0.0], slow.covariance(X) @ [1.0, 2.0, 3.0], rtol=1e-6)
-    assert not spread.scatter[0].any()
+    assert not scatter.triangles[0].any()
 
 
 def test_a_long_sketch_is_nearly_the_covariance():
     X, _ = problem(50, 3)
-    spread, mean, work = no_spread(3, 20_000), np.zeros(3), np.empty(20_000)
+    scatter, mean, work = empty_matrices(3, 20_000), np.zeros(3), np.empty(20_000)
     for k, (x, r) in enumerate(zip(X, draws(0, 50, 20_000), strict=True)):
-        absorb(spread, 0, k + 1.0, x - mean, r, work)
+        add_to_matrix(scatter, 0, k + 1.0, x - mean, r, work)
         mean = mean + (x - mean) / (k + 1.0)
     out = np.zeros(3)
-    times(spread, 0, 50.0, np.array([1.0, 2.0, 3.0]), out, work, True)
+    add_covariance_product(scatter, 0, 50.0, np.array([1.0, 2.0, 3.0]), out, work, True)
     np.testing.assert_allclose(out, slow.covariance(X) @ [1.0, 2.0, 3.0], rtol=0.05)
 
 
@@ -238,10 +253,10 @@ def test_what_is_kept_are_the_class_moments():
     state = OPAUC().partial_fit(X, y)._state
     for c in (0, 1):
         rows = X[y == c]
-        np.testing.assert_allclose(state.seen.mean[c], rows.mean(axis=0))
+        np.testing.assert_allclose(state.classes.mean[c], rows.mean(axis=0))
         packed = len(rows) * slow.covariance(rows)[np.tril_indices(4)]
-        np.testing.assert_allclose(state.spread.scatter[c], packed, atol=1e-12)
-        assert state.seen.trace[c] == pytest.approx(len(rows) * rows.var(axis=0).sum())
+        np.testing.assert_allclose(state.scatter.triangles[c], packed, atol=1e-12)
+        assert state.classes.trace[c] == pytest.approx(len(rows) * rows.var(axis=0).sum())
 
 
 def test_a_stream_cuts_halfway_between_the_class_means():
@@ -312,13 +327,13 @@ def test_parameters_out_of_range_are_named(wrong):
 def test_a_row_alone_is_learnt_without_a_copy_of_the_covariances_and_a_bad_one_changes_nothing(name):
     X, y = problem()
     model = build(name, step=None if name == "OPAUC" else 0.1, random_state=0).partial_fit(X, y)
-    scatter = model._state.spread.scatter
+    scatter = model._state.scatter.triangles
     model.partial_fit(X[:1], y[:1])
-    assert model._state.spread.scatter is scatter
-    before, w = copied(model._state), model.coef_.copy()
+    assert model._state.scatter.triangles is scatter
+    before, w = copy_state(model._state), model.coef_.copy()
     with pytest.raises(ValueError, match="Scale the columns"):
         model.partial_fit(np.full((1, 4), 1e200), [1])
-    assert model._state.spread.scatter is scatter and (model.coef_ == w).all()
+    assert model._state.scatter.triangles is scatter and (model.coef_ == w).all()
     for now, then in zip(leaves(model._state), leaves(before), strict=True):
         np.testing.assert_array_equal(now, then)
     fresh = build(name, step=None if name == "OPAUC" else 0.1, random_state=0).partial_fit(X, y)
@@ -333,12 +348,12 @@ def test_a_step_that_may_overflow_is_made_on_a_copy(step):
     model.partial_fit(X[:2], y[:2], classes=[0, 1])
     failed = 0
     for i in range(2, 400):
-        before, scatter = copied(model._state), model._state.spread.scatter
+        before, scatter = copy_state(model._state), model._state.scatter.triangles
         try:
             model.partial_fit(1e3 * X[[i % 40]], y[[i % 40]])
         except ValueError:
             failed += 1
-            assert model._state.spread.scatter is scatter
+            assert model._state.scatter.triangles is scatter
             for now, then in zip(leaves(model._state), leaves(before), strict=True):
                 np.testing.assert_array_equal(now, then)
     assert failed and np.isfinite(model.coef_).all()

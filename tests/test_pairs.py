@@ -233,14 +233,14 @@ def test_a_loss_of_ones_own_by_its_value_and_slope_and_what_is_missing():
         pairs.value(y, s, loss=Cosh(), max_fpr=0.5)
 
 
-@pytest.mark.parametrize("function", [loss_sums.Value, loss_sums.Slope, loss_sums.Curvature])
+@pytest.mark.parametrize("function", [loss_sums.LossValue, loss_sums.LossSlope, loss_sums.LossCurvature])
 @pytest.mark.parametrize("spread", [1e-3, 1.0, 30.0, 300.0])
 def test_sums_of_a_smooth_loss_by_cells_are_those_of_the_double_loop(function, spread):
     rng = np.random.default_rng(1)
-    scores = loss_sums.Scores(spread * rng.standard_normal(300), spread * rng.standard_cauchy(200).clip(-9, 9))
+    scores = loss_sums.ClassScores(spread * rng.standard_normal(300), spread * rng.standard_cauchy(200).clip(-9, 9))
     a, b = rng.random((300, 2)), rng.standard_normal((200, 2))
     f = function(losses.Logistic())
-    by_cells = loss_sums._by_cells(f, scores, a, b, loss_sums.Cells.over(scores, *losses.smooth(f.loss)))
+    by_cells = loss_sums._sums_by_cells(f, scores, a, b, loss_sums.CellGrid.over(scores, *losses.smooth(f.loss)))
     for found, expected in zip(by_cells, loss_sums._double_loop(f, *scores, a, b), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-12 * np.abs(expected).max())
 

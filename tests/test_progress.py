@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 
 import auclid
 from auclid import SPAM, LeastSquaresAUC, _progress
-from auclid._progress import steps
+from auclid._progress import fit_iterations
 
 try:
     from sklearn.callback import ProgressBar, ScoringMonitor
@@ -153,8 +153,8 @@ def test_without_callbacks_there_is_only_counting():
     def never():
         raise AssertionError("nobody asked")
 
-    assert list(steps(model, 3, never)) == [0, 1, 2] and vars(model) == vars(SPAM())
-    assert next(steps(object(), None, never)) == 0
+    assert list(fit_iterations(model, 3, never)) == [0, 1, 2] and vars(model) == vars(SPAM())
+    assert next(fit_iterations(object(), None, never)) == 0
 
 
 def test_a_scikit_learn_without_callbacks_will_do(monkeypatch):
@@ -167,4 +167,4 @@ def test_a_scikit_learn_without_callbacks_will_do(monkeypatch):
     class Old(old.CallbackSupportMixin):
         pass
 
-    assert not hasattr(Old(), "set_callbacks") and list(old.steps(Old(), 2, None)) == [0, 1]
+    assert not hasattr(Old(), "set_callbacks") and list(old.fit_iterations(Old(), 2, None)) == [0, 1]

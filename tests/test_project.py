@@ -98,7 +98,7 @@ def test_a_python_without_tested_versions_is_told(tool, monkeypatch, capsys):
 
 def test_every_installation_says_which_versions():
     installs = [line for line in read("Makefile").splitlines() if "$(PIP) " in line and not line.startswith("PIP ")]
-    assert len(installs) == 5 and "pip install" not in read("Makefile").replace("$(PIP)", "")
+    assert len(installs) == 6 and "pip install" not in read("Makefile").replace("$(PIP)", "")
     assert all("$(pinned)" in line or "$(call with-pins," in line for line in installs)
 
 
@@ -124,3 +124,16 @@ def test_a_wheel_that_lacks_a_file_or_holds_a_strange_one_is_found(tmp_path):
     assert wheel(files[1:] + told) == [f"auclid-1-py3-none-any.whl lacks {files[0]}"]
     assert wheel([*files, *told, "tests/x.py"]) == ["auclid-1-py3-none-any.whl should not hold tests/x.py"]
     assert wheel(files + told[1:]) == ["auclid-1-py3-none-any.whl lacks METADATA"]
+    stray = [f"auclid/experiments/{name}" for name in ("__init__.py", "published.csv")]
+    assert wheel([*files, *told, *stray]) == [f"auclid-1-py3-none-any.whl should not hold {name}" for name in stray]
+    assert wheel([*files, *told, "auclid_papers/cli.py"]) == [
+        "auclid-1-py3-none-any.whl should not hold auclid_papers/cli.py"
+    ]
+
+
+def test_the_two_packages_agree():
+    papers = tomllib.loads(read("papers/pyproject.toml"))["project"]
+    for name in ("requires-python", "license", "authors"):
+        assert papers[name] == PROJECT["project"][name]
+    assert papers["version"] == auclid.__version__ and read("papers/LICENSE") == read("LICENSE")
+    assert list(papers["entry-points"]) == ["auclid.commands"]

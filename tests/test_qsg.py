@@ -1,4 +1,4 @@
-"""QSG-S2AUC: the waves, the descent against slow code, and its way to the optimum of the kernel's space."""
+"""QSG-S2AUC: random features, the descent against slow code, and convergence to the optimum of the kernel's space."""
 
 import pickle
 
@@ -12,8 +12,13 @@ import reference_semi as slow
 from auclid import QSGS2AUC, SAMULT, Kernelized, RandomFourier
 from auclid.data import as_table, sizes
 from auclid.datasets import load_mammography
-from auclid.solvers import quadruple, random_features
-from auclid.solvers.random_features import Ahead, Expansion, Waves, add_waves
+from auclid.solvers import quadruply_stochastic
+from auclid.solvers.quadruply_stochastic import (
+    FourierExpansion,
+    RandomFrequencies,
+    ScoredBatches,
+    add_cosines,
+)
 
 
 def problem(seed=0, n=30, p=20, u=40, d=3):
@@ -29,12 +34,12 @@ def draws(monkeypatch):
     """Numbers of the rows of all mini-batches that are drawn from now on."""
     seen = []
 
-    class Noted(Ahead):
+    class Noted(ScoredBatches):
         def __init__(self, f, table, rows):
             seen.append(rows)
             super().__init__(f, table, rows)
 
-    monkeypatch.setattr(quadruple, "Ahead", Noted)
+    monkeypatch.setattr(quadruply_stochastic, "ScoredBatches", Noted)
     return seen
 
 
@@ -44,16 +49,16 @@ def draws(monkeypatch):
 @pytest.mark.parametrize(("kernel", "exact"), [("rbf", rbf_kernel), ("laplacian", laplacian_kernel)])
 def test_the_waves_have_the_kernels_spectrum(kernel, exact):
     x, z = np.array([[0.1, 0.4]]), np.array([[0.5, -0.2]])
-    omega = Waves(5, 200_000, kernel, 0.7).block(3, 2)
+    omega = RandomFrequencies(5, 200_000, kernel, 0.7).block(3, 2)
     assert np.cos((x - z) @ omega).mean() == pytest.approx(exact(x, z, gamma=0.7)[0, 0], abs=0.01)
 
 
 def test_a_block_of_waves_is_the_same_whenever_it_is_asked_for():
-    waves = Waves(5, 4, "rbf", 0.7)
+    waves = RandomFrequencies(5, 4, "rbf", 0.7)
     first = [waves.block(number, 3).tobytes() for number in range(6)]
     assert [waves.block(number, 3).tobytes() for number in reversed(range(6))] == first[::-1]
     assert len(set(first)) == 6
-    assert Waves(6, 4, "rbf", 0.7).block(0, 3).tobytes() != first[0]
+    assert RandomFrequencies(6, 4, "rbf", 0.7).block(0, 3).tobytes() != first[0]
 
 
 @pytest.mark.parametrize("size", [1e-3, 1.0, 1e3])
@@ -62,7 +67,7 @@ def test_the_sum_of_waves_is_that_of_cosines(size):
     angles, phases = size * rng.standard_normal((5, 40)), rng.uniform(-4.0, 4.0, 40)
     angles[0, :4] = phases[:4] + np.pi * np.array([0.5, -0.5, 1.0, 3.5])
     amplitudes, out = rng.standard_normal(40), np.ones(5)
-    add_waves(angles, phases, amplitudes, out)
+    add_cosines(angles, phases, amplitudes, out)
     np.testing.assert_allclose(out, 1.0 + np.cos(angles - phases) @ amplitudes, atol=1e-13 * max(size, 1.0))
 
 
@@ -79,9 +84,9 @@ def test_how_scores_are_cut_into_blocks_changes_nothing(monkeypatch):
     X, y = problem()
     model = QSGS2AUC(n_iter=20, n_components=3, gamma=2.0, random_state=0).fit(X, y)
     scores = model.decision_function(X)
-    monkeypatch.setattr(random_features, "TOGETHER", 7)
     monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 6 * 13)
-    np.testing.assert_allclose(model.decision_function(X), scores, atol=1e-13)
+    in_blocks = model._expansion(X.shape[1])(as_table(X), max_frequencies=7) + model.intercept_
+    np.testing.assert_allclose(in_blocks, scores, atol=1e-13)
 
 
 # --- the descent ----------------------------------------------------------------------------------
@@ -126,12 +131,16 @@ def test_without_unlabelled_rows_it_is_supervised(draws):
     np.testing.assert_allclose(model.decision_function(X) - model.intercept_, [f(x) for x in X], atol=1e-8)
 
 
+class FewBatchesAhead(QSGS2AUC):
+    def _solver(self):
+        return super()._solver()._replace(blocks_ahead=1)
+
+
 def test_drawing_fewer_batches_ahead_changes_nothing(monkeypatch, draws):
     X, y = problem()
     whole = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
-    monkeypatch.setattr(quadruple, "AHEAD", 1)
     monkeypatch.setattr(sizes, "BLOCK_BYTES", 8 * 3 * (3 * 4 * 6))  # three columns, six steps of three sets of four
-    parts = QSGS2AUC(n_iter=20, batch_size=4, random_state=0).fit(X, y)
+    parts = FewBatchesAhead(n_iter=20, batch_size=4, random_state=0).fit(X, y)
     assert [len(rows) for rows in draws] == [20, 6, 6, 6, 2]
     np.testing.assert_allclose(parts.decision_function(X), whole.decision_function(X), atol=1e-12)
 
@@ -281,7 +290,7 @@ def test_an_expansion_can_be_read_from_its_attributes():
         omega = np.sqrt(4.0) * np.random.default_rng([model.seed_, i]).standard_normal((3, 3))
         f += np.cos(X @ omega - model.phases_[i]) @ model.amplitudes_[i]
     np.testing.assert_allclose(model.decision_function(X), f)
-    again = Expansion(Waves(model.seed_, 3, "rbf", 2.0), model.amplitudes_, model.phases_, 3)
+    again = FourierExpansion(RandomFrequencies(model.seed_, 3, "rbf", 2.0), model.amplitudes_, model.phases_, 3)
     np.testing.assert_allclose(again(as_table(X)) + model.intercept_, f)
 
 

@@ -5,7 +5,7 @@ import pytest
 from sklearn.pipeline import make_pipeline
 
 from auclid import ASAM, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, _random
-from auclid._random import epoch, generator, pairs, seeded
+from auclid._random import draw_pairs, generator, set_random_state
 
 
 @pytest.mark.parametrize("seed", [0, np.int64(3), 2**32 - 1])
@@ -29,14 +29,8 @@ def test_none_is_random():
     assert generator(None).random() != generator(None).random()
 
 
-def test_an_epoch_meets_each_row_once():
-    order = epoch(generator(0), 50)
-    assert sorted(order) == list(range(50)) and order.tolist() != list(range(50))
-    assert epoch(generator(0), 5, shuffle=False).tolist() == list(range(5))
-
-
 def test_pairs_are_uniform_over_all_pairs():
-    pos, neg = pairs(generator(0), 3, 4, 24_000)
+    pos, neg = draw_pairs(generator(0), 3, 4, 24_000)
     counts = np.bincount(4 * pos + neg, minlength=12)
     assert pos.dtype == neg.dtype == np.int64
     assert (abs(counts - 2000) < 5 * np.sqrt(2000)).all()
@@ -44,8 +38,8 @@ def test_pairs_are_uniform_over_all_pairs():
 
 def test_pairs_drawn_in_other_batches_are_the_same():
     at_once, in_parts = generator(0), generator(0)
-    whole = pairs(at_once, 5, 7, 10)
-    parts = [pairs(in_parts, 5, 7, size) for size in (1, 4, 0, 5)]
+    whole = draw_pairs(at_once, 5, 7, 10)
+    parts = [draw_pairs(in_parts, 5, 7, size) for size in (1, 4, 0, 5)]
     for k in range(2):
         np.testing.assert_array_equal(whole[k], np.concatenate([part[k] for part in parts]))
 
@@ -62,7 +56,7 @@ def test_no_other_module_reads_random_state():
 
 def test_every_seed_of_a_model_and_of_its_parts_is_set():
     model = make_pipeline(RandomFourier(4), Kernelized(KMeansNystroem(), ASAM()))
-    params = seeded(model, 5).get_params()
+    params = set_random_state(model, 5).get_params()
     seeds = {name: value for name, value in params.items() if name.endswith("random_state")}
     assert len(seeds) == 3 and set(seeds.values()) == {5}
-    assert seeded(LeastSquaresAUC(), 5).get_params() == LeastSquaresAUC().get_params()
+    assert set_random_state(LeastSquaresAUC(), 5).get_params() == LeastSquaresAUC().get_params()

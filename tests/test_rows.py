@@ -20,20 +20,20 @@ from auclid.data import (
     pair_axpy,
     pair_axpy_two,
     pair_dot,
-    pair_square,
-    recentre,
-    row_add,
+    pair_squared_norm,
+    row_accumulate,
+    row_add_raw,
     row_axpy,
     row_axpy_two,
     row_dot,
     row_dots,
     row_entry,
-    row_fetch,
+    row_prefetch,
     row_span,
-    row_square,
-    row_sum,
+    row_squared_norm,
     sizes,
     structs,
+    update_centre,
 )
 from auclid.stats.class_means import sum_rows
 
@@ -108,24 +108,24 @@ def tables(draw, max_rows=7):
 @kernel
 def every_verb(rows, i, j, w, scalars, vectors, columns, values):
     """Call each verb once; returns how many entries x_i has, and by which share the centre moved."""
-    row_fetch(rows, i)
+    row_prefetch(rows, i)
     scalars[0] = row_dot(rows, i, w)
-    scalars[1] = row_square(rows, i)
+    scalars[1] = row_squared_norm(rows, i)
     scalars[2] = pair_dot(rows, i, j, w)
-    scalars[3] = pair_square(rows, i, j)
+    scalars[3] = pair_squared_norm(rows, i, j)
     scalars[4] = centre_dot(rows, w)
     scalars[5], scalars[6], scalars[7], scalars[8] = row_dots(rows, i, w, 2.0 * w, w + 1.0)
-    scalars[9] = row_sum(rows, i, vectors[7])
+    scalars[9] = row_accumulate(rows, i, vectors[7])
     row_axpy(rows, i, 0.5, vectors[0])
     row_axpy_two(rows, i, 2.0, vectors[1], -0.5, vectors[2])
-    row_add(rows, i, vectors[3])
+    row_add_raw(rows, i, vectors[3])
     pair_axpy(rows, i, j, 0.5, vectors[4])
     pair_axpy_two(rows, i, j, 2.0, vectors[5], -0.5, vectors[6])
     first, last = row_span(rows, i)
     for e, place in enumerate(range(first, last)):
         columns[e], values[e] = row_entry(rows, i, place)
     count = last - first
-    return count, recentre(rows, i, 4.0)
+    return count, update_centre(rows, i, 4.0)
 
 
 def test_every_verb_is_tested():
@@ -205,7 +205,7 @@ def test_products_blocks_and_gathered_rows_agree(layout, monkeypatch):
             for k, at in enumerate(zip(*places, strict=True)):
                 for place, order in zip(at, orders, strict=True):
                     row = np.zeros(d)
-                    row_add(rows, place, row)
+                    row_add_raw(rows, place, row)
                     np.testing.assert_array_equal(row, X[order[steps][k]])
                 met.append(steps.start + k)
         assert met == list(range(8))

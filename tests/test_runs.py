@@ -42,7 +42,7 @@ def threads(monkeypatch):
 
     def limit(count):
         for module in (_threads, files):
-            monkeypatch.setattr(module, "allowed", lambda: count)
+            monkeypatch.setattr(module, "allowed_threads", lambda: count)
         monkeypatch.setattr(parallel_read, "_answer", told)
         who.clear()
         return who
@@ -179,7 +179,7 @@ def test_subtrees_of_any_runs_make_the_same_tree(n, data):
 
 
 def test_in_turn_holds_few_answers_and_raises_in_order(monkeypatch):
-    monkeypatch.setattr(_threads, "allowed", lambda: 4)
+    monkeypatch.setattr(_threads, "allowed_threads", lambda: 4)
     begun, taken = [], 0
 
     def answer(k):
@@ -189,7 +189,7 @@ def test_in_turn_holds_few_answers_and_raises_in_order(monkeypatch):
         return k
 
     with pytest.raises(ValueError, match="50"):
-        for k in bounded_thread_map(answer, range(100), most=3):
+        for k in bounded_thread_map(answer, range(100), max_threads=3):
             assert k == taken
             taken += 1
             assert len(begun) <= taken + 4
@@ -207,7 +207,7 @@ def test_first_passes_and_products_do_not_depend_on_threads(monkeypatch, kind, w
     assert len(table.pieces(N)) > 8
     found = []
     for count in (1, 3):
-        monkeypatch.setattr(_threads, "allowed", lambda count=count: count)
+        monkeypatch.setattr(_threads, "allowed_threads", lambda count=count: count)
         passed = first_pass(table, y == 1, products=True, weight=weight)
         found.append([*passed, table.matmul(np.arange(1.0, D + 1))])
     assert all(np.array_equal(a, b) for a, b in zip(*found, strict=True))

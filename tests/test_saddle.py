@@ -13,8 +13,8 @@ import reference
 import reference_square as slow
 from auclid import FSAUC, SOLAM, LeastSquaresAUC, make
 from auclid.data import as_table
-from auclid.solvers.fsauc import n_stages, shorten, stage_orders
-from auclid.solvers.iterate import current
+from auclid.solvers.averaging import current_weights
+from auclid.solvers.fsauc import n_stages, project_to_l1_ball, stage_orders
 from auclid.solvers.saddle import expected_ascent, saddle_step
 from auclid.stats.epochs import EpochSampler
 from reference_square import problem
@@ -38,7 +38,7 @@ def test_solam_is_the_slow_loop(layout, settings, stream):
     centred = not sparse.issparse(X)
     mean, last, met = slow.solam(X, y == 1, order, centred=centred, stream=stream, **settings)
     np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-8, atol=1e-12)
-    np.testing.assert_allclose(current(model._state.iterate), last, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(current_weights(model._state.iterate), last, rtol=1e-8, atol=1e-12)
     np.testing.assert_allclose(model._state.w_square, last @ last, rtol=1e-8)
     assert (met > 0) == ("radius" in settings)
 
@@ -290,8 +290,8 @@ def test_partial_fit_goes_on_after_fit():
     t = model._state.t
     model.partial_fit(X[100:], y[100:])
     assert model._state.t == t + 100
-    np.testing.assert_allclose(model._state.seen.total, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
-    w = current(model._state.iterate)
+    np.testing.assert_allclose(model._state.means.total, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
+    w = current_weights(model._state.iterate)
     np.testing.assert_allclose(model._state.w_square, w @ w, rtol=1e-9)
     means = [(X[y == c] - X.mean(axis=0)).mean(axis=0) for c in (0, 1)]
     np.testing.assert_allclose(model._state.projections, means @ w, rtol=1e-9)
@@ -347,6 +347,6 @@ def test_the_projection_onto_the_l1_ball_is_that_of_sorted_entries(entries, radi
     cuts = (np.cumsum(sizes) - radius) / np.arange(1, len(w) + 1)
     cut = max(0.0, cuts[sizes > cuts].max(initial=0.0)) if sizes.sum() > radius else 0.0
     found, behind = w.copy(), np.zeros(len(w))
-    assert shorten(found, behind, 2.0, radius) == (np.abs(w).sum() > radius)
+    assert project_to_l1_ball(found, behind, 2.0, radius) == (np.abs(w).sum() > radius)
     np.testing.assert_allclose(found, np.sign(w) * np.maximum(np.abs(w) - cut, 0.0), atol=1e-12)
     np.testing.assert_allclose(behind, 2.0 * (found - w), atol=1e-12)

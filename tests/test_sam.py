@@ -1,6 +1,7 @@
 """SAM, ASAM, PSAM: the kernel is the plain walk, the walk nears the optimum, streams are what they say."""
 
 import pickle
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,7 @@ from sklearn.base import clone
 import auclid
 from auclid import ASAM, PSAM, RankSVM
 from auclid.losses import LOSSES, prox_step, slope, value
-from auclid.pairwise.sam import STREAM
+from auclid.pairwise.sam import STREAM_ALPHA
 from auclid.solvers import random_pairs
 from reference import all_pairs
 from reference_sam import STEPS, drawn_pairs, streamed_pairs, walk
@@ -101,7 +102,7 @@ def test_a_scale_that_gets_tiny_is_taken_into_v():
     _, mean = reference_fit(X, is_pos, "PSAM", "hinge", t0=1e-8, rskip=1, askip=1)
     model = PSAM(alpha=0.05, n_epochs=1, t0=1e-8, rskip=1, askip=1, random_state=0).fit(X, is_pos)
     np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-6)
-    assert model._state.walk.iterate.factors.now > random_pairs.TINY
+    assert model._state.iterate.weights.factors.scale > random_pairs.MIN_PAIR_SCALE
 
 
 @pytest.mark.parametrize("loss", ["hinge", "square", "squared_hinge"])
@@ -162,25 +163,28 @@ def test_more_epochs_come_nearer_to_the_optimum(method, loss):
 
 
 @BOTH
-def test_one_seed_is_one_model_and_blocks_of_draws_do_not_matter(method, monkeypatch):
+def test_one_seed_is_one_model_and_blocks_of_draws_do_not_matter(method):
+    class SmallDraws(method):
+        def _fit_solver(self, summary):
+            return replace(super()._fit_solver(summary), pairs_per_chunk=7)
+
     X, is_pos = table()
     first = method(random_state=1).fit(X, is_pos)
     assert np.any(first.coef_ != method(random_state=2).fit(X, is_pos).coef_)
-    monkeypatch.setattr(random_pairs, "DRAW", 7)
-    second = method(random_state=1).fit(X, is_pos)
+    second = SmallDraws(random_state=1).fit(X, is_pos)
     np.testing.assert_array_equal(first.coef_, second.coef_)
     np.testing.assert_array_equal(first.intercept_, second.intercept_)
 
 
 def test_fit_draws_every_pair_alike(monkeypatch):
     seen = []
-    real = random_pairs.sweep
+    real = random_pairs.sweep_pairs
 
-    def watch(rows, pos, neg, steps, walk):
+    def watch(rows, pos, neg, steps, iterate):
         seen.append(np.stack([pos, neg]))
-        return real(rows, pos, neg, steps, walk)
+        return real(rows, pos, neg, steps, iterate)
 
-    monkeypatch.setattr(random_pairs, "sweep", watch)
+    monkeypatch.setattr(random_pairs, "sweep_pairs", watch)
     X, is_pos = table(n=12)
     PSAM(n_epochs=1000, random_state=0).fit(X, is_pos)
     pos, neg = np.concatenate(seen, axis=1)
@@ -199,14 +203,17 @@ def batches(model, X, is_pos, size):
 
 @BOTH
 @pytest.mark.parametrize("layout", ["dense", "csr", "fortran"])
-def test_a_stream_is_the_plain_walk_however_it_is_cut(method, layout, monkeypatch):
-    monkeypatch.setattr(random_pairs, "RESERVOIR", 5)
+def test_a_stream_is_the_plain_walk_however_it_is_cut(method, layout):
+    class SmallReservoir(method):
+        def _solver(self):
+            return replace(super()._solver(), reservoir_capacity=5)
+
     X, is_pos = table(n=80)
     given = LAYOUTS[layout](X)
     Z = streamed_pairs(X, is_pos, 5, seed=0)
     assert len(Z) == 79
     _, mean = walk(Z, STEPS[method.__name__, "hinge"], 0.05, None, 3, 4)
-    fresh = [method(0.05, rskip=3, askip=4, random_state=0) for _ in range(3)]
+    fresh = [SmallReservoir(0.05, rskip=3, askip=4, random_state=0) for _ in range(3)]
     models = [batches(model, given, is_pos, size) for model, size in zip(fresh, (80, 1, 7), strict=True)]
     for model in models:
         np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-9)
@@ -264,7 +271,7 @@ def test_a_batch_that_overflows_changes_nothing():
     with pytest.raises(ValueError, match="ASAM must end with finite weights"):
         model.partial_fit(1e200 * X, is_pos)
     np.testing.assert_array_equal(model.coef_, w)
-    assert model._rng.bit_generator.state == rng and model._state.walk.t == 59
+    assert model._rng.bit_generator.state == rng and model._state.iterate.t == 59
 
 
 @BOTH
@@ -306,13 +313,13 @@ def test_a_stream_takes_alpha_from_the_pairs_so_far(method, t0):
     X, is_pos = table(n=80)
     Z = streamed_pairs(X, is_pos, 1000, seed=0)
     so_far = np.cumsum(np.sum(Z * Z, axis=1)) / np.arange(1, len(Z) + 1)
-    age = 1.0 / STREAM if t0 is None else t0
-    _, mean = walk(Z, STEPS[method.__name__, "hinge"], STREAM * so_far, age, 3, 4)
+    age = 1.0 / STREAM_ALPHA if t0 is None else t0
+    _, mean = walk(Z, STEPS[method.__name__, "hinge"], STREAM_ALPHA * so_far, age, 3, 4)
     models = [batches(method(t0=t0, rskip=3, askip=4, random_state=0), X, is_pos, size) for size in (80, 7)]
     for model in models:
         np.testing.assert_allclose(model.coef_[0], mean, rtol=1e-9)
         np.testing.assert_array_equal(model.coef_, models[0].coef_)
-        assert model.alpha_ == pytest.approx(STREAM * so_far[-1]) and model.t0_ == pytest.approx(age)
+        assert model.alpha_ == pytest.approx(STREAM_ALPHA * so_far[-1]) and model.t0_ == pytest.approx(age)
 
 
 @pytest.mark.parametrize("copied", [0, 1 << 20])
@@ -417,8 +424,8 @@ def test_a_slope_without_bound_is_stopped_at_the_least_loss():
     np.testing.assert_array_equal(ours.coef_, mine.coef_)
     long = 1e4 * X
     assert np.isfinite(ASAM(loss=MySquare(2.5), random_state=0).fit(long, is_pos).coef_).all()
-    assert random_pairs.subgradient_rule(MySquare(2.5)) == random_pairs.Bounded(2.5)
-    assert random_pairs.subgradient_rule(MyHinge()) == random_pairs.Subgradient()
+    assert random_pairs.subgradient_rule(MySquare(2.5)) == random_pairs.BoundedStep(2.5)
+    assert random_pairs.subgradient_rule(MyHinge()) == random_pairs.SubgradientStep()
 
 
 def test_a_loss_that_lacks_a_function_is_refused_in_one_sentence():

@@ -618,7 +618,7 @@ def test_a_scorecard_takes_files_with_gaps_and_others_still_refuse_them(tmp_path
     np.testing.assert_allclose(parts.decision_function(rows), whole.decision_function(X), rtol=1e-9)
     np.testing.assert_array_equal(parts.decision_function(rows, out=tmp_path / "s.npy"), parts.decision_function(rows))
     for refused in (lambda: auclid.RankSVM().fit(rows), lambda: rows.head(300), lambda: rows.sample(300)):
-        with pytest.raises(ValueError, match=r"has NaN in column '.', row \d+\. Fill in .* use Scorecard, which knows"):
+        with pytest.raises(ValueError, match=r"has NaN in column '.', row \d+\. Fill in .* use Scorecard, which takes"):
             refused()
     with pytest.raises(ValueError, match="block 0 has infinity in column 'x0', row 1"):
         auclid.Scorecard().fit(cut(np.array([[np.nan], [np.inf], [1.0]]), [0, 1, 1], 3))

@@ -20,7 +20,7 @@ from auclid.solvers.unlabeled_choice import best
 from auclid.stats import samples
 from auclid.stats.moments import block_moments
 from auclid.stats.prior import energy_prior
-from auclid.stats.samples import Sample, Samples, extend, union
+from auclid.stats.samples import ReservoirSample, SetSamples, extend_sample, merge_samples
 from auclid.stats.sets import Sets
 
 EVERY = [SAMULT, PNUAUC, QSGS2AUC]
@@ -222,7 +222,7 @@ def test_a_risk_without_minimum_is_refused_where_the_weight_cannot_be_reduced():
 @pytest.mark.parametrize("cls", [SAMULT, PNUAUC])
 @pytest.mark.parametrize("params", [{"unlabeled_weight": 0.3, "alpha": 0.1}, {}])
 def test_chunks_in_their_order_are_one_fit(cls, params, monkeypatch):
-    monkeypatch.setattr(samples, "CAPACITY", 40)
+    monkeypatch.setattr(samples, "SAMPLE_CAPACITY", 40)
     X, y, _ = mixed()
     whole, parts = quiet(cls(**params), X, y), cls(**params)
     with warnings.catch_warnings():
@@ -565,13 +565,13 @@ def test_the_class_prior_is_kept_and_doubted():
 
 
 def test_a_sample_holds_each_row_with_the_same_probability(monkeypatch):
-    monkeypatch.setattr(samples, "CAPACITY", 10)
+    monkeypatch.setattr(samples, "SAMPLE_CAPACITY", 10)
     rng, counts = np.random.default_rng(0), np.zeros(40)
     table = as_table(np.arange(40.0)[:, None])
     for _ in range(2000):
-        first = extend(Sample(), table, np.arange(25), rng.random(25))
-        second = extend(Sample(), table, np.arange(25, 40), rng.random(15))
-        both = union(first, second, rng)
+        first = extend_sample(ReservoirSample(), table, np.arange(25), rng.random(25))
+        second = extend_sample(ReservoirSample(), table, np.arange(25, 40), rng.random(15))
+        both = merge_samples(first, second, rng)
         assert (both.seen, both.held, len(both.rows)) == (40, 10, 10)
         counts[both.rows[:, 0].astype(int)] += 1
     assert len(np.unique(both.rows)) == 10
@@ -581,7 +581,7 @@ def test_a_sample_holds_each_row_with_the_same_probability(monkeypatch):
 def test_a_sample_of_few_rows_is_all_of_them():
     table = as_table(np.arange(6.0)[:, None])
     members = [np.array([0, 2]), np.array([1]), np.array([], dtype=int)]
-    samples = Samples().after(table, members, np.random.default_rng(0))
+    samples = SetSamples().after(table, members, np.random.default_rng(0))
     np.testing.assert_array_equal(samples.neg.rows[:, 0], [0.0, 2.0])
     np.testing.assert_array_equal(samples.pos.rows[:, 0], [1.0])
     assert samples.unl.rows is None

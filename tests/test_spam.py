@@ -10,8 +10,8 @@ from auclid.data import as_table
 from auclid.penalties import L2, Ball, ElasticNet, prox
 from auclid.schedules import Constant, Harmonic, Power, rate
 from auclid.solvers import proximal
-from auclid.solvers.iterate import current
-from auclid.solvers.stream import copied
+from auclid.solvers.averaging import current_weights
+from auclid.solvers.stream import Batch, copy_state
 from auclid.stats.class_means import first_pass
 
 LAYOUTS = {"dense": np.asarray, "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32))}
@@ -144,11 +144,11 @@ def test_lemma_1_holds_in_the_kernel(layout):
     )
     start.set_params(schedule=Constant(step))
     table, rng, w, moves = as_table(layout(X)), np.random.default_rng(0), start.coef_[0], []
-    known = first_pass(table, y == 1, products=True)
-    solver = start._solver(known)
+    summary = first_pass(table, y == 1, products=True)
+    solver = start._fit_solver(summary)
     for i in range(len(X)):
-        state = solver.update(table, y == 1, np.array([i]), copied(start._state), known, rng)
-        moves.append((w - current(state.iterate)) / step)
+        state = solver.update(Batch(table, y == 1, np.array([i]), rng, summary), copy_state(start._state))
+        moves.append((w - current_weights(state.iterate)) / step)
     z, share = reference.all_pairs(X, y == 1)
     p = y.mean()
     expected = p * (1 - p) * (-2.0 * z.T @ (share * (1.0 - z @ w)))
@@ -180,15 +180,15 @@ def test_the_last_iterate_falls_at_about_the_proven_rate():
     alpha, p = 1.0, y.mean()
     model = SPAM(alpha, schedule=Harmonic(1.0 / (p * (1 - p) * alpha), 200.0))
     best, table, lengths = LeastSquaresAUC(alpha).fit(X, y).coef_[0], as_table(X), 1000 * 4 ** np.arange(4)
-    known, squares = first_pass(table, y == 1, products=True), np.zeros(4)
-    solver = model._solver(known)
+    summary, squares = first_pass(table, y == 1, products=True), np.zeros(4)
+    solver = model._fit_solver(summary)
     for seed in range(20):
-        state, done = solver.init(5, known), 0
+        state, done = solver.init_fit(summary), 0
         for k, length in enumerate(lengths):
             rng = np.random.default_rng([seed, k])
             order = rng.integers(0, 400, length - done)
-            state, done = solver.update(table, y == 1, order, state, known, rng), length
-            squares[k] += np.sum((current(state.iterate) - best) ** 2)
+            state, done = solver.update(Batch(table, y == 1, order, rng, summary), state), length
+            squares[k] += np.sum((current_weights(state.iterate) - best) ** 2)
     power = np.polyfit(np.log(lengths), np.log(squares), 1)[0]
     assert -1.3 < power < -0.8
 
@@ -292,8 +292,8 @@ def test_partial_fit_goes_on_after_fit():
     X, y = problem(200)
     model = SPAM(random_state=0).fit(X[:100], y[:100])
     model.partial_fit(X[100:], y[100:])
-    np.testing.assert_allclose(model._state.seen.total, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
-    seen, w = model._state.seen, current(model._state.iterate)
+    np.testing.assert_allclose(model._state.means.total, [X[y == 0].sum(axis=0), X[y == 1].sum(axis=0)])
+    seen, w = model._state.means, current_weights(model._state.iterate)
     np.testing.assert_allclose(seen.n, np.bincount(y))
     means = seen.total / seen.n[:, None] - seen.centre
     np.testing.assert_allclose(model._state.projections, means @ w, rtol=1e-8)
@@ -301,9 +301,9 @@ def test_partial_fit_goes_on_after_fit():
 
 def kept_projections(model):
     """a_c = w . (mu_c - centre), as kept up to date and worked out anew."""
-    seen = model._state.seen
+    seen = model._state.means
     means = seen.total / seen.n[:, None] - seen.centre
-    return model._state.projections, means @ current(model._state.iterate)
+    return model._state.projections, means @ current_weights(model._state.iterate)
 
 
 @pytest.mark.parametrize("change", [{"l1": 0.01}, {"l1": 0.0}, {"alpha": 1.0}, {"average": False}], ids=str)
@@ -312,7 +312,7 @@ def test_parameters_may_change_within_a_stream(change):
     model = SPAM(0.5, l1=0.0 if change.get("l1") else 0.01).partial_fit(X[:60], y[:60])
     model.set_params(**change).partial_fit(X[60:], y[60:])
     last = reference_with_change(X, y, model, change)
-    np.testing.assert_allclose(current(model._state.iterate), last, rtol=1e-8, atol=1e-12)
+    np.testing.assert_allclose(current_weights(model._state.iterate), last, rtol=1e-8, atol=1e-12)
 
 
 def reference_with_change(X, y, model, change):
@@ -408,7 +408,7 @@ def test_sparse_rows_with_l1_are_the_dense_steps(settings, stream, monkeypatch):
         return model
 
     lazy = learn()
-    monkeypatch.setattr(proximal, "sweep_thresholded", proximal.sweep_any)
+    monkeypatch.setattr(proximal, "sweep_elastic_net", proximal.sweep_any_penalty)
     dense = learn()
     np.testing.assert_allclose(lazy.coef_, dense.coef_, rtol=1e-9, atol=1e-10 * np.abs(dense.coef_).max())
     np.testing.assert_allclose(lazy.intercept_, dense.intercept_, rtol=1e-6, atol=1e-10)

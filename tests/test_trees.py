@@ -5,7 +5,7 @@ import pytest
 
 from auclid.metrics import roc_auc
 from auclid.trees.extra import Growth, extra_trees
-from auclid.trees.forest import bins_of, random_forest
+from auclid.trees.forest import bin_columns, random_forest
 from auclid.trees.lightgbm import read_booster
 from auclid.trees.structs import scores
 
@@ -16,9 +16,9 @@ def problem(n=300, seed=0):
     return X, (X[:, 0] * X[:, 1] + 0.3 * rng.standard_normal(n) > 0.0).astype(float)
 
 
-def forest(X, y, n_trees=50, weight=None, most_rows=10_000, seed=0):
+def forest(X, y, n_trees=50, weight=None, max_rows=10_000, seed=0):
     weight = np.ones(len(y)) if weight is None else weight
-    return extra_trees(X, y, weight, np.random.default_rng(seed), Growth(n_trees, most_rows))
+    return extra_trees(X, y, weight, np.random.default_rng(seed), Growth(n_trees, max_rows))
 
 
 def by_hand(trees, x):
@@ -28,7 +28,7 @@ def by_hand(trees, x):
         while trees.feature[k] >= 0:
             value = x[trees.feature[k]]
             if np.isnan(value):
-                right = trees.gap_right[k]
+                right = trees.missing_right[k]
             elif trees.is_set[k]:
                 c = int(value)
                 right = not (0 <= c < 128 and trees.sets[int(trees.threshold[k]), c // 32] >> (c % 32) & 1)
@@ -43,7 +43,7 @@ def test_scores_are_the_sum_of_leaves():
     X, y = problem()
     X[::7, 2] = np.nan
     trees, _ = forest(X, y)
-    assert trees.sound()
+    assert trees.is_valid()
     np.testing.assert_allclose(scores(trees, X[:40]), [by_hand(trees, x) for x in X[:40]])
 
 
@@ -94,7 +94,7 @@ def test_missing_values_and_constant_columns_can_be_split_off_or_not():
 
 def test_a_tree_sees_as_many_rows_as_it_may():
     X, y = problem()
-    assert len(forest(X, y, n_trees=1, most_rows=20)[0].feature) <= 40
+    assert len(forest(X, y, n_trees=1, max_rows=20)[0].feature) <= 40
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
@@ -109,7 +109,7 @@ def test_lightgbm_says_what_its_trees_say_here(dtype):
     settings = {"objective": "binary", "verbosity": -1, "num_threads": 1, "min_data_in_leaf": 3, "seed": 0}
     booster = lightgbm.train(settings, lightgbm.Dataset(X, y, categorical_feature=[3], free_raw_data=False), 40)
     trees = read_booster(booster, 40, 5)
-    assert trees.sound() and trees.is_set.any() and len(trees.roots) == 40
+    assert trees.is_valid() and trees.is_set.any() and len(trees.roots) == 40
     new = X.copy()
     new[::4, 0] = np.nan  # was never missing
     new[::6, 3] = 500.0  # was never seen
@@ -140,7 +140,7 @@ def test_a_random_forest_ranks_as_scikit_learns_does():
     new_X, new_y = problem(3000, seed=1)
     theirs = ensemble.RandomForestClassifier(200, random_state=0).fit(X, y).predict_proba(new_X)[:, 1]
     trees, held_out = best_cut_forest(X, y, n_trees=200)
-    assert trees.sound()
+    assert trees.is_valid()
     assert roc_auc(new_y, scores(trees, new_X)) == pytest.approx(roc_auc(new_y, theirs), abs=0.015)
     assert roc_auc(y, held_out) == pytest.approx(roc_auc(new_y, scores(trees, new_X)), abs=0.03)
 
@@ -167,7 +167,7 @@ def test_bins_tell_values_apart_and_gaps_from_all():
     rng = np.random.default_rng(0)
     X = np.column_stack([rng.integers(0, 5, 500), rng.standard_normal(500), np.ones(500), np.full(500, np.nan)])
     X[::9, 1] = np.nan
-    codes, cuts = bins_of(X)
+    codes, cuts = bin_columns(X)
     for column in range(4):
         x = X[:, column]
         above = np.nan_to_num(x, nan=-np.inf)[:, None] > cuts[column]

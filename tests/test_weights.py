@@ -16,7 +16,7 @@ from auclid import FSAUC, OAM, PNUAUC, SAMULT, SPAM, LeastSquaresAUC
 from auclid._weights import drawn, repeats
 from auclid.base import StreamRanker
 from auclid.data import as_table
-from auclid.stats.epochs import EpochSampler, sorted_rows
+from auclid.stats.epochs import EpochSampler, content_order
 
 EVERY = [getattr(auclid, name) for name in auclid.__all__]
 EVERY = [cls for cls in EVERY if inspect.isclass(cls) and issubclass(cls, BaseEstimator)]
@@ -192,11 +192,11 @@ def test_nothing_is_drawn_for_whole_numbers():
     assert rng.bit_generator.state == before
 
 
-def test_many_rows_are_met_as_they_stand(monkeypatch):
-    monkeypatch.setattr("auclid.stats.epochs.SORTED", 20)
+def test_many_rows_are_met_as_they_stand():
     X, y, weight = problem()
-    assert sorted_rows(as_table(X), y == 1) is None
-    order = EpochSampler(as_table(X), y == 1).order(np.random.default_rng(0))
+    assert content_order(as_table(X), y == 1, max_rows=20) is None
+    order = EpochSampler(as_table(X), y == 1, max_sorted=20).order(np.random.default_rng(0))
     np.testing.assert_array_equal(order, np.random.default_rng(0).permutation(60))
-    met = np.bincount(EpochSampler(as_table(X), y == 1, weight).order(np.random.default_rng(0)), minlength=60)
+    sampler = EpochSampler(as_table(X), y == 1, weight, max_sorted=20)
+    met = np.bincount(sampler.order(np.random.default_rng(0)), minlength=60)
     np.testing.assert_array_equal(met, weight)

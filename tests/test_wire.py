@@ -91,7 +91,7 @@ def test_a_new_file_names_no_module(tmp_path):
     X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
     save(tmp_path / "a", SPAM(random_state=0).partial_fit(X, y))
     text = described(tmp_path / "a")
-    named = {"SPAM state", "iterate", "factors", "running class means", "SPAM clock", "Power"}
+    named = {"SPAM state", "iterate", "scale factors", "running class means", "SPAM shrinkage", "Power"}
     assert structs_in(json.loads(text)) == named and b"square." not in text and b"solvers." not in text
 
 

@@ -1,4 +1,4 @@
-"""Whether what was built is what was meant: the files of sdist and wheel, and the wheel at work in a clean environment.
+"""Check what was built: the files of the sdist and the wheels, and the wheels at work in a clean environment.
 
 `python tools/check_dist.py [DIST]`, after `python -m build`; `make dist` does both.
 """
@@ -13,10 +13,12 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-PACKAGE = ROOT / "src" / "auclid"
+PACKAGE, PAPERS = ROOT / "src" / "auclid", ROOT / "papers" / "src" / "auclid_papers"
 
-MUST_COME = ["src/auclid", "tests", "docs", "examples", "benchmarks", "tools", "constraints"]
-ALONE = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md", "CITATION.cff", "LICENSE", "Makefile"]
+MUST_COME = ["src/auclid", "papers", "tests", "docs", "examples", "benchmarks", "tools", "constraints"]
+ALONE = """
+README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md CITATION.cff LICENSE Makefile conftest.py
+""".split()
 JUNK = ("__pycache__", ".pyc", ".nbi", ".nbc", "_cache/", ".DS_Store")
 
 SMOKE = """
@@ -55,14 +57,16 @@ def complain(what: str, missing: set[str], strange: set[str]) -> list[str]:
     return said + [f"{what} should not hold {name}" for name in sorted(strange)]
 
 
-def check_wheel(path: Path) -> list[str]:
-    """The package, all of it, and nothing else."""
+def check_wheel(path: Path, package: Path = PACKAGE) -> list[str]:
+    """The package, all of it, and nothing else; of auclid, not the papers' experiments."""
     with zipfile.ZipFile(path) as wheel:
         inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
         told = {name.partition(".dist-info/")[2] for name in wheel.namelist() if ".dist-info/" in name}
-    meant = {name.removeprefix("src/") for name in files_of(PACKAGE)}
+    source = package.parent.relative_to(ROOT).as_posix()
+    meant = {name.removeprefix(f"{source}/") for name in files_of(package)}
     lacks = {name for name in ("METADATA", "entry_points.txt", "licenses/LICENSE") if name not in told}
-    return complain(path.name, (meant - inside) | lacks, inside - meant)
+    stray = {name for name in inside if name.startswith("auclid/experiments")}
+    return complain(path.name, (meant - inside) | lacks, (inside - meant) | stray)
 
 
 def check_sdist(path: Path) -> list[str]:
@@ -73,34 +77,42 @@ def check_sdist(path: Path) -> list[str]:
     return complain(path.name, meant - inside, {name for name in inside if any(junk in name for junk in JUNK)})
 
 
-def smoke(wheel: Path) -> None:
-    """Install the wheel into an empty environment; fit, save, load and run the command there."""
+def smoke(wheel: Path, papers: Path) -> None:
+    """Install the wheels into an empty environment, one after the other; fit, save, load and run the command there."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         bin_ = Path(folder, "Scripts" if os.name == "nt" else "bin")
         clean = {key: value for key, value in os.environ.items() if not key.startswith("PYTHON")}
         clean["NUMBA_CACHE_DIR"] = str(Path(folder, "kernels"))
 
-        def run(*words: str) -> None:
-            subprocess.run([str(bin_ / words[0]), *words[1:]], check=True, cwd=folder, env=clean)
+        def run(*words: str, code: int = 0) -> None:
+            ended = subprocess.run([str(bin_ / words[0]), *words[1:]], cwd=folder, env=clean).returncode
+            if ended != code:
+                raise SystemExit(f"`{' '.join(words)}` must end with exit code {code}; it ended with {ended}.")
 
-        run("python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", f"{wheel}[cli]")
+        def install(what: str) -> None:
+            run("python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", what)
+
+        install(f"{wheel}[cli]")
         run("python", "-c", SMOKE)
         run("auclid", "--version")
         run("auclid", "compare", "--methods", "LeastSquaresAUC", "--against", "logistic", "--output", "report.html")
         if not Path(folder, "report.html").stat().st_size > 10_000:
             raise SystemExit("auclid compare must leave a report; it left none.")
+        run("auclid", "experiments", "list", code=2)
+        install(str(papers))
+        run("auclid", "experiments", "list")
 
 
 def main(dist: Path) -> None:
-    """Check the one wheel and the one sdist of a folder."""
-    (wheel,), (sdist,) = list(dist.glob("*.whl")), list(dist.glob("*.tar.gz"))
-    wrong = check_wheel(wheel) + check_sdist(sdist)
+    """Check the one wheel and the one sdist of a folder, and the wheel of auclid-papers below it."""
+    (wheel,), (sdist,), (papers,) = (list(dist.glob(name)) for name in ("*.whl", "*.tar.gz", "papers/*.whl"))
+    wrong = check_wheel(wheel) + check_sdist(sdist) + check_wheel(papers, PAPERS)
     if wrong:
         raise SystemExit("\n".join(wrong))
-    print(f"{wheel.name} and {sdist.name} hold what they should.")
-    smoke(wheel.resolve())
-    print("The wheel works in a clean environment.")
+    print(f"{wheel.name}, {sdist.name} and {papers.name} hold what they should.")
+    smoke(wheel.resolve(), papers.resolve())
+    print("The wheels work in a clean environment.")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Which versions an environment is to have: those that were tested, or the oldest that pyproject.toml admits.
+"""Which versions an environment is to have: those that were tested, or the oldest that the projects admit.
 
 `python tools/pins.py tested`: the file with the tested versions of this Python (constraints/3.11.txt, say), as pip
 takes it; of a Python that has no such file, nothing, and a sentence.
-`python tools/pins.py floors`: every requirement of pyproject.toml at its oldest version.
+`python tools/pins.py floors`: every requirement of pyproject.toml and papers/pyproject.toml at its oldest version.
 `python tools/pins.py write`: the versions of this environment become the tested ones of this Python. `make constraints`
 does so with the environment of `make test-newest`, once that has passed.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
-NOT_PINNED = {"auclid", "pip", "setuptools", "wheel"}
+NOT_PINNED = {"auclid", "auclid-papers", "pip", "setuptools", "wheel"}
 """What is tested, and what comes with an environment."""
 
 REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)(?:\[(?P<extras>[\w, -]+)\])?(?:>=(?P<floor>[\w.]+))?(?:,<[\w.]+)?")
@@ -58,10 +58,12 @@ def requirements(project: dict, extra: str) -> list[str]:
 
 
 def floors(extra: str = "dev") -> dict[str, str]:
-    """The oldest version of each package that pyproject.toml admits, by name."""
-    told = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    oldest = {}
-    for line in requirements(told["project"], extra) + told["build-system"]["requires"]:
+    """The oldest version of each package that pyproject.toml (with an extra) and papers/pyproject.toml admit."""
+    told, papers = (tomllib.loads((ROOT / folder / "pyproject.toml").read_text("utf-8")) for folder in ("", "papers"))
+    lines = requirements(told["project"], extra) + told["build-system"]["requires"]
+    lines += [line for line in papers["project"]["dependencies"] if not line.startswith("auclid")]
+    oldest: dict[str, str] = {}
+    for line in lines:
         match = REQUIREMENT.fullmatch(line)
         if not match or not match["floor"]:
             raise SystemExit(f"A requirement names its oldest version, as in 'numpy>=2.0'; not {line!r}.")

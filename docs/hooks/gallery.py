@@ -2,17 +2,20 @@
 
 import ast
 import io
+import logging
 import runpy
 import tempfile
 import warnings
 from contextlib import chdir, redirect_stdout
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
 
 from matplotlib import pyplot as plt
 from mkdocs.structure.files import File
 
+log = logging.getLogger("mkdocs.hooks.gallery")
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
 INTRODUCTION = """\
@@ -49,6 +52,14 @@ def run(path, changed):
     return Example(path.stem, title, text, code, printed.getvalue(), picture)
 
 
+def can_run(path):
+    """Whether what a script needs is installed; the documentation does without PyTorch, which is large."""
+    missing = "import torch" in path.read_text(encoding="utf-8") and find_spec("torch") is None
+    if missing:
+        log.info("examples/%s is left out of the gallery: PyTorch is not installed", path.name)
+    return not missing
+
+
 def page(example):
     """The Markdown of one example."""
     return f"""\
@@ -77,7 +88,7 @@ def card(example):
 def on_files(files, config):
     """Add the pages and pictures to those of docs/."""
     plt.switch_backend("agg")
-    examples = [run(path, path.stat().st_mtime) for path in sorted(EXAMPLES.glob("*.py"))]
+    examples = [run(path, path.stat().st_mtime) for path in sorted(EXAMPLES.glob("*.py")) if can_run(path)]
     for example in examples:
         files.append(File.generated(config, f"gallery/{example.name}.md", content=page(example)))
         files.append(File.generated(config, f"gallery/{example.name}.png", content=example.picture))

@@ -26,6 +26,7 @@ WORDS = {
     "stats": (1, "moments, class sums, buffers, samples"),
     "pairs": (1, "all pairs of scores in O(n log n)"),
     "errors": (0, "typed, worded by each interface"),
+    "objectives": (2, "pair losses for boosters"),
     "losses": (2, "of a pair's difference"),
     "penalties": (2, "and their proximal steps"),
     "schedules": (2, "how long a step is"),
@@ -39,6 +40,7 @@ WORDS = {
     "additive": (3, "scorecards"),
     "trees": (3, "random and boosted trees"),
     "boost": (3, "stumps"),
+    "torch": (3, "losses for networks"),
     "multiclass": (3, "several classes"),
     "columns": (3, "any table to numbers"),
     "registry": (4, "make(name)"),
@@ -50,7 +52,6 @@ WORDS = {
     "plot": (5, "curves and bands"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
-    "experiments": (5, "the papers, rerun"),
 }
 """Public packages and modules: the stage each stands in, and what it is."""
 

@@ -1,114 +1,83 @@
 """Train models that maximise the area under the ROC curve.
 
-A name is imported when it is first asked for, with what it needs and no more: `import auclid` itself costs nothing.
+A public name is imported on first use, with the modules that it needs: `import auclid` itself is fast. The names of a
+method family are listed once, in the ``__all__`` of its package.
 """
 
+import ast
+import pkgutil
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from auclid._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from auclid import datasets, metrics, pairs, plot
-    from auclid.additive import Scorecard
-    from auclid.auto import AUCClassifier
-    from auclid.boost import RankBoost
-    from auclid.calibrated import Calibrated
-    from auclid.columns import Columns
-    from auclid.data.files import Rows, scan
-    from auclid.io import load, save
-    from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
-    from auclid.online import CBR, OAM, UniExp
-    from auclid.pairwise import ASAM, PSAM, FactorizationRanker, KernelRankSVM, RankSVM
-    from auclid.registry import algorithms, make
-    from auclid.semi import PNUAUC, QSGS2AUC, SAMULT
-    from auclid.square import (
-        FSAUC,
-        OPAUC,
-        SOLAM,
-        SPAM,
-        AdaOAM,
-        ConstrainedAUC,
-        LeastSquaresAUC,
-        LeastSquaresAUCCV,
-        MinimaxAUC,
-        MulticlassAUC,
-    )
+    from auclid import datasets as datasets
+    from auclid import metrics as metrics
+    from auclid import objectives as objectives
+    from auclid import pairs as pairs
+    from auclid import plot as plot
+    from auclid.additive import *  # noqa: F403
+    from auclid.auto import *  # noqa: F403
+    from auclid.boost import *  # noqa: F403
+    from auclid.calibrated import Calibrated as Calibrated
+    from auclid.columns import *  # noqa: F403
+    from auclid.data.files import Rows as Rows
+    from auclid.data.files import scan as scan
+    from auclid.io import load as load
+    from auclid.io import save as save
+    from auclid.kernels import *  # noqa: F403
+    from auclid.online import *  # noqa: F403
+    from auclid.pairwise import *  # noqa: F403
+    from auclid.registry import algorithms as algorithms
+    from auclid.registry import make as make
+    from auclid.semi import *  # noqa: F403
+    from auclid.square import *  # noqa: F403
 
-__all__ = [
-    "ASAM",
-    "AUCClassifier",
-    "CBR",
-    "FSAUC",
-    "OAM",
-    "OPAUC",
-    "PNUAUC",
-    "PSAM",
-    "QSGS2AUC",
-    "SAMULT",
-    "SOLAM",
-    "SPAM",
-    "AdaOAM",
-    "Calibrated",
-    "Columns",
-    "ConstrainedAUC",
-    "FactorizationRanker",
-    "KMeansNystroem",
-    "KernelRankSVM",
-    "Kernelized",
-    "LeastSquaresAUC",
-    "LeastSquaresAUCCV",
-    "MinimaxAUC",
-    "MulticlassAUC",
-    "RandomFourier",
-    "RankBoost",
-    "RankSVM",
-    "Rows",
-    "Scorecard",
-    "UniExp",
-    "algorithms",
-    "datasets",
-    "load",
-    "make",
-    "metrics",
-    "pairs",
-    "plot",
-    "save",
-    "scan",
-]
+FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "pairwise", "semi", "square")
+"""Packages whose exported names are all public."""
 
-HOMES = {
-    "additive": ["Scorecard"],
-    "auto": ["AUCClassifier"],
-    "boost": ["RankBoost"],
-    "calibrated": ["Calibrated"],
-    "columns": ["Columns"],
-    "io": ["load", "save"],
-    "kernels": ["KMeansNystroem", "Kernelized", "RandomFourier"],
-    "online": ["CBR", "OAM", "UniExp"],
-    "pairwise": ["ASAM", "PSAM", "FactorizationRanker", "KernelRankSVM", "RankSVM"],
-    "registry": ["algorithms", "make"],
-    "data.files": ["Rows", "scan"],
-    "semi": ["PNUAUC", "QSGS2AUC", "SAMULT"],
-    "square": [
-        "FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM", "ConstrainedAUC", "LeastSquaresAUC", "LeastSquaresAUCCV",
-        "MinimaxAUC", "MulticlassAUC",
-    ],
-}  # fmt: skip
-"""Where each public name is defined."""
+OTHER_NAMES = {
+    "calibrated": ("Calibrated",),
+    "data.files": ("Rows", "scan"),
+    "io": ("load", "save"),
+    "registry": ("algorithms", "make"),
+}
+"""Public names of other modules."""
 
-MODULES = {
-    "base", "baselines", "cli", "datasets", "experiments", "losses", "metrics", "pairs", "penalties", "plot", "data",
-    "errors", "schedules", "solvers", "stats", "trees", "warm", *HOMES,
-}  # fmt: skip
-"""Modules that are there as attributes, without an import of their own."""
 
-_HOME = {name: module for module, names in HOMES.items() for name in names}
+PUBLIC_MODULES = ("datasets", "metrics", "objectives", "pairs", "plot")
+
+OTHER_MODULES = (
+    "base", "baselines", "cli", "data", "errors", "losses", "penalties", "schedules", "solvers", "stats", "torch",
+    "trees", "warm",
+)  # fmt: skip
+"""Modules that are attributes of the package without being public names."""
+
+
+def _exported(package: str) -> list[str]:
+    """The ``__all__`` of a package, read from its source without importing it."""
+    try:
+        source = pkgutil.get_data(__name__, f"{package}/__init__.py") or b""
+    except OSError:  # installed without sources
+        return import_module(f"auclid.{package}").__all__
+    assigned = [node for node in ast.parse(source).body if isinstance(node, ast.Assign)]
+    (names,) = [node.value for node in assigned if ast.unparse(node.targets[0]) == "__all__"]
+    return ast.literal_eval(names)
+
+
+NAME_MODULES = {name: package for package in FAMILIES for name in _exported(package)}
+NAME_MODULES |= {name: module for module, names in OTHER_NAMES.items() for name in names}
+"""The module from which each public name is imported."""
+
+__all__ = sorted([*NAME_MODULES, *PUBLIC_MODULES])
+
+MODULES = {*PUBLIC_MODULES, *OTHER_MODULES, *NAME_MODULES.values()}
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOME:
-        value = getattr(import_module(f"auclid.{_HOME[name]}"), name)
+    if name in NAME_MODULES:
+        value = getattr(import_module(f"auclid.{NAME_MODULES[name]}"), name)
     elif name in MODULES:
         value = import_module(f"auclid.{name}")
     else:

@@ -15,7 +15,7 @@ from sklearn.utils import check_consistent_length, get_tags
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import validate_data
 
-from auclid._generic import floats, registered
+from auclid._generic import GenericFunction, as_floats, implemented_for
 from auclid._labels import both_weighed as both_weighed
 from auclid._labels import check_relative_weights as check_relative_weights
 from auclid._labels import known_labels as known_labels
@@ -188,12 +188,12 @@ def finite(estimator: Any, w: Any) -> Any:
     return w
 
 
-def implements(estimator: Any, parameter: str, struct: S, needs: Sequence[Callable[..., Any]]) -> S:
+def implements(estimator: Any, parameter: str, struct: S, needs: Sequence[GenericFunction[..., Any]]) -> S:
     """The struct given for a parameter, its numbers made floats; or one sentence with each function it does not have.
 
     ``estimator`` is who asks: an estimator, or the name of a function.
     """
-    lacking = [function.__name__ for function in needs if type(struct) not in registered(function)]
+    lacking = [function.__name__ for function in needs if type(struct) not in implemented_for(function)]
     if lacking:
         name = type(struct).__name__
         hints = ", ".join(f"@{function}.implement({name})" for function in lacking)
@@ -201,7 +201,7 @@ def implements(estimator: Any, parameter: str, struct: S, needs: Sequence[Callab
             f"The '{parameter}' parameter of {_name(estimator)} must have {_and(f.__name__ for f in needs)} "
             f"implemented. Got {name} without {_and(lacking)} instead: add {hints}."
         )
-    return floats(struct)
+    return as_floats(struct)
 
 
 def _and(words: Iterable[str]) -> str:

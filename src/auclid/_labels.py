@@ -30,6 +30,14 @@ LONG = 10_000
 
 def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
     """One-dimensional array of `values`; a single column of shape (n, 1) is flattened. `Rows` give their labels."""
+    if np.ma.isMaskedArray(values):
+        raise InvalidValueError(
+            owner=owner,
+            parameter=name,
+            expected="be an array without a mask, whose masked rows would be read as if they were not",
+            got="a masked array",
+            hint=f"Leave masked rows out of every column, such as {name}.compressed() where they share one mask.",
+        )
     array = np.asarray(values.target() if isinstance(values, Rows) else values)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
@@ -110,8 +118,13 @@ def _overflows(value: Any) -> bool:
 
 
 def _refuse_rounding(owner: str, name: str, array: np.ndarray, wide: np.ndarray) -> None:
-    """Raise where float64 rounds an integer: two that differ would tie, and a tie counts one half."""
-    if array.dtype.kind == "f" or array.dtype.itemsize < 8 or len(array) == 0:
+    """Raise where float64 rounds numbers so that two that differ would tie, and a tie counts one half."""
+    if array.dtype.kind == "f":
+        rounded = (array != wide) & ~np.isnan(array)
+        if rounded.any() and len(np.unique(wide)) < len(np.unique(array)):
+            raise _inexact(owner, name, array[rounded][0])
+        return
+    if array.dtype.itemsize < 8 or len(array) == 0:
         return
     if array.dtype.kind != "O" and -EXACT <= int(array.min()) and int(array.max()) <= EXACT:
         return

@@ -1,46 +1,41 @@
 """scikit-learn's callbacks (ProgressBar, ScoringMonitor, ...), where the installed version has them."""
 
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import Any
 
 try:
     from sklearn.callback import CallbackSupportMixin
-except ImportError:  # scikit-learn < 1.9: estimators work, callbacks are not offered
+except ImportError:  # scikit-learn < 1.9: estimators work without callbacks
 
     class CallbackSupportMixin:  # type: ignore[no-redef]
-        """No callbacks in this version of scikit-learn."""
+        """Placeholder: this version of scikit-learn has no callbacks."""
 
 
-def steps(
-    estimator: Any, count: int | None, attributes: Callable[[], dict[str, Any]], X: Any = None, y: Any = None
+def fit_iterations(
+    estimator: Any, max_iter: int | None, attributes: Callable[[], dict[str, Any]], X: Any = None, y: Any = None
 ) -> Iterator[int]:
-    """Count from 0 to ``count`` - 1, telling the estimator's callbacks; stop early where one of them says so.
+    """Yield 0 to ``max_iter`` - 1, calling the estimator's callbacks; stop early if one of them asks for it.
 
-    ``attributes`` is a function that gives the fitted attributes as they would be if the fit stopped now; it is
-    called only when a callback wants to look at the model. ``count`` None means: until the caller breaks.
+    ``attributes`` returns the fitted attributes as they would be if the fit stopped now. It is called only when a
+    callback inspects the model. With ``max_iter`` None the caller breaks the loop.
     """
-    begin = getattr(estimator, "_init_callback_context", None)
-    if begin is None or not getattr(estimator, "_skl_callbacks", None):
-        yield from _count(count)
+    numbers = count() if max_iter is None else range(max_iter)
+    init_context = getattr(estimator, "_init_callback_context", None)
+    if init_context is None or not getattr(estimator, "_skl_callbacks", None):
+        yield from numbers
         return
-    root = begin(max_subtasks=count)
+    root = init_context(max_subtasks=max_iter)
     root.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
     try:
-        for number in _count(count):
+        for number in numbers:
             task = root.subcontext(task_name=f"step {number}")
             task.call_on_fit_task_begin(estimator=estimator, X=X, y=y)
             try:
                 yield number
-            finally:  # also where the caller breaks, having converged
+            finally:  # also if the caller breaks on convergence
                 stop = task.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=attributes)
             if stop:
                 break
     finally:
         root.call_on_fit_task_end(estimator=estimator, X=X, y=y, reconstruction_attributes=attributes)
-
-
-def _count(count: int | None) -> Iterator[int]:
-    number = 0
-    while count is None or number < count:
-        yield number
-        number += 1

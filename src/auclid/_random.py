@@ -1,7 +1,7 @@
-"""random_state into blocks of indices: the only reader of random_state.
+"""From `random_state` to NumPy generators and index arrays: the only module that reads `random_state`.
 
-Kernels draw nothing: they are handed arrays of indices and uniforms. Draws are made one row at a time in
-the order of the rows, so cutting a stream into other batches does not change the numbers a row gets.
+Kernels draw nothing: they take arrays of indices and uniform numbers. Draws are made one row at a time in the order of
+the rows, so the numbers that a row gets do not depend on how a stream is cut into batches.
 """
 
 from copy import deepcopy
@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.utils._param_validation import Interval
 
 RANDOM_STATE = [Interval(Integral, 0, None, closed="left"), np.random.RandomState, np.random.Generator, None]
-"""What `random_state` may be, for parameter constraints."""
+"""Parameter constraints of `random_state`."""
 
 
 RandomState = int | np.random.RandomState | np.random.Generator | None
@@ -34,32 +34,27 @@ def generator(random_state: RandomState) -> np.random.Generator:
     return np.random.default_rng(random_state)
 
 
-def copied(rng: np.random.Generator) -> np.random.Generator:
-    """A generator that draws the same numbers without moving this one."""
+def copy_generator(rng: np.random.Generator) -> np.random.Generator:
+    """An independent generator in the same state."""
     return deepcopy(rng)
 
 
-def seeded(model: Any, seed: int | None) -> Any:
-    """The model with every ``random_state`` set, also those of its parts.
+def set_random_state(model: Any, seed: int | None) -> Any:
+    """The model with every ``random_state`` parameter set, nested ones included.
 
     Examples
     --------
     >>> from sklearn.pipeline import make_pipeline
     >>> from auclid import SPAM, RandomFourier
-    >>> from auclid._random import seeded
-    >>> seeded(make_pipeline(RandomFourier(10), SPAM()), 3).get_params()["spam__random_state"]
+    >>> from auclid._random import set_random_state
+    >>> set_random_state(make_pipeline(RandomFourier(10), SPAM()), 3).get_params()["spam__random_state"]
     3
     """
     names = [name for name in model.get_params() if name.rpartition("__")[2] == "random_state"]
     return model.set_params(**dict.fromkeys(names, seed))
 
 
-def epoch(rng: np.random.Generator, n: int, shuffle: bool = True) -> np.ndarray:
-    """The order in which one epoch meets its n rows."""
-    return rng.permutation(n) if shuffle else np.arange(n)
-
-
-def pairs(rng: np.random.Generator, n_pos: int, n_neg: int, size: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two arrays: a positive and a negative for each of ``size`` pairs, uniform over all pairs."""
+def draw_pairs(rng: np.random.Generator, n_pos: int, n_neg: int, size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The positive's and the negative's index of ``size`` pairs, uniform over all pairs."""
     draws = rng.random((size, 2))
     return (draws[:, 0] * n_pos).astype(np.int64), (draws[:, 1] * n_neg).astype(np.int64)

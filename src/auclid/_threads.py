@@ -1,6 +1,6 @@
-"""Threads: those of the numerical libraries limited for a while, and independent pieces of work side by side.
+"""Threads: limits for the thread pools of numerical libraries, and ordered maps over independent work items.
 
-What comes out does not depend on how many threads there are.
+Results do not depend on the number of threads.
 """
 
 from collections import deque
@@ -18,31 +18,33 @@ R = TypeVar("R")
 
 
 @cache
-def _libraries() -> ThreadpoolController:
-    """The libraries of this process; looking for them takes some milliseconds, longer than many a fit."""
-    from sklearn import cluster  # noqa: F401  it loads the OpenMP of scikit-learn, which is to be among them
+def _all_libraries() -> ThreadpoolController:
+    """The thread pools of this process. Finding them takes milliseconds, longer than many a fit, hence the cache."""
+    from sklearn import cluster  # noqa: F401  loads scikit-learn's OpenMP, which must be among them
 
     return ThreadpoolController()
 
 
-def limited(threads: int | None, api: str | None = None) -> AbstractContextManager[Any]:
-    """A context in which BLAS and OpenMP, or the one named, use so many threads; None leaves them as they are."""
-    return _libraries().limit(limits=threads, user_api=api)
+def limit_threads(threads: int | None, api: str | None = None) -> AbstractContextManager[Any]:
+    """A context in which BLAS and OpenMP, or the named API, use this many threads; None leaves them unchanged."""
+    return _all_libraries().limit(limits=threads, user_api=api)
 
 
 @cache
-def _blas() -> list[Any]:
-    """Those of BLAS alone, which are loaded by now: importing others would take longer than most fits."""
+def _blas_libraries() -> list[Any]:
+    """The loaded BLAS libraries. Loading others only to ask them would take longer than most fits."""
     return ThreadpoolController().select(user_api="blas").lib_controllers
 
 
-def allowed() -> int:
-    """As many threads as BLAS may use now: so OMP_NUM_THREADS and threadpoolctl's limits hold here, too."""
-    return min((int(library.num_threads or 1) for library in _blas()), default=1)
+def allowed_threads() -> int:
+    """The number of threads that BLAS may use now, so that OMP_NUM_THREADS and threadpoolctl's limits apply here."""
+    return min((int(library.num_threads or 1) for library in _blas_libraries()), default=1)
 
 
 def thread_map(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
-    """The function of each item, in their order. It should leave Python's lock alone most of the time, as kernels do.
+    """The results of a function for each item, in their order.
+
+    Threads help only if the function releases the global interpreter lock most of the time, as kernels do.
 
     Examples
     --------
@@ -50,33 +52,33 @@ def thread_map(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
     >>> thread_map(abs, [-1, 2, -3])
     [1, 2, 3]
     """
-    threads = min(allowed(), len(items)) if len(items) > 1 else 1
+    threads = min(allowed_threads(), len(items)) if len(items) > 1 else 1
     if threads < 2:
         return [function(item) for item in items]
     with ThreadPoolExecutor(threads) as pool:
         return list(pool.map(function, items))
 
 
-def bounded_thread_map(function: Callable[[T], R], items: Iterable[T], most: int) -> Iterator[R]:
-    """The function of each item, in their order, of at most so many at a time: few are made before they are wanted.
+def bounded_thread_map(function: Callable[[T], R], items: Iterable[T], max_threads: int) -> Iterator[R]:
+    """The results of a function for each item, in their order, with few results computed ahead of their use.
 
     Examples
     --------
     >>> from auclid._threads import bounded_thread_map
-    >>> list(bounded_thread_map(abs, [-1, 2, -3], most=4))
+    >>> list(bounded_thread_map(abs, [-1, 2, -3], max_threads=4))
     [1, 2, 3]
     """
-    threads = min(allowed(), most) if most > 1 else 1
+    threads = min(allowed_threads(), max_threads) if max_threads > 1 else 1
     if threads < 2:
         yield from map(function, items)
         return
     with ThreadPoolExecutor(threads) as pool:
-        left = iter(items)
-        coming = deque(pool.submit(function, item) for item in islice(left, threads + 1))
+        remaining = iter(items)
+        pending = deque(pool.submit(function, item) for item in islice(remaining, threads + 1))
         try:
-            while coming:
-                answer = coming.popleft().result()
-                coming.extend(pool.submit(function, item) for item in islice(left, 1))
-                yield answer
+            while pending:
+                result = pending.popleft().result()
+                pending.extend(pool.submit(function, item) for item in islice(remaining, 1))
+                yield result
         finally:
-            pool.shutdown(cancel_futures=True)  # after an error, no more are begun
+            pool.shutdown(cancel_futures=True)  # after an error no further item is started

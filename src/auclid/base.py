@@ -13,12 +13,12 @@ from sklearn.utils import Tags
 
 from auclid import _check, _random, _sources
 from auclid._apart import begin_apart, by_parts, lies_apart, own_classes
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._weights import drawn
 from auclid.data import SparseTable, Table, as_table, to_dense
 from auclid.data.files import Rows
 from auclid.metrics._auc import checked_auc
-from auclid.solvers.stream import StreamSolver, copied
+from auclid.solvers.stream import Batch, StreamSolver, copy_state
 from auclid.solvers.threshold import youden_threshold
 from auclid.stats.class_means import FirstPass
 from auclid.stats.epochs import EpochSampler
@@ -95,7 +95,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
     def _begin_partial(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
-        """The same for a batch of a stream; also says whether it is the first."""
+        """Check a batch of a stream; returns table, classes, weights, and whether it is the first batch."""
         first = not hasattr(self, "classes_")
         table, y = _check.rows_and_labels(self, X, y, reset=first)
         weight = _check.weights(sample_weight, table)
@@ -151,29 +151,39 @@ class LinearRanker(Ranker):
 
     def _publish(self, w: np.ndarray, threshold: float) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
-        self.coef_ = _check.finite(self, w).reshape(1, -1)
+        return self._set_weights(_check.finite(self, w), threshold)
+
+    def _set_weights(self, w: np.ndarray, threshold: float) -> Self:
+        """Set ``coef_`` and ``intercept_`` from weights that are known to be finite."""
+        self.coef_ = w.reshape(1, -1)
         self.intercept_ = _check.finite(self, np.array([-float(threshold)]))
         return self
 
     def _publish_fit(self, rows: LabelledDataset, w: np.ndarray) -> Self:
-        """`_publish` with the threshold that maximises Youden's J on the training scores."""
-        threshold = youden_threshold(type(self).__name__, rows, _check.finite(self, w))
+        """Set ``coef_`` and ``intercept_`` from weights and their best threshold on the training rows."""
+        _check.finite(self, w)
+        return self._set_weights(w, self._best_threshold(rows, w))
+
+    def _best_threshold(self, rows: LabelledDataset, w: np.ndarray) -> float:
+        """The threshold that maximises Youden's J on the training scores, which must be finite."""
+        threshold = youden_threshold(type(self).__name__, rows, w)
         if threshold.low == threshold.high:
             _check.warn_if_constant_scores(self, rows.table(), np.array([threshold.low]))
-        return self._publish(w, threshold.value)
+        return threshold.value
 
 
 class StreamRanker(CallbackSupportMixin, LinearRanker):
-    """A linear ranker that learns from one row a step, by a solver that its subclass names.
+    """A linear ranker that learns from one row per step, with a solver that its subclass chooses.
 
-    A subclass gives
+    A subclass defines
 
-    - ``_solver(known)``: the solver of its parameters, with what a first pass told `fit` (None in a stream);
-    - ``_first_pass(table, is_pos, weight)``: that first pass over all rows, where the method makes one;
-    - ``_publish_settings(solver, state)``: attributes beside the weights, and what there is to say at the end.
+    - ``_solver()``: the solver of its parameters, for a stream;
+    - ``_fit_solver(summary)``: the solver for `fit`, if it depends on the first pass;
+    - ``_first_pass(table, is_pos, weight)``: a first pass over all rows of `fit`, if the method makes one;
+    - ``_publish_settings(solver, state)``: fitted attributes other than the weights, and warnings.
 
-    A method whose `fit` must be the very stream of `partial_fit` sets ``_causal``: its threshold too then comes from
-    rows as they passed.
+    A method whose `fit` must do exactly what `partial_fit` does sets ``_causal``: its threshold, too, then comes from
+    the rows in the order of the stream.
     """
 
     _parameter_constraints: dict = {
@@ -193,8 +203,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
-            How often a row is met, beside the others: an epoch meets a row of weight 2 twice as often as one of
-            weight 1, in whole numbers where the weights are in proportion to small ones, else at random.
+            Relative frequencies of the rows in an epoch: a row of weight 2 occurs twice as often as one of weight 1.
+            Numbers of occurrences are fixed if the weights are proportional to small integers, else random.
 
         Returns
         -------
@@ -202,19 +212,20 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         """
         table, is_pos, weight = self._begin_fit(X, y, sample_weight)
         epochs = EpochSampler(table, is_pos, weight)
-        rng, known = _random.generator(self.random_state), self._first_pass(table, is_pos, epochs.count)
-        solver = self._solver(known)
-        state = solver.init(table.shape[1], known)
-        for number in steps(self, self.n_epochs, lambda: _attributes(*solver.weights(state)), X, y):
-            state = solver.update(table, is_pos, epochs.order(rng, self.shuffle), state, known, rng)
+        rng, summary = _random.generator(self.random_state), self._first_pass(table, is_pos, epochs.count)
+        solver = self._solver() if summary is None else self._fit_solver(summary)
+        state = solver.init(table.shape[1]) if summary is None else solver.init_fit(summary)
+        for number in fit_iterations(self, self.n_epochs, lambda: _attributes(*solver.weights(state)), X, y):
+            batch = Batch(table, is_pos, epochs.order(rng, self.shuffle), rng, summary)
+            state = solver.update(batch, state)
             self.n_iter_ = number + 1
-        known = None  # it may hold several numbers a row, and finding the threshold wants some too
+        del batch, summary  # frees several numbers per row before the threshold search allocates its own
         w, threshold = self._finite_weights(solver, state)
         if self._causal:
             _check.warn_if_constant_scores(self, table, w)
-            self._publish(w, threshold)
         else:
-            self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), w)
+            threshold = self._best_threshold(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), w)
+        self._set_weights(w, threshold)
         self._state, self._rng, self._dense = state, rng, not isinstance(table, SparseTable)
         self._publish_settings(solver, state)
         return self
@@ -223,8 +234,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of a batch, once, in their order.
 
-        A batch may hold one class only; until both were seen, ``coef_`` and all scores are zero. A batch that is
-        refused changes nothing.
+        A batch may contain one class only; before both were seen, ``coef_`` and all scores are zero. A batch that
+        raises an error changes nothing.
 
         Parameters
         ----------
@@ -233,8 +244,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         classes : the two labels, optional
             Needed on the first call unless that batch holds both.
         sample_weight : array of shape (n,), optional
-            How often each row is met: 2 is twice in a row, 0.5 is every other time, at random. Later batches are not
-            known, so weights far from 1 in the mean should be divided by their mean.
+            The number of times each row is used: 2 is twice in succession, 0.5 is with probability one half. Later
+            batches are not known, so divide weights whose mean is far from 1 by their mean.
 
         Returns
         -------
@@ -242,36 +253,40 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         """
         table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
         _check.check_weight_scale(self, weight)
-        solver = self._solver(None)
+        solver = self._solver()
         if first:
             self._state, self._rng = solver.init(table.shape[1]), _random.generator(self.random_state)
             self._dense, self.n_iter_ = False, 1
-        for name, begun in solver.built_for(self._state).items():
-            _check.unchanged(self, name, getattr(self, name), begun)
+        for name, initial in solver.fixed_parameters(self._state).items():
+            _check.unchanged(self, name, getattr(self, name), initial)
         # Dense rows are centred and sparse ones are not, so once rows were dense, sparse ones become dense too.
         self._dense = self._dense or not isinstance(table, SparseTable)
         table = to_dense(table) if self._dense else table
-        self._rng = copied(self._rng)
+        self._rng = copy_state(self._rng)
         if weight is not None:
-            met = np.repeat(np.arange(table.shape[0]), drawn(weight, self._rng))
-            table, is_pos = as_table(table.part(met)), is_pos[met]
-        order, state = np.arange(table.shape[0]), solver.writable(self._state, table)
-        state = solver.update(table, is_pos, order, state, None, self._rng)
-        self._publish(*self._finite_weights(solver, state))
+            repeated = np.repeat(np.arange(table.shape[0]), drawn(weight, self._rng))
+            table, is_pos = as_table(table.part(repeated)), is_pos[repeated]
+        batch = Batch(table, is_pos, np.arange(table.shape[0]), self._rng)
+        state = solver.update(batch, solver.writable(self._state, table))
+        self._set_weights(*self._finite_weights(solver, state))
         self._state = state
         self._publish_settings(solver, state)
         return self
 
     @abstractmethod
-    def _solver(self, known: FirstPass | None) -> StreamSolver[Any]:
-        """The solver of the parameters."""
+    def _solver(self) -> StreamSolver[Any]:
+        """The solver of the parameters, for a stream."""
+
+    def _fit_solver(self, summary: FirstPass) -> StreamSolver[Any]:
+        """The solver of the parameters for `fit`, which knows the summary of all rows."""
+        return self._solver()
 
     def _fresh_state(self, d: int) -> Any:
         """The state of a stream of d columns before any row."""
-        return self._solver(None).init(d)
+        return self._solver().init(d)
 
     def _finite_weights(self, solver: StreamSolver[Any], state: Any) -> tuple[np.ndarray, float]:
-        """Weights and threshold, unless they or the state overflowed; of what is as large as d × d, its trace tells."""
+        """Weights and threshold; raises if the weights or the state overflowed. Of d × d matrices the trace tells."""
         with np.errstate(over="ignore", invalid="ignore"):
             w, threshold = solver.weights(state)
         _check.finite(self, w)
@@ -279,11 +294,11 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         return w, threshold
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass | None:
-        """What `fit` finds out in a first pass over all rows: nothing, by default."""
+        """The summary of all rows for `fit`; None by default."""
         return None
 
     def _publish_settings(self, solver: Any, state: Any) -> None:
-        """Set attributes beside the weights: none, by default."""
+        """Set fitted attributes other than the weights; none by default."""
 
 
 def _attributes(w: np.ndarray, threshold: float) -> dict[str, np.ndarray]:

@@ -1,4 +1,4 @@
-"""Losses of a pair's margin m = f(x+) - f(x-): structs with `value`, `slope` and more, as methods ask for it."""
+"""Losses of a pair's margin m = f(x+) - f(x-): structs with `value`, `slope` and whatever else a method requires."""
 
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,14 +24,14 @@ class Logistic(NamedTuple):
 
 
 Loss: TypeAlias = Any
-"""A NamedTuple with implementations of `value`, `slope`, ...: ours, or one of your own."""
+"""A NamedTuple with implementations of `value`, `slope`, ...: one of this module, or a user's own."""
 
 LOSSES: dict[str, type[Loss]] = {"square": Square, "hinge": Hinge, "squared_hinge": SquaredHinge, "logistic": Logistic}
 """The losses by the names that estimators take."""
 
 
 def as_loss(loss: str | Loss) -> Loss:
-    """The struct of a loss: one of LOSSES by its name, or any other as it is.
+    """The struct of a loss: looked up in LOSSES by its name, or returned as it is.
 
     Examples
     --------
@@ -43,118 +43,121 @@ def as_loss(loss: str | Loss) -> Loss:
 
 
 @generic
-def value(loss, m):
+def value(loss: Loss, m: float) -> float:
     """l(m)"""
 
 
 @generic
-def slope(loss, m):
-    """l'(m); at a kink, the right derivative: a margin of 1 is enough."""
+def slope(loss: Loss, m: float) -> float:
+    """l'(m); at a kink the right derivative, so a hinge has slope 0 at the margin 1."""
 
 
 @generic
-def prox_step(loss, m, q, s):
+def prox_step(loss: Loss, m: float, q: float, s: float) -> float:
     """The c for which w + c z = argmin_v 1/2 |v - w|^2 + s l(v . z), given m = w . z and q = |z|^2.
 
-    Moving along a pair with q = 0 changes nothing, so c = 0 there.
+    A pair with q = 0 has c = 0, since moving along it changes nothing.
     """
 
 
 @generic
-def curvature(loss, m):
-    """l''(m), where that exists."""
+def curvature(loss: Loss, m: float) -> float:
+    """l''(m); at a kink the right derivative of the slope."""
 
 
 @generic
-def hinges(loss):
-    """The (c, r) of l(m) = sum c max(0, r - m)^2: sums over all pairs of such a loss take O(n log n)."""
+def hinges(loss: Loss) -> tuple[tuple[float, float], ...]:
+    """The terms (c, r) of l(m) = sum c max(0, r - m)^2.
+
+    Sums of such a loss over all pairs take O(n log n).
+    """
 
 
 @generic
-def smooth(loss):
-    """(strip, reach): l is analytic where |Im m| < strip, and a straight line, to rounding, where |m| > reach.
+def smooth(loss: Loss) -> tuple[float, float]:
+    """(strip, reach): l is analytic for |Im m| < strip, and linear to rounding for |m| > reach.
 
-    Sums over all pairs of such a loss take O(n), to rounding.
+    Sums of such a loss over all pairs take O(n), exact to rounding.
     """
 
 
 @value.implement(Square)
-def _(loss, m):
+def _(loss: Square, m: float) -> float:
     return (1.0 - m) ** 2
 
 
 @slope.implement(Square)
-def _(loss, m):
+def _(loss: Square, m: float) -> float:
     return -2.0 * (1.0 - m)
 
 
 @prox_step.implement(Square)
-def _(loss, m, q, s):
+def _(loss: Square, m: float, q: float, s: float) -> float:
     return 2.0 * s * (1.0 - m) / (1.0 + 2.0 * s * q) if q > 0.0 else 0.0
 
 
 @value.implement(Hinge)
-def _(loss, m):
+def _(loss: Hinge, m: float) -> float:
     return max(0.0, 1.0 - m)
 
 
 @slope.implement(Hinge)
-def _(loss, m):
+def _(loss: Hinge, m: float) -> float:
     return -1.0 if m < 1.0 else 0.0
 
 
 @prox_step.implement(Hinge)
-def _(loss, m, q, s):
+def _(loss: Hinge, m: float, q: float, s: float) -> float:
     return min(s, max(0.0, 1.0 - m) / q) if q > 0.0 else 0.0
 
 
 @value.implement(SquaredHinge)
-def _(loss, m):
+def _(loss: SquaredHinge, m: float) -> float:
     return max(0.0, 1.0 - m) ** 2
 
 
 @slope.implement(SquaredHinge)
-def _(loss, m):
+def _(loss: SquaredHinge, m: float) -> float:
     return -2.0 * max(0.0, 1.0 - m)
 
 
 @prox_step.implement(SquaredHinge)
-def _(loss, m, q, s):
+def _(loss: SquaredHinge, m: float, q: float, s: float) -> float:
     return 2.0 * s * max(0.0, 1.0 - m) / (1.0 + 2.0 * s * q) if q > 0.0 else 0.0
 
 
 @value.implement(Logistic)
-def _(loss, m):
+def _(loss: Logistic, m: float) -> float:
     return np.log1p(np.exp(-abs(m))) + max(0.0, -m)
 
 
 @slope.implement(Logistic)
-def _(loss, m):
+def _(loss: Logistic, m: float) -> float:
     e = np.exp(-abs(m))
     return -e / (1.0 + e) if m > 0.0 else -1.0 / (1.0 + e)
 
 
 @curvature.implement(Square)
-def _(loss, m):
+def _(loss: Square, m: float) -> float:
     return 2.0
 
 
 @curvature.implement(SquaredHinge)
-def _(loss, m):
+def _(loss: SquaredHinge, m: float) -> float:
     return 2.0 if m < 1.0 else 0.0
 
 
 @curvature.implement(Logistic)
-def _(loss, m):
+def _(loss: Logistic, m: float) -> float:
     e = np.exp(-abs(m))
     return e / (1.0 + e) ** 2
 
 
 @hinges.implement(SquaredHinge)
-def _(loss):
+def _(loss: SquaredHinge) -> tuple[tuple[float, float], ...]:
     return ((1.0, 1.0),)
 
 
 @smooth.implement(Logistic)
-def _(loss):
+def _(loss: Logistic) -> tuple[float, float]:
     return np.pi, 45.0

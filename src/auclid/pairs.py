@@ -13,7 +13,7 @@ from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_consistent_length
 
 from auclid import _check, losses
-from auclid._generic import floats
+from auclid._generic import as_floats
 from auclid.losses import Hinge, Loss, Square, as_loss, hinges
 from auclid.solvers.region import checked_region, rows_of
 from auclid.solvers.top import hard_top
@@ -232,12 +232,12 @@ def _sums(ask: _Ask, y_true: ArrayLike, y_score: ArrayLike, need: Any, *others: 
         return _HingeSums(ranking.active(1.0, count_below(few - 1.0, many)))
     if isinstance(loss, Square):
         return _SquareSums([(1.0, ranking.active(1.0, np.full(len(many), len(few))))])
-    return _SquareSums([(c, ranking.active(r, count_below(few - r, many))) for c, r in hinges(floats(loss))])
+    return _SquareSums([(c, ranking.active(r, count_below(few - r, many))) for c, r in hinges(as_floats(loss))])
 
 
 def _not_rising(owner: str, loss: Loss, margin: float) -> None:
     """Refuse a top of a loss that rises with the margin: its worst pairs are others."""
-    if type(loss) in losses.slope.registry and losses.slope(floats(loss), max(margin, 2.0)) > 0.0:
+    if type(loss) in losses.slope.registry and losses.slope(as_floats(loss), max(margin, 2.0)) > 0.0:
         raise ValueError(
             f"The loss of {owner} must not rise with the margin where max_fpr or min_tpr cut; {type(loss).__name__} "
             "does. Use loss='squared_hinge'."

@@ -1,6 +1,6 @@
 """Penalties of a weight vector: structs with `penalty_value` and a proximal step `prox`."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -26,35 +26,39 @@ class Ball(NamedTuple):
     radius: float
 
 
+Penalty: TypeAlias = Any
+"""A NamedTuple with implementations of `penalty_value` and `prox`: one of this module, or a user's own."""
+
+
 @generic
-def penalty_value(penalty, w):
+def penalty_value(penalty: Penalty, w: np.ndarray) -> float:
     """Omega(w)"""
 
 
 @generic
-def prox(penalty, w, step):
-    """w <- argmin_v 1/2 |v - w|^2 + step Omega(v), in place."""
+def prox(penalty: Penalty, w: np.ndarray, step: float) -> None:
+    """w <- argmin_v 1/2 |v - w|^2 + step Omega(v), written into w."""
 
 
 @penalty_value.implement(L2)
-def _(penalty, w):
+def _(penalty: L2, w: np.ndarray) -> float:
     return 0.5 * penalty.l2 * np.sum(w * w)
 
 
 @prox.implement(L2)
-def _(penalty, w, step):
+def _(penalty: L2, w: np.ndarray, step: float) -> None:
     shrink = 1.0 / (1.0 + step * penalty.l2)
     for k in range(w.shape[0]):
         w[k] *= shrink
 
 
 @penalty_value.implement(ElasticNet)
-def _(penalty, w):
+def _(penalty: ElasticNet, w: np.ndarray) -> float:
     return penalty.l1 * np.sum(np.abs(w)) + 0.5 * penalty.l2 * np.sum(w * w)
 
 
 @prox.implement(ElasticNet)
-def _(penalty, w, step):
+def _(penalty: ElasticNet, w: np.ndarray, step: float) -> None:
     cut, shrink = step * penalty.l1, 1.0 / (1.0 + step * penalty.l2)
     for k in range(w.shape[0]):
         size = abs(w[k]) - cut
@@ -62,12 +66,12 @@ def _(penalty, w, step):
 
 
 @penalty_value.implement(Ball)
-def _(penalty, w):
+def _(penalty: Ball, w: np.ndarray) -> float:
     return 0.0 if np.sqrt(np.sum(w * w)) <= penalty.radius * (1.0 + 1e-12) else np.inf
 
 
 @prox.implement(Ball)
-def _(penalty, w, step):
+def _(penalty: Ball, w: np.ndarray, step: float) -> None:
     norm = np.sqrt(np.sum(w * w))
     if norm > penalty.radius:
         w *= penalty.radius / norm

@@ -45,6 +45,7 @@ class Deferred:
 Scorecard, RankBoost = Deferred("Scorecard"), Deferred("RankBoost")
 KMeansNystroem, RandomFourier = Deferred("KMeansNystroem"), Deferred("RandomFourier")
 CBR, OAM, UniExp = Deferred("CBR"), Deferred("OAM"), Deferred("UniExp")
+FactorizationRanker = Deferred("FactorizationRanker")
 ASAM, PSAM, KernelRankSVM, RankSVM = Deferred("ASAM"), Deferred("PSAM"), Deferred("KernelRankSVM"), Deferred("RankSVM")
 PNUAUC, QSGS2AUC, SAMULT = Deferred("PNUAUC"), Deferred("QSGS2AUC"), Deferred("SAMULT")
 FSAUC, OPAUC, SOLAM, SPAM, AdaOAM = map(Deferred, ("FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM"))
@@ -245,6 +246,12 @@ HASTIE = "Hastie & Tibshirani 1990, Generalized additive models"
 
 ADDITIVE = [Method("Scorecard", Scorecard, HASTIE, "scores that can be read: one shape a column, and pairs")]
 
+RENDLE = "Rendle 2010, Factorization machines"
+
+FACTORIZED = [
+    Method("FactorizationRanker", FactorizationRanker, RENDLE, "wide one-hot rows: users and items, words, categories"),
+]
+
 FREUND = "Freund, Iyer, Schapire & Singer 2003, An efficient boosting algorithm for combining preferences"
 AMINI = "Amini, Truong & Goutte 2008, Learning bipartite ranking functions with partially labeled data"
 
@@ -255,7 +262,7 @@ BOOST = [
     Method("SSRankBoost", NEAR_LABELS, AMINI, "the same, near rows sharing labels", online=False, semi_supervised=True),
 ]
 
-METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *ADDITIVE, *BOOST, *SEMI]
+METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *FACTORIZED, *ADDITIVE, *BOOST, *SEMI]
 
 ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO", "KernelRankSVM": "RBF-RankSVM"}
 """Names of classes, where a paper calls the method otherwise."""

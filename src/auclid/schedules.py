@@ -1,6 +1,6 @@
-"""Step sizes as functions of the step's number t = 1, 2, ...: structs with `rate`."""
+"""Step sizes as functions of the step number t = 1, 2, ...: structs with `rate`."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -14,7 +14,7 @@ class Constant(NamedTuple):
 
 
 class Power(NamedTuple):
-    """eta_t = step / t^power; power 1/2 is the usual one of stochastic gradients."""
+    """eta_t = step / t^power; power 1/2 is usual for stochastic gradients."""
 
     step: float
     power: float = 0.5
@@ -27,21 +27,25 @@ class Harmonic(NamedTuple):
     shift: float = 0.0
 
 
+Schedule: TypeAlias = Any
+"""A NamedTuple with an implementation of `rate`: one of this module, or a user's own."""
+
+
 @generic
-def rate(schedule, t):
+def rate(schedule: Schedule, t: float) -> float:
     """eta_t"""
 
 
 @rate.implement(Constant)
-def _(schedule, t):
+def _(schedule: Constant, t: float) -> float:
     return schedule.step
 
 
 @rate.implement(Power)
-def _(schedule, t):
-    return schedule.step / (np.sqrt(t) if schedule.power == 0.5 else t**schedule.power)  # ten times as quick
+def _(schedule: Power, t: float) -> float:
+    return schedule.step / (np.sqrt(t) if schedule.power == 0.5 else t**schedule.power)  # sqrt is ten times as fast
 
 
 @rate.implement(Harmonic)
-def _(schedule, t):
+def _(schedule: Harmonic, t: float) -> float:
     return schedule.step / (t + schedule.shift)

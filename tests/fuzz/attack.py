@@ -19,13 +19,14 @@ from typing import Any
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent.parent)]
 
 FAMILIES = {
     "fits": ("attack_fits", "fit_case", 0.30),
     "broken": ("attack_fits", "broken_case", 0.04),
     "batches": ("attack_fits", "batch_case", 0.05),
     "files": ("attack_files", "file_case", 0.18),
+    "used": ("attack_files", "used_case", 0.10),
     "bytes": ("attack_files", "bytes_case", 0.04),
     "metrics": ("attack_metrics", "metric_case", 0.12),
     "streams": ("attack_metrics", "stream_case", 0.02),

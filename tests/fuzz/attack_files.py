@@ -1,11 +1,14 @@
 """Attacks on model files: every value in a file, changed and signed anew, is refused or does no harm."""
 
+import contextlib
 import io
 import json
+import os
 import tempfile
 import warnings
 import zipfile
 from collections.abc import Iterator
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +21,10 @@ from sklearn.preprocessing import StandardScaler
 
 import auclid
 from attack_fits import CLASSES, small
-from auclid.io._container import array_from_bytes, checksum
+from auclid.io._container import array_from_bytes
 from hostile import EXTREMES, POLITE, Found, attempt, finite, pick
+from model_files import npy, signed
+from sklearn_parts import specimens
 
 KEPT = sorted((Path(__file__).parent.parent / "data").rglob("*.auclid"))
 
@@ -27,33 +32,11 @@ LONG = 10**8
 
 INTEGERS = [0, 1, -1, 2, 7, 624, 625, 10**8, -(10**8), 2**31 - 1, 2**31, 2**32, 2**62, 2**63 - 1, -(2**63), 10**30]
 
+TRAP = "');alert(1);('"
+"""Text that would leave a string of JavaScript."""
+
 LIMIT = 100 << 20
 """Bytes that a load may take beyond the size of the file."""
-
-
-def opened(path: Path) -> dict[str, bytes]:
-    """The members of a file, by name."""
-    with zipfile.ZipFile(path) as archive:
-        return {name: archive.read(name) for name in archive.namelist()}
-
-
-def signed(parts: dict[str, bytes]) -> bytes:
-    """A file with a right checksum, whatever is in it."""
-    parts = dict(parts)
-    head = json.loads(parts.pop("head.json"))
-    head.pop("sha256", None)
-    head["sha256"] = checksum(head, parts)
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, content in {"head.json": json.dumps(head).encode(), **parts}.items():
-            archive.writestr(name, content)
-    return file.getvalue()
-
-
-def npy(array: np.ndarray) -> bytes:
-    file = io.BytesIO()
-    np.lib.format.write_array(file, np.asarray(array), version=(1, 0), allow_pickle=False)
-    return file.getvalue()
 
 
 def places(tree: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -92,7 +75,7 @@ def other_value(rng: np.random.Generator, old: Any, tree: Any) -> Any:
     if isinstance(old, float):
         return pick(rng, [*EXTREMES, float("nan"), float("inf"), -float("inf")])
     if isinstance(old, str):
-        return pick(rng, ["", "x", "\x1b[31mred", old * 1000, "SPAM", "0.npy", "MT19937", "Philox", "../../etc"])
+        return pick(rng, ["", "x", "\x1b[31mred", old * 1000, "SPAM", "0.npy", "MT19937", "../../etc", SCRIPT, TRAP])
     if isinstance(old, list):
         return pick(rng, [[], old[:1], old + old, old[::-1]])
     if isinstance(old, dict) and old:
@@ -136,26 +119,6 @@ def other_array(rng: np.random.Generator, old: np.ndarray) -> bytes:
     return npy(old)[: int(rng.integers(1, 200))]
 
 
-def other_part(rng: np.random.Generator, content: bytes) -> bytes:
-    """A part of scikit-learn with one array or one value changed."""
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        inside = {name: archive.read(name) for name in archive.namelist()}
-    arrays = [name for name in inside if name.endswith(".npy")]
-    if arrays and rng.random() < 0.7:
-        name = pick(rng, arrays)
-        old = np.lib.format.read_array(io.BytesIO(inside[name]), allow_pickle=False)
-        inside[name] = wild_records(rng, old) if old.dtype.names else other_array(rng, old)
-    else:
-        schema = json.loads(inside["schema.json"])
-        at = pick(rng, places(schema))
-        inside["schema.json"] = json.dumps(replaced(schema, at, other_value(rng, found(schema, at), schema))).encode()
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w") as archive:
-        for name, x in inside.items():
-            archive.writestr(name, x)
-    return file.getvalue()
-
-
 def wild_records(rng: np.random.Generator, old: np.ndarray) -> bytes:
     """Nodes of a tree with one field out of range."""
     new = old.copy()
@@ -171,29 +134,59 @@ def wild_records(rng: np.random.Generator, old: np.ndarray) -> bytes:
     return npy(pick(rng, [new, new, new, new[:1], new[:0], new[::-1].copy()]))
 
 
+SCRIPT = "<script>alert(1)</script>"
+
+STRAYS = {
+    "_doc_link_template": SCRIPT,
+    "__doc_link_template": SCRIPT,
+    "_doc_link_module": "auclid",
+    "_repr_html_": SCRIPT,
+    "_in_fit": True,
+    "_estimator_type": "regressor",
+    "n_jobs": 2,
+    "memory": "cache",
+    "_max_degree": 10**8,
+    "transform": 1,
+    "__class__": "x",
+}
+"""Attributes that act where scikit-learn finds them, and values for them."""
+
+
 def mutated(rng: np.random.Generator, parts: dict[str, bytes]) -> dict[str, bytes]:
-    """The members of a file with one or two values changed."""
+    """The entries of a file with one or two values changed, or with an attribute more."""
     parts = dict(parts)
     for _ in range(int(rng.integers(1, 3))):
-        names = [name for name in parts if name.endswith((".npy", ".skops"))]
-        if names and rng.random() < 0.5:
+        names = [name for name in parts if name.endswith(".npy")]
+        kind = rng.random()
+        if names and kind < 0.4:
             name = pick(rng, names)
-            if name.endswith(".skops"):
-                parts[name] = other_part(rng, parts[name])
-                continue
             try:
-                parts[name] = other_array(rng, array_from_bytes(parts[name]))
+                old = array_from_bytes(parts[name])
             except ValueError:
                 continue  # changed already
+            parts[name] = wild_records(rng, old) if old.dtype.names else other_array(rng, old)
+            continue
+        member = "model.json" if kind < 0.95 else "head.json"
+        tree = json.loads(parts[member])
+        if kind < 0.5:
+            new = with_stray(rng, tree)
         else:
-            member = "model.json" if rng.random() < 0.9 else "head.json"
-            tree = json.loads(parts[member])
             at = pick(rng, places(tree))
             new = replaced(tree, at, other_value(rng, found(tree, at), tree))
-            if member == "head.json" and not isinstance(new, dict):
-                new = {"about": new}
-            parts[member] = json.dumps(new).encode()
+        if member == "head.json" and not isinstance(new, dict):
+            new = {"about": new}
+        parts[member] = json.dumps(new).encode()
     return parts
+
+
+def with_stray(rng: np.random.Generator, tree: Any) -> Any:
+    """The JSON of a model with an attribute more in one of its objects."""
+    ways = [at for at in places(tree) if len(at) >= 2 and at[-1] == 1 and at[-2] in ("sklearn", "estimator")]
+    if not ways:
+        return tree
+    at, name = pick(rng, ways), pick(rng, STRAYS)
+    old = found(tree, at)
+    return replaced(tree, at, {**old, name: STRAYS[name]}) if isinstance(old, dict) else tree
 
 
 _made: list[bytes] = []
@@ -245,6 +238,22 @@ def file_case(rng: np.random.Generator) -> None:
     attack(signed(mutated(rng, parts)), len(original))
 
 
+_parts: list[tuple[bytes, Any]] = []
+
+
+def used_case(rng: np.random.Generator) -> None:
+    """A changed file of a part of scikit-learn is refused, or can be used on the rows of that part without harm."""
+    if not _parts:
+        with tempfile.TemporaryDirectory() as folder:
+            for model, rows in specimens():
+                auclid.save(Path(folder) / "a", model)
+                _parts.append(((Path(folder) / "a").read_bytes(), rows))
+    original, rows = pick(rng, _parts)
+    with zipfile.ZipFile(io.BytesIO(original)) as archive:
+        parts = {name: archive.read(name) for name in archive.namelist()}
+    attack(signed(mutated(rng, parts)), len(original), rows)
+
+
 def bytes_case(rng: np.random.Generator) -> None:
     """Flipped bits, cuts and splices, without a new signature."""
     content = bytearray(pick(rng, originals()))
@@ -260,9 +269,9 @@ def bytes_case(rng: np.random.Generator) -> None:
     attack(bytes(content), len(content))
 
 
-def attack(content: bytes, size: int) -> None:
-    """Load some bytes, and use what comes of them."""
-    with tempfile.TemporaryDirectory() as folder, warnings.catch_warnings():
+def attack(content: bytes, size: int, rows: Any = None) -> None:
+    """Load some bytes, and use what comes of them: on rows of a kind that the model knows, where these are given."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         path = Path(folder) / "model.auclid"
         path.write_bytes(content)
@@ -278,7 +287,46 @@ def attack(content: bytes, size: int) -> None:
         finally:
             if start is not None and peak() - start > LIMIT + 4 * size:
                 raise Found("memory", f"a load of {size} bytes took {(peak() - start) >> 20} MB")
-        use(model)
+        if rows is None:
+            use(model)
+        else:
+            use_part(model, rows)
+        show(model)
+        if os.listdir(folder) != ["model.auclid"]:
+            raise Found("files written", f"by a {type(model).__name__}: {os.listdir(folder)}")
+
+
+def use_part(model: Any, rows: Any) -> None:
+    """What one may do with a part of scikit-learn."""
+    for name in ("transform", "predict_proba", "decision_function", "predict", "get_feature_names_out"):
+        _quietly(model, name, *([] if name == "get_feature_names_out" else [rows]))
+    if isinstance(rows, np.ndarray) and rows.dtype.kind == "f" and rows.ndim == 2:
+        _quietly(model, "transform", sparse.csr_matrix(rows))
+        _quietly(model, "predict", sparse.csr_matrix(rows))
+    children = Path(f"/proc/self/task/{os.getpid()}/children")
+    if children.exists() and children.read_text().strip():
+        raise Found("processes started", f"by a {type(model).__name__}")
+
+
+class Acting(HTMLParser):
+    """Finds script in a page that came from a file."""
+
+    acts = False
+
+    def handle_data(self, data: str) -> None:
+        self.acts |= self.lasttag == "script" and "alert(1)" in data and "copyToClipboard" not in data
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.acts |= any(name.startswith("on") and "alert(1)" in (value or "") for name, value in attrs)
+
+
+def show(model: Any) -> None:
+    """What a terminal and a notebook show of a model."""
+    attempt("repr", lambda: repr(model), (Exception,))
+    page = Acting()
+    page.feed(_quietly(model, "_repr_html_") or "")
+    if page.acts:
+        raise Found("script in a notebook", type(model).__name__)
 
 
 def use(model: Any) -> None:
@@ -299,7 +347,6 @@ def use(model: Any) -> None:
         _quietly(model, "partial_fit", X, np.asarray(classes)[y])
         _quietly(model, "partial_fit", sparse.csr_matrix(X), np.asarray(classes)[y])
     _quietly(model, "decision_function", X)
-    attempt("repr", lambda: repr(model), (Exception,))
 
 
 def _quietly(model: Any, name: str, *args: Any) -> Any:

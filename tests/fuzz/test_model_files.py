@@ -3,22 +3,41 @@
 import io
 import json
 import os
-import zipfile
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.base import clone
+from sklearn.compose import ColumnTransformer
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
+from sklearn.dummy import DummyClassifier
+from sklearn.ensemble import BaggingClassifier, HistGradientBoostingClassifier, StackingClassifier
+from sklearn.feature_extraction import DictVectorizer
+from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
+from sklearn.feature_selection import SelectFromModel
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import (
+    KBinsDiscretizer,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    PolynomialFeatures,
+    StandardScaler,
+)
 
-from attack_files import bytes_case, file_case, npy, opened, peak, reset_peak, signed
+from attack_files import bytes_case, file_case, peak, reset_peak, used_case
 from auclid import CBR, OAM, OPAUC, SPAM, LeastSquaresAUC
 from auclid.io import ModelFileError, load, save
 from auclid.io._container import _numpy_header, array_from_bytes, read_array_header
+from model_files import forged, holders, npy
+from sklearn_parts import LEVELS, NUMBERED, RECORDS, TEXTS
 
 SEEDS = st.integers(0, 2**32)
 
@@ -34,17 +53,6 @@ def learnt(model):
     return model.fit(*sample())
 
 
-def forged(folder, model, change):
-    """A file of a model, with what ``change`` makes of its JSON and its arrays, signed anew."""
-    save(folder / "good", model)
-    parts = opened(folder / "good")
-    tree = json.loads(parts["model.json"])
-    tree = change(tree, parts) or tree
-    parts["model.json"] = json.dumps(tree).encode()
-    (folder / "bad").write_bytes(signed(parts))
-    return folder / "bad"
-
-
 def refused(path):
     with pytest.raises(ModelFileError) as error:
         load(path)
@@ -52,15 +60,20 @@ def refused(path):
     return str(error.value)
 
 
+def big(value):
+    """An integer as a file holds it."""
+    return {"integer": hex(value)}
+
+
 def generators():
-    for place in (625, 10**8, -(10**8), 2**31 - 1, -1, 2**70, 1.5, None):
+    for place in (625, 10**8, -(10**8), 2**31 - 1, -1, big(2**70), 1.5, None):
         yield np.random.MT19937, "pos", place
         yield np.random.Philox, "buffer_pos", place
     for bits in (np.random.PCG64, np.random.PCG64DXSM, np.random.SFC64, np.random.Philox):
         yield bits, "has_uint32", 7
         yield bits, "uinteger", -1
     yield np.random.PCG64, "inc", -1
-    yield np.random.PCG64, "state", 2**128
+    yield np.random.PCG64, "state", big(2**128)
 
 
 def with_entry(tree, name, value):
@@ -68,7 +81,7 @@ def with_entry(tree, name, value):
     if isinstance(tree, dict):
         return {key: with_entry(x, name, value) for key, x in tree.items()}
     if isinstance(tree, list):
-        if len(tree) == 2 and tree[0] == name and not isinstance(tree[1], dict):
+        if len(tree) == 2 and tree[0] == name and not (isinstance(tree[1], dict) and "dict" in tree[1]):
             return [name, value]
         return [with_entry(x, name, value) for x in tree]
     return tree
@@ -102,32 +115,20 @@ def boosted():
     return make_pipeline(StandardScaler(), HistGradientBoostingClassifier(max_iter=2)).fit(X, y)
 
 
-@pytest.mark.parametrize("field", ["left", "right", "feature_idx", "is_categorical", "bitset_idx"])
+@pytest.mark.parametrize("field", ["left", "right", "feature_idx", "is_categorical"])
 @pytest.mark.parametrize("wild", [0, 7, 10**6, 2**31 - 1])
 def test_trees_that_lead_nowhere_are_refused(field, wild, tmp_path):
     """0 as a child leads back to the root: a walk without end."""
-    pytest.importorskip("skops")
 
     def change(tree, parts):
-        name = next(name for name in parts if name.endswith(".skops") and b"TreePredictor" in parts[name])
-        with zipfile.ZipFile(io.BytesIO(parts[name])) as archive:
-            inside = {x: archive.read(x) for x in archive.namelist()}
-        for x, content in inside.items():
-            if b"feature_idx" in content and x.endswith(".npy"):
-                nodes = np.load(io.BytesIO(content))
-                own = np.flatnonzero(nodes["is_leaf"] == 0)
-                nodes["is_categorical"][own] |= field == "bitset_idx"
-                nodes[field][own] = 1 if field == "is_categorical" else wild
-                inside[x] = npy(nodes)
-        file = io.BytesIO()
-        with zipfile.ZipFile(file, "w") as archive:
-            for x, content in inside.items():
-                archive.writestr(x, content)
-        parts[name] = file.getvalue()
+        for name in [name for name in parts if name.endswith(".npy") and b"feature_idx" in parts[name]]:
+            nodes = array_from_bytes(parts[name])
+            own = np.flatnonzero(nodes["is_leaf"] == 0)
+            nodes[field][own] = 1 if field == "is_categorical" else wild
+            parts[name] = npy(nodes)
 
     if field == "feature_idx" and wild == 0:
         pytest.skip("column 0 is there")
-    save(tmp_path / "good", boosted())
     assert "lead nowhere" in refused(forged(tmp_path, boosted(), change))
 
 
@@ -271,6 +272,7 @@ def test_the_short_way_to_read_a_header_agrees_with_numpy(dtype, shape):
 @settings(max_examples=40)
 def test_changed_files_are_refused_or_harmless(seed):
     file_case(np.random.default_rng(seed))
+    used_case(np.random.default_rng(seed))
     bytes_case(np.random.default_rng(seed))
 
 
@@ -279,6 +281,138 @@ def test_changed_files_are_refused_or_harmless(seed):
 @settings(max_examples=2000)
 def test_many_changed_files_are_refused_or_harmless(seed):
     file_case(np.random.default_rng(seed))
+    used_case(np.random.default_rng(seed))
     bytes_case(np.random.default_rng(seed))
 
 
+# --- parts of scikit-learn that compiled code, a notebook or joblib would follow ------------------------
+
+X, Y = sample(60)
+LINEAR = LogisticRegression()
+
+
+def objects(*items):
+    """An array of Python objects as a file holds it."""
+    return {"objects": [[len(items)], list(items)]}
+
+
+def words(last, names=("plum", "pear", "red")):
+    """The numbers of three words as a file holds them; ``last`` should be 2."""
+    return {"dict": [[name, number] for name, number in zip(names, (0, 1, last), strict=True)]}
+
+
+WILD = {"array": "wild.npy"}
+"""Indices that are out of range."""
+
+DROPPED = (OneHotEncoder(drop="first"), LEVELS, "OneHotEncoder", "_drop_idx_after_grouping", objects(9, 0))
+
+CRASHES = {
+    "one-hot widths": (OneHotEncoder(), LEVELS, "OneHotEncoder", "_n_features_outs", [1, 1]),
+    "one-hot widths beyond": (OneHotEncoder(), LEVELS, "OneHotEncoder", "_n_features_outs", [3, 2]),
+    "a dropped category": DROPPED,
+    "unsorted categories": (OneHotEncoder(), NUMBERED, "OneHotEncoder", "categories_", [objects(2.0, 1.0, None)]),
+    "bins": (KBinsDiscretizer(3), X, "OneHotEncoder", "_n_features_outs", [1, 1, 1, 1]),
+    "words": (CountVectorizer(), TEXTS, "CountVectorizer", "vocabulary_", words(10**6)),
+    "words below zero": (CountVectorizer(), TEXTS, "CountVectorizer", "vocabulary_", words(-1)),
+    "weighted words": (TfidfVectorizer(use_idf=False), TEXTS, "TfidfVectorizer", "vocabulary_", words(10**6)),
+    "records": (DictVectorizer(), RECORDS, "DictVectorizer", "vocabulary_", words(10**6, ("a", "b=x", "b=y"))),
+    "a member's columns": (BaggingClassifier(LINEAR, 1), X, "BaggingClassifier", "estimators_features_", [WILD]),
+}
+"""A part, its rows, and an attribute of a class with a value that led compiled code out of its arrays."""
+
+HANGS = {
+    "a regular expression": (CountVectorizer(), TEXTS, "CountVectorizer", "token_pattern", r"(\w+\w+)+$"),
+    "long n-grams": (CountVectorizer(), TEXTS, "CountVectorizer", "ngram_range", {"tuple": [1, 10**6]}),
+    "files to open": (CountVectorizer(), TEXTS, "CountVectorizer", "input", "filename"),
+    "an encoding": (CountVectorizer(), TEXTS, "CountVectorizer", "encoding", "idna"),
+    "degrees": (PolynomialFeatures(), X, "PolynomialFeatures", "_max_degree", 10**8),
+    "a degree": (PolynomialFeatures(), X, "PolynomialFeatures", "degree", 10**8),
+    "columns to name": (Normalizer(), X, "Normalizer", "n_features_in_", 10**9),
+    "components to name": (LinearDiscriminantAnalysis(), X, "LinearDiscriminantAnalysis", "_n_features_out", 10**9),
+    "outputs to name": (StackingClassifier([("a", LINEAR)]), X, "StackingClassifier", "_n_feature_outs", [10**9]),
+    "classes to sum over": (DummyClassifier(), X, "DummyClassifier", "n_classes_", 10**9),
+    "jobs to prepare": (GridSearchCV(LINEAR, {"C": [1.0]}), X, "GridSearchCV", "pre_dispatch", "9**9**9**9"),
+    "a method to call": (StackingClassifier([("a", LINEAR)]), X, "StackingClassifier", "stack_method_", ["fit"]),
+    "an attribute to follow": (SelectFromModel(LINEAR), X, "SelectFromModel", "importance_getter", "__class__.mro"),
+}
+"""A part, its rows, and an attribute of a class with a value that took for ever, or had side effects."""
+
+
+def tampered(folder, case):
+    model, rows, name, attribute, value = case
+
+    def change(tree, entries):
+        entries["wild.npy"] = npy(np.array([0, 10**6]))
+        (attributes,) = holders(tree, name)
+        assert attribute in attributes
+        attributes[attribute] = value
+
+    return forged(folder, clone(model).fit(rows, Y), change)
+
+
+@pytest.mark.parametrize("name", [*CRASHES, *HANGS])
+def test_what_would_crash_or_hang_is_refused(name, tmp_path):
+    refused(tampered(tmp_path, {**CRASHES, **HANGS}[name]))
+
+
+USED = """
+import json, sys
+import numpy as np
+import auclid
+from sklearn_parts import LEVELS, NUMBERED, RECORDS, TEXTS, X
+for name, rows in json.loads(sys.argv[1]):
+    try:
+        model = auclid.load(name)
+        answer = (model.transform if hasattr(model, "transform") else model.predict)(globals()[rows])
+        print("used", getattr(answer, "toarray", lambda: answer)().shape, flush=True)
+    except ValueError:
+        print("refused", flush=True)
+"""
+
+TABLES = {"X": X, "LEVELS": LEVELS, "NUMBERED": NUMBERED, "TEXTS": TEXTS, "RECORDS": RECORDS}
+
+
+def test_no_file_of_a_part_ends_the_process_that_uses_it(tmp_path):
+    """In a process of its own: without the checks, some of these files end it."""
+    jobs = []
+    for k, case in enumerate(CRASHES.values()):
+        (tmp_path / str(k)).mkdir()
+        rows = next(name for name, table in TABLES.items() if table is case[1])
+        jobs.append((str(tampered(tmp_path / str(k), case)), rows))
+    command = [sys.executable, "-c", USED, json.dumps(jobs)]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(command, env=env, capture_output=True, text=True, timeout=300)
+    assert done.returncode == 0 and done.stdout.split() == ["refused"] * len(jobs), done.stdout + done.stderr[-2000:]
+
+
+@pytest.mark.parametrize("stray", ["_doc_link_template", "__doc_link_template", "_doc_link_module", "_repr_html_"])
+@pytest.mark.parametrize("name", ["StandardScaler", "LeastSquaresAUC"])
+def test_no_file_brings_script_into_a_notebook(stray, name, tmp_path):
+    def change(tree, entries):
+        (attributes,) = holders(tree, name)
+        attributes[stray] = '"><script>alert(1)</script>'
+
+    model = make_pipeline(StandardScaler(), LeastSquaresAUC()).fit(X, Y)
+    assert "<script>alert" not in model._repr_html_()
+    assert stray in refused(forged(tmp_path, model, change))
+
+
+def test_names_of_steps_that_would_act_in_a_notebook_are_refused(tmp_path):
+    def change(tree, entries):
+        tree["sklearn"][1]["steps"][0]["tuple"][0] = "');alert(1);('"
+
+    assert "no plain text" in refused(forged(tmp_path, make_pipeline(StandardScaler()).fit(X), change))
+
+
+def test_a_file_starts_no_processes_and_chooses_no_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    parts = ColumnTransformer([("a", StandardScaler(), [0, 1]), ("b", MinMaxScaler(), [2, 3])], n_jobs=2)
+    model = Pipeline([("parts", parts), ("rank", LeastSquaresAUC())], memory=str(tmp_path / "cache"))
+    model.set_params(memory=None, parts__n_jobs=None).fit(X, Y)
+    save("a", model.set_params(memory=str(tmp_path / "cache"), parts__n_jobs=2))
+    with pytest.warns(UserWarning, match="sets memory of Pipeline, n_jobs of ColumnTransformer; left at None") as heard:
+        loaded = load("a")
+    assert len(heard) == 1
+    assert loaded.memory is None and loaded["parts"].n_jobs is None
+    loaded.fit(X, Y).predict(X)
+    assert os.listdir(tmp_path) == ["a"]

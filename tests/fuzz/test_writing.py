@@ -112,3 +112,18 @@ def test_another_files_leftovers_are_none_of_ours(tmp_path):
     killed.wait()
     save(tmp_path / "model", learnt())
     assert len(names(tmp_path)) == 2
+
+
+@posix
+def test_a_pipe_or_a_link_that_was_planted_beside_the_file_is_left_alone(tmp_path):
+    """In a process of its own: to open the pipe would wait for ever."""
+    path = tmp_path / "model"
+    killed = half_written(path)
+    killed.kill()
+    killed.wait()
+    (left,) = names(tmp_path)
+    os.mkfifo(tmp_path / left.replace(".part", "x.part"))
+    (tmp_path / left.replace(".part", "y.part")).symlink_to(tmp_path / left.replace(".part", "x.part"))
+    code = "import sys; from auclid.io import replacing\nwith replacing(sys.argv[1], 'w') as file: file.write('new')"
+    subprocess.run([sys.executable, "-c", code, str(path)], check=True, timeout=60)
+    assert path.read_text() == "new" and left not in names(tmp_path) and len(names(tmp_path)) == 3

@@ -14,7 +14,7 @@ from sklearn.model_selection import check_cv
 from auclid._weights import repeats
 from auclid.auto._rows import Rows
 from auclid.data import as_table
-from auclid.stats.epochs import SORTED, sorted_rows
+from auclid.stats.epochs import MAX_SORTED_ROWS, content_order
 
 REPEATED = 2_000
 """Rows in all, up to which a row of weight two is put there twice."""
@@ -39,9 +39,9 @@ class Arranged(NamedTuple):
 def arranged(found: Arranged) -> Arranged:
     """The rows in the form that the search meets."""
     found = _weighed(found._replace(cv=_folds(found)))
-    if len(found.is_pos) > SORTED:
+    if len(found.is_pos) > MAX_SORTED_ROWS:
         return found
-    order, count = sorted_rows(as_table(found.rows.scaled), found.is_pos), None
+    order, count = content_order(as_table(found.rows.scaled), found.is_pos), None
     assert order is not None  # so few rows, in memory
     if found.weight is not None:
         count = repeats(found.weight, found.is_pos)

@@ -8,7 +8,7 @@ import numpy as np
 
 from auclid import baselines
 from auclid._hints import did_you_mean
-from auclid._random import seeded
+from auclid._random import set_random_state
 from auclid.additive import Scorecard
 from auclid.auto._learners import Boosting, Forest
 from auclid.kernels import Kernelized, KMeansNystroem
@@ -147,7 +147,7 @@ def candidate(name: str, table: Table, seed: int) -> Candidate:
         return BUILT[name](name, table, seed)
     method = find(name)
     how: dict[str, Any] = {"level": CURVED, "cost": kernel_seconds} if method.kernel else {}
-    return Candidate(name, seeded(method.build(), seed), **how)
+    return Candidate(name, set_random_state(method.build(), seed), **how)
 
 
 def _least_squares(name: str, table: Table, seed: int) -> Candidate:

@@ -25,7 +25,7 @@ from auclid.square import LeastSquaresAUCCV
 from auclid.stats.folds import Fold as HeldOut
 from auclid.stats.folds import training_moments
 from auclid.stats.moments import class_moments
-from auclid.trees.extra import Growth, extra_trees, joined
+from auclid.trees.extra import Growth, concatenate_trees, extra_trees
 from auclid.trees.forest import random_forest
 from auclid.trees.lightgbm import read_booster
 from auclid.trees.structs import Trees
@@ -192,7 +192,7 @@ def rungs(recipe: Forest, first: int) -> tuple[Forest, Forest]:
 def one_forest(first: Judged, rest: Judged, share: float) -> Judged:
     """Two forests as one, to which the first adds that share of the trees."""
     trees = [forest._replace(value=forest.value * part) for (forest, _), part in ((first, share), (rest, 1.0 - share))]
-    return joined(trees, 1.0), share * first[1] + (1.0 - share) * rest[1]
+    return concatenate_trees(trees, 1.0), share * first[1] + (1.0 - share) * rest[1]
 
 
 def boosted(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, sample_weight: np.ndarray | None = None) -> Any:

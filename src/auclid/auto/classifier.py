@@ -13,9 +13,9 @@ from sklearn.utils.validation import _check_y, check_consistent_length
 
 from auclid import _check, _random
 from auclid._apart import by_parts, remember_columns
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._sources import to_measure
-from auclid._threads import limited
+from auclid._threads import limit_threads
 from auclid.auto._candidates import candidates, named
 from auclid.auto._cost import Expected, expected
 from auclid.auto._files import Prepared, drawn_from, one_a_row, refitted_on_all, retold
@@ -202,7 +202,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self.classes_ = np.unique(y) if many else _check.two_classes(self, y)
         if not many:
             _check.warn_if_common_on_top(self, y, self.classes_)
-        with limited(self.threads):
+        with limit_threads(self.threads):
             columns = _quietly_fitted(X, weight)
             if source is not None:
                 for each in (self, columns):
@@ -239,7 +239,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             plan = Plan(named(self.methods), self.cv, seed, self.max_fpr, self.budget, start)
             search = Search(table.columns, table.rows, is_pos, table.weight, table.groups, plan)
             with Parallel(n_jobs=self.n_jobs) as parallel:
-                for number in steps(self, len(search.candidates), search.conclusion, X, y):
+                for number in fit_iterations(self, len(search.candidates), search.conclusion, X, y):
                     search.run(number, parallel)
             self.__dict__.update(search.conclusion())
         if table.source is not None and table.source.note:
@@ -292,7 +292,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         _check.fitted(self, "classes_")
         X = checked_table(self, X, reset=False)
-        with limited(self.threads):
+        with limit_threads(self.threads):
             if not hasattr(self, "models_"):
                 return self._odds_of(X, floating(X))
             rows = rows_of(self.models_[0]._columns, X)  # all have learnt the same of columns
@@ -358,7 +358,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     def _sound(self) -> bool:
         """Whether trees of a loaded file lead somewhere: what scores rows follows them without looking."""
         models = [member.model for member in getattr(self, "members_", [])]
-        return all(model.sound() for model in models if isinstance(model, Trees))
+        return all(model.is_valid() for model in models if isinstance(model, Trees))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -1,4 +1,4 @@
-"""Rankers made of many weak ones."""
+"""Boosting."""
 
 from auclid.boost.rank_boost import RankBoost
 

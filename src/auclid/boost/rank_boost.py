@@ -1,4 +1,4 @@
-"""RankBoost: stumps on the exponential loss of pairs, with the labels of near rows where most have none."""
+"""RankBoost: boosted stumps on the exponential pair loss, optionally with labels of neighbouring rows."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,7 +11,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 
 from auclid import _check
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.data import Table, as_array
 from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled, begin_fit
@@ -24,22 +24,22 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
 
     Minimises, stump by stump, the mean over all pairs of a positive and a negative row of
 
-        exp(−(f(x⁺) − f(x⁻))),    f(x) = Σₜ αₜ hₜ(x),    hₜ(x) = 1 where a column lies above a threshold, else 0.
+        exp(−(f(x⁺) − f(x⁻))),    f(x) = Σₜ αₜ hₜ(x),    hₜ(x) = 1 if a column is above a threshold, else 0.
 
     Weights of pairs are products of weights of rows, so no pair is formed: a round costs O(n·d) after one sort of each
-    column. Missing values (NaN) fall on the side that ranks better.
+    column. Missing values (NaN) go to the side that ranks better.
 
-    With ``n_neighbors`` = K > 0, the K nearest unlabelled rows of each labelled row carry its label too, and the mean
-    over pairs of such rows enters with the weight ``unlabeled_weight``.
+    With ``n_neighbors`` = K > 0, the K nearest unlabelled rows of each labelled row are assigned its label, and the
+    mean over pairs of such rows is added with the weight ``unlabeled_weight``.
 
     Parameters
     ----------
     n_rounds : int in [1, inf), default=200
-        Stumps at the most; fewer where no stump lowers the loss any more.
+        The largest number of stumps; boosting stops earlier if no stump lowers the loss.
     n_neighbors : int in [0, inf), default=0
-        Unlabelled rows near each labelled one that carry its label. 0: unlabelled rows are left out.
+        Unlabelled neighbours that are assigned the label of a labelled row. 0: unlabelled rows are not used.
     unlabeled_weight : float in [0, inf), default=0.5
-        What pairs of carried labels count, beside 1 for pairs of given ones.
+        The weight of pairs of assigned labels, relative to pairs of given ones.
     unlabeled : "auto", a label, or None, default="auto"
         What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
         exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
@@ -56,9 +56,9 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
 
     Notes
     -----
-    Columns need no scaling. Distances between rows are taken on standardised columns, a missing value at the mean.
-    Sparse rows are made dense. f is a sum of steps of single columns: `auclid.Scorecard` fits such a sum exactly, and
-    in less time; RankBoost is here for comparison with the papers.
+    Columns need no scaling. Distances between rows are those of standardised columns, with missing values at the mean.
+    Sparse rows are made dense. f is a sum of step functions of single columns: `auclid.Scorecard` fits such a sum
+    exactly, and faster; RankBoost is here for comparison with the papers.
 
     References
     ----------
@@ -109,8 +109,8 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         X_unlabeled : array, CSR matrix or frame of shape (m, d), optional
             More unlabelled rows.
         sample_weight : array of shape (n,), optional
-            A pair weighs the product of its two rows' weights. An unlabelled row has the weight of the labelled one
-            whose label it carries.
+            The weight of a pair is the product of its rows' weights. An unlabelled row has the weight of the labelled
+            one whose label it is assigned.
 
         Returns
         -------
@@ -121,32 +121,32 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         given = _check.check_relative_weights(sample_weight, np.empty((len(np.asarray(y)), 0)))
         if given is not None:
             weight[: len(given)] = given
-            known = sets != UNLABELED
-            _check.both_weighed(self, sets[known] == POSITIVE, weight[known])
-        neg, pos, free = members(np.where(weight > 0.0, sets, -1))
+            is_labelled = sets != UNLABELED
+            _check.both_weighed(self, sets[is_labelled] == POSITIVE, weight[is_labelled])
+        neg, pos, unlabelled = members(np.where(weight > 0.0, sets, -1))
         if not (len(neg) and len(pos)):
             raise ValueError(
                 f"RankBoost must have labelled rows of both classes; got {len(pos)} positive and {len(neg)} negative "
                 "ones. PNUAUC(unlabeled_weight=1) learns from positive and unlabelled rows."
             )
-        carried = [neighbours(table, rows, free, self.n_neighbors) for rows in (neg, pos)]
-        entries = entries_of(table, weight, (neg, pos), carried)._replace(share=float(self.unlabeled_weight))
+        assigned = [assign_labels(table, rows, unlabelled, self.n_neighbors) for rows in (neg, pos)]
+        entries = make_entries(table, weight, (neg, pos), assigned, float(self.unlabeled_weight))
         labelled = np.sort(np.concatenate([neg, pos]))
-        look = partial(self._attributes, table=table, rows=labelled, is_pos=sets[labelled] == POSITIVE)
-        found: list[Stump] = []
-        following = boost(entries)
-        for _ in steps(self, self.n_rounds, lambda: look(found), X, y):
-            stump = next(following, None)
+        attributes = partial(self._attributes, table=table, rows=labelled, is_pos=sets[labelled] == POSITIVE)
+        stumps: list[Stump] = []
+        rounds = boost(entries)
+        for _ in fit_iterations(self, self.n_rounds, lambda: attributes(stumps), X, y):
+            stump = next(rounds, None)
             if stump is None:
                 break
-            found.append(stump)
-        self.__dict__.update(look(found, weight=None if given is None else weight[labelled]))
+            stumps.append(stump)
+        self.__dict__.update(attributes(stumps, weight=None if given is None else weight[labelled]))
         return self
 
     def _attributes(
         self, stumps: list[Stump], *, table: Table, rows: np.ndarray, is_pos: np.ndarray, weight: Any = None
     ) -> dict[str, Any]:
-        """The fitted attributes, were these all stumps."""
+        """The fitted attributes of a model of these stumps."""
         threshold = best_threshold(is_pos, stump_scores(stumps, table.dense(rows)), weight)
         return {"stumps_": list(stumps), "n_iter_": max(1, len(stumps)), "intercept_": -float(threshold)}
 
@@ -170,7 +170,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         return _check.finite_scores(self, scores + self.intercept_, table.dtype)
 
     def _sound(self) -> bool:
-        """Whether a loaded model has stumps of columns that there are: compiled code follows them."""
+        """Whether the stumps of a loaded model are of existing columns, since kernels do not check."""
         stumps = getattr(self, "stumps_", [])
         return isinstance(stumps, list) and all(
             isinstance(stump, Stump) and 0 <= stump.column < self.n_features_in_ for stump in stumps
@@ -182,28 +182,32 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         return tags
 
 
-def entries_of(
-    table: Table, weight: np.ndarray, labelled: Sequence[np.ndarray], carried: Sequence[tuple[np.ndarray, np.ndarray]]
+def make_entries(
+    table: Table,
+    weight: np.ndarray,
+    labelled: Sequence[np.ndarray],
+    assigned: Sequence[tuple[np.ndarray, np.ndarray]],
+    share: float,
 ) -> Entries:
-    """The labelled rows of each class, and the unlabelled ones that carry the label of a row near them."""
-    rows = [*labelled, *(near for near, _ in carried)]
-    weights = [*(weight[index] for index in labelled), *(weight[of] for _, of in carried)]
+    """The labelled rows of each class, and the unlabelled rows with assigned labels, of this relative weight."""
+    rows = [*labelled, *(neighbour for neighbour, _ in assigned)]
+    weights = [*(weight[index] for index in labelled), *(weight[source] for _, source in assigned)]
     kind = np.repeat(np.arange(4), [len(index) for index in rows])
-    return Entries(np.ascontiguousarray(table.dense(np.concatenate(rows))), kind, np.concatenate(weights), 1.0)
+    return Entries(np.ascontiguousarray(table.dense(np.concatenate(rows))), kind, np.concatenate(weights), share)
 
 
-def neighbours(
-    table: Table, labelled: np.ndarray, free: np.ndarray, count: int
+def assign_labels(
+    table: Table, labelled: np.ndarray, unlabelled: np.ndarray, count: int
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The unlabelled rows that are among the nearest of a labelled one, and that one; as often as they are."""
-    nearest = min(count, len(free))
-    if not nearest:
-        return free[:0], free[:0]
+    """The nearest unlabelled rows of each labelled row, and that row for each of them."""
+    n_neighbors = min(count, len(unlabelled))
+    if not n_neighbors:
+        return unlabelled[:0], unlabelled[:0]
     scaler = StandardScaler()
-    far = np.nan_to_num(scaler.fit_transform(table.dense(free)), nan=0.0)
-    near = np.nan_to_num(scaler.transform(table.dense(labelled)), nan=0.0)
-    found = NearestNeighbors(n_neighbors=nearest).fit(far).kneighbors(near, return_distance=False)
-    return free[found.ravel()], np.repeat(labelled, nearest)
+    candidates = np.nan_to_num(scaler.fit_transform(table.dense(unlabelled)), nan=0.0)
+    queries = np.nan_to_num(scaler.transform(table.dense(labelled)), nan=0.0)
+    nearest = NearestNeighbors(n_neighbors=n_neighbors).fit(candidates).kneighbors(queries, return_distance=False)
+    return unlabelled[nearest.ravel()], np.repeat(labelled, n_neighbors)
 
 
 def stump_scores(stumps: list[Stump], X: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from auclid._version import __version__
-from auclid.cli import _show, experiments
+from auclid.cli import _plugins, _show
 from auclid.cli.defaults import AGAINST, BASELINES
 from auclid.cli.wording import rate, sentence
 
@@ -20,7 +20,16 @@ UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 
 
 class Polite(TyperGroup):
-    """Bad input is answered with one sentence and exit code 2, never with a traceback."""
+    """Bad input is answered with one sentence and exit code 2, never with a traceback.
+
+    Sub-commands that other packages add are loaded when they are asked for.
+    """
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*super().list_commands(ctx), *_plugins.names()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        return super().get_command(ctx, cmd_name) or _plugins.command(cmd_name)
 
     def invoke(self, ctx: Any) -> Any:
         _show.any_character()
@@ -46,8 +55,6 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-app.add_typer(experiments.app, name="experiments")
 
 Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")

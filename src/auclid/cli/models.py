@@ -9,7 +9,7 @@ from sklearn.pipeline import make_pipeline
 
 from auclid import baselines
 from auclid._hints import did_you_mean
-from auclid._random import seeded
+from auclid._random import set_random_state
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.cli.defaults import BASELINES as BASELINE_NAMES
@@ -58,7 +58,7 @@ def ours(name: str, seed: int, max_fpr: float = 1.0) -> Named:
     method = find(name)
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
-    model = aimed(seeded(method.build(), seed), max_fpr)
+    model = aimed(set_random_state(method.build(), seed), max_fpr)
     if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
         return method.name, model
     return method.name, make_pipeline(Columns(), model)

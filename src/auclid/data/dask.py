@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from auclid.data.blocks import fault_words, first_fault
+from auclid.data.blocks import describe_nonfinite, first_nonfinite
 from auclid.data.dataset import Dataset, Part, apply
 from auclid.data.encoding import ColumnEncoding, merge_encodings
 from auclid.data.labels import label_count
@@ -175,9 +175,9 @@ def made_part(
     if X.shape[1] != width:
         raise ValueError(f"{where} must have {width} columns; got {X.shape[1]}.")
     X = X.astype(dtype, copy=False)
-    fault = first_fault(X)
+    fault = first_nonfinite(X)
     if fault is not None and not (gaps and np.isnan(fault[2])):
-        (what, hint), column = fault_words(fault[2]), names[fault[1]] if names else fault[1]
+        (what, hint), column = describe_nonfinite(fault[2]), names[fault[1]] if names else fault[1]
         raise ValueError(
             f"{where} must hold finite numbers; it has {what} in column {column!r}. {hint}, or leave the column out."
         )

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from auclid import _random
-from auclid._threads import allowed
-from auclid.data.blocks import first_fault, joined
+from auclid._threads import allowed_threads
+from auclid.data.blocks import concatenate_rows, first_nonfinite
 from auclid.data.encoding import ColumnEncoding, decode, non_numeric
 from auclid.data.labels import Labels
 from auclid.data.parallel_read import MIN_RUNS, check_block_size, count_missing, map_runs, missing_error, refuse_array
@@ -306,14 +306,14 @@ class Rows:
         if self._missing_error is not None and not allow_missing:
             raise DataError(self._missing_error)
         X = self._gather_stored(index) if self._complete else self._reader.take(index)
-        if X is None or (not allow_missing and first_fault(X) is not None):  # a pass will say where
+        if X is None or (not allow_missing and first_nonfinite(X) is not None):  # a pass will say where
             return self._join(select_rows(self.read(allow_missing, allow_categorical), index))
         return X, self.labels().values(index) if self.has_target else None
 
     def _gather_stored(self, index: np.ndarray) -> Any:
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
         numbers = np.searchsorted(starts, index, side="right") - 1
-        return joined([
+        return concatenate_rows([
             self._reader.conform(self._store.get(number))[index[numbers == number] - starts[number]]
             for number in (np.unique(numbers) if len(index) else [0])
         ])  # fmt: skip
@@ -322,7 +322,7 @@ class Rows:
         """(X, y) of blocks."""
         parts = list(blocks)
         y = np.concatenate([block.y for block in parts]) if self.has_target else None
-        return joined([block.X for block in parts]), y
+        return concatenate_rows([block.X for block in parts]), y
 
     def materialize(self) -> None:
         """Make every row available at random: kept, spooled, or already in memory or in a mapped file."""
@@ -369,7 +369,7 @@ class Rows:
 
     def _runs(self) -> list[Run]:
         kept = self._complete or self._passes > 0 or self._may_fit()
-        runs = [] if kept or not self._labelled or allowed() < 2 else self._reader.runs()
+        runs = [] if kept or not self._labelled or allowed_threads() < 2 else self._reader.runs()
         return runs if len(runs) >= MIN_RUNS else []
 
     def _watched(self, blocks: Iterator[Block]) -> Iterator[Block]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from auclid._threads import bounded_thread_map
-from auclid.data.blocks import fault_words, first_fault, is_sparse
+from auclid.data.blocks import describe_nonfinite, first_nonfinite, is_sparse
 from auclid.data.readers import Block, Reader, Run
 from auclid.errors import DataError
 
@@ -20,11 +20,11 @@ MIN_RUNS = 4
 
 def missing_error(reader: Reader, number: int, begin: int, X: Any) -> str | None:
     """The message for the first missing number of a block, whose first row is ``begin``; raises for infinity."""
-    place = first_fault(X)
+    place = first_nonfinite(X)
     if place is None:
         return None
     row, column, value = place
-    what, hint = fault_words(value)
+    what, hint = describe_nonfinite(value)
     message = (
         f"The columns of {reader.where} must hold finite numbers; block {number} has {what} in "
         f"column {reader.columns[column]!r}, row {begin + row:,}. {hint}, or leave the column out with "

@@ -5,7 +5,7 @@ from itertools import chain
 
 import numpy as np
 
-from auclid.data.blocks import Block, append
+from auclid.data.blocks import Block, append_rows
 from auclid.data.memory import gathered
 from auclid.data.table import Index, Sweep, Table
 
@@ -26,7 +26,7 @@ class Stacked(Table):
     def part(self, index: Index) -> Block:
         index = np.arange(self.shape[0])[index] if isinstance(index, slice) else index
         below = index >= self.upper.shape[0]
-        both = append(self.upper.part(index[~below]), self.lower.part(index[below] - self.upper.shape[0]))
+        both = append_rows(self.upper.part(index[~below]), self.lower.part(index[below] - self.upper.shape[0]))
         return both[np.argsort(np.argsort(below, kind="stable"))]
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:

@@ -1,6 +1,6 @@
-"""Rows inside kernels: a struct, dense or sparse, and the verbs that kernels use on it."""
+"""Rows in kernels: structs for dense and sparse storage, and the row operations that kernels call on them."""
 
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -8,102 +8,106 @@ from auclid._generic import REORDER, generic, prefetch
 
 
 class Dense(NamedTuple):
-    """Rows x - centre of a C-ordered array."""
+    """Rows x - centre of a C-ordered array; row operations subtract the centre unless they say otherwise."""
 
     X: np.ndarray
     centre: np.ndarray
 
 
 class CSR(NamedTuple):
-    """Rows of a canonical CSR matrix; never centred, so that a step costs O(nnz)."""
+    """Rows of a canonical CSR matrix. They are never centred, so that a step costs O(nnz of the row)."""
 
     data: np.ndarray
     indices: np.ndarray
     indptr: np.ndarray
 
 
+RowStruct: TypeAlias = Dense | CSR
+"""Rows as a kernel takes them."""
+
+
 @generic
-def row_dot(rows, i, w):
+def row_dot(rows: RowStruct, i: int, w: np.ndarray) -> float:
     """x_i . w"""
 
 
 @generic
-def row_axpy(rows, i, a, w):
+def row_axpy(rows: RowStruct, i: int, a: float, w: np.ndarray) -> None:
     """w += a x_i, in place."""
 
 
 @generic
-def row_axpy_two(rows, i, a, v, b, u):
+def row_axpy_two(rows: RowStruct, i: int, a: float, v: np.ndarray, b: float, u: np.ndarray) -> None:
     """v += a x_i and u += b x_i, in place, reading the row once."""
 
 
 @generic
-def row_square(rows, i):
+def row_squared_norm(rows: RowStruct, i: int) -> float:
     """|x_i|^2"""
 
 
 @generic
-def row_dots(rows, i, w, a, b):
+def row_dots(rows: RowStruct, i: int, w: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, float, float, float]:
     """(x_i . w, x_i . a, x_i . b, |x_i|^2), reading the row once."""
 
 
 @generic
-def row_sum(rows, i, w):
+def row_accumulate(rows: RowStruct, i: int, w: np.ndarray) -> float:
     """w += x_i, in place; returns |x_i|^2."""
 
 
 @generic
-def row_add(rows, i, w):
-    """w += x_i as it stands in the table, whatever the centre."""
+def row_add_raw(rows: RowStruct, i: int, w: np.ndarray) -> None:
+    """w += x_i in place, without subtracting the centre."""
 
 
 @generic
-def centre_dot(rows, w):
+def centre_dot(rows: RowStruct, w: np.ndarray) -> float:
     """centre . w"""
 
 
 @generic
-def pair_dot(rows, i, j, w):
+def pair_dot(rows: RowStruct, i: int, j: int, w: np.ndarray) -> float:
     """(x_i - x_j) . w"""
 
 
 @generic
-def pair_axpy(rows, i, j, a, w):
+def pair_axpy(rows: RowStruct, i: int, j: int, a: float, w: np.ndarray) -> None:
     """w += a (x_i - x_j), in place."""
 
 
 @generic
-def pair_axpy_two(rows, i, j, a, v, b, u):
+def pair_axpy_two(rows: RowStruct, i: int, j: int, a: float, v: np.ndarray, b: float, u: np.ndarray) -> None:
     """v += a (x_i - x_j) and u += b (x_i - x_j), in place, reading the rows once."""
 
 
 @generic
-def row_fetch(rows, i):
-    """Let row i come towards the processor, for a step that is soon to follow; changes nothing."""
+def row_prefetch(rows: RowStruct, i: int) -> None:
+    """Prefetch row i into the processor's cache, for a step that follows soon."""
 
 
 @generic
-def pair_square(rows, i, j):
+def pair_squared_norm(rows: RowStruct, i: int, j: int) -> float:
     """|x_i - x_j|^2"""
 
 
 @generic
-def row_span(rows, i):
-    """First and last (excluded) place of row i's entries, for loops that these verbs do not know."""
+def row_span(rows: RowStruct, i: int) -> tuple[int, int]:
+    """The range [first, last) of positions of row i's entries, for use with `row_entry`."""
 
 
 @generic
-def row_entry(rows, i, e):
-    """The column and the value of row i's entry at place e."""
+def row_entry(rows: RowStruct, i: int, e: int) -> tuple[int, float]:
+    """The column and the value of row i's entry at position e."""
 
 
 @generic
-def recentre(rows, i, n):
-    """Let row i, the n-th row of a stream, move the centre to the mean of the rows seen; says by which share."""
+def update_centre(rows: RowStruct, i: int, n: float) -> float:
+    """Move the centre to the mean of the n rows seen, of which row i is the last; returns the step size, 1/n or 0."""
 
 
 @row_dot.implement(Dense, fastmath=REORDER)
-def _(rows, i, w):
+def _(rows: Dense, i: int, w: np.ndarray) -> float:
     X, centre, total = rows.X, rows.centre, 0.0
     for k in range(w.shape[0]):
         total += (X[i, k] - centre[k]) * w[k]
@@ -111,14 +115,14 @@ def _(rows, i, w):
 
 
 @row_axpy.implement(Dense)
-def _(rows, i, a, w):
+def _(rows: Dense, i: int, a: float, w: np.ndarray) -> None:
     X, centre = rows.X, rows.centre
     for k in range(w.shape[0]):
         w[k] += a * (X[i, k] - centre[k])
 
 
 @row_axpy_two.implement(Dense)
-def _(rows, i, a, v, b, u):
+def _(rows: Dense, i: int, a: float, v: np.ndarray, b: float, u: np.ndarray) -> None:
     X, centre = rows.X, rows.centre
     for k in range(v.shape[0]):
         x = X[i, k] - centre[k]
@@ -126,8 +130,8 @@ def _(rows, i, a, v, b, u):
         u[k] += b * x
 
 
-@row_square.implement(Dense, fastmath=REORDER)
-def _(rows, i):
+@row_squared_norm.implement(Dense, fastmath=REORDER)
+def _(rows: Dense, i: int) -> float:
     X, centre, total = rows.X, rows.centre, 0.0
     for k in range(X.shape[1]):
         x = X[i, k] - centre[k]
@@ -136,7 +140,7 @@ def _(rows, i):
 
 
 @row_dots.implement(Dense, fastmath=REORDER)
-def _(rows, i, w, a, b):
+def _(rows: Dense, i: int, w: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, float, float, float]:
     X, centre, of_w, of_a, of_b, square = rows.X, rows.centre, 0.0, 0.0, 0.0, 0.0
     for k in range(w.shape[0]):
         x = X[i, k] - centre[k]
@@ -147,8 +151,8 @@ def _(rows, i, w, a, b):
     return of_w, of_a, of_b, square
 
 
-@row_sum.implement(Dense, fastmath=REORDER)
-def _(rows, i, w):
+@row_accumulate.implement(Dense, fastmath=REORDER)
+def _(rows: Dense, i: int, w: np.ndarray) -> float:
     X, centre, square = rows.X, rows.centre, 0.0
     for k in range(w.shape[0]):
         x = X[i, k] - centre[k]
@@ -157,14 +161,14 @@ def _(rows, i, w):
     return square
 
 
-@row_add.implement(Dense)
-def _(rows, i, w):
+@row_add_raw.implement(Dense)
+def _(rows: Dense, i: int, w: np.ndarray) -> None:
     for k in range(w.shape[0]):
         w[k] += rows.X[i, k]
 
 
 @centre_dot.implement(Dense, fastmath=REORDER)
-def _(rows, w):
+def _(rows: Dense, w: np.ndarray) -> float:
     total = 0.0
     for k in range(w.shape[0]):
         total += rows.centre[k] * w[k]
@@ -172,7 +176,7 @@ def _(rows, w):
 
 
 @pair_dot.implement(Dense, fastmath=REORDER)
-def _(rows, i, j, w):
+def _(rows: Dense, i: int, j: int, w: np.ndarray) -> float:
     X, total = rows.X, 0.0
     for k in range(w.shape[0]):
         total += (np.float64(X[i, k]) - X[j, k]) * w[k]
@@ -180,14 +184,14 @@ def _(rows, i, j, w):
 
 
 @pair_axpy.implement(Dense)
-def _(rows, i, j, a, w):
+def _(rows: Dense, i: int, j: int, a: float, w: np.ndarray) -> None:
     X = rows.X
     for k in range(w.shape[0]):
         w[k] += a * (np.float64(X[i, k]) - X[j, k])
 
 
 @pair_axpy_two.implement(Dense)
-def _(rows, i, j, a, v, b, u):
+def _(rows: Dense, i: int, j: int, a: float, v: np.ndarray, b: float, u: np.ndarray) -> None:
     X = rows.X
     for k in range(v.shape[0]):
         z = np.float64(X[i, k]) - X[j, k]
@@ -195,13 +199,13 @@ def _(rows, i, j, a, v, b, u):
         u[k] += b * z
 
 
-@row_fetch.implement(Dense)
-def _(rows, i):
+@row_prefetch.implement(Dense)
+def _(rows: Dense, i: int) -> None:
     prefetch(rows.X, i * rows.X.shape[1], rows.X.shape[1])
 
 
-@pair_square.implement(Dense, fastmath=REORDER)
-def _(rows, i, j):
+@pair_squared_norm.implement(Dense, fastmath=REORDER)
+def _(rows: Dense, i: int, j: int) -> float:
     X, total = rows.X, 0.0
     for k in range(X.shape[1]):
         z = np.float64(X[i, k]) - X[j, k]
@@ -210,17 +214,17 @@ def _(rows, i, j):
 
 
 @row_span.implement(Dense)
-def _(rows, i):
+def _(rows: Dense, i: int) -> tuple[int, int]:
     return 0, rows.X.shape[1]
 
 
 @row_entry.implement(Dense)
-def _(rows, i, e):
+def _(rows: Dense, i: int, e: int) -> tuple[int, float]:
     return e, rows.X[i, e] - rows.centre[e]
 
 
-@recentre.implement(Dense)
-def _(rows, i, n):
+@update_centre.implement(Dense)
+def _(rows: Dense, i: int, n: float) -> float:
     X, centre = rows.X, rows.centre
     for k in range(centre.shape[0]):
         centre[k] += (X[i, k] - centre[k]) / n
@@ -228,18 +232,18 @@ def _(rows, i, n):
 
 
 @row_span.implement(CSR)
-def _(rows, i):
-    # Unsigned, so that no place can count from the end: a dot product takes a third of the time.
-    return np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])
+def _(rows: CSR, i: int) -> tuple[int, int]:
+    # Unsigned, so that no index can be negative: a dot product takes a third of the time.
+    return np.uint64(rows.indptr[i]), np.uint64(rows.indptr[i + 1])  # type: ignore[return-value]
 
 
 @row_entry.implement(CSR)
-def _(rows, i, e):
-    return np.uint64(rows.indices[e]), np.float64(rows.data[e])
+def _(rows: CSR, i: int, e: int) -> tuple[int, float]:
+    return np.uint64(rows.indices[e]), np.float64(rows.data[e])  # type: ignore[return-value]
 
 
 @row_dot.implement(CSR, fastmath=REORDER)
-def _(rows, i, w):
+def _(rows: CSR, i: int, w: np.ndarray) -> float:
     total = 0.0
     first, last = row_span(rows, i)
     for e in range(first, last):
@@ -249,7 +253,7 @@ def _(rows, i, w):
 
 
 @row_axpy.implement(CSR)
-def _(rows, i, a, w):
+def _(rows: CSR, i: int, a: float, w: np.ndarray) -> None:
     first, last = row_span(rows, i)
     for e in range(first, last):
         k, x = row_entry(rows, i, e)
@@ -257,7 +261,7 @@ def _(rows, i, a, w):
 
 
 @row_axpy_two.implement(CSR)
-def _(rows, i, a, v, b, u):
+def _(rows: CSR, i: int, a: float, v: np.ndarray, b: float, u: np.ndarray) -> None:
     first, last = row_span(rows, i)
     for e in range(first, last):
         k, x = row_entry(rows, i, e)
@@ -265,8 +269,8 @@ def _(rows, i, a, v, b, u):
         u[k] += b * x
 
 
-@row_square.implement(CSR, fastmath=REORDER)
-def _(rows, i):
+@row_squared_norm.implement(CSR, fastmath=REORDER)
+def _(rows: CSR, i: int) -> float:
     total = 0.0
     first, last = row_span(rows, i)
     for e in range(first, last):
@@ -276,7 +280,7 @@ def _(rows, i):
 
 
 @row_dots.implement(CSR, fastmath=REORDER)
-def _(rows, i, w, a, b):
+def _(rows: CSR, i: int, w: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, float, float, float]:
     of_w, of_a, of_b, square = 0.0, 0.0, 0.0, 0.0
     first, last = row_span(rows, i)
     for e in range(first, last):
@@ -288,48 +292,48 @@ def _(rows, i, w, a, b):
     return of_w, of_a, of_b, square
 
 
-@row_sum.implement(CSR)
-def _(rows, i, w):
+@row_accumulate.implement(CSR)
+def _(rows: CSR, i: int, w: np.ndarray) -> float:
     row_axpy(rows, i, 1.0, w)
-    return row_square(rows, i)
+    return row_squared_norm(rows, i)
 
 
-@row_add.implement(CSR)
-def _(rows, i, w):
+@row_add_raw.implement(CSR)
+def _(rows: CSR, i: int, w: np.ndarray) -> None:
     row_axpy(rows, i, 1.0, w)
 
 
 @centre_dot.implement(CSR)
-def _(rows, w):
+def _(rows: CSR, w: np.ndarray) -> float:
     return 0.0
 
 
 @pair_dot.implement(CSR)
-def _(rows, i, j, w):
+def _(rows: CSR, i: int, j: int, w: np.ndarray) -> float:
     return row_dot(rows, i, w) - row_dot(rows, j, w)
 
 
 @pair_axpy.implement(CSR)
-def _(rows, i, j, a, w):
+def _(rows: CSR, i: int, j: int, a: float, w: np.ndarray) -> None:
     row_axpy(rows, i, a, w)
     row_axpy(rows, j, -a, w)
 
 
 @pair_axpy_two.implement(CSR)
-def _(rows, i, j, a, v, b, u):
+def _(rows: CSR, i: int, j: int, a: float, v: np.ndarray, b: float, u: np.ndarray) -> None:
     row_axpy_two(rows, i, a, v, b, u)
     row_axpy_two(rows, j, -a, v, -b, u)
 
 
-@row_fetch.implement(CSR)
-def _(rows, i):
+@row_prefetch.implement(CSR)
+def _(rows: CSR, i: int) -> None:
     first, count = rows.indptr[i], rows.indptr[i + 1] - rows.indptr[i]
     prefetch(rows.data, first, count)
     prefetch(rows.indices, first, count)
 
 
-@pair_square.implement(CSR)
-def _(rows, i, j):
+@pair_squared_norm.implement(CSR)
+def _(rows: CSR, i: int, j: int) -> float:
     data, indices = rows.data, rows.indices
     a, last_a = rows.indptr[i], rows.indptr[i + 1]
     b, last_b = rows.indptr[j], rows.indptr[j + 1]
@@ -348,6 +352,6 @@ def _(rows, i, j):
     return total
 
 
-@recentre.implement(CSR)
-def _(rows, i, n):
+@update_centre.implement(CSR)
+def _(rows: CSR, i: int, n: float) -> float:
     return 0.0

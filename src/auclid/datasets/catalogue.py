@@ -3,11 +3,7 @@
 A table's own task is told here and nowhere else; an experiment says what its paper did otherwise.
 """
 
-from collections.abc import Sequence
 from typing import NamedTuple
-
-import numpy as np
-from numpy.typing import ArrayLike
 
 
 class Dataset(NamedTuple):
@@ -60,22 +56,3 @@ def catalogue() -> list[Dataset]:
     ['mammography']
     """
     return list(DATASETS)
-
-
-def is_positive(labels: ArrayLike, positive: Sequence[float] | str) -> np.ndarray:
-    """Which rows are positive: a list of labels, a range of them such as "0 to 20", or "rarest".
-
-    Examples
-    --------
-    >>> from auclid.datasets.catalogue import is_positive
-    >>> is_positive([1, 2, 3, 3], [1, 2]), is_positive([0, 5, 21], "0 to 20"), is_positive([1, 1, 2], "rarest")
-    (array([ True,  True, False, False]), array([ True,  True, False]), array([False, False,  True]))
-    """
-    labels = np.asarray(labels, dtype=np.float64)
-    if isinstance(positive, str) and positive == "rarest":
-        known, counts = np.unique(labels, return_counts=True)
-        return labels == known[counts.argmin()]
-    if isinstance(positive, str):
-        low, high = map(float, positive.split(" to "))
-        return (low <= labels) & (labels <= high)
-    return np.isin(labels, np.asarray(positive, dtype=np.float64))

@@ -2,8 +2,9 @@
 
 A small language says what an attribute must be. ``coef_:double[1,d]`` is an attribute and its specification:
 
-- ``real``, ``finite``, ``double``, ``int``, ``bool``, ``label``, ``str``, ``any``: with a shape in brackets an array of
-  floats, of finite floats, of finite float64, ..., of anything; without one a single such value;
+- ``real``, ``finite``, ``int``, ``bool``, ``label``, ``str``, ``any``: with a shape in brackets an array of floats, of
+  finite floats, ..., of anything; without one a single such value;
+- ``positive[d]``, ``double[d]``: an array of finite positive floats, of finite float64;
 - ``sparse[m,d]``: a sparse matrix; ``list<...>[k]``, ``tuple<...>``: k items that each fit what stands between < and >;
 - ``=d``: a positive integer that is the size d; ``count``, ``weight``: an integer, a finite number, of at least 0;
 - ``Moments``, or any other name with a capital: an object of the class of this name, whose fields fit too;
@@ -143,7 +144,7 @@ def _fields_fit(value: Any, sizes: Sizes) -> bool:
     specs = parse_specs(entry.holds)
     inside = {letter: sizes[letter] for letter in "d" if letter in sizes}
     known = all(fits(parse_spec(spec), getattr(value, name), inside) for name, spec in specs.items())
-    return known and (type(value).__name__ != "Sample" or _has_held_rows(value))
+    return known and (type(value).__name__ != "ReservoirSample" or _has_held_rows(value))
 
 
 def _has_held_rows(sample: Any) -> bool:
@@ -216,6 +217,7 @@ ARRAY_KINDS: dict[str, Callable[[np.ndarray], bool]] = {
     "any": lambda value: True,
     "real": lambda value: value.dtype.kind == "f",
     "finite": _is_finite_array,
+    "positive": lambda value: _is_finite_array(value) and bool((value > 0.0).all()),
     "double": lambda value: value.dtype == np.float64 and _is_finite_array(value),
     "int": lambda value: value.dtype.kind in "iu",
     "bool": lambda value: value.dtype.kind == "b",
@@ -291,7 +293,7 @@ def _count_bytes(value: Any) -> int:
 def _is_like(value: Any, fresh: list[Any], model: Any) -> bool:
     """Whether a value has the type and shape that fresh ones for 1, 2 and 3 columns predict."""
     first = fresh[0]
-    if type(first).__name__ == "Buffers":
+    if type(first).__name__ == "ClassBuffers":
         return type(value) is type(first) and _buffers_fit(value, int(model.n_features_in_), model)
     if isinstance(first, tuple):
         return type(value) is type(first) and all(
@@ -317,7 +319,7 @@ def _extrapolate(one: int, two: int, three: int, d: int) -> int:
     return one + (two - one) * (d - 1) + (three - 2 * two + one) * ((d - 1) * (d - 2) // 2)
 
 
-BUFFERS = "values:double[*]|double[*,*] columns:any[*] ends:any[*] held:any[2] seen:any[2] centre:double[d]"
+BUFFERS = "values:double[*]|double[*,*] indices:any[*] indptr:any[*] held:any[2] seen:any[2] centre:double[d]"
 
 
 def _buffers_fit(buffers: Any, d: int, model: Any) -> bool:
@@ -339,9 +341,9 @@ def _counts_fit(held: np.ndarray, seen: np.ndarray, capacity: int | None) -> boo
 
 def _rows_fit(buffers: Any, d: int) -> bool:
     """Whether the packed rows are as many as are held, with indices in range."""
-    from auclid.data import unpack
+    from auclid.data import block_from_arrays
 
-    if buffers.values.ndim == 1 and not len(buffers.ends):
+    if buffers.values.ndim == 1 and not len(buffers.indptr):
         return False
-    rows = unpack(buffers.values, buffers.columns, buffers.ends, d)
+    rows = block_from_arrays(buffers.values, buffers.indices, buffers.indptr, d)
     return rows.shape == (buffers.held.sum(), d) and not (sparse.issparse(rows) and fault(rows))

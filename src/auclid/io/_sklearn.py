@@ -24,6 +24,7 @@ from auclid.io._sklearn_types import (
     FUNCTIONS,
     MAX_NGRAM,
     MAX_POLYNOMIALS,
+    MAX_UNTIED_FEATURES,
     PRE_DISPATCH,
     SKLEARN_TYPES,
     STEP_NAME,
@@ -148,12 +149,22 @@ def check_object(value: Any) -> None:
     """
     name = type(value).__name__
     check_attributes(name, ANY_ESTIMATOR + SKLEARN_TYPES[HOMES[name]][name], vars(value))
+    _check_feature_count(value)
     if hasattr(value, "_parameter_constraints"):
         value._validate_params()
     for check in CHECKS.get(name, ()):
         reason = check(value)
         if reason:
             raise ModelFileError(f"its {name} {reason}.")
+
+
+def _check_feature_count(value: Any) -> None:
+    """Raise if an object claims very many features without having learnt anything of them."""
+    name, attributes = type(value).__name__, vars(value)
+    d = attributes.get("n_features_in_", 0)
+    per_feature = (key for key, spec in specifications(name).items() if re.search(r"\[(.*,)?d\]", spec))
+    if d > MAX_UNTIED_FEATURES and all(attributes.get(key) is None for key in per_feature):
+        raise ModelFileError(f"its {name} claims {d} features; at most {MAX_UNTIED_FEATURES} are believed.")
 
 
 # --- what classes need besides the table ----------------------------------------------------------------
@@ -302,8 +313,9 @@ def _polynomials(model: Any) -> str:
     if not hasattr(model, "n_output_features_"):
         return ""
     degree = max(np.atleast_1d(model.degree).tolist())
-    if degree > 64 or max(model.n_features_in_, model.n_output_features_, model._n_out_full) > MAX_POLYNOMIALS:
-        return f"makes more than {MAX_POLYNOMIALS} columns"
+    columns = max(model.n_output_features_, model._n_out_full)
+    if degree > 64 or model.n_features_in_ * max(columns, 1) > MAX_POLYNOMIALS:
+        return f"makes {columns} columns of {model.n_features_in_}, more than are believed"
     twin = type(model)(**model.get_params(deep=False)).fit(np.zeros((1, model.n_features_in_)))
     names = ("_min_degree", "_max_degree", "n_output_features_", "_n_out_full")
     same = all(getattr(twin, name) == getattr(model, name) for name in names)
@@ -358,24 +370,30 @@ def _missing_columns(model: Any) -> str:
 
 
 def _stacked(model: Any) -> str:
-    known = set(getattr(model, "stack_method_", [])) <= {"predict_proba", "decision_function", "predict", "drop"}
-    return "" if known else "calls other methods than those that predict"
+    methods, widths = getattr(model, "stack_method_", []), getattr(model, "_n_feature_outs", [])
+    if not set(methods) <= {"predict_proba", "decision_function", "predict", "drop"}:
+        return "calls other methods than those that predict"
+    return "" if all(width <= len(model.classes_) for width in widths) else "has more columns than classes"
+
+
+def _discriminant(model: Any) -> str:
+    most = len(getattr(model, "classes_", ()))
+    known = max(getattr(model, "_n_features_out", 0), getattr(model, "_max_components", 0)) <= most
+    return "" if known else "has more components than classes"
 
 
 def _votes(model: Any) -> str:
     return "" if model.voting == "soft" else "counts votes in an array as long as the largest label; use voting='soft'"
 
 
+def _dummy(model: Any) -> str:
+    return "has sparse output" if getattr(model, "sparse_output_", False) else ""
+
+
 def _one_vs_one(model: Any) -> str:
     k = len(getattr(model, "classes_", ()))
     known = not hasattr(model, "estimators_") or len(model.estimators_) == k * (k - 1) // 2
     return "" if known else "has more or fewer members than pairs of classes"
-
-
-def _one_vs_rest(model: Any) -> str:
-    k = len(getattr(model, "classes_", ()))
-    known = not hasattr(model, "estimators_") or len(model.estimators_) == (1 if k == 2 else k)
-    return "" if known else "has more or fewer members than classes"
 
 
 def _isotonic(model: Any) -> str:
@@ -412,6 +430,7 @@ CHECKS: dict[str, tuple[Callable[[Any], str], ...]] = {
     "ColumnTransformer": (_step_names,),
     "CountVectorizer": (_vocabulary, _text),
     "DictVectorizer": (_vocabulary,),
+    "DummyClassifier": (_dummy,),
     "FeatureUnion": (_step_names,),
     "FunctionTransformer": (_function_arguments,),
     "GridSearchCV": (_search,),
@@ -419,10 +438,10 @@ CHECKS: dict[str, tuple[Callable[[Any], str], ...]] = {
     "HistGradientBoostingRegressor": (_boosted,),
     "IsotonicRegression": (_isotonic,),
     "KBinsDiscretizer": (_bins,),
+    "LinearDiscriminantAnalysis": (_discriminant,),
     "MissingIndicator": (_missing_columns,),
     "OneHotEncoder": (_categories, _one_hot_widths),
     "OneVsOneClassifier": (_one_vs_one,),
-    "OneVsRestClassifier": (_one_vs_rest,),
     "OrdinalEncoder": (_categories,),
     "Pipeline": (_step_names,),
     "PolynomialFeatures": (_polynomials,),

@@ -1,13 +1,14 @@
 """The classes of scikit-learn that files may hold, with every attribute that their objects have besides parameters.
 
 Specifications are in the language of `auclid.io._learnt`. ``former`` marks a parameter of an older scikit-learn, which
-is dropped where the class no longer has it. ``derived`` marks what is not written, since `auclid.io._sklearn` computes
-it again. The table covers scikit-learn 1.7 to 1.9; tests/test_sklearn_parts.py fits an object of every class and
-compares.
+is dropped where the class no longer has it. ``derived`` marks what is not written: `auclid.io._sklearn` computes it
+again, or a new fit does. The table covers scikit-learn 1.7 to 1.9; tests/test_sklearn_parts.py fits an object of every
+class and compares.
 
 A class is in the table only if nothing that its objects learn can lead compiled code astray: either NumPy does its
 work, which checks indices, or `auclid.io._sklearn` checks what it has learnt. Nearest neighbours, support vector
-machines, k-means, single trees and forests index with what they learnt and check nothing.
+machines, k-means, single trees and forests index with what they learnt and check nothing; `OneVsRestClassifier` indexes
+with what its members predict.
 """
 
 CLASSES = "classes_:label[k] "
@@ -75,12 +76,12 @@ SKLEARN_TYPES: dict[str, dict[str, str]] = {
         "DummyRegressor": "constant_:finite[1,1] n_outputs_:=1",
     },
     "sklearn.ensemble": {
-        "BaggingClassifier": CLASSES + "_max_features:count _max_samples:count _n_samples:count _sample_weight:any "
-        "_seeds:int[m] estimator_:part estimator_params:tuple estimators_:list<part>[m] "
+        "BaggingClassifier": CLASSES + "_max_features:count _max_samples:derived _n_samples:derived "
+        "_sample_weight:derived _seeds:derived estimator_:part estimator_params:tuple estimators_:list<part>[m] "
         "estimators_features_:list<int[*]>[m] n_classes_:=k oob_decision_function_:real[*,k] oob_score_:real",
         "HistGradientBoostingClassifier": BOOSTING + CLASSES + "_label_encoder:LabelEncoder",
         "HistGradientBoostingRegressor": BOOSTING,
-        "StackingClassifier": ENSEMBLE + CLASSES + "_label_encoder:LabelEncoder _n_feature_outs:list "
+        "StackingClassifier": ENSEMBLE + CLASSES + "_label_encoder:LabelEncoder _n_feature_outs:list<count> "
         "final_estimator_:part stack_method_:list<str>",
         "VotingClassifier": ENSEMBLE + CLASSES + "le_:LabelEncoder",
     },
@@ -157,7 +158,6 @@ SKLEARN_TYPES: dict[str, dict[str, str]] = {
     },
     "sklearn.multiclass": {
         "OneVsOneClassifier": CLASSES + "estimators_:tuple<part>|list<part> pairwise_indices_:none",
-        "OneVsRestClassifier": CLASSES + "estimators_:list<part> label_binarizer_:LabelBinarizer",
     },
     "sklearn.naive_bayes": {
         "BernoulliNB": NAIVE_BAYES,
@@ -211,11 +211,14 @@ FUNCTIONS = {
 TOKEN_PATTERNS = {r"(?u)\b\w\w+\b", r"(?u)\b\w+\b", r"\b\w\w+\b", r"\b\w+\b", r"\w+", r"\S+", r"[^\s]+"}
 """Regular expressions for words that take linear time; others may take exponential time on a short text."""
 
+MAX_UNTIED_FEATURES = 1 << 22
+"""Most features of an object that learns nothing of any of them: scikit-learn makes a name for each."""
+
 MAX_NGRAM = 50
 """Longest n-gram of a text: the work on a text is proportional to it."""
 
-MAX_POLYNOMIALS = 1 << 20
-"""Most columns that `PolynomialFeatures` may make of one row."""
+MAX_POLYNOMIALS = 1 << 26
+"""Most features times polynomials of `PolynomialFeatures`: scikit-learn makes a matrix of powers of this size."""
 
 PRE_DISPATCH = r"all|\d{0,4}\*?n_jobs|\d{1,6}"
 """Expressions that a search may hold for the number of jobs that it prepares."""

@@ -7,7 +7,7 @@ from sklearn.metrics.pairwise import pairwise_kernels
 
 from auclid._check import DTYPES
 from auclid._generic import kernel
-from auclid.data import Table, about, sizes, squares
+from auclid.data import Table, row_squared_norms, scaled_products, sizes
 from auclid.data.blocks import Block
 
 LOG2E = 1.4426950408889634
@@ -16,7 +16,7 @@ LN2 = 0.6931471805599453
 PAIRS = 1 << 13
 """Pairs of rows that tell how far apart rows are."""
 
-WIDTHS = {"rbf": (squares, 0.5), "laplacian": (lambda Z: np.asarray(abs(Z).sum(axis=1)).ravel(), 0.25)}
+WIDTHS = {"rbf": (row_squared_norms, 0.5), "laplacian": (lambda Z: np.asarray(abs(Z).sum(axis=1)).ravel(), 0.25)}
 """The kernels exp(-gamma distance): their distance, of differences of rows, and how gamma grows with columns."""
 
 
@@ -34,7 +34,7 @@ class Gaussian(NamedTuple):
         scale = float(np.sqrt(gamma * LOG2E))
         V = (landmarks - centre) * scale
         with np.errstate(over="ignore"):
-            return cls((2.0 * V.T).astype(dtype), squares(V).astype(dtype), centre, scale)
+            return cls((2.0 * V.T).astype(dtype), row_squared_norms(V).astype(dtype), centre, scale)
 
     def fits(self, name: str, m: int, d: int) -> bool:
         """Whether it is made for m landmarks of d columns: nothing else checks before `exponential` reads lengths."""
@@ -50,7 +50,7 @@ class Gaussian(NamedTuple):
     def __call__(self, block: Block) -> np.ndarray:
         """The values, a row for each row of the block and a column for each landmark."""
         with np.errstate(over="ignore", invalid="ignore"):  # too far for a number is as far as can be
-            values, lengths = about(block, self.centre, self.scale, self.double)
+            values, lengths = scaled_products(block, self.centre, self.scale, self.double)
         if values.dtype == np.float32:
             exponential(values, lengths, self.lengths)
             return values

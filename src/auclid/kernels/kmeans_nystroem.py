@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._threads import limited
-from auclid.data import Table, as_array, squares
+from auclid._threads import limit_threads
+from auclid.data import Table, as_array, row_squared_norms
 from auclid.data.blocks import Block
 from auclid.kernels._kernel_block import Gaussian, Pairwise, floats, kernel_of
 from auclid.kernels._map import FeatureMap
@@ -133,7 +133,7 @@ class KMeansNystroem(FeatureMap):
             return table.dense(slice(None))
         chosen = np.sort(rng.permutation(n)[: PER_LANDMARK * m])
         sample = table.part(chosen)
-        _check.measurable(self, squares(sample))
+        _check.measurable(self, row_squared_norms(sample))
         return centres(sample, m, rng)
 
     def _values(self) -> Callable[[Block], np.ndarray]:
@@ -145,7 +145,7 @@ def centres(sample: Block, m: int, rng: np.random.Generator) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # equal centres do no harm: the cut-off removes them
         start = as_array(sample[far_apart(sample, m, rng)])
-        with limited(1, "openmp"):  # three threads or more add up in any order: other bits
+        with limit_threads(1, "openmp"):  # three threads or more add up in any order: other bits
             return KMeans(m, init=start, n_init=1, max_iter=ROUNDS).fit(sample).cluster_centers_
 
 
@@ -155,7 +155,7 @@ def far_apart(sample: Block, m: int, rng: np.random.Generator) -> list[int]:
     `sklearn.cluster.kmeans_plusplus`, one trial a step, took 4 to 11 times as long on four tables, the map with
     it twice as long or more, and the AUCs are alike (100 and 400 landmarks, three seeds: means within 0.0015).
     """
-    lengths = squares(sample)
+    lengths = row_squared_norms(sample)
     nearest, share, chosen = np.full(len(lengths), np.inf), np.ones(len(lengths)), []
     for u in rng.random(m):
         sums = np.cumsum(share, dtype=np.float64)

@@ -12,6 +12,9 @@ from auclid.data.dask import DaskDataset, counted, is_dask, vector_parts
 from auclid.data.dataset import Part, Totals
 from auclid.stats.pair_sums import count_below, merged_counts, running_sums
 
+ROUNDING = 1e-14
+"""Shares that are closer than this are equal, but for rounding."""
+
 
 def lie_apart(*columns: Any) -> bool:
     """Whether one of the columns is a dask collection."""
@@ -61,13 +64,14 @@ class PlacedClasses(NamedTuple):
         own, shares = self.gathered.own, self.shares
         share = own / own.sum()
         terms = share * (shares - (shares @ share)[:, None])
+        terms[np.ptp(shares, axis=1) <= ROUNDING] = 0.0
         n = len(own)
         few = (terms @ terms.T) * (n / (n - 1.0)) if n > 1 else np.full((len(terms),) * 2, np.nan)
         # sum w^2 (V - A)(V - A)', from the sums of w^2 (1, V)(1, V)'; V is the share below, so A = 1 - beaten.
         mean = 1.0 - self.shares @ share
         left = np.column_stack([-mean, np.eye(len(mean))])
         many = left @ self.squares @ left.T
-        many[np.abs(many) <= 1e-14 * self.squares[0, 0]] = 0.0  # rounding, where all places are alike
+        many[np.abs(many) <= 10.0 * ROUNDING * self.squares[0, 0]] = 0.0
         return few + many / self.mass**2 * (self.rows / (self.rows - 1.0))
 
     @property
@@ -79,8 +83,9 @@ class PlacedClasses(NamedTuple):
         """(is_pos, place, weight): few rows with the same ROC curve, one for each place that holds some weight."""
         scores = self.gathered.scores[model][self.gathered.order[model]]
         own = self.gathered.own[self.gathered.order[model]]
-        first = np.concatenate([[0], np.flatnonzero(np.diff(scores)) + 1])
-        levels = np.cumsum(np.concatenate([[0], np.diff(scores) != 0]))
+        new = scores[1:] != scores[:-1]  # a difference of two infinities would be NaN
+        first = np.concatenate([[0], np.flatnonzero(new) + 1])
+        levels = np.cumsum(np.concatenate([[0], new]))
         few = np.bincount(levels, own)
         tied_or_below = running_sums(self.not_above[model])[1:]
         strictly = running_sums(self.below[model])[1:]

@@ -1,7 +1,7 @@
-"""Online methods: each row is met once, in order, alone or against two buffers of earlier rows."""
+"""Online methods: one step per row in the order of the stream, alone or paired with buffers of earlier rows."""
 
 from auclid.online.cbr import CBR
 from auclid.online.oam import OAM
 from auclid.online.uni_exp import UniExp
 
-__all__ = ["CBR", "OAM", "UniExp"]
+__all__ = ["OAM", "CBR", "UniExp"]

@@ -1,4 +1,4 @@
-"""What the estimators of buffered online methods share."""
+"""The base class of the estimators of buffered online methods."""
 
 from typing import Any
 
@@ -6,12 +6,12 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid.base import StreamRanker
-from auclid.solvers.buffered import Buffered
+from auclid.solvers.buffered import BufferedSolver
 from auclid.stats.buffers import POLICIES
 
 
 class BufferedRanker(StreamRanker):
-    """A stream whose every row meets the rows in the buffer of the opposite class."""
+    """A stream in which each row is paired with the buffered rows of the opposite class."""
 
     _causal = True
 
@@ -22,5 +22,5 @@ class BufferedRanker(StreamRanker):
         "buffer": [StrOptions(set(POLICIES))],
     }
 
-    def _publish_settings(self, solver: Buffered[Any], state: Any) -> None:
+    def _publish_settings(self, solver: BufferedSolver[Any], state: Any) -> None:
         self.C_ = solver.last_limit(state)

@@ -6,16 +6,15 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import _check
 from auclid._random import RandomState
 from auclid.online._buffered import BufferedRanker
-from auclid.solvers.confidence_weighted import Confident
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.confidence_weighted import ConfidenceWeightedSolver
 from auclid.stats.moments import require_room
 
 
 class CBR(BufferedRanker):
     """Confidence-weighted bipartite ranking with two buffers.
 
-    The weights are a Gaussian N(μ, Σ), at first N(0, I). Each new row meets the rows of the opposite class
-    that are still in a buffer; for such a pair, with z = y (x − x'), m = μ·z, v = z·Σz and
+    The weights are a Gaussian N(μ, Σ), initially N(0, I). Each new row is paired with the buffered rows of the
+    opposite class; for such a pair, with z = y (x − x'), m = μ·z, v = z·Σz and
     φ = Φ⁻¹(confidence), the step
 
         argmin KL(N(μ', Σ') ‖ N(μ, Σ)) + C max(0, φ √(z·Σ'z) − μ'·z)
@@ -24,27 +23,27 @@ class CBR(BufferedRanker):
 
         α = min(C, max(0, (−mψ + √(m²φ⁴/4 + vφ²ζ)) / (vζ))),   √u = ½ (√(α²v²φ² + 4v) − αvφ).
 
-    A pair with m ≥ φ√v has no loss and changes nothing; most are found out in O(d).
+    A pair with m ≥ φ√v has no loss and changes nothing; most of these are detected in O(d).
 
     Parameters
     ----------
     C : float in (0, inf) or None, default=None
-        How far one pair may move the weights. None takes 0.03/E|z|² · 50/buffer_size, where the mean is over
+        The largest step that one pair may cause. None: 0.03/E|z|² · 50/buffer_size, where the mean is over
         all pairs of rows seen so far.
     confidence : float in [0.5, 1), default=0.7
-        The probability with which a pair should be ranked rightly. At 0.5 nothing is learned: zero weights
+        The probability with which a pair should be ranked correctly. At 0.5 nothing is learned, since zero weights
         have no loss.
     buffer_size : int, default=50
-        Rows kept of each class.
+        Buffered rows of each class.
     buffer : {"fifo", "reservoir"}, default="fifo"
         "fifo" keeps the latest rows, "reservoir" a uniform sample of all rows so far.
     covariance : {"full", "diagonal", "printed"}, default="full"
         "full" keeps Σ: d² numbers, and O(d²) for each pair with a loss. "diagonal" keeps the diagonal of Σ⁻¹:
-        O(nnz) a pair, for wide or sparse rows. "printed" is the diagonal form as the dissertation prints it: v is the
-        sum of z²/(G + C) with G = diag Σ⁻¹, and G grows by αφ/(√u + vαφ) z².
+        O(nnz) per pair, for wide or sparse rows. "printed" is the diagonal form as printed in the dissertation: v is
+        the sum of z²/(G + C) with G = diag Σ⁻¹, and G grows by αφ/(√u + vαφ) z².
     n_epochs : int, default=1
     shuffle : bool, default=True
-        Whether `fit` meets the rows in random order. With False it does exactly what `partial_fit` does.
+        Whether `fit` shuffles the rows of each epoch. With False it does exactly what `partial_fit` does.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -52,24 +51,24 @@ class CBR(BufferedRanker):
     coef_ : array of shape (1, d)
         μ.
     intercept_ : array of shape (1,)
-        Minus the score halfway between the class means of the rows so far, after `fit` too.
+        Minus the score halfway between the class means of the rows so far, also after `fit`.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     C_ : float
-        The C used last.
+        The C of the last step.
 
     Notes
     -----
-    This is the step as it is derived, not as the dissertation prints it (see the references); its diagonal form as
-    published is ``covariance="printed"``.
+    The step is the one derived in the references, not the one printed in the dissertation; ``covariance="printed"`` is
+    the published diagonal form.
 
-    Σ starts at I, and the default C is a share of E|z|²: a column that carries nearly all of E|z|² takes all the
-    learning, and the others hardly move. So bring columns to a like scale first: standardise dense ones, divide
-    sparse ones by their largest value.
+    Σ starts at I, and the default C is relative to E|z|². If one column contributes nearly all of E|z|², the weights of
+    the others hardly change. So scale the columns first: standardise dense ones, divide sparse ones by their largest
+    absolute value.
 
-    Sparse rows are not centred. A column 10⁷ times as far from zero as it varies leaves E|z|², and with it the
-    default C, few digits; give C, or dense rows, which are measured from the first one.
+    Sparse rows are not centred. A column whose mean is 10⁷ times its spread leaves few digits of E|z|² and of the
+    default C. Give C, or dense rows, which are measured from the first row.
 
     References
     ----------
@@ -113,10 +112,10 @@ class CBR(BufferedRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> Confident:
+    def _solver(self) -> ConfidenceWeightedSolver:
         full, C = self.covariance == "full", None if self.C is None else float(self.C)
         if full:
-            instead = "Use covariance='diagonal', which keeps 2d numbers."
-            require_room("covariance='full' of CBR", self.n_features_in_, instead)
-        phi, printed = float(ndtri(self.confidence)), self.covariance == "printed"
-        return Confident(C, self.buffer_size, self.buffer, phi, full, printed)
+            hint = "Use covariance='diagonal', which keeps 2d numbers."
+            require_room("covariance='full' of CBR", self.n_features_in_, hint)
+        phi, as_printed = float(ndtri(self.confidence)), self.covariance == "printed"
+        return ConfidenceWeightedSolver(C, self.buffer_size, self.buffer, phi, full, as_printed)

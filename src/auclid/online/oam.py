@@ -4,17 +4,15 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid._random import RandomState
 from auclid.online._buffered import BufferedRanker
-from auclid.solvers.buffered import BufferedHinge
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.buffered import BufferedHingeSolver
 
 
 class OAM(BufferedRanker):
     """Online AUC maximisation with two buffers and the hinge loss.
 
-    Each new row meets the rows of the opposite class that are still in a buffer. With z = y (x − x') for such
-    a pair,
+    Each new row is paired with the buffered rows of the opposite class. With z = y (x − x') for such a pair,
 
-        sequential:  w ← w + min(C, (1 − w·z)₊/|z|²) z      for one pair after the other,
+        sequential:  w ← w + min(C, (1 − w·z)₊/|z|²) z      for one pair after another,
         gradient:    w ← w + (C/2) Σ z                      over the pairs with w·z ≤ 1, at once.
 
     A row costs O(buffer_size · nnz); memory is two buffers and two vectors, however long the stream.
@@ -22,45 +20,44 @@ class OAM(BufferedRanker):
     Parameters
     ----------
     C : float in (0, inf) or None, default=None
-        How far one pair may move the weights. None takes 0.03/E|z|² · 50/buffer_size, where the mean is over
+        The largest step that one pair may cause. None: 0.03/E|z|² · 50/buffer_size, where the mean is over
         all pairs of rows seen so far.
     buffer_size : int, default=100
-        Rows kept of each class.
+        Buffered rows of each class.
     update : {"sequential", "gradient"}, default="sequential"
     buffer : {"fifo", "reservoir"}, default="fifo"
-        "fifo" keeps the latest rows. "reservoir" keeps a uniform sample of all rows so far, which then stands
-        for all of them: as published, C grows to C · max(1, n/buffer_size) with the n rows seen of the
-        opposite class.
+        "fifo" keeps the latest rows. "reservoir" keeps a uniform sample of all rows so far. As published, C is
+        then multiplied by max(1, n/buffer_size) for the n rows of the opposite class that the sample represents.
     average : bool, default=True
-        Whether the answer is the average of the iterates, the t-th with weight t, or the last one. As
-        published it is the last one, which is weak; the paper's own settings are ``make("OAMseq")`` and
+        Whether ``coef_`` is the average of the iterates, the t-th with weight t, or the last one. The published
+        algorithm returns the last one, which ranks worse; the paper's settings are ``make("OAMseq")`` and
         ``make("OAMgra")``.
     n_epochs : int, default=1
     shuffle : bool, default=True
-        Whether `fit` meets the rows in random order. With False it does exactly what `partial_fit` does.
+        Whether `fit` shuffles the rows of each epoch. With False it does exactly what `partial_fit` does.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
     ----------
     coef_ : array of shape (1, d)
     intercept_ : array of shape (1,)
-        Minus the score halfway between the class means of the rows so far, after `fit` too.
+        Minus the score halfway between the class means of the rows so far, also after `fit`.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     C_ : float
-        The C used last, before a reservoir's growth.
+        The C of the last step, before the factor of a reservoir.
 
     Notes
     -----
-    By default this is not the published algorithm: the buffers keep late rows, C is one number and the iterates are
-    averaged. As published are ``make("OAMseq")`` and ``make("OAMgra")``.
+    The defaults are not the published algorithm: the buffers keep the latest rows, C does not grow, and the iterates
+    are averaged. ``make("OAMseq")`` and ``make("OAMgra")`` are the published ones.
 
-    The default C is a share of E|z|²: a column that carries nearly all of it takes all the learning, and the others
-    hardly move. So bring columns to a like scale first: standardise dense ones, divide sparse ones by their largest
-    value. Sparse rows are not centred: a column 10⁷ times as far from zero as it varies leaves E|z|² few digits.
+    The default C is relative to E|z|². If one column contributes nearly all of it, the weights of the others hardly
+    change. So scale the columns first: standardise dense ones, divide sparse ones by their largest absolute value.
+    Sparse rows are not centred: a column whose mean is 10⁷ times its spread leaves few digits of E|z|².
 
-    The average is of the whole stream. Where the stream drifts, ``average=False`` follows it.
+    The average covers the whole stream. If the stream drifts, ``average=False`` follows the drift.
 
     References
     ----------
@@ -102,6 +99,6 @@ class OAM(BufferedRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> BufferedHinge:
-        C, bounded_thread_map = None if self.C is None else float(self.C), self.update == "sequential"
-        return BufferedHinge(C, self.buffer_size, self.buffer, bounded_thread_map, self.average)
+    def _solver(self) -> BufferedHingeSolver:
+        C, sequential = None if self.C is None else float(self.C), self.update == "sequential"
+        return BufferedHingeSolver(C, self.buffer_size, self.buffer, sequential, self.average)

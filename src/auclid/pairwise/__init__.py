@@ -5,4 +5,4 @@ from auclid.pairwise.kernel_rank_svm import KernelRankSVM
 from auclid.pairwise.rank_svm import RankSVM
 from auclid.pairwise.sam import ASAM, PSAM
 
-__all__ = ["ASAM", "PSAM", "FactorizationRanker", "KernelRankSVM", "RankSVM"]
+__all__ = ["RankSVM", "FactorizationRanker", "KernelRankSVM", "ASAM", "PSAM"]

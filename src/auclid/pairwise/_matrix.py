@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auclid.data import squares
+from auclid.data import row_squared_norms
 
 ROWS = 64
 """Rows of the matrix that are made at once: they stay in the processor's cache."""
@@ -30,7 +30,7 @@ def gaussian_matrix(X: np.ndarray, gamma: float) -> np.ndarray:
     n = len(X)
     Z = X - X.mean(axis=0)
     Z *= np.sqrt(gamma * LOG2E)
-    K, double, lengths = np.zeros((n, n)), 2.0 * Z.T, squares(Z)
+    K, double, lengths = np.zeros((n, n)), 2.0 * Z.T, row_squared_norms(Z)
     for start in range(0, n, ROWS):
         part = slice(start, start + ROWS)
         powers = Z[part] @ double[:, start:]

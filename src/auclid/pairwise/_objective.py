@@ -3,7 +3,7 @@
 from typing import Any, NamedTuple
 
 from auclid import _check
-from auclid._generic import floats
+from auclid._generic import as_floats
 from auclid.losses import Loss, as_loss, curvature, hinges, slope, value
 from auclid.metrics._sample import Region
 from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
@@ -76,7 +76,7 @@ def checked_loss(owner: str, loss: str | Loss, region: Region) -> str | Loss:
         return loss
     struct = as_loss(loss)
     if type(struct) in hinges.registry:
-        struct = floats(struct)
+        struct = as_floats(struct)
         _check_convex(owner, struct)
         return struct
     if not region.whole:

@@ -9,15 +9,15 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._apart import by_parts
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import Ranker
 from auclid.data import Table, as_table
 from auclid.losses import LOSSES, Loss, as_loss, slope
 from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._operating_point import best_threshold
 from auclid.solvers import factorization as solver
-from auclid.solvers.random_pairs import RESERVOIR, find_partners
-from auclid.stats.buffers import Buffers, advance, empty, reservoir
+from auclid.solvers.random_pairs import RESERVOIR_CAPACITY, find_partners
+from auclid.stats.buffers import ClassBuffers, advance_buffers, empty_buffers, reservoir
 from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledTable
 
@@ -46,7 +46,7 @@ class StreamState(NamedTuple):
     model: solver.FactorizationState
     total: np.ndarray
     n: np.ndarray
-    buffers: Buffers
+    buffers: ClassBuffers
 
 
 class FactorizationRanker(CallbackSupportMixin, Ranker):
@@ -170,7 +170,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         self.alpha_, self.rank_ = self._choose(rows, loss, rng)
         settings = self._steps(loss, self.alpha_)
         trainer = Trainer(rows, settings, self.rank_, rng)
-        for number in steps(self, self.n_epochs, lambda: self._attributes(*trainer.model()), X, y):
+        for number in fit_iterations(self, self.n_epochs, lambda: self._attributes(*trainer.model()), X, y):
             trainer.epoch(average=2 * number >= self.n_epochs - 1)
             self.n_iter_ = number + 1
         w, V = trainer.model()
@@ -206,11 +206,11 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         if first or self._stream is None:
             self._rng = _random.generator(self.random_state)
             model = solver.init(table.shape[1], int(self.rank), INIT_SCALE, self._rng)
-            state = StreamState(model, np.zeros((2, table.shape[1])), np.zeros(2), empty(table.shape[1]))
+            state = StreamState(model, np.zeros((2, table.shape[1])), np.zeros(2), empty_buffers(table.shape[1]))
         else:
             state = _copied(self._stream)
             _check.unchanged(self, "rank", int(self.rank), state.model.V.shape[1])
-        rng = _random.copied(self._rng)
+        rng = _random.copy_generator(self._rng)
         self.alpha_, self.rank_ = STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), int(self.rank)
         state = _after_batch(state, table, is_pos, self._steps(loss, self.alpha_), rng)
         both_seen = float(state.n.all())
@@ -302,7 +302,7 @@ class Trainer:
         pos, neg = order[above], order[~above]
         for start in range(0, len(order), PAIRS_AT_ONCE):
             count = min(PAIRS_AT_ONCE, len(order) - start)
-            i, j = _random.pairs(self._rng, len(pos), len(neg), count)
+            i, j = _random.draw_pairs(self._rng, len(pos), len(neg), count)
             for rows, (at_pos, at_neg), _ in self._rows.table.sweep(pos[i], neg[j]):
                 solver.sweep(rows, at_pos, at_neg, self._settings, self._state)
 
@@ -357,7 +357,7 @@ def _after_batch(
     label, buffers = is_pos.astype(np.int8), state.buffers
     for part, rows in table.blocks():
         block, draws = rows.astype(np.float64, copy=False), rng.random((part.stop - part.start, 2))
-        window, buffers = advance(buffers, block, label[part], RESERVOIR, reservoir, draws[:, 0])
+        window, buffers = advance_buffers(buffers, block, label[part], RESERVOIR_CAPACITY, reservoir, draws[:, 0])
         pairs = np.empty((2, len(draws)), dtype=np.int64)
         neg, pos = pairs[:, : find_partners(window, draws, pairs, state.total, state.n)]
         solver.sweep(window.rows, pos, neg, settings, state.model)

@@ -11,10 +11,10 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._apart import by_parts
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import Ranker
-from auclid.data import Table, as_table, narrow, sizes
+from auclid.data import Table, as_table, sizes, with_int32_indices
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._matrix import gaussian_matrix
 from auclid.pairwise._warning import warn_unless_converged
@@ -160,7 +160,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         def attributes() -> dict[str, Any]:
             return self._attributes(without_idle(state.point), table, chosen)
 
-        for _ in steps(self, self.max_iter, attributes, X, y):
+        for _ in fit_iterations(self, self.max_iter, attributes, X, y):
             if state.finished:
                 break
             state = newton.update(state)
@@ -227,7 +227,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
 
     def _between(self, A: Any, B: Any) -> np.ndarray:
         known = {"gamma": self.gamma_, "degree": self.degree, "coef0": self.coef0}
-        A, B = narrow(A), narrow(B)  # scikit-learn's laplacian reads no others
+        A, B = with_int32_indices(A), with_int32_indices(B)  # scikit-learn's laplacian reads no others
         return pairwise_kernels(A, B, metric=self.kernel, **{name: known[name] for name in self._takes()})
 
     def _similar(self, table: Table, part: slice) -> np.ndarray:

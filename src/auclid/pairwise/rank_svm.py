@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise import _top_search
@@ -174,7 +174,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         state = newton.init(minimised)
         look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
         shown = (None, None) if rows.partitioned else (X, y)
-        for _ in steps(self, self.max_iter, lambda: look(state), *shown):
+        for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):
             if state.finished:
                 break
             state = newton.update(state)

@@ -1,4 +1,4 @@
-"""SAM, ASAM and PSAM: a stochastic step on one random pair of rows at a time."""
+"""SAM, ASAM and PSAM: stochastic steps on one random pair of rows at a time."""
 
 from abc import abstractmethod
 from typing import Any
@@ -13,26 +13,27 @@ from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
 from auclid.pairwise._alpha import best_alpha
 from auclid.solvers.random_pairs import (
-    NEEDS,
-    Proximal,
-    RandomPairs,
-    State,
-    Steps,
-    Subgradient,
+    LOSS_FUNCTIONS,
+    PairRule,
+    PairSteps,
+    ProximalStep,
+    RandomPairsSolver,
+    RandomPairsState,
+    SubgradientStep,
     subgradient_rule,
 )
 from auclid.stats.class_means import FirstPass, first_pass
 from auclid.stats.labelled import LabelledDataset
 
-NEVER = 2**62
-"""A number of rows that no stream reaches."""
+MAX_STEPS = 2**62
+"""More steps than any stream makes."""
 
-STREAM = 1e-4
-"""alpha="auto" of a stream, in units of E|z|²: chosen on half of the tables, plain and behind feature maps."""
+STREAM_ALPHA = 1e-4
+"""alpha="auto" of a stream, in units of E|z|²: chosen on half of the tables, with and without feature maps."""
 
 
 class PairSampler(StreamRanker):
-    """What ASAM and PSAM share: everything but the step on a pair, ``_rule``."""
+    """The base class of ASAM and PSAM: everything but the step on a pair, ``_rule``."""
 
     _parameter_constraints: dict = {
         "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
@@ -68,36 +69,39 @@ class PairSampler(StreamRanker):
     shuffle = None  # pairs are drawn at random, whatever the order of the rows
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
-        # First of all: a table that is made as it is swept may be kept from then on.
+        # Before the first pass: a table that is computed on demand may be stored from then on.
         self.alpha_ = float(self.alpha) if self.alpha != "auto" else self._search_alpha(table, is_pos, weight)
-        known = first_pass(table, is_pos, weight=weight)
-        _check.finite(self, known.pair_square)
-        return known
+        summary = first_pass(table, is_pos, weight=weight)
+        _check.finite(self, summary.pair_square)
+        return summary
 
     def _search_alpha(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
         return best_alpha(LabelledDataset.in_memory(table, is_pos, weight, self.classes_))
 
-    def _solver(self, known: FirstPass | None) -> RandomPairs:
-        rule, loss = self._rule()
-        t0, given = None if self.t0 is None else float(self.t0), self._given(known)
-        relative, alpha = given is None, STREAM if given is None else given
-        born = alpha * t0 if relative and t0 is not None else 1.0
-        steps = Steps(rule, loss, alpha, relative, born, int(min(self.rskip, NEVER)), int(min(self.askip, NEVER)))
-        return RandomPairs(steps, t0, self.average)
-
-    def _given(self, known: FirstPass | None) -> float | None:
-        """The alpha that the user gave, or that a fit chose; None where a stream is to find its own."""
+    def _solver(self) -> RandomPairsSolver:
         if self.alpha != "auto":
-            return float(self.alpha)
-        fitted = known is not None or (hasattr(self, "_state") and np.isinf(self._state.walk.n_pairs))
-        return self.alpha_ if fitted else None
+            return self._solver_with(float(self.alpha))
+        was_fitted = hasattr(self, "_state") and np.isinf(self._state.iterate.n_pairs)
+        return self._solver_with(self.alpha_ if was_fitted else None)
+
+    def _fit_solver(self, summary: FirstPass) -> RandomPairsSolver:
+        return self._solver_with(self.alpha_)
+
+    def _solver_with(self, alpha: float | None) -> RandomPairsSolver:
+        """The solver with this alpha; None lets a stream choose it in units of E|z|²."""
+        rule, loss = self._rule()
+        t0 = None if self.t0 is None else float(self.t0)
+        relative, alpha = alpha is None, STREAM_ALPHA if alpha is None else alpha
+        offset = alpha * t0 if relative and t0 is not None else 1.0
+        rskip, askip = int(min(self.rskip, MAX_STEPS)), int(min(self.askip, MAX_STEPS))
+        return RandomPairsSolver(PairSteps(rule, loss, alpha, relative, offset, rskip, askip), t0, self.average)
 
     @abstractmethod
-    def _rule(self) -> tuple[Any, Loss]:
-        """How the method steps on a pair, and the loss that it asks."""
+    def _rule(self) -> tuple[PairRule, Loss]:
+        """The step on a pair, and the loss."""
 
-    def _publish_settings(self, solver: RandomPairs, state: State) -> None:
-        self.alpha_, self.t0_ = solver.alpha(state), solver.age(state)
+    def _publish_settings(self, solver: RandomPairsSolver, state: RandomPairsState) -> None:
+        self.alpha_, self.t0_ = solver.alpha(state), solver.initial_time(state)
 
 
 class ASAM(PairSampler):
@@ -109,28 +113,28 @@ class ASAM(PairSampler):
 
     Step t = 1, 2, … draws a pair from all n₊·n₋ and moves w by −ℓ'(m) z / (alpha (t + t0)): for the hinge
     loss, only where m < 1. Every ``rskip`` steps w shrinks by the factor 1 − rskip/(t + t0), every ``askip``
-    steps it enters the average that is the answer. A step costs O(nnz of the two rows). An epoch is as many
+    steps it is added to the average that ``coef_`` is. A step costs O(nnz of the two rows). An epoch has as many
     steps as there are rows.
 
     Parameters
     ----------
     alpha : float in (0, inf) or "auto", default="auto"
-        Strength of the squared penalty; it divides the step, so 0 is not possible. "auto": in `fit` that of `RankSVM`,
-        by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or what a `fit` before it
-        chose.
+        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` chosen as by
+        `RankSVM`, by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or the choice of
+        an earlier `fit`.
     loss : {"hinge", "squared_hinge", "square", "logistic"} or struct, default="hinge"
-        Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented. Where slopes grow
-        without bound, as those of the squared losses do, a step goes no further than the margin at which the loss is
-        least, or long rows would make the steps grow without bound too.
+        Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented. If the slope is
+        unbounded, as for the squared losses, a step ends at the latest at the margin that minimises the loss;
+        otherwise steps along long rows would diverge.
     n_epochs : int, default=15
     t0 : float in [0, inf) or None, default=None
-        How many steps old the schedule is at the start. None: E|z|²/alpha, which bounds the first steps.
+        The offset of t in the step sizes. None: E|z|²/alpha, which bounds the first steps.
     rskip : int, default=16
-        Steps from one shrinking of w to the next.
+        Steps between two shrinkings of w.
     askip : int, default=16
-        Steps from one averaged iterate to the next.
+        Steps between two averaged iterates.
     average : bool, default=True
-        Whether the answer is the average of the iterates (ASAM) or the last one (SAM).
+        Whether ``coef_`` is the average of the iterates (ASAM) or the last one (SAM).
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -141,17 +145,17 @@ class ASAM(PairSampler):
         score halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     alpha_ : float
-        The ``alpha`` in use; with "auto" and `partial_fit` alone, that for the pairs so far.
+        The ``alpha`` in use; with "auto" and only `partial_fit`, that of the pairs so far.
     t0_ : float
-        The ``t0`` in use; after `partial_fit` alone, that of the pairs so far.
+        The ``t0`` in use; after `partial_fit` only, that of the pairs so far.
 
     Notes
     -----
-    `partial_fit` makes one step for each row of a batch: on that row and a row of the other class, drawn from
-    a reservoir of 1,000 rows a class, which is a uniform sample of the rows streamed so far. How a stream is
-    cut into batches changes nothing. `fit` keeps no rows: a stream after it begins with empty reservoirs.
+    `partial_fit` makes one step for each row of a batch, on that row and a row of the other class, drawn from
+    a reservoir of 1,000 rows per class, a uniform sample of the rows streamed so far. The result does not depend
+    on how a stream is cut into batches. `fit` keeps no rows: a stream after it begins with empty reservoirs.
 
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
@@ -173,8 +177,8 @@ class ASAM(PairSampler):
         "loss": [StrOptions(set(LOSSES)), tuple],
     }
 
-    def _rule(self) -> tuple[Any, Loss]:
-        loss = _check.implements(self, "loss", as_loss(self.loss), NEEDS[Subgradient])
+    def _rule(self) -> tuple[PairRule, Loss]:
+        loss = _check.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[SubgradientStep])
         return subgradient_rule(loss), loss
 
 
@@ -192,28 +196,28 @@ class PSAM(PairSampler):
         squared hinge   c = 2s(1 − m)₊/(1 + 2s|z|²)
         square          c = 2s(1 − m)/(1 + 2s|z|²).
 
-    Such a step cannot overshoot, however long the rows. Every ``rskip`` steps w shrinks by the factor
-    1 − rskip/(t + t0), every ``askip`` steps it enters the average that is the answer. A step costs
-    O(nnz of the two rows). An epoch is as many steps as there are rows.
+    Such a step cannot overshoot, even for long rows. Every ``rskip`` steps w shrinks by the factor
+    1 − rskip/(t + t0), every ``askip`` steps it is added to the average that ``coef_`` is. A step costs
+    O(nnz of the two rows). An epoch has as many steps as there are rows.
 
     Parameters
     ----------
     alpha : float in (0, inf) or "auto", default="auto"
-        Strength of the squared penalty; it divides the step, so 0 is not possible. "auto": in `fit` that of `RankSVM`,
-        by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or what a `fit` before it
-        chose.
+        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` chosen as by
+        `RankSVM`, by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or the choice of
+        an earlier `fit`.
     loss : {"hinge", "squared_hinge", "square"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` and
         `auclid.losses.prox_step` implemented.
     n_epochs : int, default=15
     t0 : float in [0, inf) or None, default=None
-        How many steps old the schedule is at the start. None: E|z|²/alpha, which bounds the first steps.
+        The offset of t in the step sizes. None: E|z|²/alpha, which bounds the first steps.
     rskip : int, default=16
-        Steps from one shrinking of w to the next.
+        Steps between two shrinkings of w.
     askip : int, default=16
-        Steps from one averaged iterate to the next.
+        Steps between two averaged iterates.
     average : bool, default=True
-        Whether the answer is the average of the iterates or the last one.
+        Whether ``coef_`` is the average of the iterates or the last one.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -224,16 +228,16 @@ class PSAM(PairSampler):
         score halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     alpha_ : float
-        The ``alpha`` in use; with "auto" and `partial_fit` alone, that for the pairs so far.
+        The ``alpha`` in use; with "auto" and only `partial_fit`, that of the pairs so far.
     t0_ : float
-        The ``t0`` in use; after `partial_fit` alone, that of the pairs so far.
+        The ``t0`` in use; after `partial_fit` only, that of the pairs so far.
 
     Notes
     -----
-    `partial_fit` is that of `ASAM`: a step for each row of a batch, on that row and one of the other class,
-    drawn from a reservoir of 1,000 rows a class. There is no ``class_weight``: pairs are balanced already.
+    `partial_fit` works as in `ASAM`: a step for each row of a batch, on that row and one of the other class,
+    drawn from a reservoir of 1,000 rows per class. There is no ``class_weight``: pairs are balanced already.
 
     References
     ----------
@@ -253,5 +257,5 @@ class PSAM(PairSampler):
         "loss": [StrOptions({"hinge", "squared_hinge", "square"}), tuple],
     }
 
-    def _rule(self) -> tuple[Any, Loss]:
-        return Proximal(), _check.implements(self, "loss", as_loss(self.loss), NEEDS[Proximal])
+    def _rule(self) -> tuple[PairRule, Loss]:
+        return ProximalStep(), _check.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[ProximalStep])

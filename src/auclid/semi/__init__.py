@@ -4,4 +4,4 @@ from auclid.semi.pnu import PNUAUC
 from auclid.semi.qsg import QSGS2AUC
 from auclid.semi.samult import SAMULT
 
-__all__ = ["PNUAUC", "QSGS2AUC", "SAMULT"]
+__all__ = ["SAMULT", "PNUAUC", "QSGS2AUC"]

@@ -1,4 +1,4 @@
-"""QSG-S2AUC: functional gradient descent on mini-batches of rows and blocks of random waves."""
+"""QSG-S2AUC: functional gradient descent on mini-batches of rows and blocks of random features."""
 
 from collections.abc import Sequence
 from functools import reduce
@@ -9,20 +9,19 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
 from auclid._apart import by_parts
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import Ranker
-from auclid.data import Table, append, as_table
+from auclid.data import Table, append_rows, as_table
 from auclid.kernels._kernel_block import width
 from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled, begin_fit, begin_partial
-from auclid.solvers.quadruple import QuadruplyStochastic
-from auclid.solvers.random_features import Expansion, Waves
-from auclid.stats.samples import Samples, contrast
+from auclid.solvers.quadruply_stochastic import FourierExpansion, QuadruplyStochasticSolver, RandomFrequencies
+from auclid.stats.samples import SetSamples, stack_samples
 from auclid.stats.sets import NEGATIVE, POSITIVE, members
 
-LARGEST = 1e300
-"""theta and offset beyond it count as this: their ratio, the step, is a number."""
+MAX_STEP_PARAMETER = 1e300
+"""A larger theta or offset counts as this, so that their ratio, the step, is a number."""
 
 
 class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
@@ -38,13 +37,13 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
 
         f ← (1 − η_i alpha) f − η_i ζ_i,      η_i = theta / (i + offset).
 
-    What is kept of f is an amplitude and a phase for each frequency; the frequencies are drawn anew from the seed when
-    scores are asked for. t iterations take O(t²) time, whatever the number of rows.
+    The model keeps an amplitude and a phase for each frequency; the frequencies are drawn from the seed again whenever
+    scores are computed. t iterations take O(t²) time, whatever the number of rows.
 
     Parameters
     ----------
     unlabeled_weight : float in [0, 1], default=0.5
-        What unlabelled rows count; 0 is supervised.
+        The weight of unlabelled rows; 0 is supervised.
     alpha : float in (0, inf), default=0.001
         Strength of the squared penalty on f.
     theta : float in (0, inf), or None, default=None
@@ -52,17 +51,17 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     n_iter : int, default=1000
         Iterations of `fit`, and of each call of `partial_fit`.
     n_components : int, default=32
-        Frequencies a block.
+        Frequencies per block.
     batch_size : int, default=32
-        Rows of each set an iteration, drawn with replacement.
+        Rows of each set per iteration, drawn with replacement.
     gamma : float in (0, inf), or None, default=None
         Inverse width of the kernel, as in scikit-learn. None: 1 over the median squared distance of two rows (over the
         median distance |x − y|₁ for the Laplacian kernel), kept in ``gamma_``.
     kernel : {"rbf", "laplacian"}, default="rbf"
     offset : int in [0, inf), or None, default=None
         None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk under the exact kernel is at most
-        L = 4 (1 + unlabeled_weight), so steps stay below 2/L. With 0, as in the paper, f may grow beyond all bounds
-        where alpha is small.
+        L = 4 (1 + unlabeled_weight), so steps stay below 2/L. With 0, as in the paper, f may diverge if alpha is
+        small.
     unlabeled : "auto", a label, or None, default="auto"
         What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
         exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
@@ -75,21 +74,21 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     seed_ : int
         The frequencies of iteration i are drawn from ``numpy.random.default_rng([seed_, i])``.
     gamma_, kernel_ : float, str
-        As used; in a stream chosen anew with each batch, from the rows kept.
+        The values in use; a stream chooses gamma again with each batch, from the rows that it keeps.
     intercept_ : float
         Minus the threshold that maximises Youden's J on the labelled rows (after `partial_fit`, on those kept).
     classes_ : array of shape (2,)
     n_iter_ : int
-        Iterations that made f.
+        Iterations of the fit.
 
     Notes
     -----
     Columns should be scaled, for instance to [0, 1]. `Kernelized` with `SAMULT` solves the same problem exactly on a
-    fixed set of features, in one pass over all rows; it also chooses alpha and the weight by itself, and ranked better
-    on five of seven tables with 200 labels. There unlabelled rows (weight 0.5 against 0) gave this method two points of
-    AUC on the table with the rarest positives, ijcnn1, and moved it by less than 0.3 elsewhere: see
-    `benchmarks/quality_semi.py`. There is no ``sample_weight``: batches are drawn evenly from samples of the three sets
-    that streams keep, which know no weights; `Kernelized` with `SAMULT` takes them.
+    fixed set of features, in one pass over all rows; it also chooses alpha and the weight automatically, and ranked
+    better on five of seven tables with 200 labels. There, unlabelled rows (weight 0.5 against 0) improved this method
+    by two points of AUC on the table with the rarest positives, ijcnn1, and changed it by less than 0.3 elsewhere: see
+    `benchmarks/quality_semi.py`. There is no ``sample_weight``: batches are drawn uniformly from unweighted samples of
+    the three sets; `Kernelized` with `SAMULT` takes weights.
 
     References
     ----------
@@ -186,16 +185,16 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
                 "PNUAUC(unlabeled_weight=1) learns from positive and unlabelled rows."
             )
         self._begin()
-        self._samples = Samples().after(table, rows, self._rng)
+        self._samples = SetSamples().after(table, rows, self._rng)
         return self._iterate(table, rows, X, y, self._rng)
 
     @_check.checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **unknown: Any) -> Self:
-        """Add a batch of rows to a sample of 2,000 rows a set, and learn f anew from that sample.
+        """Add a batch of rows to samples of 2,000 rows per set, and learn f from zero on these samples.
 
-        The sample is uniform over all rows so far, those of `fit` included, and f is made by ``n_iter`` iterations from
-        zero: how the rows were cut into batches changes nothing, and neither state nor time grows with the stream.
-        Until both classes were seen no iteration is made, and all scores are zero.
+        The samples are uniform over all rows so far, those of `fit` included, and f takes ``n_iter`` iterations. The
+        result does not depend on how rows are cut into batches, and neither state nor time grows with the stream.
+        Before rows of both classes were seen no iteration is made, and all scores are zero.
 
         Parameters
         ----------
@@ -215,17 +214,17 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self._require_measurable(table)
         if first:
             self._begin()
-            self._samples = Samples()
-        self._rng = _random.copied(self._rng)  # a batch that fails has drawn nothing
+            self._samples = SetSamples()
+        self._rng = _random.copy_generator(self._rng)  # a batch that fails has drawn nothing
         self._samples = self._samples.after(table, members(sets), self._rng)
         held = [sample.held for sample in self._samples]
         if not (held[NEGATIVE] and held[POSITIVE]):
             return self
-        kept = as_table(reduce(append, [sample.rows for sample in self._samples if sample.held]))
+        table = as_table(reduce(append_rows, [sample.rows for sample in self._samples if sample.held]))
         rows = np.split(np.arange(sum(held)), np.cumsum(held[:-1]))
         self.amplitudes_ = self.phases_ = np.zeros((0, self.amplitudes_.shape[1]))
         self.gamma_ = float("nan" if self.gamma is None else self.gamma)
-        return self._iterate(kept, rows, X, y, np.random.default_rng([self.seed_, 2**63]))
+        return self._iterate(table, rows, X, y, np.random.default_rng([self.seed_, 2**63]))
 
     @by_parts
     def decision_function(self, X: Any) -> Any:
@@ -246,47 +245,46 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         return _check.finite_scores(self, scores, table.dtype)
 
     def _require_measurable(self, table: Table) -> None:
-        """Refuse rows that no wave can tell apart: some later mini-batch would draw one, and fail."""
+        """Reject rows whose distances overflow: a later mini-batch would draw one of them, and fail."""
         with np.errstate(over="ignore"):
             _check.measurable(self, table.shape[1] * np.square(2.0 * _check.largest(table)))
 
     def _begin(self) -> None:
-        """Before any iteration: f = 0, whatever the width of the kernel."""
+        """Set the state before any iteration: f = 0."""
         self._rng = _random.generator(self.random_state)
         self.seed_ = int(self._rng.integers(2**63))
         self.kernel_, self.gamma_ = self.kernel, float("nan" if self.gamma is None else self.gamma)
         self.amplitudes_ = self.phases_ = np.zeros((0, self.n_components))
         self.intercept_, self.n_iter_ = 0.0, 0
 
-    def _expansion(self, d: int, more: int = 0) -> Expansion:
-        waves = Waves(self.seed_, self.amplitudes_.shape[1], self.kernel_, self.gamma_)
-        return Expansion(waves, self.amplitudes_, self.phases_, d, more)
+    def _expansion(self, d: int, more: int = 0) -> FourierExpansion:
+        frequencies = RandomFrequencies(self.seed_, self.amplitudes_.shape[1], self.kernel_, self.gamma_)
+        return FourierExpansion(frequencies, self.amplitudes_, self.phases_, d, more)
 
     def _iterate(self, table: Table, rows: Sequence[np.ndarray], X: Any, y: Any, rng: np.random.Generator) -> Self:
-        """Algorithm 1 from where it stands, on the rows of each set of a table."""
+        """Continue Algorithm 1 with ``n_iter`` iterations, on the rows of each set of a table."""
         _check.unchanged(self, "kernel", self.kernel, self.kernel_)
         _check.unchanged(self, "n_components", self.n_components, self.amplitudes_.shape[1])
         if np.isnan(self.gamma_):
             self.gamma_ = _check.measurable(self, width(table, self.kernel, 1.0, rng) or np.inf)
         f = self._expansion(table.shape[1], self.n_iter)
-        moving = self._settings().steps(f, table, rows, self.n_iter, rng)
-        for _ in steps(self, self.n_iter, lambda: self._attributes(f), X, y):
-            next(moving)
+        iterations = self._solver().iterations(f, table, rows, self.n_iter, rng)
+        for _ in fit_iterations(self, self.n_iter, lambda: self._attributes(f), X, y):
+            next(iterations)
         self.__dict__.update(self._attributes(f))
         return self
 
-    def _settings(self) -> QuadruplyStochastic:
-        theta = min(1.5 / self.alpha if self.theta is None else self.theta, LARGEST)
+    def _solver(self) -> QuadruplyStochasticSolver:
+        theta = min(1.5 / self.alpha if self.theta is None else self.theta, MAX_STEP_PARAMETER)
         offset = np.ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
-        return QuadruplyStochastic(
-            self.unlabeled_weight, self.alpha, theta, float(min(offset, LARGEST)), self.batch_size
-        )
+        offset = float(min(offset, MAX_STEP_PARAMETER))
+        return QuadruplyStochasticSolver(self.unlabeled_weight, self.alpha, theta, offset, self.batch_size)
 
-    def _attributes(self, f: Expansion) -> dict[str, Any]:
+    def _attributes(self, f: FourierExpansion) -> dict[str, Any]:
         """The fitted attributes as they would be if the fit stopped now."""
         amplitudes, phases = f.coefficients()
         _check.finite(self, amplitudes)
-        labelled, is_pos = contrast(self._samples.neg, self._samples.pos)
+        labelled, is_pos = stack_samples(self._samples.neg, self._samples.pos)
         scores = f(labelled)
         _check.warn_if_constant_scores(self, labelled, scores)
         threshold = best_threshold(is_pos, scores)
@@ -294,7 +292,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
 
 
 def _refuse_weights(method: str, unknown: dict[str, Any]) -> None:
-    """Say why there are no weights; refuse other words as Python does."""
+    """Raise with the reason if weights are given, and as Python does for other unexpected keywords."""
     if unknown.pop("sample_weight", None) is not None:
         raise TypeError(
             f"QSGS2AUC.{method} takes no sample_weight: it draws its batches evenly from samples of the rows, which "

@@ -1,4 +1,4 @@
-"""Online methods whose every row meets the rows in the buffer of the opposite class; with the hinge loss, OAM."""
+"""Online methods that pair each row with the buffered rows of the opposite class; with the hinge loss, OAM."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -7,166 +7,170 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.data import Table, pair_square, row_axpy_two, row_dot, row_square
-from auclid.solvers.iterate import Trail, begin_trail, trail_average
-from auclid.solvers.stream import S, StreamSolver
-from auclid.stats import class_sums
-from auclid.stats.buffers import POLICIES, Buffers, Window, admit, advance, empty
-from auclid.stats.class_means import FirstPass, midpoint
-from auclid.stats.class_sums import ClassSums, add_to_sums, no_sums
+from auclid.data import pair_squared_norm, row_axpy_two, row_dot, row_squared_norm
+from auclid.solvers.averaging import LaggedAverage, lagged_average, start_average
+from auclid.solvers.stream import Batch, S, StreamSolver
+from auclid.stats.buffers import (
+    POLICIES,
+    BufferWindow,
+    ClassBuffers,
+    admit_row,
+    advance_buffers,
+    empty_buffers,
+)
+from auclid.stats.class_means import class_midpoint
+from auclid.stats.class_sums import ClassSums, add_to_sums, empty_sums, mean_pair_square
 
-SHARE = 0.03
+DEFAULT_STEP_SHARE = 0.03
 """C E|z|^2 of the default C, for buffers of 50 rows."""
 
-LARGEST = 1e150
-"""No C is larger: no step is either, since equal rows have none, and products with it stay finite."""
+MAX_C = 1e150
+"""A larger C counts as this. No step is longer, since pairs of equal rows have none, and its products are finite."""
 
 
 @dataclass(frozen=True)
-class Buffered(StreamSolver[S]):
-    """What buffered methods share; their states have the fields ``buffers`` and ``sums``."""
+class BufferedSolver(StreamSolver[S]):
+    """The base class of buffered methods, whose states have the fields ``buffers`` and ``sums``."""
 
     C: float | None
     capacity: int
     policy: str
 
     @abstractmethod
-    def meet(self, window: Window, limit: np.ndarray, state: S) -> S:
-        """The state after a window, where ``limit`` holds the C of each step."""
+    def learn(self, window: BufferWindow, limit: np.ndarray, state: S) -> S:
+        """The state after the steps of a window; ``limit`` is the C of each step."""
 
     @abstractmethod
-    def mean(self, state: Any) -> np.ndarray:
+    def mean_weights(self, state: Any) -> np.ndarray:
         """The weights."""
 
-    def update(
-        self,
-        table: Table,
-        is_pos: np.ndarray,
-        order: np.ndarray,
-        state: Any,
-        known: FirstPass | None,
-        rng: np.random.Generator,
-    ) -> S:
-        label, policy = is_pos.astype(np.int8), POLICIES[self.policy]
-        stretch = max(table.block_rows(), 2 * self.capacity)
-        for start in range(0, len(order), stretch):
-            chosen = order[start : start + stretch]
-            draws, squares = rng.random(len(chosen)), np.empty(len(chosen))
-            window, buffers = advance(state.buffers, table.take(chosen), label[chosen], self.capacity, policy, draws)
+    def update(self, batch: Batch, state: Any) -> S:
+        label, policy, order = batch.is_pos.astype(np.int8), POLICIES[self.policy], batch.order
+        size = max(batch.table.block_rows(), 2 * self.capacity)
+        for start in range(0, len(order), size):
+            index = order[start : start + size]
+            draws, squares = batch.rng.random(len(index)), np.empty(len(index))
+            block = batch.table.take(index)
+            window, buffers = advance_buffers(state.buffers, block, label[index], self.capacity, policy, draws)
             add_to_sums(state.sums, window.rows, window.at, window.label, squares)
-            state = self.meet(window, self.limit(squares), state._replace(buffers=buffers))
+            state = self.learn(window, self.limit(squares), state._replace(buffers=buffers))
         return state
 
     def limit(self, pair_squares: np.ndarray) -> np.ndarray:
-        """C, or SHARE/E|z|^2 (50/M) where that is left to the data; 0 while there is no E|z|^2."""
+        """The C of each step from its E|z|^2: the given C, or 0.03/E|z|^2 (50/capacity); 0 while E|z|^2 is 0."""
         if self.C is not None:
-            return np.full(len(pair_squares), min(self.C, LARGEST))
-        share = SHARE * 50.0 / self.capacity
+            return np.full(len(pair_squares), min(self.C, MAX_C))
+        share = DEFAULT_STEP_SHARE * 50.0 / self.capacity
         with np.errstate(over="ignore"):
             return np.divide(share, pair_squares, out=np.zeros(len(pair_squares)), where=pair_squares > 0.0)
 
     def last_limit(self, state: Any) -> float:
-        """The C used last."""
-        square = class_sums.pair_square(state.sums) if state.sums.n.min() > 0.0 else 0.0
+        """The C of the last step."""
+        square = mean_pair_square(state.sums) if state.sums.n.min() > 0.0 else 0.0
         return float(self.limit(np.array([square]))[0])
 
     def weights(self, state: Any) -> tuple[np.ndarray, float]:
-        w, sums = self.mean(state), state.sums
-        return w, w @ (midpoint(sums.total, sums.n) + state.buffers.centre)
+        w, sums = self.mean_weights(state), state.sums
+        return w, w @ (class_midpoint(sums.total, sums.n) + state.buffers.centre)
 
 
-class State(NamedTuple):
-    """The weights and their average, which gives the t-th iterate the weight t; and the rows that are held."""
+class BufferedHingeState(NamedTuple):
+    """The weights and their average, in which the t-th iterate has the weight t, and the buffered rows."""
 
-    buffers: Buffers
+    buffers: ClassBuffers
     sums: ClassSums
-    trail: Trail
+    average: LaggedAverage
     t: float
     lengths: np.ndarray  # (2, capacity): |x| of the rows held
 
 
 @dataclass(frozen=True)
-class BufferedHinge(Buffered[State]):
-    """Passive-aggressive steps on the pairs of a row in turn, or one gradient step on all of them."""
+class BufferedHingeSolver(BufferedSolver[BufferedHingeState]):
+    """Passive-aggressive steps on the pairs of a row one by one, or one gradient step on all of them."""
 
     sequential: bool
     average: bool
 
-    def init(self, d: int, known: FirstPass | None = None) -> State:
-        return State(empty(d), no_sums(d), begin_trail(np.zeros(d)), 0.0, np.zeros((2, self.capacity)))
+    def init(self, d: int) -> BufferedHingeState:
+        lengths = np.zeros((2, self.capacity))
+        return BufferedHingeState(empty_buffers(d), empty_sums(d), start_average(np.zeros(d)), 0.0, lengths)
 
-    def meet(self, window: Window, limit: np.ndarray, state: State) -> State:
+    def learn(self, window: BufferWindow, limit: np.ndarray, state: BufferedHingeState) -> BufferedHingeState:
         if self.policy == "reservoir":
             opposite = window.number[np.arange(len(limit)), 1 - window.label]
             limit = limit * np.maximum(1.0, opposite / self.capacity)
         if self.sequential:
-            trail, t = sweep_in_turn(window, limit, state.trail, state.t, state.lengths)
+            average, t = sweep_sequential(window, limit, state.average, state.t, state.lengths)
         else:
-            trail, t = sweep_at_once(window, 0.5 * limit, state.trail, state.t)
-        return state._replace(trail=trail, t=t)
+            average, t = sweep_gradient(window, 0.5 * limit, state.average, state.t)
+        return state._replace(average=average, t=t)
 
-    def mean(self, state: State) -> np.ndarray:
-        return trail_average(state.trail) if self.average else state.trail.w.copy()
+    def mean_weights(self, state: BufferedHingeState) -> np.ndarray:
+        return lagged_average(state.average) if self.average else state.average.w.copy()
 
-    def built_for(self, state: State) -> dict[str, Any]:
+    def fixed_parameters(self, state: BufferedHingeState) -> dict[str, Any]:
         return {"buffer_size": state.lengths.shape[1]}
 
 
 @kernel(allocates=False)
-def sweep_in_turn(window, limit, trail, t, lengths):
-    """w += min(C, (1 - w.z)+ / |z|^2) z for the pairs of a row in turn."""
+def sweep_sequential(
+    window: BufferWindow, limit: np.ndarray, average: LaggedAverage, t: float, lengths: np.ndarray
+) -> tuple[LaggedAverage, float]:
+    """w += min(C, (1 - w.z)+ / |z|^2) z for the pairs of a row, one after the other."""
     rows, at, members, held = window.rows, window.at, window.members, window.held
-    w, behind, weight = trail.w, trail.behind, trail.weight
+    w, lag, weight = average.w, average.lag, average.weight
     for k in range(at.shape[0]):
         i, c, C = at[k], window.label[k], limit[k]
         y = 1.0 if c else -1.0
-        admit(window, k)
-        norm = np.sqrt(row_square(rows, i))
+        admit_row(window, k)
+        norm = np.sqrt(row_squared_norm(rows, i))
         if window.slot[k] >= 0:
             lengths[c, window.slot[k]] = norm
         if held[1 - c] == 0:
             continue
-        f = row_dot(rows, i, w)
+        score = row_dot(rows, i, w)
         for s in range(held[1 - c]):
             j = members[1 - c, s]
-            loss = 1.0 - y * (f - row_dot(rows, j, w))
+            loss = 1.0 - y * (score - row_dot(rows, j, w))
             if loss <= 0.0:
                 continue
             step = C
-            if C * (norm + lengths[1 - c, s]) ** 2 > loss:  # |z| is needed only where it may bind
-                q = pair_square(rows, i, j)
+            if C * (norm + lengths[1 - c, s]) ** 2 > loss:  # |z|^2 matters only if it may limit the step
+                q = pair_squared_norm(rows, i, j)
                 step = min(C, loss / q) if q > 0.0 else 0.0
             if step > 0.0:
-                row_axpy_two(rows, i, y * step, w, y * step * weight, behind)
-                row_axpy_two(rows, j, -y * step, w, -y * step * weight, behind)
-                f = row_dot(rows, i, w)
+                row_axpy_two(rows, i, y * step, w, y * step * weight, lag)
+                row_axpy_two(rows, j, -y * step, w, -y * step * weight, lag)
+                score = row_dot(rows, i, w)
         t += 1.0
         weight += t
-    return Trail(w=w, behind=behind, weight=weight), t
+    return LaggedAverage(w=w, lag=lag, weight=weight), t
 
 
 @kernel
-def sweep_at_once(window, limit, trail, t):
-    """w += C/2 times the sum of z over the pairs of a row with w.z <= 1; ``limit`` holds C/2."""
+def sweep_gradient(
+    window: BufferWindow, limit: np.ndarray, average: LaggedAverage, t: float
+) -> tuple[LaggedAverage, float]:
+    """w += C/2 times the sum of z over the pairs of a row with w.z <= 1; ``limit`` is C/2."""
     rows, at, members, held = window.rows, window.at, window.members, window.held
-    w, behind, weight = trail.w, trail.behind, trail.weight
+    w, lag, weight = average.w, average.lag, average.weight
     active = np.empty(members.shape[1], dtype=np.int64)
     for k in range(at.shape[0]):
         i, c = at[k], window.label[k]
         y = 1.0 if c else -1.0
-        admit(window, k)
+        admit_row(window, k)
         if held[1 - c] == 0:
             continue
-        f, count = row_dot(rows, i, w), 0
+        score, count = row_dot(rows, i, w), 0
         for s in range(held[1 - c]):
             j = members[1 - c, s]
-            if y * (f - row_dot(rows, j, w)) <= 1.0:
+            if y * (score - row_dot(rows, j, w)) <= 1.0:
                 active[count] = j
                 count += 1
         step = y * limit[k]
         for j in active[:count]:
-            row_axpy_two(rows, j, -step, w, -step * weight, behind)
-        row_axpy_two(rows, i, step * count, w, step * count * weight, behind)
+            row_axpy_two(rows, j, -step, w, -step * weight, lag)
+        row_axpy_two(rows, i, step * count, w, step * count * weight, lag)
         t += 1.0
         weight += t
-    return Trail(w=w, behind=behind, weight=weight), t
+    return LaggedAverage(w=w, lag=lag, weight=weight), t

@@ -1,4 +1,4 @@
-"""The saddle point of the square loss, met in stages of halved steps and shrinking balls (FSAUC)."""
+"""The saddle-point form of the square loss, solved in stages of halved steps and shrinking balls (FSAUC)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,202 +7,206 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.data import Table, row_axpy_two, row_dot
-from auclid.solvers.iterate import Trail, begin_trail, fetch_ahead, trail_average
-from auclid.solvers.saddle import ACTIVE, clip, saddle_step, unit
+from auclid.data import RowStruct, Table, row_axpy_two, row_dot
+from auclid.solvers.averaging import LaggedAverage, lagged_average, prefetch_ahead, start_average
+from auclid.solvers.saddle import BINDING_SHARE, clip_aux, row_scale, saddle_step
 from auclid.stats.class_means import FirstPass
 from auclid.stats.epochs import EpochSampler
 
 
 class Stage(NamedTuple):
-    """What stays fixed in a stage. Lengths of (w, a, b) are measured with w in units of 1/sqrt(E|x|^2)."""
+    """The constants of a stage. Distances of (w, a, b) are measured with w in units of 1/sqrt(E|x|^2)."""
 
     p: float
     step: float
     size: float  # E|x|^2
-    longest_square: float  # max |x|^2
+    max_row_square: float  # max |x|^2
     radius: float
-    ball: float  # how far (w, a, b) may go from where the stage began
-    dual: float  # how far alpha may
-    start: np.ndarray  # w, where the stage began
-    point: np.ndarray  # (b, a, alpha) there
+    ball: float  # the largest distance of (w, a, b) from the start of the stage
+    dual: float  # the largest distance of alpha from the start of the stage
+    start: np.ndarray  # w at the start of the stage
+    aux: np.ndarray  # (b, a, alpha) there
     guarded: bool  # whether steps along long rows are bounded
-    absolute: bool  # whether the radius bounds |w|_1, not |w|_2
+    l1_ball: bool  # whether the radius bounds |w|_1 instead of |w|_2
 
 
-class Progress(NamedTuple):
-    """What a stage changes."""
+class StageState(NamedTuple):
+    """The variables of a stage."""
 
-    trail: Trail
-    point: np.ndarray  # (b, a, alpha)
-    point_sum: np.ndarray  # the sum of (b, a, alpha)
+    average: LaggedAverage
+    aux: np.ndarray  # (b, a, alpha)
+    aux_sum: np.ndarray  # the sum of (b, a, alpha) over the steps
     w_square: float  # |w|^2
-    path: float  # no less than the way of w from where the stage began
-    met_ball: float  # the last step that met the ball |w| <= radius
+    path: float  # an upper bound of the distance of w from the start of the stage
+    last_projection: float  # the last step that was projected onto the ball |w| <= radius
 
     @property
-    def bound_at_end(self) -> bool:
-        """Whether steps still met the ball at the end."""
-        return self.met_ball > ACTIVE * self.trail.weight
+    def is_binding(self) -> bool:
+        """Whether steps were still projected onto the ball at the end."""
+        return self.last_projection > BINDING_SHARE * self.average.weight
 
 
 @dataclass(frozen=True)
-class Stages:
-    """Constant steps inside a ball around the last stage's average, both halved from stage to stage."""
+class MultiStageSolver:
+    """Constant steps inside a ball around the last stage's average; each stage halves the step and the ball."""
 
     step: float
     radius: float
     relative_radius: bool  # whether the radius is for rows of mean square length 1
-    untuned: bool = True  # whether the step is for rows of mean square length 1, and bounded for longer ones
-    absolute: bool = False  # whether the radius bounds |w|_1
+    automatic: bool = True  # whether the step is for rows of mean square length 1, and bounded for longer ones
+    l1_ball: bool = False  # whether the radius bounds |w|_1
 
-    def first(self, known: FirstPass) -> Stage:
-        """The first stage, at the origin."""
-        p, size, longest = known.n[1] / known.n.sum(), unit(known.mean_square), known.squares.max()
+    def first_stage(self, summary: FirstPass) -> Stage:
+        """The first stage, which starts at the origin."""
+        p, size, longest = summary.n[1] / summary.n.sum(), row_scale(summary.mean_square), summary.squares.max()
         radius = self.radius / np.sqrt(size) if self.relative_radius else self.radius
-        if not self.untuned:
+        if not self.automatic:
             size = 1.0
         ball = 2.0 * np.sqrt(size + 2.0 * longest) * radius
-        step = self.step / (4.0 * p * (1.0 - p)) if self.untuned else self.step
+        step = self.step / (4.0 * p * (1.0 - p)) if self.automatic else self.step
         return Stage(
             p=float(p),
             step=float(step),
             size=float(size),
-            longest_square=float(longest),
+            max_row_square=float(longest),
             radius=float(radius),
             ball=float(ball),
-            dual=_dual(ball, longest, size),
-            start=np.zeros_like(known.centre),
-            point=np.zeros(3),
-            guarded=self.untuned,
-            absolute=self.absolute,
+            dual=_dual_bound(ball, longest, size),
+            start=np.zeros_like(summary.centre),
+            aux=np.zeros(3),
+            guarded=self.automatic,
+            l1_ball=self.l1_ball,
         )
 
-    def run(self, table: Table, is_pos: np.ndarray, order: np.ndarray, stage: Stage, known: FirstPass) -> Progress:
-        """One step for each row of ``order``, in pieces."""
+    def run(self, table: Table, is_pos: np.ndarray, order: np.ndarray, stage: Stage, summary: FirstPass) -> StageState:
+        """The state after one step for each row of ``order``."""
         w, label = stage.start.copy(), is_pos.astype(np.int8)
-        progress = Progress(begin_trail(w), stage.point.copy(), np.zeros(3), float(w @ w), 0.0, 0.0)
-        for rows, (at,), part in table.sweep(order, centre=known.centre):
-            chosen = order[part]
-            progress = sweep(rows, at, label[chosen], known.squares[chosen], stage, progress)
-        return progress
+        state = StageState(start_average(w), stage.aux.copy(), np.zeros(3), float(w @ w), 0.0, 0.0)
+        for rows, (at,), steps in table.sweep(order, centre=summary.centre):
+            index = order[steps]
+            state = sweep_stage(rows, at, label[index], summary.squares[index], stage, state)
+        return state
 
-    def following(self, stage: Stage, progress: Progress, known: FirstPass) -> Stage:
-        """The next stage: it begins at the average, with half the step and half the ball."""
-        w, point = trail_average(progress.trail), progress.point_sum / progress.trail.weight
-        point[2] = w @ (known.mean[0] - known.mean[1])
+    def next_stage(self, stage: Stage, state: StageState, summary: FirstPass) -> Stage:
+        """The next stage, which starts at the average of the last one."""
+        w, aux = lagged_average(state.average), state.aux_sum / state.average.weight
+        aux[2] = w @ (summary.mean[0] - summary.mean[1])
         ball = 0.5 * stage.ball
-        dual = _dual(ball, stage.longest_square, stage.size)
-        return stage._replace(step=0.5 * stage.step, ball=ball, dual=dual, start=w, point=point)
+        dual = _dual_bound(ball, stage.max_row_square, stage.size)
+        return stage._replace(step=0.5 * stage.step, ball=ball, dual=dual, start=w, aux=aux)
 
 
 def n_stages(n: int) -> int:
-    """How many stages n samples allow."""
+    """The number of stages for n samples."""
     return max(1, int(0.5 * np.log2(2.0 * n / np.log2(n))) - 1)
 
 
 def stage_orders(rng: np.random.Generator, epochs: EpochSampler, n_epochs: int, count: int) -> Iterator[np.ndarray]:
-    """The rows of each stage: epochs in random order, end to end, cut into equal parts."""
-    left = np.empty(0, dtype=np.intp)
+    """The rows of each stage: epochs in random order, one after the other, cut into equal parts."""
+    remaining = np.empty(0, dtype=np.intp)
     for _ in range(count):
         pieces, missing = [], epochs.length * n_epochs // count
         while missing:
-            left = left if len(left) else epochs.order(rng)
-            pieces.append(left[:missing])
-            left, missing = left[missing:], missing - len(pieces[-1])
+            remaining = remaining if len(remaining) else epochs.order(rng)
+            pieces.append(remaining[:missing])
+            remaining, missing = remaining[missing:], missing - len(pieces[-1])
         yield np.concatenate(pieces)
 
 
-def _dual(ball: float, longest_square: float, size: float) -> float:
+def _dual_bound(ball: float, max_row_square: float, size: float) -> float:
     """D_k = 2 sqrt(2) kappa R_k"""
-    return float(2.0 * np.sqrt(2.0 * longest_square / size) * ball)
+    return float(2.0 * np.sqrt(2.0 * max_row_square / size) * ball)
 
 
 @kernel
-def sweep(rows, at, label, squares, stage, progress):
-    """One primal-dual step a row, O(nnz) each while no ball binds and O(d) where one does."""
-    w, behind, t = progress.trail.w, progress.trail.behind, progress.trail.weight
-    point, point_sum = progress.point, progress.point_sum
-    w_square, path, met_ball = progress.w_square, progress.path, progress.met_ball
-    start, first = stage.start, stage.point
+def sweep_stage(
+    rows: RowStruct, at: np.ndarray, label: np.ndarray, squares: np.ndarray, stage: Stage, state: StageState
+) -> StageState:
+    """One primal-dual step per row, in O(nnz) while no constraint is active and O(d) otherwise."""
+    w, lag, t = state.average.w, state.average.lag, state.average.weight
+    aux, aux_sum = state.aux, state.aux_sum
+    w_square, path, last_projection = state.w_square, state.path, state.last_projection
+    start, first = stage.start, stage.aux
     for k in range(at.shape[0]):
-        fetch_ahead(rows, at, k)
+        prefetch_ahead(rows, at, k)
         i, q = at[k], squares[k]
-        f = row_dot(rows, i, w)
-        point_sum += point
+        score = row_dot(rows, i, w)
+        aux_sum += aux
         t += 1.0
-        move = saddle_step(f, q, label[k], stage.p, stage.step, stage.size, stage.guarded, point)
-        row_axpy_two(rows, i, move, w, t * move, behind)
-        w_square = max(0.0, w_square + move * (2.0 * f + move * q))
+        move = saddle_step(score, q, label[k], stage.p, stage.step, stage.size, stage.guarded, aux)
+        row_axpy_two(rows, i, move, w, t * move, lag)
+        w_square = max(0.0, w_square + move * (2.0 * score + move * q))
         path += abs(move) * np.sqrt(q)
-        if stage.absolute:
-            if shorten(w, behind, t, stage.radius):
-                path, w_square, met_ball = distance(w, start), np.sum(w * w), t
+        if stage.l1_ball:
+            if project_to_l1_ball(w, lag, t, stage.radius):
+                path, w_square, last_projection = distance(w, start), np.sum(w * w), t
         elif w_square > stage.radius**2:
             path += np.sqrt(w_square) - stage.radius
-            pull(w, behind, t, start, 0.0, stage.radius / np.sqrt(w_square))
+            combine(w, lag, t, start, 0.0, stage.radius / np.sqrt(w_square))
             w_square = stage.radius**2
-            met_ball = t
-        clip(point, stage.radius, stage.longest_square)
-        aside = (point[0] - first[0]) ** 2 + (point[1] - first[1]) ** 2
-        if stage.size * path * path + aside > stage.ball**2:
+            last_projection = t
+        clip_aux(aux, stage.radius, stage.max_row_square)
+        aux_square = (aux[0] - first[0]) ** 2 + (aux[1] - first[1]) ** 2
+        if stage.size * path * path + aux_square > stage.ball**2:
             path = distance(w, start)
-            far = np.sqrt(stage.size * path * path + aside)
-            if far > stage.ball:
-                share = stage.ball / far
-                pull(w, behind, t, start, 1.0 - share, share)
-                pull(point[:2], point_sum[:2], 0.0, first, 1.0 - share, share)
+            length = np.sqrt(stage.size * path * path + aux_square)
+            if length > stage.ball:
+                share = stage.ball / length
+                combine(w, lag, t, start, 1.0 - share, share)
+                combine(aux[:2], aux_sum[:2], 0.0, first, 1.0 - share, share)
                 path, w_square = share * path, np.sum(w * w)
-        point[2] = min(max(point[2], first[2] - stage.dual), first[2] + stage.dual)
-    return Progress(
-        trail=Trail(w=w, behind=behind, weight=t),
-        point=point,
-        point_sum=point_sum,
+        aux[2] = min(max(aux[2], first[2] - stage.dual), first[2] + stage.dual)
+    return StageState(
+        average=LaggedAverage(w=w, lag=lag, weight=t),
+        aux=aux,
+        aux_sum=aux_sum,
         w_square=w_square,
         path=path,
-        met_ball=met_ball,
+        last_projection=last_projection,
     )
 
 
 @kernel(inner=True)
-def pull(w, behind, t, goal, a, b):
-    """w <- a goal + b w, and the sum of iterates before it stays what it was."""
+def combine(w: np.ndarray, lag: np.ndarray, t: float, target: np.ndarray, a: float, b: float) -> None:
+    """w <- a target + b w; the sum of the iterates before it stays the same."""
     for j in range(w.shape[0]):
-        new = a * goal[j] + b * w[j]
-        behind[j] += t * (new - w[j])
+        new = a * target[j] + b * w[j]
+        lag[j] += t * (new - w[j])
         w[j] = new
 
 
 @kernel(allocates=False, inner=True)
-def shorten(w, behind, t, radius):
-    """w <- the nearest point with |w|_1 <= radius, by a cut that rises until no more entries fall below it
-    (Michelot 1986); returns whether that moved it."""
-    total, kept, cut = 0.0, w.shape[0], 0.0
+def project_to_l1_ball(w: np.ndarray, lag: np.ndarray, t: float, radius: float) -> bool:
+    """Project w onto |w|_1 <= radius, by a threshold that rises until no more entries fall below it (Michelot 1986).
+
+    Returns whether w changed; the sum of the iterates before it stays the same.
+    """
+    total, kept, threshold = 0.0, w.shape[0], 0.0
     for j in range(w.shape[0]):
         total += abs(w[j])
     if total <= radius:
         return False
     above = kept
     while above > 0:
-        kept, cut = above, (total - radius) / above
+        kept, threshold = above, (total - radius) / above
         total, above = 0.0, 0
         for j in range(w.shape[0]):
-            if abs(w[j]) > cut:
+            if abs(w[j]) > threshold:
                 total += abs(w[j])
                 above += 1
-        if above >= kept:  # an entry at the cut may come back by rounding
+        if above >= kept:  # an entry at the threshold may come back by rounding
             break
     for j in range(w.shape[0]):
-        new = np.sign(w[j]) * max(0.0, abs(w[j]) - cut)
-        behind[j] += t * (new - w[j])
+        new = np.sign(w[j]) * max(0.0, abs(w[j]) - threshold)
+        lag[j] += t * (new - w[j])
         w[j] = new
     return True
 
 
 @kernel(inner=True)
-def distance(w, goal):
-    """|w - goal|"""
+def distance(w: np.ndarray, target: np.ndarray) -> float:
+    """|w - target|"""
     total = 0.0
     for j in range(w.shape[0]):
-        total += (w[j] - goal[j]) ** 2
+        total += (w[j] - target[j]) ** 2
     return np.sqrt(total)

@@ -1,91 +1,113 @@
 """Stochastic steps on one random pair of rows at a time (SAM, ASAM, PSAM)."""
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from auclid import _random
-from auclid._generic import generic, kernel
-from auclid.data import Table, pair_dot, pair_square, row_add, row_square
+from auclid._generic import GenericFunction, generic, kernel
+from auclid.data import RowStruct, pair_dot, pair_squared_norm, row_add_raw, row_squared_norm
 from auclid.losses import Loss, prox_step, slope
-from auclid.solvers.iterate import Iterate, average, averaged, begin, current, fetch_ahead, renewed, scaled, step_pair
-from auclid.solvers.stream import StreamSolver
-from auclid.stats.buffers import Buffers, admit, advance, empty, reservoir
-from auclid.stats.class_means import FirstPass, midpoint
+from auclid.solvers.averaging import (
+    AveragedIterate,
+    add_to_average,
+    average_weights,
+    current_weights,
+    prefetch_ahead,
+    renormalize,
+    step_along_pair,
+    with_scale,
+    zero_iterate,
+)
+from auclid.solvers.stream import Batch, StreamSolver
+from auclid.stats.buffers import (
+    BufferWindow,
+    ClassBuffers,
+    admit_row,
+    advance_buffers,
+    empty_buffers,
+    reservoir,
+)
+from auclid.stats.class_means import FirstPass, class_midpoint
 
-DRAW = 1 << 16
-"""Pairs that are drawn at a time: an epoch of them need not fit in memory."""
+PAIRS_PER_CHUNK = 1 << 16
+"""Pairs that are drawn at once: an epoch of them need not fit in memory."""
 
-RESERVOIR = 1000
-"""Rows of each class that a stream remembers."""
+RESERVOIR_CAPACITY = 1000
+"""Rows of each class that a stream keeps."""
 
-TINY = 1e-9
-"""The factor of w = now v below which v is made anew."""
+MIN_PAIR_SCALE = 1e-9
+"""The scale of w = scale v below which v is renormalised."""
 
-FAR = 1e6
-"""A margin so wrong that a slope with a bound is near it."""
+EXTREME_MARGIN = 1e6
+"""A margin at which a bounded slope is near its bound."""
 
 
-class Subgradient(NamedTuple):
+class SubgradientStep(NamedTuple):
     """w <- w - s l'(w . z) z"""
 
 
-class Bounded(NamedTuple):
-    """w <- w - s l'(w . z) z, but no further than w . z = margin: for losses whose slope has no bound."""
+class BoundedStep(NamedTuple):
+    """w <- w - s l'(w . z) z, but no further than w . z = margin: for losses of unbounded slope."""
 
     margin: float
 
 
-class Proximal(NamedTuple):
+class ProximalStep(NamedTuple):
     """w <- argmin_v 1/2 |v - w|^2 + s l(v . z)"""
 
 
-NEEDS: dict[type, tuple[Callable[..., Any], ...]] = {Subgradient: (slope,), Proximal: (slope, prox_step)}
-"""What each rule asks of a loss."""
+PairRule: TypeAlias = SubgradientStep | BoundedStep | ProximalStep
+
+LOSS_FUNCTIONS: dict[type, tuple[GenericFunction[..., Any], ...]] = {
+    SubgradientStep: (slope,),
+    ProximalStep: (slope, prox_step),
+}
+"""The functions of a loss that each rule requires."""
 
 
 @generic
-def move(rule, loss, rows, i, j, m, s):
+def pair_step(rule: PairRule, loss: Loss, rows: RowStruct, i: int, j: int, m: float, s: float) -> float:
     """The c of a step w <- w + c z on the pair z = x_i - x_j of margin m, with the step size s."""
 
 
-@move.implement(Subgradient)
-def _(rule, loss, rows, i, j, m, s):
+@pair_step.implement(SubgradientStep)
+def _(rule: SubgradientStep, loss: Loss, rows: RowStruct, i: int, j: int, m: float, s: float) -> float:
     return -s * slope(loss, m)
 
 
-@move.implement(Bounded)
-def _(rule, loss, rows, i, j, m, s):
-    c, q = -s * slope(loss, m), pair_square(rows, i, j)
+@pair_step.implement(BoundedStep)
+def _(rule: BoundedStep, loss: Loss, rows: RowStruct, i: int, j: int, m: float, s: float) -> float:
+    c, q = -s * slope(loss, m), pair_squared_norm(rows, i, j)
     return c if abs(c) * q <= abs(rule.margin - m) else (rule.margin - m) / q
 
 
-@move.implement(Proximal)
-def _(rule, loss, rows, i, j, m, s):
+@pair_step.implement(ProximalStep)
+def _(rule: ProximalStep, loss: Loss, rows: RowStruct, i: int, j: int, m: float, s: float) -> float:
     if slope(loss, m) == 0.0:  # most pairs, in the end: they need no |z|^2
         return 0.0
-    return prox_step(loss, m, pair_square(rows, i, j), s)
+    return prox_step(loss, m, pair_squared_norm(rows, i, j), s)
 
 
-def subgradient_rule(loss: Loss) -> Subgradient | Bounded:
-    """Plain subgradient steps where the slope of a convex loss has a bound; bounded ones where it grows on.
+def subgradient_rule(loss: Loss) -> SubgradientStep | BoundedStep:
+    """Plain subgradient steps for a convex loss of bounded slope; bounded steps otherwise.
 
     Examples
     --------
     >>> from auclid.losses import Hinge, SquaredHinge
     >>> from auclid.solvers.random_pairs import subgradient_rule
     >>> subgradient_rule(Hinge()), subgradient_rule(SquaredHinge())
-    (Subgradient(), Bounded(margin=1.0))
+    (SubgradientStep(), BoundedStep(margin=1.0))
     """
-    if steepness(loss, -FAR) <= min(2.0 * steepness(loss, -1e-3 * FAR), FAR):
-        return Subgradient()
-    return Bounded(least_margin(loss))
+    far, farther = absolute_slope(loss, -1e-3 * EXTREME_MARGIN), absolute_slope(loss, -EXTREME_MARGIN)
+    if farther <= min(2.0 * far, EXTREME_MARGIN):
+        return SubgradientStep()
+    return BoundedStep(minimizing_margin(loss))
 
 
-def steepness(loss: Loss, m: float) -> float:
-    """|l'(m)|, infinite where it overflows."""
+def absolute_slope(loss: Loss, m: float) -> float:
+    """|l'(m)|, infinite if it overflows."""
     try:
         with np.errstate(over="ignore"):
             return abs(float(slope(loss, m)))
@@ -93,9 +115,9 @@ def steepness(loss: Loss, m: float) -> float:
         return np.inf
 
 
-def least_margin(loss: Loss) -> float:
-    """The least margin at which a convex loss no longer falls, by bisection; infinite where it always does."""
-    low, high = -FAR, FAR
+def minimizing_margin(loss: Loss) -> float:
+    """The smallest margin at which a convex loss is minimal, by bisection; infinite if it decreases everywhere."""
+    low, high = -EXTREME_MARGIN, EXTREME_MARGIN
     if slope(loss, high) < 0.0:
         return np.inf
     while low < (middle := 0.5 * (low + high)) < high:
@@ -103,161 +125,167 @@ def least_margin(loss: Loss) -> float:
     return high
 
 
-class Steps(NamedTuple):
-    """How the weights move."""
+class PairSteps(NamedTuple):
+    """Step rule, loss, and step sizes."""
 
-    rule: Any  # Subgradient, Bounded or Proximal
+    rule: PairRule
     loss: Loss
     alpha: float
     relative: bool  # whether alpha is in units of E|z|^2
-    born: float  # alpha t0, in units of `Walk.pair_square`
-    rskip: int  # steps from one shrinking of w to the next
-    askip: int  # steps from one averaged iterate to the next
+    offset: float  # alpha t0, in units of `PairIterate.pair_square`
+    rskip: int  # steps between two shrinkings of w
+    askip: int  # steps between two averaged iterates
 
 
-class Walk(NamedTuple):
-    """What steps on pairs change."""
+class PairIterate(NamedTuple):
+    """The variables that steps on pairs change."""
 
-    iterate: Iterate
+    weights: AveragedIterate
     t: int
-    pair_square: float  # E|z|^2; or alpha t0, where both are given
-    n_pairs: float  # how many pairs `pair_square` is the mean of; infinite where it is settled
+    pair_square: float  # E|z|^2; or alpha t0, if both are given
+    n_pairs: float  # the number of pairs that `pair_square` is the mean of; infinite if it is fixed
 
 
-class State(NamedTuple):
-    """The walk, the sums of the rows of each class, and a reservoir of them."""
+class RandomPairsState(NamedTuple):
+    """The iterate, the sums of the rows of each class, and a reservoir of them."""
 
-    walk: Walk
+    iterate: PairIterate
     total: np.ndarray  # (2, d)
     n: np.ndarray  # (2,)
-    buffers: Buffers
+    buffers: ClassBuffers
 
 
 @dataclass(frozen=True)
-class RandomPairs(StreamSolver[State]):
-    """Steps of size 1/(alpha (t + t0)) on random pairs; w shrinks and enters its average every few steps only.
+class RandomPairsSolver(StreamSolver[RandomPairsState]):
+    """Steps of size 1/(alpha (t + t0)) on random pairs; w is shrunk and averaged only every few steps.
 
-    In `fit` pairs are uniform over all pairs. In a stream each row meets one of the other class out of a reservoir.
+    In `fit` pairs are uniform over all pairs. In a stream each row is paired with a row of the other class's reservoir.
     """
 
-    steps: Steps
+    steps: PairSteps
     t0: float | None
     average: bool
+    pairs_per_chunk: int = PAIRS_PER_CHUNK
+    reservoir_capacity: int = RESERVOIR_CAPACITY
 
-    def init(self, d: int, known: FirstPass | None = None) -> State:
-        total, n, size, n_pairs = np.zeros((2, d)), np.zeros(2), 0.0, 0.0
-        if known is not None:
-            total, n, size, n_pairs = known.total.copy(), known.n.copy(), known.pair_square, np.inf
+    def init(self, d: int) -> RandomPairsState:
+        return self._initial_state(np.zeros((2, d)), np.zeros(2), 0.0, 0.0)
+
+    def init_fit(self, summary: FirstPass) -> RandomPairsState:
+        return self._initial_state(summary.total.copy(), summary.n.copy(), summary.pair_square, np.inf)
+
+    def _initial_state(
+        self, total: np.ndarray, n: np.ndarray, pair_square: float, n_pairs: float
+    ) -> RandomPairsState:
+        d = total.shape[1]
         if self.t0 is not None and not self.steps.relative:
-            size, n_pairs = self.steps.alpha * self.t0, np.inf
-        return State(Walk(begin(d), 0, size, n_pairs), total, n, empty(d))
+            pair_square, n_pairs = self.steps.alpha * self.t0, np.inf
+        return RandomPairsState(PairIterate(zero_iterate(d), 0, pair_square, n_pairs), total, n, empty_buffers(d))
 
-    def update(
-        self,
-        table: Table,
-        is_pos: np.ndarray,
-        order: np.ndarray,
-        state: State,
-        known: FirstPass | None,
-        rng: np.random.Generator,
-    ) -> State:
-        if known is None:
-            return self._stream(table, is_pos, state, rng)
-        above = is_pos[order]
-        return self._epoch(table, order[above], order[~above], state, rng)
+    def update(self, batch: Batch, state: RandomPairsState) -> RandomPairsState:
+        return self._update_stream(batch, state) if batch.summary is None else self._update_fit(batch, state)
 
-    def _epoch(self, table: Table, pos: np.ndarray, neg: np.ndarray, state: State, rng: np.random.Generator) -> State:
-        """As many steps as rows, on pairs uniform over all pairs of these."""
-        count, walk = len(pos) + len(neg), state.walk
-        for start in range(0, count, DRAW):
-            i, j = _random.pairs(rng, len(pos), len(neg), min(DRAW, count - start))
-            for rows, pair, _ in table.sweep(pos[i], neg[j]):
-                walk = sweep(rows, *pair, self.steps, walk)
-        return state._replace(walk=walk)
+    def _update_fit(self, batch: Batch, state: RandomPairsState) -> RandomPairsState:
+        """As many steps as rows, on pairs that are uniform over all pairs of the batch."""
+        is_pos = batch.is_pos[batch.order]
+        pos, neg, iterate = batch.order[is_pos], batch.order[~is_pos], state.iterate
+        count = len(pos) + len(neg)
+        for start in range(0, count, self.pairs_per_chunk):
+            i, j = _random.draw_pairs(batch.rng, len(pos), len(neg), min(self.pairs_per_chunk, count - start))
+            for rows, (at_pos, at_neg), _ in batch.table.sweep(pos[i], neg[j]):
+                iterate = sweep_pairs(rows, at_pos, at_neg, self.steps, iterate)
+        return state._replace(iterate=iterate)
 
-    def _stream(self, table: Table, is_pos: np.ndarray, state: State, rng: np.random.Generator) -> State:
-        """A step for each row of a batch: on that row, and one of the other class out of its reservoir."""
-        label = is_pos.astype(np.int8)
-        for part, rows in table.blocks():
-            block, draws = rows.astype(np.float64, copy=False), rng.random((part.stop - part.start, 2))
-            window, buffers = advance(state.buffers, block, label[part], RESERVOIR, reservoir, draws[:, 0])
+    def _update_stream(self, batch: Batch, state: RandomPairsState) -> RandomPairsState:
+        """A step for each row of the batch, paired with a row of the other class's reservoir."""
+        label = batch.is_pos.astype(np.int8)
+        for part, rows in batch.table.blocks():
+            block, draws = rows.astype(np.float64, copy=False), batch.rng.random((part.stop - part.start, 2))
+            window, buffers = advance_buffers(
+                state.buffers, block, label[part], self.reservoir_capacity, reservoir, draws[:, 0]
+            )
             pairs = np.empty((2, len(draws)), dtype=np.int64)
             neg, pos = pairs[:, : find_partners(window, draws, pairs, state.total, state.n)]
-            walk = sweep(window.rows, pos, neg, self.steps, state.walk)
-            state = state._replace(walk=walk, buffers=buffers)
+            iterate = sweep_pairs(window.rows, pos, neg, self.steps, state.iterate)
+            state = state._replace(iterate=iterate, buffers=buffers)
         return state
 
-    def weights(self, state: State) -> tuple[np.ndarray, float]:
-        iterate = state.walk.iterate
-        w = average(iterate) if self.average else current(iterate)
-        return w, w @ midpoint(state.total, state.n)
+    def weights(self, state: RandomPairsState) -> tuple[np.ndarray, float]:
+        iterate = state.iterate.weights
+        w = average_weights(iterate) if self.average else current_weights(iterate)
+        return w, w @ class_midpoint(state.total, state.n)
 
-    def alpha(self, state: State) -> float:
+    def alpha(self, state: RandomPairsState) -> float:
         """The alpha in use."""
-        return float(penalty(self.steps, state.walk.pair_square))
+        return float(absolute_alpha(self.steps, state.iterate.pair_square))
 
-    def age(self, state: State) -> float:
+    def initial_time(self, state: RandomPairsState) -> float:
         """The t0 in use."""
-        return self.steps.born * state.walk.pair_square / self.alpha(state)
+        return self.steps.offset * state.iterate.pair_square / self.alpha(state)
 
 
 @kernel(allocates=False)
-def find_partners(window, draws, pairs, total, n):
-    """Pair each row of a window with one of the other class's reservoir, if that holds any; says how many.
+def find_partners(
+    window: BufferWindow, draws: np.ndarray, pairs: np.ndarray, total: np.ndarray, n: np.ndarray
+) -> int:
+    """Pair each row of a window with a row of the other class's reservoir, if any; returns the number of pairs.
 
-    Writes the negatives and the positives of the pairs, and adds the rows to the sums of their classes. Those become
-    infinite by a row too long for the |z|^2 of a pair.
+    Writes the negatives and the positives of the pairs, and adds the rows to the sums of their classes. A row too long
+    for the |z|^2 of a pair makes its class's sum infinite.
     """
-    met = 0
+    count = 0
     for k in range(window.at.shape[0]):
         i, c = window.at[k], window.label[k]
-        row_add(window.rows, i, total[c])
-        if not 4.0 * row_square(window.rows, i) < np.inf:  # it would stay, and spoil pairs of later batches
+        row_add_raw(window.rows, i, total[c])
+        if not 4.0 * row_squared_norm(window.rows, i) < np.inf:  # it would stay, and spoil pairs of later batches
             total[c, 0] = np.inf
         n[c] += 1.0
-        admit(window, k)
-        others = window.held[1 - c]
-        if others > 0:
-            pairs[c, met] = i
-            pairs[1 - c, met] = window.members[1 - c, int(draws[k, 1] * others)]
-            met += 1
-    return met
+        admit_row(window, k)
+        available = window.held[1 - c]
+        if available > 0:
+            pairs[c, count] = i
+            pairs[1 - c, count] = window.members[1 - c, int(draws[k, 1] * available)]
+            count += 1
+    return count
 
 
 @kernel
-def penalty(steps, size):
-    """alpha, for pairs of mean square length ``size``."""
-    return steps.alpha * size if steps.relative and size > 0.0 else steps.alpha
+def absolute_alpha(steps: PairSteps, pair_square: float) -> float:
+    """alpha, for pairs of this mean square length."""
+    return steps.alpha * pair_square if steps.relative and pair_square > 0.0 else steps.alpha
 
 
 @kernel(allocates=False)
-def sweep(rows, pos, neg, steps, walk):
-    """One step for each pair, O(nnz of its rows): shrinking and averaging touch scalars only."""
-    v, rest, factors = walk.iterate.v, walk.iterate.rest, walk.iterate.factors
-    rule, loss, born, rskip, askip = steps.rule, steps.loss, steps.born, steps.rskip, steps.askip
-    t, size, n_pairs = walk.t, walk.pair_square, walk.n_pairs
+def sweep_pairs(
+    rows: RowStruct, pos: np.ndarray, neg: np.ndarray, steps: PairSteps, iterate: PairIterate
+) -> PairIterate:
+    """One step per pair, in O(nnz of its rows): shrinking and averaging change scalars only."""
+    v, rest, factors = iterate.weights.v, iterate.weights.rest, iterate.weights.factors
+    rule, loss, offset, rskip, askip = steps.rule, steps.loss, steps.offset, steps.rskip, steps.askip
+    t, pair_square, n_pairs = iterate.t, iterate.pair_square, iterate.n_pairs
     to_shrink, to_average = rskip - t % rskip, askip - t % askip
     for k in range(pos.shape[0]):
-        fetch_ahead(rows, pos, k)
-        fetch_ahead(rows, neg, k)
+        prefetch_ahead(rows, pos, k)
+        prefetch_ahead(rows, neg, k)
         i, j = pos[k], neg[k]
         t += 1
         if n_pairs < np.inf:
             n_pairs += 1.0
-            size += (pair_square(rows, i, j) - size) / n_pairs
-        alpha = penalty(steps, size)
-        inverse = alpha * t + born * size  # alpha (t + t0), one over the step
-        c = move(rule, loss, rows, i, j, factors.now * pair_dot(rows, i, j, v), 1.0 / inverse)
+            pair_square += (pair_squared_norm(rows, i, j) - pair_square) / n_pairs
+        alpha = absolute_alpha(steps, pair_square)
+        inverse = alpha * t + offset * pair_square  # alpha (t + t0), the inverse of the step size
+        c = pair_step(rule, loss, rows, i, j, factors.scale * pair_dot(rows, i, j, v), 1.0 / inverse)
         if c != 0.0:
-            step_pair(v, rest, factors, rows, i, j, c)
+            step_along_pair(v, rest, factors, rows, i, j, c)
         to_shrink -= 1
         if to_shrink == 0:
             to_shrink = rskip
-            factors = scaled(factors, factors.now * (1.0 - rskip * alpha / inverse))
-            if factors.now < TINY:  # zero where t0 = 0
-                factors = renewed(v, rest, factors)
+            factors = with_scale(factors, factors.scale * (1.0 - rskip * alpha / inverse))
+            if factors.scale < MIN_PAIR_SCALE:  # zero if t0 = 0
+                factors = renormalize(v, rest, factors)
         to_average -= 1
         if to_average == 0:
             to_average = askip
-            factors = averaged(factors, 1.0)
-    return Walk(iterate=Iterate(v=v, rest=rest, factors=factors), t=t, pair_square=size, n_pairs=n_pairs)
+            factors = add_to_average(factors, 1.0)
+    weights = AveragedIterate(v=v, rest=rest, factors=factors)
+    return PairIterate(weights=weights, t=t, pair_square=pair_square, n_pairs=n_pairs)

@@ -1,7 +1,7 @@
-"""Primal-dual steps on the square loss as a saddle point, one row a step (SOLAM).
+"""Primal-dual steps on the saddle-point form of the square loss, one row per step (SOLAM).
 
-The point is (w, a, b) and alpha; classes are numbered 0 and 1, so (b, a, alpha) is an array whose entry c belongs to
-class c.
+The saddle point has the primal variables (w, a, b) and the dual variable alpha. Classes are numbered 0 and 1, and
+(b, a, alpha) is one array ``aux``, whose entry c < 2 belongs to class c.
 """
 
 from dataclasses import dataclass
@@ -10,190 +10,206 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.data import Table
-from auclid.solvers.iterate import TINY, Iterate, average, averaged, begin, fetch_ahead, renewed, scaled, step_row
-from auclid.solvers.row_steps import unit_step
-from auclid.solvers.stream import StreamSolver
+from auclid.data import RowStruct
+from auclid.solvers.averaging import (
+    MIN_SCALE,
+    AveragedIterate,
+    add_to_average,
+    average_weights,
+    prefetch_ahead,
+    renormalize,
+    step_along_row,
+    with_scale,
+    zero_iterate,
+)
+from auclid.solvers.stream import Batch, StreamSolver
 from auclid.stats.class_means import (
+    ClassMeans,
     FirstPass,
-    Running,
+    RunningMeans,
     add_scored_row,
-    entered_row,
-    met_row,
-    midpoint,
-    running,
+    class_midpoint,
+    empty_means,
+    means_of,
+    row_products,
+    stable_step,
+    updated_row_products,
 )
 
-ACTIVE = 0.9
-"""A ball that was met after this share of the steps still binds at the end."""
+BINDING_SHARE = 0.9
+"""A constraint |w| <= radius that was active after this share of the steps counts as binding at the end."""
 
 
-class State(NamedTuple):
-    """The iterate, the rest of the saddle point, and what is known of the rows."""
+class SaddleState(NamedTuple):
+    """The iterate, the other variables of the saddle point, and running means of the rows."""
 
-    iterate: Iterate
-    point: np.ndarray  # (b, a, alpha)
+    iterate: AveragedIterate
+    aux: np.ndarray  # (b, a, alpha)
     projections: np.ndarray  # (2,): w . mu_c
     t: float
     w_square: float  # |w|^2
-    longest_square: float  # max |x|^2
-    met_ball: float  # the last step that met the ball
-    seen: Running
+    max_row_square: float  # max |x|^2
+    last_projection: float  # the last step that was projected onto the ball |w| <= radius
+    means: RunningMeans
 
 
-class Steps(NamedTuple):
-    """How SOLAM steps."""
+class SaddleSteps(NamedTuple):
+    """Step sizes and constraints of SOLAM."""
 
     zeta: float
-    untuned: bool  # whether zeta is for rows of mean square length 1, with guarded steps and alpha's mean derivative
+    automatic: bool  # whether zeta is for rows of mean square length 1, with guarded steps and alpha's mean derivative
     radius: float
     relative_radius: bool  # whether the radius is for rows of mean square length 1
     alpha: float
 
 
 @dataclass(frozen=True)
-class Saddle(StreamSolver[State]):
-    """Descent in (w, a, b) and ascent in alpha, by steps zeta / sqrt(t); the answer is the average of w."""
+class SaddleSolver(StreamSolver[SaddleState]):
+    """Descent in (w, a, b) and ascent in alpha, with steps zeta / sqrt(t); the answer is the average of w."""
 
-    steps: Steps
+    steps: SaddleSteps
 
-    def init(self, d: int, known: FirstPass | None = None) -> State:
-        return State(begin(d), np.zeros(3), np.zeros(2), 0.0, 0.0, 0.0, 0.0, running(d, known))
+    def init(self, d: int) -> SaddleState:
+        return _initial_state(empty_means(d))
 
-    def update(
-        self,
-        table: Table,
-        is_pos: np.ndarray,
-        order: np.ndarray,
-        state: State,
-        known: FirstPass | None,
-        rng: np.random.Generator,
-    ) -> State:
-        label = is_pos.astype(np.int8)
-        for rows, (at,), part in table.sweep(order, centre=state.seen.centre):
-            chosen = order[part]
-            means = state.seen if known is None else known.at(chosen)
-            state = sweep(rows, at, label[chosen], means, self.steps, state)
+    def init_fit(self, summary: FirstPass) -> SaddleState:
+        return _initial_state(means_of(summary))
+
+    def update(self, batch: Batch, state: SaddleState) -> SaddleState:
+        for rows, at, label, numbers in batch.chunks(state.means.centre):
+            means = state.means if batch.summary is None else batch.summary.means_for(numbers)
+            state = sweep_saddle(rows, at, label, means, self.steps, state)
         return state
 
-    def weights(self, state: State) -> tuple[np.ndarray, float]:
-        w = average(state.iterate)
-        return w, w @ midpoint(state.seen.total, state.seen.n)
+    def weights(self, state: SaddleState) -> tuple[np.ndarray, float]:
+        w = average_weights(state.iterate)
+        return w, w @ class_midpoint(state.means.total, state.means.n)
 
-    def radius(self, state: State) -> float:
+    def radius(self, state: SaddleState) -> float:
         """The bound of |w| in use."""
-        return float(radius_for(self.steps, unit(state.seen.mean_square)))
+        return float(scaled_radius(self.steps, row_scale(state.means.mean_square)))
 
-    def zeta(self, state: State) -> float:
-        """The first step in use."""
-        if not self.steps.untuned or state.seen.n.min() == 0.0:
+    def zeta(self, state: SaddleState) -> float:
+        """The first step size in use."""
+        if not self.steps.automatic or state.means.n.min() == 0.0:
             return self.steps.zeta
-        return float(self.steps.zeta * unit_step(state.seen.n, state.seen.mean_square))
+        return float(self.steps.zeta * stable_step(state.means.n, state.means.mean_square))
 
-    def bound_at_end(self, state: State) -> bool:
-        """Whether steps still met the ball at the end."""
-        return state.met_ball > ACTIVE * state.t
+    def is_binding(self, state: SaddleState) -> bool:
+        """Whether steps were still projected onto the ball at the end."""
+        return state.last_projection > BINDING_SHARE * state.t
+
+
+def _initial_state(means: RunningMeans) -> SaddleState:
+    return SaddleState(zero_iterate(len(means.centre)), np.zeros(3), np.zeros(2), 0.0, 0.0, 0.0, 0.0, means)
 
 
 @kernel
-def unit(mean_square):
-    """E|x|^2, or 1 where all rows are alike."""
+def row_scale(mean_square: np.ndarray) -> float:
+    """E|x|^2, or 1 if it is zero."""
     return mean_square[0] if mean_square[0] > 0.0 else 1.0
 
 
 @kernel
-def radius_for(steps, size):
-    """The radius, for rows of this mean square length."""
+def scaled_radius(steps: SaddleSteps, size: float) -> float:
+    """The radius for rows of this mean square length."""
     return steps.radius / np.sqrt(size) if steps.relative_radius else steps.radius
 
 
 @kernel(allocates=False)
-def sweep(rows, at, label, means, steps, state):
-    """One primal-dual step a row, O(nnz) each: |w|^2 and the projections w . mu_c are kept up to date."""
+def sweep_saddle(
+    rows: RowStruct, at: np.ndarray, label: np.ndarray, means: ClassMeans, steps: SaddleSteps, state: SaddleState
+) -> SaddleState:
+    """One primal-dual step per row, in O(nnz); |w|^2 and the projections w . mu_c are updated along."""
     v, rest, factors, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.t
-    point, m = state.point, state.projections
-    w_square, longest_square, met_ball = state.w_square, state.longest_square, state.met_ball
-    zeta, untuned, alpha = steps.zeta, steps.untuned, steps.alpha
+    aux, m = state.aux, state.projections
+    w_square, max_row_square, last_projection = state.w_square, state.max_row_square, state.last_projection
+    zeta, automatic, alpha = steps.zeta, steps.automatic, steps.alpha
     n, mean_square = means.n, means.mean_square
     for k in range(at.shape[0]):
-        fetch_ahead(rows, at, k)
+        prefetch_ahead(rows, at, k)
         i, c = at[k], label[k]
-        met = met_row(means, rows, i, k, v)
-        before = factors.now * met[0]
-        f = add_scored_row(means, rows, i, c, before, m)
-        point[0] -= before - f
-        point[1] -= before - f
+        products = row_products(means, rows, i, k, v)
+        before = factors.scale * products[0]
+        score = add_scored_row(means, rows, i, c, before, m)
+        aux[0] -= before - score
+        aux[1] -= before - score
         if n[0] == 0.0 or n[1] == 0.0:
             continue
         t += 1.0
-        x0, x1, q = entered_row(means, rows, i, met)
-        p, size = n[1] / (n[0] + n[1]), unit(mean_square)
-        longest_square = max(longest_square, q)
+        x0, x1, q = updated_row_products(means, rows, i, products)
+        p, size = n[1] / (n[0] + n[1]), row_scale(mean_square)
+        max_row_square = max(max_row_square, q)
         step = weight = zeta / np.sqrt(t)
-        if untuned:
+        if automatic:
             step, weight = step / (4.0 * p * (1.0 - p)), weight * t * t
-        radius = radius_for(steps, size)
-        if not untuned:
+        radius = scaled_radius(steps, size)
+        if not automatic:
             size = 1.0
-        factors = averaged(factors, weight)
-        dual = point[2]
-        move = saddle_step(f, q, c, p, step, size, untuned, point)
-        if untuned:
-            point[2] = expected_ascent(dual, m, p, step)
+        factors = add_to_average(factors, weight)
+        dual = aux[2]
+        move = saddle_step(score, q, c, p, step, size, automatic, aux)
+        if automatic:
+            aux[2] = expected_ascent(dual, m, p, step)
         shrink = 1.0 / (1.0 + step / size * p * (1.0 - p) * alpha)
-        if shrink < TINY:  # next to nothing of w will be left: its share of the average would drown in the row's
-            factors = renewed(v, rest, factors)
-        step_row(v, rest, factors, rows, i, move)
-        w_square = shrink * shrink * max(0.0, w_square + move * (2.0 * f + move * q))
+        if shrink < MIN_SCALE:  # w nearly vanishes: rounding of the row's part would swamp its share of the average
+            factors = renormalize(v, rest, factors)
+        step_along_row(v, rest, factors, rows, i, move)
+        w_square = shrink * shrink * max(0.0, w_square + move * (2.0 * score + move * q))
         if w_square > radius * radius:
             shrink *= radius / np.sqrt(w_square)
             w_square = radius * radius
-            met_ball = t
+            last_projection = t
         m[0] = shrink * (m[0] + move * x0)
         m[1] = shrink * (m[1] + move * x1)
-        factors = scaled(factors, factors.now * shrink)
-        clip(point, radius, longest_square)
-        if factors.now < TINY:
-            factors = renewed(v, rest, factors)
-    return State(
-        iterate=Iterate(v=v, rest=rest, factors=factors),
-        point=point,
+        factors = with_scale(factors, factors.scale * shrink)
+        clip_aux(aux, radius, max_row_square)
+        if factors.scale < MIN_SCALE:
+            factors = renormalize(v, rest, factors)
+    return SaddleState(
+        iterate=AveragedIterate(v=v, rest=rest, factors=factors),
+        aux=aux,
         projections=m,
         t=t,
         w_square=w_square,
-        longest_square=longest_square,
-        met_ball=met_ball,
-        seen=state.seen,
+        max_row_square=max_row_square,
+        last_projection=last_projection,
+        means=state.means,
     )
 
 
 @kernel(allocates=False)
-def saddle_step(f, q, c, p, step, size, guarded, point):
-    """Move point = (b, a, alpha) for a row of class c whose score is f; returns how much of x enters w."""
+def saddle_step(
+    score: float, q: float, c: int, p: float, step: float, size: float, guarded: bool, aux: np.ndarray
+) -> float:
+    """Update aux = (b, a, alpha) for a row x of class c with |x|^2 = q; returns the coefficient of x in the step of w.
+
+    Steps of w are divided by ``size``; ``guarded`` bounds the steps of long rows.
+    """
     share, sign = (2.0 * (1.0 - p), 1.0) if c else (2.0 * p, -1.0)
-    curve = 2.0 * p * (1.0 - p)
+    curvature = 2.0 * p * (1.0 - p)
     primal, dual, ascent = share * step / size, share * step, step
     if guarded:
         primal /= 1.0 + primal * q
         dual /= 1.0 + dual
-        ascent /= 1.0 + ascent * (curve + share)
-    move = -primal * (f - point[c] - sign * (1.0 + point[2]))
-    point[c] += dual * (f - point[c])
-    point[2] -= ascent * (sign * share * f + curve * point[2])
+        ascent /= 1.0 + ascent * (curvature + share)
+    move = -primal * (score - aux[c] - sign * (1.0 + aux[2]))
+    aux[c] += dual * (score - aux[c])
+    aux[2] -= ascent * (sign * share * score + curvature * aux[2])
     return move
 
 
 @kernel(allocates=False)
-def expected_ascent(alpha, projections, p, step):
-    """Where alpha's mean step over all rows leads, guarded: unlike one row's, whatever the class that arrives."""
+def expected_ascent(alpha: float, projections: np.ndarray, p: float, step: float) -> float:
+    """alpha after a guarded step along its mean derivative over all rows, which does not depend on the row's class."""
     ascent = 2.0 * p * (1.0 - p) * step
     return alpha + ascent / (1.0 + ascent) * (projections[0] - projections[1] - alpha)
 
 
 @kernel(allocates=False, inner=True)
-def clip(point, radius, longest_square):
-    """|a|, |b| <= radius kappa and |alpha| <= 2 radius kappa, where kappa^2 = longest_square."""
-    most = radius * np.sqrt(longest_square) if longest_square > 0.0 else 0.0
-    point[0] = min(max(point[0], -most), most)
-    point[1] = min(max(point[1], -most), most)
-    point[2] = min(max(point[2], -2.0 * most), 2.0 * most)
+def clip_aux(aux: np.ndarray, radius: float, max_row_square: float) -> None:
+    """Enforce |a|, |b| <= radius kappa and |alpha| <= 2 radius kappa, where kappa^2 = max_row_square."""
+    bound = radius * np.sqrt(max_row_square) if max_row_square > 0.0 else 0.0
+    aux[0] = min(max(aux[0], -bound), bound)
+    aux[1] = min(max(aux[1], -bound), bound)
+    aux[2] = min(max(aux[2], -2.0 * bound), 2.0 * bound)

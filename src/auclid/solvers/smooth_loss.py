@@ -8,7 +8,7 @@ import numpy as np
 from auclid.losses import Loss
 from auclid.solvers.all_pairs import PairPoint, SquaredHinges
 from auclid.solvers.newton import Move, Preconditioner
-from auclid.stats.loss_sums import Curvature, LossSums, each
+from auclid.stats.loss_sums import LossCurvature, LossSums, evaluate
 
 STEPS = 8
 """Steps of the stair that stands for the curvature in the preconditioner."""
@@ -64,6 +64,6 @@ def stair_of(loss: Loss, pos: np.ndarray, neg: np.ndarray) -> tuple[tuple[float,
     """Squared hinges that bend as the loss does in the middle of each eighth of the margins, and nowhere else."""
     margins = np.unique(np.quantile(np.subtract.outer(pos, neg), np.linspace(0.0, 1.0, 2 * STEPS + 1)))
     edges, middles = np.append(margins[2::2], margins[-1] + 1.0), np.append(margins[1::2], margins[-1])
-    bends = np.maximum(each(Curvature(loss), middles[: len(edges)]), 0.0)
+    bends = np.maximum(evaluate(LossCurvature(loss), middles[: len(edges)]), 0.0)
     falls = 0.5 * -np.diff(np.append(bends, 0.0))
     return tuple((float(c), float(edge)) for c, edge in zip(falls, edges[: len(bends)], strict=True))

@@ -1,7 +1,7 @@
-"""Boosting stumps on the exponential loss of all pairs, no pair formed: a round costs O(n d).
+"""Boosting of stumps on the exponential loss of all pairs, in O(n d) per round, without forming pairs.
 
-A stump h(x) is 1 where column k lies above a threshold, and 0 elsewhere. The weight of a pair (i, j) is u_i v_j, so all
-that a stump does to all pairs is known from how much of u and of v it calls 1.
+A stump h(x) is 1 if column k is above a threshold, and 0 otherwise. The weight of a pair (i, j) is u_i v_j, so the sums
+of u and of v over the rows above the threshold determine a stump's effect on all pairs.
 """
 
 from collections.abc import Iterator
@@ -11,19 +11,18 @@ import numpy as np
 
 from auclid._generic import kernel
 
-KINDS = 4
-"""Kinds of entries: labelled negatives and positives (0, 1), unlabelled rows that carry such a label (2, 3)."""
+N_KINDS = 4
+"""Kinds of entries: labelled negatives and positives (0, 1), unlabelled rows with an assigned label (2, 3)."""
 
-NOTHING_GAINED = 1e-9
+MIN_GAIN = 1e-9
 """A stump must lower the bound by more than this share of it."""
 
-
-TIE = 1.0 + 1e-10
-"""By which factor a stump must be better than one found before: of equals but for rounding, the first is taken."""
+TIE_FACTOR = 1.0 + 1e-10
+"""The factor by which a stump must beat earlier ones: of stumps that are equal up to rounding, the first is taken."""
 
 
 class Stump(NamedTuple):
-    """alpha h(x), with h(x) = 1 where x_k > threshold; a missing value counts as above if ``missing``."""
+    """alpha h(x), with h(x) = 1 if x_k > threshold, or if x_k is missing and ``missing`` is true."""
 
     column: int
     threshold: float
@@ -32,71 +31,71 @@ class Stump(NamedTuple):
 
 
 class Entries(NamedTuple):
-    """Rows to rank, each with its kind and weight; a row that carries both labels is there twice."""
+    """Rows to rank, each with its kind and weight; a row with both labels has two entries."""
 
     X: np.ndarray  # (n, d), may hold NaN
     kind: np.ndarray  # (n,): 0 to 3
     weight: np.ndarray  # (n,)
-    share: float  # what the mean over pairs of kinds 2 and 3 weighs beside that of kinds 0 and 1
+    share: float  # the weight of the mean over pairs of kinds 2 and 3, relative to that of kinds 0 and 1
 
 
-class Sorted(NamedTuple):
-    """The entries by the values of each column."""
+class SortedColumns(NamedTuple):
+    """The entries sorted by each column."""
 
     order: np.ndarray  # (d, n): entries by ascending value, missing ones last
-    ends: np.ndarray  # (d, n): whether the next entry has a greater value, or is missing
-    known: np.ndarray  # (d,): how many are not missing
+    is_cut: np.ndarray  # (d, n): whether the next entry has a greater value, or is missing
+    present: np.ndarray  # (d,): the number of entries that are not missing
 
 
-def sort_columns(X: np.ndarray) -> Sorted:
-    """One sort a column serves all rounds."""
+def sort_columns(X: np.ndarray) -> SortedColumns:
+    """Sort each column once, for all rounds."""
     n, d = X.shape
-    order, ends = np.empty((d, n), dtype=np.int32), np.zeros((d, n), dtype=bool)
-    known = np.empty(d, dtype=np.int64)
+    order, is_cut = np.empty((d, n), dtype=np.int32), np.zeros((d, n), dtype=bool)
+    present = np.empty(d, dtype=np.int64)
     for k in range(d):
         column = X[:, k]
         order[k] = np.argsort(column, kind="stable")
-        known[k] = n - np.count_nonzero(np.isnan(column))
-        values = column[order[k, : known[k]]]
-        ends[k, : max(0, known[k] - 1)] = values[:-1] < values[1:]
-        if known[k]:
-            ends[k, known[k] - 1] = known[k] < n  # all that are known, against the missing ones
-    return Sorted(order, ends, known)
+        present[k] = n - np.count_nonzero(np.isnan(column))
+        values = column[order[k, : present[k]]]
+        is_cut[k, : max(0, present[k] - 1)] = values[:-1] < values[1:]
+        if present[k]:
+            is_cut[k, present[k] - 1] = present[k] < n  # all present entries against the missing ones
+    return SortedColumns(order, is_cut, present)
 
 
 def boost(entries: Entries) -> Iterator[Stump]:
-    """Yield stumps, each the one that lowers the bound on the loss most; ends where none does.
+    """Yield stumps, each the one that lowers the bound of the loss most, until none lowers it.
 
-    With W₊ (W₋) the weight of the pairs that h puts right (wrong), the bound falls to 1 − (√W₊ − √W₋)², by
+    With W₊ (W₋) the weight of the pairs that h ranks correctly (wrongly), the bound falls to 1 − (√W₊ − √W₋)² with
     α = ½ ln(W₊/W₋), smoothed by half a pair.
     """
     kind, columns = entries.kind, sort_columns(entries.X)
-    mass = np.bincount(kind, entries.weight, minlength=KINDS)
+    mass = np.bincount(kind, entries.weight, minlength=N_KINDS)
     weight, smooth = entries.weight / mass[kind], 0.5 / (mass[0] * mass[1] + mass[2] * mass[3])
     parts = np.array([1.0, entries.share if mass[2] * mass[3] > 0.0 else 0.0])
     parts /= parts.sum()
     while True:
-        gain, k, place, missing = best_stump(columns, kind, weight, parts)
-        if gain <= NOTHING_GAINED:
+        gain, k, position, missing = best_stump(columns, kind, weight, parts)
+        if gain <= MIN_GAIN:
             return
-        threshold = _threshold(entries.X[:, k], columns.order[k], place, columns.known[k])
+        threshold = _threshold(entries.X[:, k], columns.order[k], position, columns.present[k])
         above = stump_values(entries.X[:, k], threshold, missing)
-        right, wrong = pair_weights(np.bincount(kind, weight * (1.0 - above), minlength=KINDS), parts)
+        right, wrong = pair_weights(np.bincount(kind, weight * (1.0 - above), minlength=N_KINDS), parts)
         alpha = 0.5 * np.log((right + smooth) / (wrong + smooth))
-        weight *= np.exp(np.where(kind % 2 == 1, -alpha, alpha) * above)  # a positive that is above needs less
-        mass = np.bincount(kind, weight, minlength=KINDS)
+        weight *= np.exp(np.where(kind % 2 == 1, -alpha, alpha) * above)  # positives above the threshold lose weight
+        mass = np.bincount(kind, weight, minlength=N_KINDS)
         weight /= mass[kind]
         parts *= (mass[0] * mass[1], mass[2] * mass[3])
         parts /= parts.sum()
         yield Stump(int(k), float(threshold), float(alpha), bool(missing))
 
 
-def _threshold(column: np.ndarray, order: np.ndarray, place: int, known: int) -> float:
-    """Midway between the values on either side of a place; the greatest known value where only missing ones follow."""
-    low = float(column[order[place]])
-    if place + 1 >= known:
+def _threshold(column: np.ndarray, order: np.ndarray, position: int, present: int) -> float:
+    """The midpoint of the values before and after a cut; the greatest value if only missing ones follow."""
+    low = float(column[order[position]])
+    if position + 1 >= present:
         return low
-    high = float(column[order[place + 1]])
+    high = float(column[order[position + 1]])
     middle = low + 0.5 * (high - low)
     return middle if low <= middle < high else low
 
@@ -108,10 +107,11 @@ def stump_values(column: np.ndarray, threshold: float, missing: bool) -> np.ndar
 
 
 @kernel
-def pair_weights(low, parts):
-    """The weight of the pairs that a stump puts right and wrong, if it leaves ``low`` of the mass 1 of each kind below.
+def pair_weights(low: np.ndarray, parts: np.ndarray) -> tuple[float, float]:
+    """The weight of the pairs that a stump ranks correctly and wrongly.
 
-    ``parts``: what the pairs of given, and of carried labels weigh in all.
+    ``low`` is the share of each kind's weight below the threshold, ``parts`` the total weights of the pairs of given
+    and of assigned labels.
     """
     right = parts[0] * (1.0 - low[1]) * low[0] + parts[1] * (1.0 - low[3]) * low[2]
     wrong = parts[0] * low[1] * (1.0 - low[0]) + parts[1] * low[3] * (1.0 - low[2])
@@ -119,40 +119,49 @@ def pair_weights(low, parts):
 
 
 @kernel
-def best_stump(columns, kind, weight, parts):
-    """(gain, column, place, side of the missing) of the stump that lowers the bound most: (√W₊ − √W₋)² is its gain."""
+def best_stump(
+    columns: SortedColumns, kind: np.ndarray, weight: np.ndarray, parts: np.ndarray
+) -> tuple[float, int, int, bool]:
+    """(gain, column, cut, side of missing values) of the stump with the largest gain (√W₊ − √W₋)²."""
     gain, where, at, side, n = 0.0, -1, -1, False, kind.shape[0]
-    low, missing = np.zeros(KINDS), np.zeros(KINDS)
+    low, missing = np.zeros(N_KINDS), np.zeros(N_KINDS)
     for k in range(columns.order.shape[0]):
-        order, ends, known = columns.order[k], columns.ends[k], columns.known[k]
+        order, is_cut, present = columns.order[k], columns.is_cut[k], columns.present[k]
         missing[:] = 0.0
-        for p in range(known, n):
+        for p in range(present, n):
             missing[kind[order[p]]] += weight[order[p]]
         low[:] = 0.0
-        for p in range(known):
+        for p in range(present):
             e = order[p]
             low[kind[e]] += weight[e]
-            if ends[p]:
+            if is_cut[p]:
                 new = stump_gain(low, parts)
-                if new > TIE * gain:
+                if new > TIE_FACTOR * gain:
                     gain, where, at, side = new, k, p, True
-                if known < n and p < known - 1:
+                if present < n and p < present - 1:
                     new = stump_gain(low + missing, parts)
-                    if new > TIE * gain:
+                    if new > TIE_FACTOR * gain:
                         gain, where, at, side = new, k, p, False
     return gain, where, at, side
 
 
 @kernel(inner=True)
-def stump_gain(low, parts):
-    """(√W₊ − √W₋)² of a stump that leaves ``low`` of the mass of each kind below."""
+def stump_gain(low: np.ndarray, parts: np.ndarray) -> float:
+    """(√W₊ − √W₋)² of a stump; the arguments are those of `pair_weights`."""
     right, wrong = pair_weights(low, parts)
     root = np.sqrt(right) - np.sqrt(wrong)
     return root * root
 
 
 @kernel
-def add_stumps(X, columns, thresholds, alphas, missing, out):
+def add_stumps(
+    X: np.ndarray,
+    columns: np.ndarray,
+    thresholds: np.ndarray,
+    alphas: np.ndarray,
+    missing: np.ndarray,
+    out: np.ndarray,
+) -> None:
     """out += sum of alpha h(x) of each row."""
     for i in range(X.shape[0]):
         total = 0.0

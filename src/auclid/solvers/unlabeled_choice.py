@@ -13,7 +13,7 @@ from auclid.solvers.risks import Quadratic
 from auclid.solvers.unlabeled import Family
 from auclid.stats.folds import Fold, training_moments
 from auclid.stats.moments import Moments
-from auclid.stats.samples import contrast
+from auclid.stats.samples import stack_samples
 from auclid.stats.sets import SemiSupervisedStats
 
 FOLDS = 5
@@ -49,7 +49,7 @@ def choose(family: Family, seen: SemiSupervisedStats, weights: Sequence[float], 
     fewest = min(below.held, above.held)
     if len(weights) == len(alphas) == 1 or fewest < 2:
         return Choice(weights[0], alphas[len(alphas) // 2])
-    table, is_pos = contrast(below, above, by_content=True)
+    table, is_pos = stack_samples(below, above, by_content=True)
     scores = []
     for folds in _folds(is_pos, min(FOLDS, fewest), _repeats(fewest, table.shape[1])):
         for moments, fold in zip(training_moments(table, is_pos, None, folds)[0], folds, strict=True):

@@ -1,4 +1,4 @@
-"""Methods for the square loss (1 - m)^2, where everything lies in the class moments."""
+"""Methods for the square loss (1 - m)^2, which depends on the rows only through the class moments."""
 
 from auclid.square.adaoam import AdaOAM
 from auclid.square.constrained import ConstrainedAUC
@@ -12,14 +12,14 @@ from auclid.square.solam import SOLAM
 from auclid.square.spam import SPAM
 
 __all__ = [
-    "FSAUC",
-    "OPAUC",
-    "SOLAM",
-    "SPAM",
-    "AdaOAM",
-    "ConstrainedAUC",
     "LeastSquaresAUC",
     "LeastSquaresAUCCV",
-    "MinimaxAUC",
+    "SPAM",
+    "SOLAM",
+    "FSAUC",
+    "OPAUC",
+    "AdaOAM",
     "MulticlassAUC",
+    "ConstrainedAUC",
+    "MinimaxAUC",
 ]

@@ -3,13 +3,12 @@
 from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.solvers.one_pass import AdaGrad, OnePass, State, Steps
-from auclid.square.opauc import ROOM
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.one_pass import AdaGradRule, OnePassSolver, OnePassState, OnePassSteps
+from auclid.square.opauc import COVARIANCE_HINT
 from auclid.stats.moments import require_room
 
-STEP = 0.2
-"""The step, for pairs of mean square length 1."""
+DEFAULT_ADAGRAD_STEP = 0.2
+"""The step size, for pairs of mean square length 1."""
 
 
 class AdaOAM(StreamRanker):
@@ -27,12 +26,12 @@ class AdaOAM(StreamRanker):
     alpha : float in [0, inf), default=1e-4
         Strength of the squared penalty.
     step : float in (0, inf) or None, default=None
-        η. None takes 0.2/√L, where L = E|x⁺ − x⁻|² + alpha/2 over the rows so far.
+        η. None: 0.2/√L, where L = E|x⁺ − x⁻|² + alpha/2 over the rows so far.
     delta : float in [0, inf), default=0.5
         Keeps the first steps of rare columns small.
     n_epochs : int, default=1
     shuffle : bool, default=True
-        Whether `fit` meets the rows in random order.
+        Whether `fit` shuffles the rows of each epoch.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -44,14 +43,14 @@ class AdaOAM(StreamRanker):
         score halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     step_ : float
         η in use.
 
     Notes
     -----
-    By default this is not quite the published algorithm: η follows the lengths of the rows. A ``step`` gives the
-    published one.
+    The default is not the published algorithm: η depends on the lengths of the rows. A ``step`` gives the published
+    one.
 
     References
     ----------
@@ -90,10 +89,10 @@ class AdaOAM(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> OnePass:
-        require_room("The covariances of AdaOAM", self.n_features_in_, ROOM)
-        rule = AdaGrad(float(self.step or STEP), self.step is None, float(self.delta))
-        return OnePass(Steps(rule, 0.5 * self.alpha))
+    def _solver(self) -> OnePassSolver:
+        require_room("The covariances of AdaOAM", self.n_features_in_, COVARIANCE_HINT)
+        rule = AdaGradRule(float(self.step or DEFAULT_ADAGRAD_STEP), self.step is None, float(self.delta))
+        return OnePassSolver(OnePassSteps(rule, 0.5 * self.alpha))
 
-    def _publish_settings(self, solver: OnePass, state: State) -> None:
+    def _publish_settings(self, solver: OnePassSolver, state: OnePassState) -> None:
         self.step_ = solver.first_step(state)

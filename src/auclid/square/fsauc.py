@@ -1,4 +1,4 @@
-"""FSAUC: SOLAM's saddle point, met in stages of halved steps and shrinking balls."""
+"""FSAUC: SOLAM's saddle point, solved in stages of halved steps and shrinking balls."""
 
 from typing import Any, Self
 
@@ -6,17 +6,17 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check, _random
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import LinearRanker
-from auclid.solvers.fsauc import Stages, n_stages, stage_orders
-from auclid.square._radius import GENEROUS, warn_if_bound
-from auclid.stats.class_means import first_pass, midpoint
+from auclid.solvers.fsauc import MultiStageSolver, n_stages, stage_orders
+from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
+from auclid.stats.class_means import class_midpoint, first_pass
 from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledDataset
 
-STEP = 0.1
-"""The first stage's step, for rows of mean square length 1 and classes of one size."""
+DEFAULT_STAGE_STEP = 0.1
+"""The first stage's step size, for rows of mean square length 1 and classes of one size."""
 
 
 class FSAUC(CallbackSupportMixin, LinearRanker):
@@ -31,13 +31,13 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
     Parameters
     ----------
     radius : float in (0, inf) or None, default=None
-        Bound of |w|. One below the length of the best w spoils the answer, and a warning says so. None is
-        generous: 30/√E|x|².
+        Bound of |w|. A bound below the length of the best w makes the result worse, with a warning. None:
+        30/√E|x|², which is large.
     step : float in (0, inf) or None, default=None
-        The published algorithm's step of the first stage, for rows as they are. None needs no tuning: rows are measured
-        in units of √E|x|², the first step is 0.1/(4p(1−p)), and a step is bounded for rows that are too long for it.
+        The published algorithm's step of the first stage, for unscaled rows. None needs no tuning: rows are measured in
+        units of √E|x|², the first step is 0.1/(4p(1−p)), and steps are bounded for long rows.
     norm : {"l2", "l1"}, default="l2"
-        Which length of w the radius bounds; the paper's is "l1", which costs O(d) a step.
+        The norm of w that the radius bounds; the paper's is "l1", which costs O(d) per step.
     n_epochs : int, default=5
     random_state : int, RandomState, Generator or None, default=None
 
@@ -50,15 +50,15 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         The bound of |w| in use.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Stages made.
+        Number of stages.
 
     Notes
     -----
     There is no `partial_fit`: the length of a stage depends on the number of rows.
 
-    By default this is not the published algorithm, which is reached with a ``step`` and ``norm="l1"``. Its share of
-    positives and class means are those of all rows, where the paper's are of the rows so far; dense rows are measured
-    from their mean, which no pair sees but single steps do.
+    The defaults are not the published algorithm, which takes a ``step`` and ``norm="l1"``. The share of positives and
+    the class means are those of all rows, in the paper those of the rows so far; dense rows are centred at their mean,
+    which changes single steps but no pair.
 
     References
     ----------
@@ -105,7 +105,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         X : array, CSR matrix or frame of shape (n, d)
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
-            How often a row is met, beside the others, as in `SPAM.fit`.
+            Relative frequencies of the rows in an epoch, as in `SPAM.fit`.
 
         Returns
         -------
@@ -113,22 +113,26 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         """
         table, is_pos, weight = self._begin_fit(X, y, sample_weight)
         epochs, rng = EpochSampler(table, is_pos, weight), _random.generator(self.random_state)
-        known, count = first_pass(table, is_pos, weight=epochs.count), n_stages(epochs.length * self.n_epochs)
+        summary, count = first_pass(table, is_pos, weight=epochs.count), n_stages(epochs.length * self.n_epochs)
         orders = stage_orders(rng, epochs, self.n_epochs, count)
-        radius = GENEROUS if self.radius is None else float(self.radius)
-        solver = Stages(float(self.step or STEP), radius, self.radius is None, self.step is None, self.norm == "l1")
-        stage, middle = solver.first(known), midpoint(known.total, known.n)
-        for number in steps(self, count, lambda: _attributes(stage.start, middle), X, y):
-            progress = solver.run(table, is_pos, next(orders), stage, known)
-            stage = solver.following(stage, progress, known)
+        solver = self._solver()
+        stage, midpoint = solver.first_stage(summary), class_midpoint(summary.total, summary.n)
+        for number in fit_iterations(self, count, lambda: _attributes(stage.start, midpoint), X, y):
+            state = solver.run(table, is_pos, next(orders), stage, summary)
+            stage = solver.next_stage(stage, state, summary)
             self.n_iter_ = number + 1
-        del known, orders  # they hold several numbers a row, and finding the threshold wants some too
+        del summary, orders  # frees several numbers per row before the threshold search allocates its own
         self.radius_ = stage.radius
         self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), stage.start)
-        warn_if_bound(self, progress.bound_at_end)
+        warn_if_binding(self, state.is_binding)
         return self
 
+    def _solver(self) -> MultiStageSolver:
+        step = float(self.step or DEFAULT_STAGE_STEP)
+        radius = DEFAULT_RADIUS if self.radius is None else float(self.radius)
+        return MultiStageSolver(step, radius, self.radius is None, self.step is None, self.norm == "l1")
 
-def _attributes(w: np.ndarray, middle: np.ndarray) -> dict[str, np.ndarray]:
+
+def _attributes(w: np.ndarray, midpoint: np.ndarray) -> dict[str, np.ndarray]:
     """The fitted attributes as they would be now, for callbacks."""
-    return {"coef_": w.reshape(1, -1), "intercept_": np.array([-w @ middle])}
+    return {"coef_": w.reshape(1, -1), "intercept_": np.array([-w @ midpoint])}

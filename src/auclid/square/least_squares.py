@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._progress import CallbackSupportMixin, steps
+from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.solvers.iteration import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
@@ -154,7 +154,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
             def look() -> dict[str, np.ndarray]:
                 return {"coef_": weights().reshape(1, -1), "intercept_": np.zeros(1)}
 
-            return steps(self, self.max_iter, look, X, y)
+            return fit_iterations(self, self.max_iter, look, X, y)
 
         return rounds
 

@@ -1,47 +1,46 @@
-"""OPAUC: one pass over the rows, with means and covariances of both classes; or sketches of them."""
+"""OPAUC: one pass over the rows, with means and covariances of both classes, or sketches of these."""
 
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.solvers.one_pass import Gradient, OnePass, State, Steps
-from auclid.stats.class_means import FirstPass
+from auclid.solvers.one_pass import GradientRule, OnePassSolver, OnePassState, OnePassSteps
 from auclid.stats.moments import require_room
 
-STEP = 4.0
-"""The first step, for pairs of mean square length 1."""
+DEFAULT_OPAUC_STEP = 4.0
+"""The first step size, for pairs of mean square length 1."""
 
-ROOM = "Use OPAUC(rank=50), or SPAM, which needs memory of a row."
-"""What to do where covariances do not fit."""
+COVARIANCE_HINT = "Use OPAUC(rank=50), or SPAM, whose memory is that of a row."
+"""The advice for covariances that do not fit in memory."""
 
 
 class OPAUC(StreamRanker):
-    """One-pass AUC optimisation: stochastic gradients that know means and covariances of both classes.
+    """One-pass AUC optimisation: stochastic gradients from the means and covariances of both classes.
 
     Minimises the mean over pairs of (1 − w·(x⁺ − x⁻))² + (alpha/2) |w|². A step for a positive row follows
 
         g = λw − (1 − z·w) z + Σ₋w,    z = x − μ₋,    λ = alpha/2,
 
     the gradient of half the objective over the row's pairs with all negatives so far; mirrored for a negative
-    row. No row is kept. A step costs O(d²), or O(rank·d) with sketched covariances (OPAUCr).
+    row. No row is stored. A step costs O(d²), or O(rank·d) with sketched covariances (OPAUCr).
 
     Parameters
     ----------
     alpha : float in [0, inf), default=1e-4
         Strength of the squared penalty.
     step : float in (0, inf) or None, default=None
-        The published algorithm's constant step. None takes steps that need no tuning: 4/(L√t), where
-        L = E|x⁺ − x⁻|² + λ over the rows so far, bounded for rows that are too long for them.
+        The published algorithm's constant step. None: steps that need no tuning, 4/(L√t) with
+        L = E|x⁺ − x⁻|² + λ over the rows so far, bounded for long rows.
     rank : int ≥ 1 or None, default=None
-        Columns of a random sketch that stands for each covariance; None keeps the d × d covariances.
+        Columns of a random sketch that approximates each covariance; None keeps the d × d covariances.
     sketch : {"shrunk", "centred", "plain"}, default="shrunk"
         With a ``rank``: "plain" is the paper's sketch, ZZᵀ/n − μμᵀ with Z = Σ x rᵀ and r random, which can be
-        indefinite; "centred" takes x − μ in Z, which cannot; "shrunk" draws that towards the exact variances of the
-        columns, which weigh d/(d + rank).
+        indefinite; "centred" uses x − μ in Z, which cannot; "shrunk" shrinks that towards the exact variances of the
+        columns, which get the weight d/(d + rank).
     n_epochs : int, default=1
     shuffle : bool, default=True
-        Whether `fit` meets the rows in random order.
+        Whether `fit` shuffles the rows of each epoch.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -53,17 +52,17 @@ class OPAUC(StreamRanker):
         score halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     step_ : float
-        The first step in use: the one given, or 4/L.
+        The first step: the given one, or 4/L.
 
     Notes
     -----
-    By default this is not the published algorithm: steps fall as 1/√t and are bounded, and a sketch is centred and
-    shrunk. With a ``step`` it is OPAUC as published, with ``sketch="plain"`` too OPAUCr.
+    The defaults are not the published algorithm: steps decrease as 1/√t and are bounded, and a sketch is centred and
+    shrunk. A ``step`` gives OPAUC as published, with ``sketch="plain"`` OPAUCr.
 
-    The sketch's noise does not vanish with the number of rows: OPAUCr may stay up to 0.015 of AUC behind
-    OPAUC, however many rows it sees. Shrinking keeps it that close; a centred sketch alone fell 0.02 behind.
+    The sketch's noise does not vanish with the number of rows: the AUC of OPAUCr may stay up to 0.015 below that of
+    OPAUC. With a centred sketch that is not shrunk it was 0.02.
 
     References
     ----------
@@ -105,11 +104,12 @@ class OPAUC(StreamRanker):
         self.shuffle = shuffle
         self.random_state = random_state
 
-    def _solver(self, known: FirstPass | None) -> OnePass:
+    def _solver(self) -> OnePassSolver:
         if self.rank is None:
-            require_room("The covariances of OPAUC", self.n_features_in_, ROOM)
-        rule = Gradient(float(self.step or STEP), self.step is None)
-        return OnePass(Steps(rule, 0.5 * self.alpha, self.sketch == "shrunk", self.sketch != "plain"), self.rank)
+            require_room("The covariances of OPAUC", self.n_features_in_, COVARIANCE_HINT)
+        rule = GradientRule(float(self.step or DEFAULT_OPAUC_STEP), self.step is None)
+        steps = OnePassSteps(rule, 0.5 * self.alpha, self.sketch == "shrunk", self.sketch != "plain")
+        return OnePassSolver(steps, self.rank)
 
-    def _publish_settings(self, solver: OnePass, state: State) -> None:
+    def _publish_settings(self, solver: OnePassSolver, state: OnePassState) -> None:
         self.step_ = solver.first_step(state)

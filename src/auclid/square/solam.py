@@ -1,4 +1,4 @@
-"""SOLAM: the square loss as a saddle point, met one row at a time."""
+"""SOLAM: the saddle-point form of the square loss, one row per step."""
 
 import numpy as np
 
@@ -6,12 +6,12 @@ from auclid import _check
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
-from auclid.solvers.saddle import Saddle, State, Steps
-from auclid.square._radius import GENEROUS, warn_if_bound
+from auclid.solvers.saddle import SaddleSolver, SaddleState, SaddleSteps
+from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
 from auclid.stats.class_means import FirstPass, first_pass
 
-ZETA = 2.0
-"""The first step, for rows of mean square length 1 and classes of one size."""
+DEFAULT_ZETA = 2.0
+"""The first step size, for rows of mean square length 1 and classes of one size."""
 
 
 class SOLAM(StreamRanker):
@@ -23,25 +23,25 @@ class SOLAM(StreamRanker):
 
         (1−p)(w·x − a)²[y=1] + p(w·x − b)²[y=−1] + 2(1+α)(p w·x[y=−1] − (1−p) w·x[y=1]) − p(1−p)α²,
 
-    where p is the share of positives, so that one row is enough for a step, in O(nnz of the row). Steps fall
+    where p is the share of positives, so that one row suffices for a step, in O(nnz of the row). Steps decrease
     as ζ/√t; |a|, |b| ≤ radius·κ and |α| ≤ 2·radius·κ, with κ the length of the longest row seen.
 
     Parameters
     ----------
     radius : float in (0, inf) or None, default=None
-        Bound of |w|. One below the length of the best w spoils the answer, and a warning says so. None is
-        generous: 30/√E|x|², or no bound where ``alpha`` is given.
+        Bound of |w|. A bound below the length of the best w makes the result worse, with a warning. None:
+        30/√E|x|², which is large, or no bound if ``alpha`` is given.
     zeta : float in (0, inf) or None, default=None
-        A number gives the published algorithm: steps zeta/√t, and the answer is the average of the iterates
+        A number gives the published algorithm: steps zeta/√t, and ``coef_`` is the average of the iterates
         weighted by them. None needs no tuning: rows are measured in units of √E|x|², zeta is 2/(4p(1−p)), a
-        step is bounded for rows that are too long for it (e/(1 + e|x|²) for a step e), α follows its mean
-        derivative 2p(1−p)(w·μ₋ − w·μ₊ − α), with μ± the class means, in place of one row's, and the weights
-        of the average carry another t².
+        step e is bounded for long rows, e/(1 + e|x|²), α follows its mean derivative
+        2p(1−p)(w·μ₋ − w·μ₊ − α), with μ± the class means, instead of one row's, and the weights of the
+        average are multiplied by t².
     alpha : float in [0, inf) or None, default=None
         Strength of the squared penalty that replaces the ball (SOLAM-L2); with ``radius`` too, both hold.
     n_epochs : int, default=5
     shuffle : bool, default=True
-        Whether `fit` meets the rows in random order.
+        Whether `fit` shuffles the rows of each epoch.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -53,23 +53,23 @@ class SOLAM(StreamRanker):
     radius_ : float
         The bound of |w| in use.
     zeta_ : float
-        The step of w at t = 1: the ``zeta`` given, or 2/(4p(1−p)·E|x|²) at the p and E|x|² seen last.
+        The step of w at t = 1: the given ``zeta``, or 2/(4p(1−p)·E|x|²) for p and E|x|² of all rows so far.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
 
     Notes
     -----
-    By default, without a ``zeta``, this is not the published algorithm: steps, their bound, α's step, the five passes
-    and the weights of the average are ours. A ``zeta`` gives the published one, in as many passes as asked for; dense
-    rows are measured from their mean, which no pair sees but single steps do.
+    Without a ``zeta`` this is not the published algorithm: steps, their bound, α's step, the five passes and the
+    weights of the average are ours. A ``zeta`` gives the published one, in ``n_epochs`` passes; dense rows are centred
+    at their mean, which changes single steps but no pair.
 
-    p, E|x|², μ± and the centre of dense rows come from a first look at all rows in `fit`, and from the rows so
-    far in `partial_fit`.
+    p, E|x|², μ± and the centre of dense rows are those of all rows in `fit`, which makes a first pass, and those of the
+    rows so far in `partial_fit`.
 
-    Dense rows may come sorted by class, unless ``zeta`` is given: one row's derivative then leads α astray in
-    a long run of one class. Sparse rows are not centred, so that such a run also pulls w towards or away from
-    its class mean, which costs AUC, most of all if the positives come first: mix them.
+    Dense rows may be sorted by class, unless ``zeta`` is given: then α diverges from its optimum during a long run of
+    one class. Sparse rows are not centred, so such a run also moves w along its class mean, which costs AUC, most of
+    all if the positives come first: shuffle them.
 
     References
     ----------
@@ -112,12 +112,13 @@ class SOLAM(StreamRanker):
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         return first_pass(table, is_pos, products=True, weight=weight)
 
-    def _solver(self, known: FirstPass | None) -> Saddle:
-        zeta = ZETA if self.zeta is None else float(self.zeta)
-        generous = GENEROUS if self.alpha is None else np.inf
-        radius = generous if self.radius is None else float(self.radius)
-        return Saddle(Steps(zeta, self.zeta is None, radius, self.radius is None, float(self.alpha or 0.0)))
+    def _solver(self) -> SaddleSolver:
+        zeta = DEFAULT_ZETA if self.zeta is None else float(self.zeta)
+        default_radius = DEFAULT_RADIUS if self.alpha is None else np.inf
+        radius = default_radius if self.radius is None else float(self.radius)
+        alpha = float(self.alpha or 0.0)
+        return SaddleSolver(SaddleSteps(zeta, self.zeta is None, radius, self.radius is None, alpha))
 
-    def _publish_settings(self, solver: Saddle, state: State) -> None:
+    def _publish_settings(self, solver: SaddleSolver, state: SaddleState) -> None:
         self.radius_, self.zeta_ = solver.radius(state), solver.zeta(state)
-        warn_if_bound(self, solver.bound_at_end(state))
+        warn_if_binding(self, solver.is_binding(state))

@@ -1,4 +1,4 @@
-"""SPAM: stochastic proximal AUC maximisation, one row a step, no buffers."""
+"""SPAM: stochastic proximal AUC maximisation, one row per step, no buffers."""
 
 from copy import copy
 from typing import Any
@@ -7,28 +7,26 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import _check
-from auclid._generic import floats
+from auclid._generic import as_floats
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
-from auclid.penalties import L2, ElasticNet, prox
-from auclid.schedules import Constant, Harmonic, Power, rate
-from auclid.solvers.proximal import Proximal
-from auclid.solvers.row_steps import State, Steps
+from auclid.penalties import L2, ElasticNet, Penalty, prox
+from auclid.schedules import Constant, Harmonic, Power, Schedule, rate
+from auclid.solvers.proximal import ProximalSolver, ProximalState, ProximalSteps
 from auclid.stats.class_means import FirstPass, first_pass
 
 
 class SPAM(StreamRanker):
     """Stochastic proximal AUC maximisation.
 
-    Minimises, one row a step and with no buffer of rows,
+    Minimises, one row per step and without a buffer of rows,
 
         mean over pairs of (1 − w·(x⁺ − x⁻))² + (alpha/2) |w|² + l1 |w|₁
 
     by proximal steps on SPAM's gradient: for a positive row 2(1−p)(w·x − w·μ₋ − 1) x, for a negative one
     2p(w·x − w·μ₊ + 1) x, where p is the share of positives and μ± are the class means (of all rows in `fit`, of the
-    rows so far in `partial_fit`). A step costs O(nnz of the row), and O(d) with a
-    ``penalty`` of another kind than these two.
+    rows so far in `partial_fit`). A step costs O(nnz of the row), or O(d) with any other ``penalty``.
 
     Parameters
     ----------
@@ -38,19 +36,18 @@ class SPAM(StreamRanker):
         Strength of the absolute penalty.
     penalty : struct with a `prox`, or None, default=None
         Replaces ``alpha`` and ``l1`` by any penalty of `auclid.penalties` or of your own; ``alpha`` and ``l1`` must
-        then be left alone.
+        then keep their defaults.
     schedule : {"auto", "sqrt", "constant", "thm2", "thm3"} or struct with a `rate`, default="auto"
         Step sizes. "auto" and "sqrt": 1/(4p(1−p)·E|x|²·√t), "constant": a tenth of that without the √t; "thm2" and
-        "thm3": the constants of the paper's theorems, faithful and far too small or too large in practice. A struct of
-        `auclid.schedules` is taken as it is.
+        "thm3": the constants of the paper's theorems, which are far too small or too large in practice. A struct of
+        `auclid.schedules` is used unchanged.
     guard : bool, default=True
-        Whether a step e is bounded for rows that are too long for it: e/(1 + e|x|²), the implicit step. The theorems'
-        steps never are.
+        Whether a step e is bounded for long rows, e/(1 + e|x|²), the implicit step. The theorems' steps never are.
     n_epochs : int, default=5
     shuffle : bool, default=True
-        Whether `fit` meets the rows in random order.
+        Whether `fit` shuffles the rows of each epoch.
     average : bool, default=True
-        Whether the answer is the average of the iterates, weighted by t², or the last one.
+        Whether ``coef_`` is the average of the iterates, weighted by t², or the last one.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -61,16 +58,17 @@ class SPAM(StreamRanker):
         halfway between the class means.
     classes_ : array of shape (2,)
     n_iter_ : int
-        Epochs made.
+        Number of epochs.
     schedule_ : struct
-        The step sizes in use; those of "auto", "sqrt" and "constant" at the share of positives and E|x|² seen last.
+        The step sizes in use; those of "auto", "sqrt" and "constant" for the share of positives and E|x|² of the rows
+        so far.
 
     Notes
     -----
-    By default this is not the published algorithm: the steps, their bound, the five passes and the weighted average are
-    ours. ``SPAM(schedule="thm3", average=False)`` is (the last iterate, by the steps of theorem 3; "thm2" of theorem
-    2), and with ``guard=False`` any other schedule is too. The paper's β and β₁ are p(1−p)·alpha and p(1−p)·l1. Dense
-    rows are measured from their mean, which no pair sees but single steps do.
+    The defaults are not the published algorithm: the steps, their bound, the five passes and the weighted average are
+    ours. ``SPAM(schedule="thm3", average=False)`` is the published one (the last iterate, with the steps of theorem 3;
+    "thm2" has those of theorem 2), and so is any other schedule with ``guard=False``. The paper's β and β₁ are
+    p(1−p)·alpha and p(1−p)·l1. Dense rows are centred at their mean, which changes single steps but no pair.
 
     References
     ----------
@@ -121,45 +119,51 @@ class SPAM(StreamRanker):
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         return first_pass(table, is_pos, products=True, weight=weight)
 
-    def _solver(self, known: FirstPass | None) -> Proximal:
-        schedule, relative, guarded = self._schedule(known)
-        return Proximal(Steps(schedule, relative, guarded, self._penalty()), self.average)
+    def _solver(self) -> ProximalSolver:
+        return self._solver_with(None)
 
-    def _penalty(self) -> Any:
+    def _fit_solver(self, summary: FirstPass) -> ProximalSolver:
+        return self._solver_with(summary)
+
+    def _solver_with(self, summary: FirstPass | None) -> ProximalSolver:
+        schedule, relative, guarded = self._schedule(summary)
+        return ProximalSolver(ProximalSteps(schedule, relative, guarded, self._penalty()), self.average)
+
+    def _penalty(self) -> Penalty:
         if self.penalty is None:
-            return floats(ElasticNet(self.l1, self.alpha) if self.l1 else L2(self.alpha))
+            return as_floats(ElasticNet(self.l1, self.alpha) if self.l1 else L2(self.alpha))
         if self.l1 or self.alpha != 1e-4:
             raise ValueError("penalty of SPAM must stand alone; got alpha or l1 as well. Put them into the penalty.")
         return _check.implements(self, "penalty", self.penalty, (prox,))
 
-    def _schedule(self, known: FirstPass | None) -> tuple[Any, bool, bool]:
-        """The schedule, whether it is relative to what the rows can bear, and whether long rows are guarded."""
+    def _schedule(self, summary: FirstPass | None) -> tuple[Schedule, bool, bool]:
+        """The schedule, whether it is relative to the stable step, and whether steps along long rows are bounded."""
         if self.schedule in ("auto", "sqrt"):
             return Power(1.0, 0.5), True, self.guard
         if self.schedule == "constant":
             return Constant(0.1), True, self.guard
         if self.schedule in ("thm2", "thm3"):
-            return self._theorem(known), False, False
+            return self._theorem(summary), False, False
         return _check.implements(self, "schedule", self.schedule, (rate,)), False, self.guard
 
-    def _theorem(self, known: FirstPass | None) -> Power | Harmonic:
+    def _theorem(self, summary: FirstPass | None) -> Power | Harmonic:
         """The constants of the paper's theorems 2 and 3."""
-        if known is None or self.alpha == 0.0 or self.penalty is not None:
+        if summary is None or self.alpha == 0.0 or self.penalty is not None:
             raise ValueError(
                 f"schedule='{self.schedule}' of SPAM must know max |x| and alpha > 0 beforehand: use fit, with "
                 "alpha > 0 and no penalty, or another schedule."
             )
-        p = known.n[1] / known.n.sum()
+        p = summary.n[1] / summary.n.sum()
         beta = p * (1.0 - p) * self.alpha
-        bound = 128.0 * np.sqrt(known.squares.max()) ** 4
+        bound = 128.0 * np.sqrt(summary.squares.max()) ** 4
         if self.schedule == "thm2":
             return Power(beta / bound, 0.5)
         return Harmonic((1.0 + beta**2 / bound) ** 2 / beta, 1.0)
 
-    def _fresh_state(self, d: int) -> State:
+    def _fresh_state(self, d: int) -> ProximalState:
         model = copy(self)
-        model.schedule = "auto"  # a state is the same for every schedule, and a theorem's needs rows
-        return model._solver(None).init(d)
+        model.schedule = "auto"  # the state does not depend on the schedule, and a theorem's schedule requires rows
+        return model._solver().init(d)
 
-    def _publish_settings(self, solver: Proximal, state: State) -> None:
+    def _publish_settings(self, solver: ProximalSolver, state: ProximalState) -> None:
         self.schedule_ = solver.schedule(state)

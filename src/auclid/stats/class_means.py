@@ -1,11 +1,11 @@
-"""What a stochastic step knows of the class means: those of all rows (`fit`), or of the rows so far (a stream).
+"""Class means for stochastic steps: those of all rows (`fit`), or running means of the rows so far (a stream).
 
 Classes are numbered 0 (negative) and 1 (positive). All products are of rows and means minus the rows' centre.
 """
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,26 +13,28 @@ from auclid._generic import generic, kernel
 from auclid._threads import bounded_thread_map
 from auclid.data import (
     DenseTable,
+    RowStruct,
     SparseTable,
     Table,
     centre_dot,
-    recentre,
-    row_add,
+    row_accumulate,
+    row_add_raw,
     row_axpy,
     row_dot,
     row_dots,
-    row_square,
-    row_sum,
+    row_squared_norm,
+    update_centre,
 )
 
-THREADS = 8
-"""Threads that a first pass over rows takes, at the most: memory gives no more of them enough to do."""
+MAX_FIRST_PASS_THREADS = 8
+"""Threads of a first pass over the rows, at most: memory bandwidth does not serve more."""
 
 
-class Known(NamedTuple):
-    """Class means from a first pass, and their products with the row of every step, where those are at hand.
+class FixedMeans(NamedTuple):
+    """Class means of all rows from a first pass, with their products with the row of every step if these are stored.
 
-    They are for sparse rows. A dense row that is read anyway tells them sooner than two arrays in random order do.
+    Products are stored for sparse rows only. For dense rows it is faster to compute them along with the score than to
+    read two more arrays in random order.
     """
 
     products: np.ndarray  # (steps, 2): x . mu_c of each step's row; or empty
@@ -42,195 +44,220 @@ class Known(NamedTuple):
     mean_square: np.ndarray  # (1,): E|x|^2
 
 
-class Running(NamedTuple):
-    """Class means of the rows seen so far; the centre moves along with their mean."""
+class RunningMeans(NamedTuple):
+    """Class means of the rows seen so far; the centre follows the mean of all rows seen."""
 
-    total: np.ndarray  # (2, d): sums of raw rows
+    total: np.ndarray  # (2, d): sums of rows, not centred
     n: np.ndarray  # (2,): rows of each class
     mean_square: np.ndarray  # (1,): E|x|^2
-    centre: np.ndarray  # (d,): where dense rows are measured from; zero for sparse ones
+    centre: np.ndarray  # (d,): the centre of dense rows; zero for sparse ones
 
 
-ClassMeans: TypeAlias = Known | Running
+ClassMeans: TypeAlias = FixedMeans | RunningMeans
+
+RowProducts: TypeAlias = tuple[float, float, float, float]
+"""(x . w, x . mu_0, x . mu_1, |x|^2) of one row."""
 
 
 @generic
-def add_row(means, rows, i, c):
-    """Let row i of class c enter the means; returns the share of x_i by which the centre moved."""
+def add_row(means: ClassMeans, rows: RowStruct, i: int, c: int) -> float:
+    """Add row i of class c to the means; returns the share of x_i by which the centre moved."""
 
 
 @generic
-def add_scored_row(means, rows, i, c, f, projections):
-    """Let row i of class c, whose score is f, enter the means; returns its score from the new centre.
+def add_scored_row(
+    means: ClassMeans, rows: RowStruct, i: int, c: int, score: float, projections: np.ndarray
+) -> float:
+    """Add row i of class c to the means; updates the projections w . mu_0 and w . mu_1.
 
-    Moves the projections w . mu_0 and w . mu_1 along.
+    Takes the row's score from the old centre and returns its score from the new one.
     """
 
 
 @generic
-def met_row(means, rows, i, k, w):
-    """(x_i . w, x_i . mu_0, x_i . mu_1, |x_i|^2) of the row of step k, before it enters the means; the last three are
-    zero where the means move."""
+def row_products(means: ClassMeans, rows: RowStruct, i: int, k: int, w: np.ndarray) -> RowProducts:
+    """The products of row i, the row of step k, before it is added to the means.
+
+    Running means change when the row is added, so their products, and |x_i|^2, are zero here.
+    """
 
 
 @generic
-def entered_row(means, rows, i, met):
-    """(x_i . mu_0, x_i . mu_1, |x_i|^2) once row i has entered the means; ``met`` is what `met_row` told."""
+def updated_row_products(
+    means: ClassMeans, rows: RowStruct, i: int, products: RowProducts
+) -> tuple[float, float, float]:
+    """(x_i . mu_0, x_i . mu_1, |x_i|^2) after row i was added; ``products`` is what `row_products` returned."""
 
 
 @generic
-def square_length(means, rows, i, k):
-    """|x_i|^2, where row i belongs to step k."""
+def step_row_square(means: ClassMeans, rows: RowStruct, i: int, k: int) -> float:
+    """|x_i|^2 of row i, the row of step k."""
 
 
 @generic
-def mean_score(means, rows, c, w):
+def mean_score(means: ClassMeans, rows: RowStruct, c: int, w: np.ndarray) -> float:
     """mu_c . w, in O(d)."""
 
 
-@add_row.implement(Known)
-def _(means, rows, i, c):
+@add_row.implement(FixedMeans)
+def _(means: FixedMeans, rows: RowStruct, i: int, c: int) -> float:
     return 0.0
 
 
-@add_scored_row.implement(Known)
-def _(means, rows, i, c, f, projections):
-    return f
+@add_scored_row.implement(FixedMeans)
+def _(means: FixedMeans, rows: RowStruct, i: int, c: int, score: float, projections: np.ndarray) -> float:
+    return score
 
 
-@met_row.implement(Known)
-def _(means, rows, i, k, w):
+@row_products.implement(FixedMeans)
+def _(means: FixedMeans, rows: RowStruct, i: int, k: int, w: np.ndarray) -> RowProducts:
     if means.products.shape[0] == 0:
         return row_dots(rows, i, w, means.mean[0], means.mean[1])
     return row_dot(rows, i, w), means.products[k, 0], means.products[k, 1], means.squares[k]
 
 
-@entered_row.implement(Known)
-def _(means, rows, i, met):
-    return met[1], met[2], met[3]
+@updated_row_products.implement(FixedMeans)
+def _(means: FixedMeans, rows: RowStruct, i: int, products: RowProducts) -> tuple[float, float, float]:
+    return products[1], products[2], products[3]
 
 
-@square_length.implement(Known)
-def _(means, rows, i, k):
-    return means.squares[k] if means.squares.shape[0] > 0 else row_square(rows, i)
+@step_row_square.implement(FixedMeans)
+def _(means: FixedMeans, rows: RowStruct, i: int, k: int) -> float:
+    return means.squares[k] if means.squares.shape[0] > 0 else row_squared_norm(rows, i)
 
 
-@mean_score.implement(Known)
-def _(means, rows, c, w):
+@mean_score.implement(FixedMeans)
+def _(means: FixedMeans, rows: RowStruct, c: int, w: np.ndarray) -> float:
     return np.dot(means.mean[c], w)
 
 
-@add_row.implement(Running)
-def _(means, rows, i, c):
+@add_row.implement(RunningMeans)
+def _(means: RunningMeans, rows: RowStruct, i: int, c: int) -> float:
     n, mean_square = means.n, means.mean_square
     seen = n[0] + n[1]
-    q = row_square(rows, i)
-    share = recentre(rows, i, seen + 1.0)
+    q = row_squared_norm(rows, i)
+    share = update_centre(rows, i, seen + 1.0)
     mean_square[0] += (q * (1.0 - share) - mean_square[0]) / (seen + 1.0)
-    row_add(rows, i, means.total[c])
+    row_add_raw(rows, i, means.total[c])
     n[c] += 1.0
     return share
 
 
-@add_scored_row.implement(Running)
-def _(means, rows, i, c, f, projections):
-    moved = add_row(means, rows, i, c) * f
-    projections[0] -= moved
-    projections[1] -= moved
-    f -= moved
-    projections[c] += (f - projections[c]) / means.n[c]
-    return f
+@add_scored_row.implement(RunningMeans)
+def _(means: RunningMeans, rows: RowStruct, i: int, c: int, score: float, projections: np.ndarray) -> float:
+    shift = add_row(means, rows, i, c) * score
+    projections[0] -= shift
+    projections[1] -= shift
+    score -= shift
+    projections[c] += (score - projections[c]) / means.n[c]
+    return score
 
 
-@met_row.implement(Running)
-def _(means, rows, i, k, w):
+@row_products.implement(RunningMeans)
+def _(means: RunningMeans, rows: RowStruct, i: int, k: int, w: np.ndarray) -> RowProducts:
     return row_dot(rows, i, w), 0.0, 0.0, 0.0
 
 
-@entered_row.implement(Running)
-def _(means, rows, i, met):
-    total, n, away = means.total, means.n, row_dot(rows, i, means.centre)
-    return row_dot(rows, i, total[0]) / n[0] - away, row_dot(rows, i, total[1]) / n[1] - away, row_square(rows, i)
+@updated_row_products.implement(RunningMeans)
+def _(means: RunningMeans, rows: RowStruct, i: int, products: RowProducts) -> tuple[float, float, float]:
+    total, n, offset = means.total, means.n, row_dot(rows, i, means.centre)
+    return (
+        row_dot(rows, i, total[0]) / n[0] - offset,
+        row_dot(rows, i, total[1]) / n[1] - offset,
+        row_squared_norm(rows, i),
+    )
 
 
-@square_length.implement(Running)
-def _(means, rows, i, k):
-    return row_square(rows, i)
+@step_row_square.implement(RunningMeans)
+def _(means: RunningMeans, rows: RowStruct, i: int, k: int) -> float:
+    return row_squared_norm(rows, i)
 
 
-@mean_score.implement(Running)
-def _(means, rows, c, w):
+@mean_score.implement(RunningMeans)
+def _(means: RunningMeans, rows: RowStruct, c: int, w: np.ndarray) -> float:
     return np.dot(means.total[c], w) / means.n[c] - centre_dot(rows, w)
 
 
-class FirstPass(NamedTuple):
-    """What a first pass over all rows of `fit` tells a stochastic method; rows and means are minus the centre."""
+@kernel
+def stable_step(n: np.ndarray, mean_square: np.ndarray) -> float:
+    """1 / (4 p (1-p) E|x|^2), the learning rate at which a row of average length is stable; p = n[1] / (n[0] + n[1])"""
+    p = n[1] / (n[0] + n[1])
+    size = 4.0 * p * (1.0 - p) * mean_square[0]
+    return 1.0 / size if size > 0.0 else 1.0
 
-    total: np.ndarray  # (2, d): sums of raw rows
+
+class FirstPass(NamedTuple):
+    """The summary of all rows that `fit` computes for a stochastic method; rows and means are minus the centre."""
+
+    total: np.ndarray  # (2, d): sums of rows, not centred
     n: np.ndarray  # (2,): rows of each class
     mean_square: np.ndarray  # (1,): E|x|^2
     centre: np.ndarray  # (d,)
     mean: np.ndarray  # (2, d): mu_c
     pair_square: float  # E|z|^2 over all pairs z = x+ - x-
     squares: np.ndarray  # (n,): |x|^2 of each row
-    products: np.ndarray  # (n, 2): x . mu_c of each row; empty unless asked for, and of dense rows
+    products: np.ndarray  # (n, 2): x . mu_c of each row; empty unless asked for, and for dense rows
 
-    def at(self, order: np.ndarray) -> Known:
-        """What steps for the rows of ``order`` know."""
+    def means_for(self, order: np.ndarray) -> FixedMeans:
+        """The class means, with the products of the rows of ``order``."""
         if not len(self.products):
-            return Known(self.products, self.squares[:0], self.mean, self.n, self.mean_square)
-        return Known(self.products.take(order, axis=0), self.squares.take(order), self.mean, self.n, self.mean_square)
+            return FixedMeans(self.products, self.squares[:0], self.mean, self.n, self.mean_square)
+        products, squares = self.products.take(order, axis=0), self.squares.take(order)
+        return FixedMeans(products, squares, self.mean, self.n, self.mean_square)
 
 
 def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight: np.ndarray | None = None) -> FirstPass:
-    """Class means and |x|^2 of every row; dense rows are centred, sparse ones left as they are.
+    """Class means and |x|^2 of every row; dense rows are centred, sparse ones are not.
 
-    ``products`` also keeps those of every row with both means, where rows are sparse. A row weighs ``weight`` rows.
+    ``products`` also stores the products of every sparse row with both means. A row counts ``weight`` times.
     """
     n_rows, d = table.shape
     centre, label, order = table.centre(weight), is_pos.astype(np.int8), np.arange(n_rows)
     total, squares = np.zeros((2, d)), np.empty(n_rows)
-    parts = _parts(table, order, centre)
-    many = isinstance(table, DenseTable | SparseTable) and len(table.pieces(n_rows)) > 1  # others gather their rows
-    for found in bounded_thread_map(partial(_sums_of, label, weight, squares, d), parts, THREADS if many else 1):
-        total += found
+    chunks = _row_chunks(table, order, centre)
+    threaded = isinstance(table, DenseTable | SparseTable) and len(table.pieces(n_rows)) > 1  # others gather their rows
+    threads = MAX_FIRST_PASS_THREADS if threaded else 1
+    for chunk_total in bounded_thread_map(partial(_class_totals, label, weight, squares, d), chunks, threads):
+        total += chunk_total
     n = np.array([n_rows - is_pos.sum(), is_pos.sum()], dtype=np.float64)
     if weight is not None:
         n[:] = weight[~is_pos].sum(), weight[is_pos].sum()
-    mean, inner = total / n[:, None], np.empty((0, 2))
+    mean, row_mean_products = total / n[:, None], np.empty((0, 2))
     if products and isinstance(table, SparseTable):
-        inner = np.stack([table.matmul(each) for each in mean], axis=1)
-        inner -= centre @ mean.T
-    with np.errstate(over="ignore", invalid="ignore"):  # who cannot go on with infinite ones says so
+        row_mean_products = np.stack([table.matmul(each) for each in mean], axis=1)
+        row_mean_products -= centre @ mean.T
+    with np.errstate(over="ignore", invalid="ignore"):  # the caller checks for overflow
         size = [_mean(squares[chosen], None if weight is None else weight[chosen]) for chosen in (~is_pos, is_pos)]
         mean_square = np.array([_mean(squares, weight)])
         pair_square = size[1] + size[0] - 2.0 * mean[0] @ mean[1]
     total += n[:, None] * centre
-    return FirstPass(total, n, mean_square, centre, mean, max(float(pair_square), 0.0), squares, inner)
+    return FirstPass(total, n, mean_square, centre, mean, max(float(pair_square), 0.0), squares, row_mean_products)
 
 
-class _Part(NamedTuple):
-    """Some rows: a struct, their places in it, and their numbers in the table."""
+class _RowChunk(NamedTuple):
+    """Some rows: a struct, their positions in it, and their numbers in the table."""
 
-    rows: Any
+    rows: RowStruct
     at: np.ndarray
-    steps: slice
+    numbers: slice
 
 
-def _parts(table: Table, order: np.ndarray, centre: np.ndarray) -> Iterator[_Part]:
-    """All rows once through, in pieces that do not depend on the number of threads."""
+def _row_chunks(table: Table, order: np.ndarray, centre: np.ndarray) -> Iterator[_RowChunk]:
+    """All rows, each once, in chunks that do not depend on the number of threads."""
     for rows, (at,), steps in table.sweep(order, centre=centre):
         for piece in table.pieces(len(at)):
-            yield _Part(rows, at[piece], slice(steps.start + piece.start, steps.start + piece.stop))
+            yield _RowChunk(rows, at[piece], slice(steps.start + piece.start, steps.start + piece.stop))
 
 
-def _sums_of(label: np.ndarray, weight: np.ndarray | None, squares: np.ndarray, d: int, part: _Part) -> np.ndarray:
-    """The sum of the rows of each class among some; their |x|^2 are noted."""
-    (rows, at, steps), total = part, np.zeros((2, d))
+def _class_totals(
+    label: np.ndarray, weight: np.ndarray | None, squares: np.ndarray, d: int, chunk: _RowChunk
+) -> np.ndarray:
+    """The sum of each class's rows in a chunk; writes their |x|^2 into ``squares``."""
+    (rows, at, numbers), total = chunk, np.zeros((2, d))
     if weight is None:
-        sum_rows(rows, at, label[steps], total, squares[steps])
+        sum_rows(rows, at, label[numbers], total, squares[numbers])
     else:
-        sum_weighted_rows(rows, at, label[steps], weight[steps], total, squares[steps])
+        sum_weighted_rows(rows, at, label[numbers], weight[numbers], total, squares[numbers])
     return total
 
 
@@ -238,31 +265,38 @@ def _mean(values: np.ndarray, weight: np.ndarray | None) -> float:
     return float(values.mean() if weight is None else np.average(values, weights=weight))
 
 
-def running(d: int, known: FirstPass | None = None) -> Running:
-    """The means before any step: of no rows in a stream; in `fit` of all rows, for a stream that follows."""
-    if known is None:
-        return Running(np.zeros((2, d)), np.zeros(2), np.zeros(1), np.zeros(d))
-    return Running(known.total.copy(), known.n.copy(), known.mean_square.copy(), known.centre.copy())
+def empty_means(d: int) -> RunningMeans:
+    """Running means of no rows."""
+    return RunningMeans(np.zeros((2, d)), np.zeros(2), np.zeros(1), np.zeros(d))
 
 
-def midpoint(total: np.ndarray, n: np.ndarray) -> np.ndarray:
-    """Halfway between the class means, from the sums and numbers of the rows of each class."""
+def means_of(first_pass: FirstPass) -> RunningMeans:
+    """Running means of all rows of a first pass, for a stream that follows a fit."""
+    return RunningMeans(
+        first_pass.total.copy(), first_pass.n.copy(), first_pass.mean_square.copy(), first_pass.centre.copy()
+    )
+
+
+def class_midpoint(total: np.ndarray, n: np.ndarray) -> np.ndarray:
+    """The point halfway between the class means, from each class's sum and number of rows."""
     mean = total / np.maximum(n, 1.0)[:, None]
     return 0.5 * (mean[0] + mean[1])
 
 
 @kernel(allocates=False)
-def sum_rows(rows, at, label, total, squares):
-    """Add each row to its class's sum, and note its |x|^2."""
+def sum_rows(rows: RowStruct, at: np.ndarray, label: np.ndarray, total: np.ndarray, squares: np.ndarray) -> None:
+    """Add each row to its class's sum, and write its |x|^2."""
     for k in range(at.shape[0]):
-        squares[k] = row_sum(rows, at[k], total[label[k]])
+        squares[k] = row_accumulate(rows, at[k], total[label[k]])
 
 
 @kernel(allocates=False)
-def sum_weighted_rows(rows, at, label, weight, total, squares):
-    """Add each row to its class's sum by its weight, and note its |x|^2: zero where it does not count."""
+def sum_weighted_rows(
+    rows: RowStruct, at: np.ndarray, label: np.ndarray, weight: np.ndarray, total: np.ndarray, squares: np.ndarray
+) -> None:
+    """Add weight times each row to its class's sum, and write its |x|^2, zero for a row of weight zero."""
     for k in range(at.shape[0]):
         squares[k] = 0.0
         if weight[k] > 0.0:
             row_axpy(rows, at[k], weight[k], total[label[k]])
-            squares[k] = row_square(rows, at[k])
+            squares[k] = row_squared_norm(rows, at[k])

@@ -1,4 +1,4 @@
-"""Which rows an epoch of a stochastic method meets, and how often: each once, or by its weight."""
+"""The rows of an epoch of a stochastic method: each once, or in proportion to its weight."""
 
 from functools import cached_property
 
@@ -7,43 +7,55 @@ import numpy as np
 from auclid._weights import drawn, repeats
 from auclid.data import Table
 
-SORTED = 10_000
-"""Rows up to which a random order depends on what the rows hold, and not on where they stand."""
+MAX_SORTED_ROWS = 10_000
+"""Largest table whose random order depends on the contents of the rows instead of their positions."""
 
 
 class EpochSampler:
-    """The rows of an epoch. A row of weight two is met twice as often as one of weight one: its pairs weigh as much."""
+    """Draws the rows of epochs. A row of weight two occurs twice as often as one of weight one, so its pairs do too.
 
-    def __init__(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None = None) -> None:
+    Attributes
+    ----------
+    count : array of shape (n,), or None
+        The expected number of occurrences of each row in an epoch; None if each row occurs once.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        is_pos: np.ndarray,
+        weight: np.ndarray | None = None,
+        max_sorted: int = MAX_SORTED_ROWS,
+    ) -> None:
         count = None if weight is None else repeats(weight, is_pos)
-        self.table, self.is_pos = table, is_pos
+        self.table, self.is_pos, self.max_sorted = table, is_pos, max_sorted
         self.count = None if count is None or (count == 1.0).all() else count
-        """How often each row is met, in the mean; None: once."""
 
     @property
     def length(self) -> int:
-        """Steps of an epoch, in the mean."""
+        """The expected number of steps of an epoch."""
         return self.table.shape[0] if self.count is None else max(1, round(float(self.count.sum())))
 
     def order(self, rng: np.random.Generator, shuffle: bool | None = True) -> np.ndarray:
-        """The rows of one epoch: in random order, as they stand, or (None) in any order."""
-        order = self.table.order(rng, bool(shuffle)) if shuffle is False or self._sorted is None else self._sorted
+        """The rows of one epoch in random order (True), in table order (False), or in any order (None)."""
+        by_content = None if shuffle is False else self._content_order
+        order = self.table.order(rng, bool(shuffle)) if by_content is None else by_content
         if self.count is not None:
-            order = order[self.count[order] > 0.0]  # who does not count draws nothing
+            order = order[self.count[order] > 0.0]  # rows of weight zero draw no random number
             order = np.repeat(order, drawn(self.count[order], rng))
-        return rng.permutation(order) if shuffle and self._sorted is not None else order
+        return rng.permutation(order) if shuffle and by_content is not None else order
 
     @cached_property
-    def _sorted(self) -> np.ndarray | None:
-        return sorted_rows(self.table, self.is_pos)
+    def _content_order(self) -> np.ndarray | None:
+        return content_order(self.table, self.is_pos, self.max_sorted)
 
 
-def sorted_rows(table: Table, is_pos: np.ndarray) -> np.ndarray | None:
-    """The rows by class and by what they hold, so that equal tables in another order give the same; None where many.
+def content_order(table: Table, is_pos: np.ndarray, max_rows: int = MAX_SORTED_ROWS) -> np.ndarray | None:
+    """The rows sorted by class and contents, so that a permuted table gives the same rows; None beyond ``max_rows``.
 
-    Without it a model of repeated rows would differ from that of weighted ones by the luck of the draw.
+    Without it a model of repeated rows would differ from that of weighted rows by random draws.
     """
-    if table.shape[0] > SORTED:
+    if table.shape[0] > max_rows:
         return None
     keys = table.keys()
     return None if keys is None else np.lexsort((keys, is_pos))

@@ -10,7 +10,7 @@ from sklearn.model_selection import check_cv
 from auclid.data import Table
 from auclid.data.dataset import Part, Totals
 from auclid.data.memory import as_table
-from auclid.stats.epochs import sorted_rows
+from auclid.stats.epochs import content_order
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import ClassMoments, class_moments, grouped_moments
 from auclid.stats.pair_sums import count_below, running_sums
@@ -38,7 +38,7 @@ def folds_by_content(table: Table, is_pos: np.ndarray, weight: np.ndarray | None
 
     None where rows are too many to look at; none at all where a class has fewer unlike rows than folds.
     """
-    order = sorted_rows(table, is_pos)
+    order = content_order(table, is_pos)
     keys = None if order is None else table.keys()
     if order is None or keys is None:
         return None

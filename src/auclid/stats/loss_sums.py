@@ -1,11 +1,12 @@
-"""Sums over all pairs of any function of the margin: by the double loop, or in O(n) where the function is smooth.
+"""Sums over all pairs of a function of the margin: by a double loop, or in O(n) if the function is smooth.
 
-A smooth function is a polynomial, to rounding, of both scores wherever each keeps to a cell of the line. So scores
-are spread onto a few nodes a cell (Chebyshev interpolation), nodes meet nodes, and the result is read off again.
-Far cells meet where the function is a straight line. Nothing is approximate beyond rounding: 16 nodes a cell.
+A smooth function of a margin s_i - s_j is a polynomial in both scores, to rounding, as long as each score stays within
+a cell of the real line. So weights of scores are moved to a few Chebyshev nodes per cell, sums are taken between nodes,
+and the results are interpolated back to the scores, as in a fast multipole method. Between distant cells the function
+is linear. With 16 nodes per cell the result is exact to rounding.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -13,77 +14,82 @@ from auclid._generic import generic, kernel
 from auclid.losses import Loss, curvature, slope, smooth, value
 from auclid.stats.pair_sums import Pairs
 
-NODES = 16
-"""Nodes a cell: with a third of the strip for the width of a cell, interpolation is exact to some 1e-15."""
+NODES_PER_CELL = 16
+"""Interpolation nodes per cell: with cells a third as wide as the strip, interpolation is exact to about 1e-15."""
 
 
-class Value(NamedTuple):
+class LossValue(NamedTuple):
     """m -> l(m)"""
 
     loss: Any
 
 
-class Slope(NamedTuple):
+class LossSlope(NamedTuple):
     """m -> l'(m)"""
 
     loss: Any
 
 
-class Curvature(NamedTuple):
+class LossCurvature(NamedTuple):
     """m -> l''(m)"""
 
     loss: Any
 
 
+MarginFunction: TypeAlias = LossValue | LossSlope | LossCurvature
+
+
 @generic
-def apply(function, m):
-    """function(m)"""
+def evaluate_one(function: MarginFunction, m: float) -> float:
+    """The function at the margin m."""
 
 
-@apply.implement(Value)
-def _(function, m):
+@evaluate_one.implement(LossValue)
+def _(function: LossValue, m: float) -> float:
     return value(function.loss, m)
 
 
-@apply.implement(Slope)
-def _(function, m):
+@evaluate_one.implement(LossSlope)
+def _(function: LossSlope, m: float) -> float:
     return slope(function.loss, m)
 
 
-@apply.implement(Curvature)
-def _(function, m):
+@evaluate_one.implement(LossCurvature)
+def _(function: LossCurvature, m: float) -> float:
     return curvature(function.loss, m)
 
 
 class PairSums(NamedTuple):
-    """For each positive i, sum_j b_j f(s_i - s_j); for each negative j, sum_i a_i f(s_i - s_j): a column a weight."""
+    """sum_j b_j f(s_i - s_j) of each positive i and sum_i a_i f(s_i - s_j) of each negative j, a column per weight."""
 
     pos: np.ndarray
     neg: np.ndarray
 
 
-class Scores(NamedTuple):
+class ClassScores(NamedTuple):
     """The scores of both classes."""
 
     pos: np.ndarray
     neg: np.ndarray
 
 
-def pair_sums(function: Any, scores: Scores, a: np.ndarray, b: np.ndarray) -> PairSums:
-    """The sums of a function over all pairs, in the cheaper of two ways; ``a`` and ``b`` have a column a weight."""
+def pair_sums(function: MarginFunction, scores: ClassScores, a: np.ndarray, b: np.ndarray) -> PairSums:
+    """The sums of a function over all pairs, by the cheaper algorithm; ``a`` and ``b`` have a column per weight."""
     if type(function.loss) in smooth.registry:
-        cells = Cells.over(scores, *smooth(function.loss))
-        if cells.cost(a.shape[1]) + 100 * (len(a) + len(b)) < len(a) * len(b):
-            return _by_cells(function, scores, a, b, cells)
+        grid = CellGrid.over(scores, *smooth(function.loss))
+        if grid.cost(a.shape[1]) + 100 * (len(a) + len(b)) < len(a) * len(b):
+            return _sums_by_cells(function, scores, a, b, grid)
     return PairSums(*_double_loop(function, scores.pos, scores.neg, a, b))
 
 
 @kernel
-def _double_loop(function, pos, neg, a, b):
+def _double_loop(
+    function: MarginFunction, pos: np.ndarray, neg: np.ndarray, a: np.ndarray, b: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     of_pos, of_neg = np.zeros((pos.shape[0], b.shape[1])), np.zeros((neg.shape[0], a.shape[1]))
     for i in range(pos.shape[0]):
         for j in range(neg.shape[0]):
-            f = apply(function, pos[i] - neg[j])
+            f = evaluate_one(function, pos[i] - neg[j])
             for r in range(b.shape[1]):
                 of_pos[i, r] += f * b[j, r]
             for r in range(a.shape[1]):
@@ -91,45 +97,59 @@ def _double_loop(function, pos, neg, a, b):
     return of_pos, of_neg
 
 
-class Cells(NamedTuple):
-    """Equal cells of the line from ``low`` on; cells more than ``near`` apart meet where a function is straight."""
+class CellGrid(NamedTuple):
+    """Equal cells of the real line from ``low`` on; the function is linear between cells more than ``near`` apart."""
 
     low: float
     width: float
-    number: int
+    n_cells: int
     near: int
     reach: float
 
     @classmethod
-    def over(cls, scores: Scores, strip: float, reach: float) -> "Cells":
-        """Cells over all scores."""
+    def over(cls, scores: ClassScores, strip: float, reach: float) -> "CellGrid":
+        """The grid that covers all scores."""
         low, high = min(x.min() for x in scores), max(x.max() for x in scores)
         width = strip / 3.0
-        count = int(min((high - low) / width, 1e9)) + 1
-        return cls(float(low), width, count, min(count - 1, int(np.ceil(reach / width)) + 1), reach)
+        n_cells = int(min((high - low) / width, 1e9)) + 1
+        return cls(float(low), width, n_cells, min(n_cells - 1, int(np.ceil(reach / width)) + 1), reach)
 
-    def cost(self, columns: int) -> float:
-        """Of meetings of nodes, in units of one pair of the double loop."""
-        return 0.1 * self.number * (2.0 * self.near + 1.0) * NODES * NODES * columns
+    def cost(self, n_weights: int) -> float:
+        """The cost of the sums between nodes, in units of one pair of the double loop."""
+        return 0.1 * self.n_cells * (2.0 * self.near + 1.0) * NODES_PER_CELL * NODES_PER_CELL * n_weights
 
 
-def _by_cells(function: Any, scores: Scores, a: np.ndarray, b: np.ndarray, cells: Cells) -> PairSums:
-    k = np.arange(NODES)
-    nodes, signs = np.cos((2 * k + 1) * np.pi / (2 * NODES)), (-1.0) ** k * np.sin((2 * k + 1) * np.pi / (2 * NODES))
-    frame = (cells.low, cells.width, cells.number, nodes, signs)
-    at_pos, at_neg = _spread(scores.pos, a, *frame), _spread(scores.neg, b, *frame)
-    apart = (np.arange(-cells.near, cells.near + 1) * cells.width)[:, None, None]
-    margins = apart + 0.5 * cells.width * (nodes[:, None] - nodes)
-    table = each(function, margins.ravel()).reshape(margins.shape)
-    turned = np.ascontiguousarray(table[::-1].transpose(0, 2, 1))
-    ends = np.array([-cells.reach, -cells.reach - 1.0, cells.reach, cells.reach + 1.0])
-    low, lower, high, higher = each(function, ends)
-    middle = cells.low + cells.width * (np.arange(cells.number)[:, None] + 0.5 * (1.0 + nodes))
-    below = Line(low, low - lower, -cells.reach)  # m < -reach
-    above = Line(high, higher - high, cells.reach)
-    of_pos = _meet(table, at_neg) + _far(at_neg, middle, cells.near, below, above, 1.0)
-    of_neg = _meet(turned, at_pos) + _far(at_pos, middle, cells.near, above.turned(), below.turned(), -1.0)
-    return PairSums(_read(scores.pos, of_pos, *frame), _read(scores.neg, of_neg, *frame))
+class ChebyshevNodes(NamedTuple):
+    """The cells and the Chebyshev nodes in each of them, with the weights of barycentric interpolation."""
+
+    low: float
+    width: float
+    n_cells: int
+    nodes: np.ndarray  # in [-1, 1]
+    weights: np.ndarray
+
+
+def _sums_by_cells(
+    function: MarginFunction, scores: ClassScores, a: np.ndarray, b: np.ndarray, grid: CellGrid
+) -> PairSums:
+    k = np.arange(NODES_PER_CELL)
+    angle = (2 * k + 1) * np.pi / (2 * NODES_PER_CELL)
+    nodes = np.cos(angle)
+    frame = ChebyshevNodes(grid.low, grid.width, grid.n_cells, nodes, (-1.0) ** k * np.sin(angle))
+    at_pos, at_neg = _weights_at_nodes(scores.pos, a, frame), _weights_at_nodes(scores.neg, b, frame)
+    offset = (np.arange(-grid.near, grid.near + 1) * grid.width)[:, None, None]
+    margins = offset + 0.5 * grid.width * (nodes[:, None] - nodes)
+    table = evaluate(function, margins.ravel()).reshape(margins.shape)
+    transposed = np.ascontiguousarray(table[::-1].transpose(0, 2, 1))
+    ends = np.array([-grid.reach, -grid.reach - 1.0, grid.reach, grid.reach + 1.0])
+    low, lower, high, higher = evaluate(function, ends)
+    position = grid.low + grid.width * (np.arange(grid.n_cells)[:, None] + 0.5 * (1.0 + nodes))
+    below = Line(low, low - lower, -grid.reach)  # m < -reach
+    above = Line(high, higher - high, grid.reach)  # m > reach
+    of_pos = _near_sums(table, at_neg) + _far_sums(at_neg, position, grid.near, below, above)
+    of_neg = _near_sums(transposed, at_pos)
+    of_neg += _far_sums(at_pos, position, grid.near, above.reflected(), below.reflected())
+    return PairSums(_interpolate(scores.pos, of_pos, frame), _interpolate(scores.neg, of_neg, frame))
 
 
 class Line(NamedTuple):
@@ -139,31 +159,32 @@ class Line(NamedTuple):
     slope: float
     at: float
 
-    def turned(self) -> "Line":
-        """-m -> the same."""
+    def reflected(self) -> "Line":
+        """The line as a function of -m."""
         return Line(self.value, -self.slope, -self.at)
 
 
 @kernel
-def each(function, margins):
-    """The function of each of some margins."""
+def evaluate(function: MarginFunction, margins: np.ndarray) -> np.ndarray:
+    """The function at each of some margins."""
     out = np.empty(margins.shape[0])
     for k in range(margins.shape[0]):
-        out[k] = apply(function, margins[k])
+        out[k] = evaluate_one(function, margins[k])
     return out
 
 
 @kernel
-def _basis(x, low, width, count, nodes, signs, out):
-    """Which cell holds x, and the value at x of each node's Lagrange polynomial (barycentric formula)."""
-    c = min(int((x - low) / width), count - 1)
-    t, total = 2.0 * ((x - low) / width - c) - 1.0, 0.0
+def _lagrange_basis(x: float, frame: ChebyshevNodes, out: np.ndarray) -> int:
+    """The cell of x; writes the value at x of each node's Lagrange polynomial (barycentric formula)."""
+    nodes, weights = frame.nodes, frame.weights
+    c = min(int((x - frame.low) / frame.width), frame.n_cells - 1)
+    t, total = 2.0 * ((x - frame.low) / frame.width - c) - 1.0, 0.0
     for k in range(nodes.shape[0]):
         if t == nodes[k]:
             out[:] = 0.0
             out[k] = 1.0
             return c
-        out[k] = signs[k] / (t - nodes[k])
+        out[k] = weights[k] / (t - nodes[k])
         total += out[k]
     for k in range(nodes.shape[0]):
         out[k] /= total
@@ -171,32 +192,34 @@ def _basis(x, low, width, count, nodes, signs, out):
 
 
 @kernel
-def _spread(x, weights, low, width, count, nodes, signs):
-    """Weights of scores as weights of nodes that do the same to polynomials."""
-    out, basis = np.zeros((count, nodes.shape[0], weights.shape[1])), np.empty(nodes.shape[0])
+def _weights_at_nodes(x: np.ndarray, weights: np.ndarray, frame: ChebyshevNodes) -> np.ndarray:
+    """Weights of nodes that give the same sums of polynomials as the weights of scores do."""
+    size = frame.nodes.shape[0]
+    out, basis = np.zeros((frame.n_cells, size, weights.shape[1])), np.empty(size)
     for i in range(x.shape[0]):
-        c = _basis(x[i], low, width, count, nodes, signs, basis)
-        for k in range(nodes.shape[0]):
+        c = _lagrange_basis(x[i], frame, basis)
+        for k in range(size):
             for r in range(weights.shape[1]):
                 out[c, k, r] += basis[k] * weights[i, r]
     return out
 
 
 @kernel
-def _read(x, values, low, width, count, nodes, signs):
-    """Values at scores from those at nodes."""
-    out, basis = np.zeros((x.shape[0], values.shape[2])), np.empty(nodes.shape[0])
+def _interpolate(x: np.ndarray, values: np.ndarray, frame: ChebyshevNodes) -> np.ndarray:
+    """Values at scores from values at nodes."""
+    size = frame.nodes.shape[0]
+    out, basis = np.zeros((x.shape[0], values.shape[2])), np.empty(size)
     for i in range(x.shape[0]):
-        c = _basis(x[i], low, width, count, nodes, signs, basis)
-        for k in range(nodes.shape[0]):
+        c = _lagrange_basis(x[i], frame, basis)
+        for k in range(size):
             for r in range(values.shape[2]):
                 out[i, r] += basis[k] * values[c, k, r]
     return out
 
 
 @kernel
-def _meet(table, weights):
-    """For each node: the sum over the nodes of near cells of a table by distance times their weights."""
+def _near_sums(table: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """For each node, the weighted sum over the nodes of near cells of the function's values, tabulated by distance."""
     count, size, columns = weights.shape
     near = table.shape[0] // 2
     out = np.zeros(weights.shape)
@@ -210,22 +233,22 @@ def _meet(table, weights):
     return out
 
 
-def _far(weights: np.ndarray, middle: np.ndarray, near: int, below: Line, above: Line, sign: float) -> np.ndarray:
-    """For each node x: the sum over nodes y of cells farther than ``near`` of a line of sign (x - y)."""
+def _far_sums(weights: np.ndarray, position: np.ndarray, near: int, below: Line, above: Line) -> np.ndarray:
+    """For each node, the weighted sum over the nodes of far cells: a line of the difference of positions."""
     if weights.shape[0] <= near + 1:
         return np.zeros_like(weights)
-    mass, moment = weights.sum(axis=1), (weights * middle[:, :, None]).sum(axis=1)
+    mass, moment = weights.sum(axis=1), (weights * position[:, :, None]).sum(axis=1)
     out = np.zeros_like(weights)
-    for line, first in ((above, True), (below, False)):
-        sums, moments = (_beyond(x, near, first)[:, None, :] for x in (mass, moment))
-        out += (line.value - line.slope * line.at) * sums + line.slope * (middle[:, :, None] * sums - moments)
+    for line, before in ((above, True), (below, False)):
+        sums, moments = (_far_cell_sums(x, near, before)[:, None, :] for x in (mass, moment))
+        out += (line.value - line.slope * line.at) * sums + line.slope * (position[:, :, None] * sums - moments)
     return out
 
 
-def _beyond(sums: np.ndarray, near: int, first: bool) -> np.ndarray:
-    """For each cell: the sum over the cells more than ``near`` before it, or after it."""
+def _far_cell_sums(sums: np.ndarray, near: int, before: bool) -> np.ndarray:
+    """For each cell, the sum over the cells more than ``near`` before it, or after it."""
     out = np.zeros_like(sums)
-    if first:
+    if before:
         out[near + 1 :] = sums[: -near - 1].cumsum(axis=0)
     else:
         out[: -near - 1] = sums[:near:-1].cumsum(axis=0)[::-1]
@@ -233,40 +256,40 @@ def _beyond(sums: np.ndarray, near: int, first: bool) -> np.ndarray:
 
 
 class LossSums:
-    """Value, slopes and curvature of the mean of a loss over all pairs, at the scores of all rows."""
+    """Value, slopes and curvature products of the mean of a loss over all pairs, at the scores of all rows."""
 
     def __init__(self, loss: Loss, pairs: Pairs, score: np.ndarray) -> None:
         self.loss, self.pairs = loss, pairs
-        turned = pairs.sign < 0.0
-        self.rows = (pairs.many, pairs.few) if turned else (pairs.few, pairs.many)
-        self.own = (pairs.many_mass, pairs.few_mass) if turned else (pairs.few_mass, pairs.many_mass)
+        pos_is_many = pairs.sign < 0.0
+        self.rows = (pairs.many, pairs.few) if pos_is_many else (pairs.few, pairs.many)
+        self.mass = (pairs.many_mass, pairs.few_mass) if pos_is_many else (pairs.few_mass, pairs.many_mass)
         centre = np.rint(score.mean())
-        self.scores = Scores(*(score[rows] - centre for rows in self.rows))
+        self.scores = ClassScores(*(score[rows] - centre for rows in self.rows))
 
-    def _sums(self, function: Any, u: np.ndarray | None = None) -> PairSums:
-        weights = [own[:, None] for own in self.own]
+    def _sums(self, function: MarginFunction, u: np.ndarray | None = None) -> PairSums:
+        weights = [mass[:, None] for mass in self.mass]
         if u is not None:
-            weights = [np.column_stack([own, own * u[rows]]) for own, rows in zip(self.own, self.rows, strict=True)]
+            weights = [np.column_stack([mass, mass * u[rows]]) for mass, rows in zip(self.mass, self.rows, strict=True)]
         return pair_sums(function, self.scores, *weights)
 
     def value(self) -> float:
         """The mean loss."""
-        return float(self.own[0] @ self._sums(Value(self.loss)).pos[:, 0]) / self.pairs.total
+        return float(self.mass[0] @ self._sums(LossValue(self.loss)).pos[:, 0]) / self.pairs.total
 
     def slope(self) -> np.ndarray:
-        """Its derivatives by the scores."""
-        sums = self._sums(Slope(self.loss))
-        return self._placed(sums.pos[:, 0], -sums.neg[:, 0])
+        """The derivatives of the mean loss by the scores."""
+        sums = self._sums(LossSlope(self.loss))
+        return self._at_rows(sums.pos[:, 0], -sums.neg[:, 0])
 
     def product(self, u: np.ndarray) -> np.ndarray:
-        """Its second derivatives by the scores, times u."""
+        """The second derivatives of the mean loss by the scores, times u."""
         u = u - u.mean()
-        sums = self._sums(Curvature(self.loss), u)
+        sums = self._sums(LossCurvature(self.loss), u)
         pos, neg = (u[rows] * x[:, 0] - x[:, 1] for rows, x in zip(self.rows, sums, strict=True))
-        return self._placed(pos, neg)
+        return self._at_rows(pos, neg)
 
-    def _placed(self, pos: np.ndarray, neg: np.ndarray) -> np.ndarray:
+    def _at_rows(self, pos: np.ndarray, neg: np.ndarray) -> np.ndarray:
         out = np.zeros(self.pairs.n)
-        for rows, own, values in zip(self.rows, self.own, (pos, neg), strict=True):
-            out[rows] = own * values / self.pairs.total
+        for rows, mass, values in zip(self.rows, self.mass, (pos, neg), strict=True):
+            out[rows] = mass * values / self.pairs.total
         return out

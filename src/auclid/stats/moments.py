@@ -7,7 +7,7 @@ from operator import add
 import numpy as np
 
 from auclid._threads import thread_map
-from auclid.data.blocks import Block, centred, gram, is_sparse, squares
+from auclid.data.blocks import Block, centre_rows, gram_matrix, is_sparse, row_squared_norms
 from auclid.data.memory import MANY_VALUES, DenseTable, as_table
 from auclid.data.table import Table, slices
 from auclid.stats.scatter import group_sums
@@ -254,7 +254,7 @@ class Growing:
         """The rows in float64 about a point, and that point: dense ones about the mean of the rows before them."""
         if is_sparse(block):
             block = block.astype(np.float64, copy=False)
-            return centred(block, _mean(block, weight, n))
+            return centre_rows(block, _mean(block, weight, n))
         if len(self._work) < len(block):
             self._work = np.empty(block.shape)
         rest = self._work[: len(block)]
@@ -265,7 +265,7 @@ class Growing:
 
     def _add_squares(self, rest: Block) -> None:
         if is_sparse(rest):
-            self._scatter += gram(rest)
+            self._scatter += gram_matrix(rest)
         else:
             add_products(self._scatter, rest)
 
@@ -324,9 +324,9 @@ def _traces(table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray |
         if not used.any():
             continue
         n = member.sum(axis=0)
-        rest, shift = centred(block, block.mean(axis=0) if centre is None else centre)
+        rest, shift = centre_rows(block, block.mean(axis=0) if centre is None else centre)
         mean = (rest.T @ member).T / np.maximum(n, TINY)[:, None]
-        spread = squares(rest) @ member - n * np.einsum("gj,gj->g", mean, mean)
+        spread = row_squared_norms(rest) @ member - n * np.einsum("gj,gj->g", mean, mean)
         centre = shift + rest.mean(axis=0)
         for g in range(n_groups):
             total[g] = total[g] + Moments(float(n[g]), shift + mean[g], np.asarray(max(spread[g], 0.0)))

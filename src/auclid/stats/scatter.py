@@ -1,4 +1,4 @@
-"""Sums of rows and of their squares, of all groups of one dense block, in one pass over its rows."""
+"""Sums of rows and of their outer products for all groups of a dense block, in one pass over its rows."""
 
 from typing import NamedTuple
 
@@ -6,30 +6,30 @@ import numpy as np
 
 from auclid._generic import REORDER, kernel
 
-STRETCH_BYTES, STRETCH = 1 << 18, 496
-"""Memory of the rows that a loop has in hand, so that they stay in the cache; and how many, at the most."""
+PENDING_BYTES, MAX_PENDING_ROWS = 1 << 18, 496
+"""Memory, and largest number, of a group's pending rows, so that they stay in the processor's cache."""
 
 
 class GroupSums(NamedTuple):
-    """Sums of z and of zz' (its lower triangle) of each group, z = x - its centre, and the rows yet to be added."""
+    """Sums of z and of zz' (lower triangles) of each group, z = x - the group's centre, and rows not yet added."""
 
     centres: np.ndarray
     totals: np.ndarray
     products: np.ndarray
-    waiting: np.ndarray
-    n_waiting: np.ndarray
+    pending: np.ndarray  # (groups, columns, rows): rows z that are added together
+    n_pending: np.ndarray
 
 
 def group_sums(X: np.ndarray, group: np.ndarray, centres: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The sums of z and of zz' over the rows of each group, z = x - its centre; X may be C- or F-ordered."""
+    """The sums of z and of zz' over the rows of each group, z = x - the group's centre; X may be C- or F-ordered."""
     n_groups, d = centres.shape
-    padded, size = -(-d // 4) * 4, min(STRETCH, STRETCH_BYTES // (8 * max(1, d)) // 16 * 16)
+    padded, size = -(-d // 4) * 4, min(MAX_PENDING_ROWS, PENDING_BYTES // (8 * max(1, d)) // 16 * 16)
     sums = GroupSums(
         centres=centres,
         totals=np.zeros((n_groups, d)),
         products=np.zeros((n_groups, padded, padded)),
-        waiting=np.zeros((n_groups, padded, size)),
-        n_waiting=np.zeros(n_groups, dtype=np.int64),
+        pending=np.zeros((n_groups, padded, size)),
+        n_pending=np.zeros(n_groups, dtype=np.int64),
     )
     if X.flags.c_contiguous:
         add_rows(X.T, group, -1, sums)
@@ -37,70 +37,76 @@ def group_sums(X: np.ndarray, group: np.ndarray, centres: np.ndarray) -> tuple[n
         inside = group[(group >= 0) & (group < n_groups)]
         add_columns(X.T, group, int(np.argmax(np.bincount(inside, minlength=n_groups))), sums)
     for g in range(n_groups):
-        add_waiting(g, sums)
+        add_pending(g, sums)
     lower = np.tril(sums.products[:, :d, :d])
     return sums.totals, lower + np.tril(lower, -1).transpose(0, 2, 1)
 
 
 @kernel(fastmath=REORDER)
-def add_rows(columns: np.ndarray, group: np.ndarray, left_out: int, sums: GroupSums) -> None:
-    """Add rows, given as the columns of an array, but those of one group: they wait till their group has many."""
+def add_rows(columns: np.ndarray, group: np.ndarray, excluded: int, sums: GroupSums) -> None:
+    """Add rows, given as the columns of an array, except those of one group.
+
+    Rows are pending until their group has enough of them.
+    """
     d, n = columns.shape
     for i in range(n):
         g = group[i]
-        if g == left_out or g < 0 or g >= sums.centres.shape[0]:
+        if g == excluded or g < 0 or g >= sums.centres.shape[0]:
             continue
-        place = sums.n_waiting[g]
+        position = sums.n_pending[g]
         for k in range(d):
-            sums.waiting[g, k, place] = columns[k, i] - sums.centres[g, k]
-        sums.n_waiting[g] += 1
-        if sums.n_waiting[g] == sums.waiting.shape[2]:
-            add_waiting(g, sums)
+            sums.pending[g, k, position] = columns[k, i] - sums.centres[g, k]
+        sums.n_pending[g] += 1
+        if sums.n_pending[g] == sums.pending.shape[2]:
+            add_pending(g, sums)
 
 
 @kernel(fastmath=REORDER)
 def add_columns(columns: np.ndarray, group: np.ndarray, largest: int, sums: GroupSums) -> None:
-    """The same for columns that lie together: the largest group stays there, and other rows count as zero in it."""
+    """Add rows of an F-ordered array, given as the contiguous rows of its transpose.
+
+    Rows of the largest group are added in place, with zeros for all others; the others are added by `add_rows`.
+    """
     d, n = columns.shape
-    own, work = group == largest, sums.waiting[largest]
+    member, work = group == largest, sums.pending[largest]
     for start in range(0, n, work.shape[1]):
         size = min(work.shape[1], n - start)
-        stretch = slice(start, start + size)
+        chunk = slice(start, start + size)
         for k in range(d):
             sums.totals[largest, k] += centred_column(
-                columns[k, stretch], own[stretch], sums.centres[largest, k], work[k, :size]
+                columns[k, chunk], member[chunk], sums.centres[largest, k], work[k, :size]
             )
-        add_by_fours(work, size, sums.products[largest])
-        add_rows(columns[:, stretch], group[stretch], largest, sums)
+        add_outer_products(work, size, sums.products[largest])
+        add_rows(columns[:, chunk], group[chunk], largest, sums)
 
 
 @kernel(fastmath=REORDER)
-def add_waiting(g: int, sums: GroupSums) -> None:
-    """Add what the waiting rows sum up to: one number at a time would lose digits of the sum of very many."""
-    work, size = sums.waiting[g], sums.n_waiting[g]
+def add_pending(g: int, sums: GroupSums) -> None:
+    """Add the sums over the pending rows of a group: adding rows one by one would lose digits over many rows."""
+    work, size = sums.pending[g], sums.n_pending[g]
     for k in range(sums.totals.shape[1]):
-        own = 0.0
+        total = 0.0
         for r in range(size):
-            own += work[k, r]
-        sums.totals[g, k] += own
-    add_by_fours(work, size, sums.products[g])
-    sums.n_waiting[g] = 0
+            total += work[k, r]
+        sums.totals[g, k] += total
+    add_outer_products(work, size, sums.products[g])
+    sums.n_pending[g] = 0
 
 
 @kernel(fastmath=REORDER, inner=True)
-def centred_column(column: np.ndarray, counted: np.ndarray, centre: float, out: np.ndarray) -> float:
-    """out_i = x_i - centre where that is counted, else 0; returns their sum."""
+def centred_column(column: np.ndarray, member: np.ndarray, centre: float, out: np.ndarray) -> float:
+    """out_i = x_i - centre for members of the group, else 0; returns their sum."""
     total = 0.0
     for i in range(column.shape[0]):
-        z = column[i] - centre if counted[i] else 0.0
+        z = column[i] - centre if member[i] else 0.0
         out[i] = z
         total += z
     return total
 
 
 @kernel(fastmath=REORDER, inner=True)
-def add_by_fours(work: np.ndarray, size: int, products: np.ndarray) -> None:
-    """products_ij += sum over r < size of work_ir work_jr for i >= j, four by four: sixteen sums stay in registers."""
+def add_outer_products(work: np.ndarray, size: int, products: np.ndarray) -> None:
+    """products_ij += sum over r < size of work_ir work_jr for i >= j, in 4 x 4 tiles whose sums stay in registers."""
     for i in range(0, work.shape[0], 4):
         for j in range(0, i + 1, 4):
             s00 = s01 = s02 = s03 = s10 = s11 = s12 = s13 = 0.0

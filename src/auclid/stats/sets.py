@@ -8,7 +8,7 @@ from auclid import _random
 from auclid.data import Table
 from auclid.stats.labelled import LabelledDataset, part_labels, set_moments
 from auclid.stats.moments import Moments, grouped_moments
-from auclid.stats.samples import Samples
+from auclid.stats.samples import SetSamples
 
 NEGATIVE, POSITIVE, UNLABELED = 0, 1, 2
 """Numbers of the three sets, as `grouped_moments` takes them."""
@@ -47,13 +47,13 @@ class SemiSupervisedStats:
     """All that is kept of the rows seen."""
 
     sets: Sets
-    samples: Samples
+    samples: SetSamples
     rng: np.random.Generator  # for the samples
 
     @classmethod
     def nothing(cls, d: int) -> "SemiSupervisedStats":
         """Before any row. Draws only thin out samples, so their seed is no parameter."""
-        return cls(Sets(*[Moments.empty(d)] * 3), Samples(), np.random.default_rng(0))
+        return cls(Sets(*[Moments.empty(d)] * 3), SetSamples(), np.random.default_rng(0))
 
     @classmethod
     def of(cls, rows: LabelledDataset) -> "SemiSupervisedStats":
@@ -61,11 +61,11 @@ class SemiSupervisedStats:
         if not rows.partitioned:
             ((sets, weight),) = rows.parts.compute(rows.parts.map(part_labels))
             return cls.nothing(rows.width).after(rows.table(), sets, weight)
-        return cls(Sets(*set_moments(rows, 3)), Samples.of(rows), np.random.default_rng(0))
+        return cls(Sets(*set_moments(rows, 3)), SetSamples.from_dataset(rows), np.random.default_rng(0))
 
     def after(self, table: Table, sets: np.ndarray, count: np.ndarray | None = None) -> "SemiSupervisedStats":
         """With the rows of a table, each of its set; a row may count more or less than one."""
-        rng, rows = _random.copied(self.rng), members(sets)
+        rng, rows = _random.copy_generator(self.rng), members(sets)
         if count is None:
             samples = self.samples.after(table, rows, rng)
         else:
@@ -73,5 +73,5 @@ class SemiSupervisedStats:
         return SemiSupervisedStats(self.sets + Sets(*grouped_moments(table, sets, 3, count)), samples, rng)
 
     def __add__(self, other: "SemiSupervisedStats") -> "SemiSupervisedStats":
-        rng = _random.copied(self.rng)
+        rng = _random.copy_generator(self.rng)
         return SemiSupervisedStats(self.sets + other.sets, self.samples.union(other.samples, rng), rng)

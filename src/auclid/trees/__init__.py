@@ -1,1 +1,1 @@
-"""Trees as plain arrays: extremely randomised ones grown here, LightGBM's read from what it writes."""
+"""Tree ensembles as plain arrays: bagged trees grown here, and LightGBM's, read from its text format."""

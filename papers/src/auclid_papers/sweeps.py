@@ -1,0 +1,138 @@
+"""The points of a figure: AUC against epochs, features or seconds, accuracy against imbalance, few labelled rows."""
+
+import warnings
+from collections.abc import Callable
+from functools import partial
+from time import perf_counter
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.kernel_approximation import Nystroem
+
+from auclid import Kernelized, KMeansNystroem, LeastSquaresAUCCV
+from auclid.baselines import scores
+from auclid.metrics import roc_auc
+from auclid_papers import methods, protocol
+from auclid_papers.definitions import Dataset, Experiment, Method, Settings
+
+Point = tuple[float | None, float]
+
+
+def points(one: Experiment, dataset: Dataset, method: Method, settings: Settings, run: int) -> list[Point]:
+    """(x, y) of each point of a method's curve in one run; x is None in a box plot."""
+    with warnings.catch_warnings(action="ignore"):
+        return SWEEPS[one.sweep["over"]](one.sweep, method.registry_name, dataset.file_name, settings, run)
+
+
+def _parameter(sweep: Settings, name: str, dataset: str, settings: Settings, run: int) -> list[Point]:
+    """Test AUC for each value of a parameter; the others are tuned once."""
+    split, chosen = methods.tune(name, dataset, settings, run)
+    curve: list[Point] = []
+    for value in sweep["values"]:
+        params = methods.parameters(settings, chosen) | {sweep["name"]: value}
+        ranker, X, X_test, _ = methods.rows_for(methods.build(name, params, run), split)
+        curve.append((float(value), roc_auc(split.y_test, scores(clone(ranker).fit(X, split.y), X_test))))
+    return curve
+
+
+def _seconds(sweep: Settings, name: str, dataset: str, settings: Settings, run: int) -> list[Point]:
+    """Test AUC against seconds of training, after each batch of a few passes."""
+    split, chosen = methods.tune(name, dataset, settings, run)
+    model = methods.build(name, methods.parameters(settings, chosen), run)
+    warm = partial(clone(model).partial_fit, classes=[False, True])
+    methods.warm_up(f"{name}, in batches", warm, split.X, split.y)
+    rng, seconds = np.random.default_rng(run), 0.0
+    curve: list[Point] = []
+    for _ in range(sweep["passes"]):
+        for rows in np.array_split(rng.permutation(len(split.y)), sweep["batches"]):
+            X, y = split.X[rows], split.y[rows]
+            start = perf_counter()
+            model.partial_fit(X, y, classes=[False, True])
+            seconds += perf_counter() - start
+            curve.append((seconds, roc_auc(split.y_test, scores(model, split.X_test))))
+    return curve
+
+
+def _ratio(sweep: Settings, name: str, dataset: str, settings: Settings, run: int) -> list[Point]:
+    """Accuracy on the test part, trained with fewer and fewer positives."""
+    split, rng = protocol.make_split(dataset, settings, run), np.random.default_rng(run)
+    curve: list[Point] = []
+    pos, neg = rng.permutation(np.flatnonzero(split.y)), np.flatnonzero(~split.y)
+    for ratio in sweep["values"]:
+        rows = np.concatenate([pos[: max(2, int(len(neg) / ratio))], neg])
+        model = methods.build(name, settings["fixed"], run).fit(split.X[rows], split.y[rows])
+        curve.append((float(ratio), float(np.mean(model.predict(split.X_test) == split.y_test))))
+    return curve
+
+
+GAMMAS = tuple(2.0**k for k in range(-3, 4))
+LANDMARKS = 200
+
+
+def hide_labels(split: protocol.Split, labelled: int, unlabelled: int, run: int) -> tuple[Any, np.ndarray]:
+    """Some of the training rows with most labels replaced by -1; at least two rows of each class keep theirs."""
+    order = np.random.default_rng(run).permutation(len(split.y))
+    pos, neg = order[split.y[order]], order[~split.y[order]]
+    if min(len(pos), len(neg), labelled // 2) < 2:
+        got = f"{len(pos)} positives, {len(neg)} negatives and {labelled} labels"
+        raise ValueError(f"Few labels expect two rows of each class at least, all labelled; got {got}.")
+    first = np.isin(order, np.concatenate([pos[:2], neg[:2]]))
+    order = np.concatenate([order[first], order[~first]])[: labelled + unlabelled]
+    return split.X[order], np.where(np.arange(len(order)) < labelled, split.y[order].astype(int), -1)
+
+
+def choose_gamma(X: Any, y: np.ndarray) -> float:
+    """The kernel's gamma by five folds of the labelled rows."""
+    folds = min(5, np.bincount(y).min())
+
+    def held_out_auc(gamma: float) -> float:
+        Z = Nystroem(gamma=gamma, n_components=len(X), random_state=0).fit_transform(X)
+        return LeastSquaresAUCCV(np.logspace(-6, 0, 13), cv=folds).fit(Z, y).cv_auc_.mean(axis=0).max()
+
+    return max(GAMMAS, key=held_out_auc)
+
+
+def _semi_supervised(name: str, X: Any, y: np.ndarray, run: int) -> Any:
+    """A method with its kernel width chosen: QSG-S2AUC has random features, boosted stumps have no kernel."""
+    if name in ("RankBoost", "SSRankBoost"):
+        return methods.build(name, {}, run)
+    gamma = choose_gamma(X[y >= 0], y[y >= 0])
+    if name == "QSG-S2AUC":
+        return methods.build(name, {"gamma": gamma}, run)
+    feature_map = KMeansNystroem(min(LANDMARKS, len(y)), gamma=gamma, random_state=run)
+    return Kernelized(feature_map, methods.build(name, {}, run))
+
+
+def _semi(sweep: Settings, name: str, dataset: str, settings: Settings, run: int) -> list[Point]:
+    """Test AUC with few labels: one value a run, for a box plot."""
+    split = protocol.make_split(dataset, settings, run)
+    X, y = hide_labels(split, sweep["labelled"], sweep["unlabelled"], run)
+    model = _semi_supervised(name, X, y, run).fit(X, y)
+    return [(None, roc_auc(split.y_test, scores(model, split.X_test)))]
+
+
+def _unlabelled(sweep: Settings, name: str, dataset: str, settings: Settings, run: int) -> list[Point]:
+    """Seconds of a fit against the number of unlabelled rows."""
+    split = protocol.make_split(dataset, settings, run)
+    curve: list[Point] = []
+    most = len(split.y) - sweep["labelled"]
+    for unlabelled in sorted({min(value, most) for value in sweep["values"]}):
+        X, y = hide_labels(split, sweep["labelled"], unlabelled, run)
+        model = _semi_supervised(name, X, y, run)
+        if not curve:
+            clone(model).fit(X, y)  # compile before timing
+        start = perf_counter()
+        model.fit(X, y)
+        curve.append((float(unlabelled), perf_counter() - start))
+    return curve
+
+
+SWEEPS: dict[str, Callable[..., list[Point]]] = {
+    "parameter": _parameter,
+    "seconds": _seconds,
+    "ratio": _ratio,
+    "semi": _semi,
+    "unlabelled": _unlabelled,
+}
+"""What a figure's x axis may be."""

@@ -1,0 +1,123 @@
+"""The part of each class that counts towards a partial AUC, with a soft or a hard cut."""
+
+from typing import NamedTuple
+
+import torch
+from torch import Tensor
+
+from auclid.torch._batch import Batch
+from auclid.torch._hinges import PairSums
+
+ALTERNATIONS = 200
+"""Turns at the most between the two classes; few are needed, since each shrinks the error by a constant factor."""
+
+NEWTON_STEPS = 100
+"""Steps at the most to the threshold of a soft cut, whose equation is piecewise linear."""
+
+
+class Region(NamedTuple):
+    """Which pairs count: those of the highest-scored negatives and of the lowest-scored positives."""
+
+    max_fpr: float
+    min_tpr: float
+    softness: float
+
+    @property
+    def is_all(self) -> bool:
+        """Whether all pairs count."""
+        return self.max_fpr == 1.0 and self.min_tpr == 0.0
+
+    @property
+    def is_two_way(self) -> bool:
+        """Whether both classes are cut."""
+        return self.max_fpr < 1.0 and self.min_tpr > 0.0
+
+
+class Selection(NamedTuple):
+    """Weights of the rows of one class that add up to 1, and what a soft cut costs: (columns, n) and (columns,)."""
+
+    weight: Tensor
+    penalty: Tensor
+
+
+def select_pairs(sums: PairSums, batch: Batch, region: Region) -> tuple[Selection, Selection]:
+    """The weights of positives and negatives that maximise the soft top, as auclid.solvers.top defines it.
+
+    Each class's weights are the best for the other's; where both are cut, they are found in turns.
+    """
+    pos, neg = _uncut(batch.pos), _uncut(batch.neg)
+    if region.softness == 0.0:
+        return _hard(batch, region)
+    for _ in range(ALTERNATIONS):
+        before = pos.weight
+        if region.max_fpr < 1.0:
+            neg = _soft(sums.losses(pos.weight, neg.weight)[1], batch.neg, region.max_fpr, region.softness)
+        if region.min_tpr > 0.0:
+            pos = _soft(sums.losses(pos.weight, neg.weight)[0], batch.pos, 1.0 - region.min_tpr, region.softness)
+        if not region.is_two_way:
+            break
+        change = float(((pos.weight - before).abs() / before.amax(-1, keepdim=True)).max())
+        if change <= 1e3 * torch.finfo(before.dtype).eps:
+            break
+    return pos, neg
+
+
+def _uncut(own: Tensor) -> Selection:
+    total = own.sum(-1, keepdim=True)
+    return Selection(own / total, torch.zeros_like(total.squeeze(-1)))
+
+
+def _soft(loss: Tensor, own: Tensor, share: float, softness: float) -> Selection:
+    """Rows enter gradually over a range ``softness`` of the mean loss: inside = clip((loss - tau) / softness, 0, 1)."""
+    tau = _threshold(loss, own, share * own.sum(-1, keepdim=True), softness)
+    inside = ((loss - tau) / softness).clamp(0.0, 1.0)
+    weight = own * inside
+    # Losses so large that softness is lost in their rounding: the top is the greatest of them.
+    lost = weight.sum(-1, keepdim=True) <= 0.0
+    greatest = loss.masked_fill(own <= 0.0, -torch.inf).amax(-1, keepdim=True)
+    inside = torch.where(lost, (loss == greatest).to(loss.dtype), inside)
+    weight = own * inside
+    weight = weight / weight.sum(-1, keepdim=True)
+    return Selection(weight, 0.5 * softness * ((weight * inside).sum(-1) - 1.0))
+
+
+def _threshold(loss: Tensor, own: Tensor, mass: Tensor, softness: float) -> Tensor:
+    """The tau with sum own clip((loss - tau) / softness, 0, 1) = mass, by safeguarded Newton steps."""
+    used = own > 0.0
+    low = loss.masked_fill(~used, torch.inf).amin(-1, keepdim=True) - softness
+    high = loss.masked_fill(~used, -torch.inf).amax(-1, keepdim=True)
+    tau, eps = 0.5 * (low + high), 4.0 * torch.finfo(loss.dtype).eps
+    for _ in range(NEWTON_STEPS):
+        part = (loss - tau) / softness
+        excess = (own * part.clamp(0.0, 1.0)).sum(-1, keepdim=True) - mass
+        edge = own.masked_fill((part <= 0.0) | (part >= 1.0), 0.0).sum(-1, keepdim=True)
+        low, high = torch.where(excess > 0.0, tau, low), torch.where(excess > 0.0, high, tau)
+        step = tau + excess * softness / edge
+        following = torch.where((low < step) & (step < high), step, 0.5 * (low + high))
+        following = torch.where(excess.abs() <= eps * mass, tau, following)
+        done = bool((following == tau).all())
+        tau = following
+        if done:
+            break
+    return tau
+
+
+def _hard(batch: Batch, region: Region) -> tuple[Selection, Selection]:
+    """The lowest positives and the highest negatives; rows that tie at a cut share its fraction."""
+    return (
+        _hard_top(-batch.scores, batch.pos, 1.0 - region.min_tpr),
+        _hard_top(batch.scores, batch.neg, region.max_fpr),
+    )
+
+
+def _hard_top(scores: Tensor, own: Tensor, share: float) -> Selection:
+    if share == 1.0:
+        return _uncut(own)
+    mass = share * own.sum(-1, keepdim=True)
+    ordered, order = torch.sort(scores, dim=-1, descending=True)
+    short = own.gather(-1, order).cumsum(-1) < mass * (1.0 - 1e-12)
+    cut = ordered.gather(-1, short.sum(-1, keepdim=True).clamp(max=scores.shape[-1] - 1))
+    above, tied = own * (scores > cut), own * (scores == cut)
+    missing = (mass - above.sum(-1, keepdim=True)).clamp_min(0.0)
+    weight = above + tied * (missing / tied.sum(-1, keepdim=True)).clamp(max=1.0)
+    return Selection(weight / weight.sum(-1, keepdim=True), torch.zeros_like(mass.squeeze(-1)))
