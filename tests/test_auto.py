@@ -17,28 +17,29 @@ from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import has_fit_parameter
 
 import auclid
-from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard, baselines
-from auclid.auto import _arranged, _choose, _search
-from auclid.auto._candidates import CURVED, LINEAR, Table, candidates, suited
-from auclid.auto._choose import blend, choose
-from auclid.auto._cost import Clock
+from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard, _sizes, baselines
+from auclid.auto import _blend, _preparation, _search
+from auclid.auto._blend import blend_weights, choose_blend
+from auclid.auto._candidates import CURVED, LINEAR, TableShape, candidates, suited
+from auclid.auto._cost import TimeBudget
 from auclid.auto._learners import (
     Boosting,
     Forest,
-    boosted,
-    grown,
-    judged_from_all,
-    judged_within,
-    kept,
-    one_forest,
-    rungs,
+    fit_boosting,
+    fold_scores_at_once,
+    forest_stages,
+    grow_forest,
+    held_out_within,
+    merge_forests,
     staged_scores,
+    without_lightgbm,
 )
 from auclid.auto._logistic import held_out_scores
-from auclid.auto._trial import Task, Trial, folds, standardised, tried
+from auclid.auto._preparation import TrainingSet, prepare
+from auclid.auto._trial import Trial, TrialTask, make_folds, run_trial
 from auclid.metrics import partial_auc, roc_auc
 from auclid.registry import METHODS
-from auclid.stats.odds import Odds, calibrated, log_odds, probability
+from auclid.stats.odds import Odds, fit_sigmoid, log_odds, probability, standardize
 from auclid.trees.structs import scores as tree_scores
 from reference import in_order
 
@@ -95,7 +96,7 @@ def test_held_out_auc_is_what_refitting_by_hand_gives():
     seed, Z = int(np.random.default_rng(0).integers(2**31 - 10)), Columns().fit_transform(X)
     order = in_order(Z, y == "bad")
     Z, label = Z[order], (y == "bad")[order]
-    parts, size = folds(5, label, int(label.sum()), seed)
+    parts, size = make_folds(5, label, int(label.sum()), seed)
     exact = LogisticRegression(solver="newton-cholesky", tol=1e-10)
     by_hand = [
         roc_auc(label[test], exact.fit(Z[train], label[train]).decision_function(Z[test]))
@@ -123,16 +124,16 @@ SIMPLE, TREES = ["LeastSquaresAUC", "logistic"], ["boosting", "forest", "random 
     ids=["narrow", "few rows", "more rows", "many rows", "wide", "sparse", "sparse, more columns", "sparse and wide"],
 )
 def test_candidates_follow_from_the_shape(n, d, is_sparse, names):
-    assert suited(Table(n, d, is_sparse, 20)) == names
-    assert suited(Table(n, d, is_sparse, 20, max_fpr=0.1)) == [*SIMPLE, "RankSVM", *names[2:]]
+    assert suited(TableShape(n, d, is_sparse, 20)) == names
+    assert suited(TableShape(n, d, is_sparse, 20, max_fpr=0.1)) == [*SIMPLE, "RankSVM", *names[2:]]
 
 
 def test_few_positives_get_small_trees_and_every_part_the_seed():
     def leaves(rarest):
-        return candidates(["boosting"], Table(900, 3, False, rarest), 7)[0].recipe.leaves
+        return candidates(["boosting"], TableShape(900, 3, False, rarest), 7)[0].recipe.leaves
 
     assert leaves(50) < leaves(400)
-    built = candidates(["boosting", "forest", "kernel", "NPSAM"], Table(900, 3, False, 400), 7)
+    built = candidates(["boosting", "forest", "kernel", "NPSAM"], TableShape(900, 3, False, 400), 7)
     for candidate in built[2:]:
         params = candidate.recipe.get_params()
         assert {value for name, value in params.items() if name.endswith("random_state")} == {7}
@@ -143,7 +144,7 @@ def test_few_positives_get_small_trees_and_every_part_the_seed():
 @pytest.mark.parametrize(("rarest", "repeats"), [(12, 6), (50, 4), (200, 2), (500, 1)])
 def test_folds_are_stratified_and_repeated_where_positives_are_few(rarest, repeats):
     label = np.arange(2000) < rarest
-    parts, size = folds(5, label, rarest, 0)
+    parts, size = make_folds(5, label, rarest, 0)
     assert size == 5 and len(parts) == 5 * repeats
     assert {int(label[test].sum()) for _, test in parts} <= {rarest // 5, rarest // 5 + 1}
     for k in range(repeats):
@@ -155,12 +156,12 @@ def test_folds_are_stratified_and_repeated_where_positives_are_few(rarest, repea
 def test_folds_keep_groups_together_and_may_be_given():
     rng = np.random.default_rng(0)
     groups, label = np.repeat(np.arange(60), 5), rng.random(300) < 0.3
-    for train, test in folds(5, label, int(label.sum()), 0, groups)[0]:
+    for train, test in make_folds(5, label, int(label.sum()), 0, groups)[0]:
         assert not set(groups[train]) & set(groups[test])
     given = [(np.arange(150), np.arange(150, 300)), (np.arange(150, 300), np.arange(150))]
-    assert folds(given, label, 50, 0)[1] == 2
+    assert make_folds(given, label, 50, 0)[1] == 2
     with pytest.raises(ValueError, match=r"cv of AUCClassifier must leave rows of both classes in every fold"):
-        folds([(np.arange(300), np.flatnonzero(label))], label, 50, 0)
+        make_folds([(np.arange(300), np.flatnonzero(label))], label, 50, 0)
 
 
 def test_curved_structure_is_found_by_the_default_candidates():
@@ -176,7 +177,7 @@ def test_the_number_of_trees_is_chosen(monkeypatch):
     trees, found = model.members_[0].model, {}
     assert trees.is_valid() and trees.n_columns == 4
     for number in (25, 50):
-        monkeypatch.setattr("auclid.auto._candidates.STAGES", (number, 100))  # of so few rows all but the last
+        monkeypatch.setattr("auclid.auto._candidates.BOOSTING_STAGES", (number, 100))  # of so few rows all but the last
         found[number] = fitted(*problem(400), methods="boosting").leaderboard_[0].auc
     assert found[25] != found[50] and model.leaderboard_[0].auc == max(found.values())
     assert len(trees.roots) == max(found, key=found.get)
@@ -193,15 +194,20 @@ def test_without_lightgbm_scikit_learns_trees_stand_in(monkeypatch, tmp_path):
 
 
 def plan(names, **params):
-    return _search.Plan(**{"names": names, "cv": 5, "seed": 0, "max_fpr": 1.0, "budget": None, **params})
+    return _search.SearchSettings(**{"names": names, "cv": 5, "seed": 0, "max_fpr": 1.0, "budget": None, **params})
+
+
+def search_of(X, y, settings, groups=None):
+    columns = Columns().fit(X)
+    return _search.Search(columns, TrainingSet(prepare(columns, X), y, None, groups, settings.cv), settings)
 
 
 def test_very_many_rows_are_compared_on_a_part_and_fitted_on_all(monkeypatch):
     X, y = problem(600)
-    monkeypatch.setattr(_search, "SEARCHED", 200)
-    monkeypatch.setattr(_search, "ENOUGH", 10)
+    monkeypatch.setattr(_sizes, "COMPARED_ROWS", 200)
+    monkeypatch.setattr(_sizes, "MIN_COMPARED_CLASS_ROWS", 10)
     columns = Columns().fit(X)
-    search = _search.Search(columns, X, y == "bad", None, None, plan(["LeastSquaresAUC"]))
+    search = search_of(X, y == "bad", plan(["LeastSquaresAUC"]))
     label = search.task.is_pos
     assert len(label) == 200 and label.mean() == pytest.approx((y == "bad").mean(), abs=0.01)
     model = fitted(X, y, methods="B-LS-SVM")
@@ -213,7 +219,7 @@ def test_very_many_rows_are_compared_on_a_part_and_fitted_on_all(monkeypatch):
 def test_the_part_holds_enough_positives(positives, rows):
     label = np.zeros(1_000_000, dtype=bool)
     label[:positives] = True
-    part = label[_search.sample(label, 0)]
+    part = label[_search.compared_rows(TrainingSet(None, label, None, None, 5), 0)]
     assert len(part) == rows and part.sum() >= min(positives * rows // 1_000_000, 500)
 
 
@@ -225,12 +231,12 @@ def task(labels, max_fpr=1.0, weight=None):
     ends = np.cumsum([0, *map(len, labels)])
     rows = np.arange(ends[-1])
     parts = [(np.setdiff1d(rows, rows[a:b]), rows[a:b]) for a, b in pairwise(ends)]
-    return Task(None, np.concatenate(labels), weight, parts, len(parts), False, max_fpr)
+    return TrialTask(None, np.concatenate(labels), weight, parts, len(parts), False, max_fpr)
 
 
 def trial(scores, labels, level=LINEAR):
     aucs = np.array([roc_auc(y, s) for y, s in zip(labels, scores, strict=True)])
-    return Trial(level, np.concatenate([standardised(s, None)[0] for s in scores]), aucs, 0.0, 1.0, 0.1)
+    return Trial(level, np.concatenate([standardize(s, None)[0] for s in scores]), aucs, 0.0, 1.0, 0.1)
 
 
 def told(noise, rng, labels):
@@ -242,17 +248,17 @@ def test_a_blend_is_better_where_errors_differ():
     rng = np.random.default_rng(0)
     labels = [np.arange(200) < 60 for _ in range(5)]
     a, b = (trial(told(1.0, rng, labels), labels) for _ in range(2))
-    choice = choose({"a": a, "b": b}, task(labels))
+    choice = choose_blend({"a": a, "b": b}, task(labels))
     assert choice.weights == pytest.approx({"a": 0.5, "b": 0.5}, abs=0.1)
     assert choice.aucs.mean() > max(a.aucs.mean(), b.aucs.mean()) + 0.02
-    assert choose({"a": a}, task(labels)).weights == {"a": 1.0}
+    assert choose_blend({"a": a}, task(labels)).weights == {"a": 1.0}
 
 
 def test_a_member_of_noise_has_no_share_and_of_two_alike_each_has_half():
     rng = np.random.default_rng(0)
     labels = [np.arange(400) < 200 for _ in range(5)]
     good, noise = trial(told(0.5, rng, labels), labels), trial(told(1e9, rng, labels), labels)
-    weights = choose({"good": good, "noise": noise, "again": good}, task(labels)).weights
+    weights = choose_blend({"good": good, "noise": noise, "again": good}, task(labels)).weights
     assert weights == pytest.approx({"good": 0.5, "again": 0.5}, abs=1e-3)
 
 
@@ -262,7 +268,7 @@ def test_the_fewer_positives_the_more_alike_the_weights():
     def share(n):
         labels = [np.arange(n) < n // 4 for _ in range(5)]
         better, worse = (trial(told(noise, rng, labels), labels) for noise in (0.5, 1.0))
-        return choose({"better": better, "worse": worse}, task(labels)).weights["better"]
+        return choose_blend({"better": better, "worse": worse}, task(labels)).weights["better"]
 
     assert 0.5 < share(40) < share(4000)
 
@@ -272,9 +278,9 @@ def test_a_blend_is_judged_by_weights_that_have_not_seen_the_rows():
     labels = [np.arange(60) < 20 for _ in range(5)]
     members = [told(1.0, rng, labels) for _ in range(2)]
     a, b = (trial(scores, labels) for scores in members)
-    c = choose({"a": a, "b": b}, task(labels))
+    c = choose_blend({"a": a, "b": b}, task(labels))
     members[1][2] = -members[1][2]  # what the left-out fold says changes no weights but its own score
-    d = choose({"a": a, "b": trial(members[1], labels)}, task(labels))
+    d = choose_blend({"a": a, "b": trial(members[1], labels)}, task(labels))
     fold = slice(120, 180)
     w = (c.scores[fold] + d.scores[fold]) / (2.0 * a.scores[fold])
     np.testing.assert_allclose(w, w[0])
@@ -286,23 +292,23 @@ def test_a_curve_must_be_ahead_of_simple_models_by_a_standard_error():
     labels = [np.arange(80) < 12 for _ in range(5)]
     line, other = (trial(told(1.0, rng, labels), labels) for _ in range(2))
     copy = line._replace(level=CURVED)
-    chosen = choose({"a": line, "b": other, "curve": copy}, task(labels))
+    chosen = choose_blend({"a": line, "b": other, "curve": copy}, task(labels))
     assert chosen.weights == {"a": 0.5, "b": 0.5}
     np.testing.assert_allclose(chosen.scores, (line.scores + other.scores) / 2.0)
     by_fold = zip(labels, chosen.scores.reshape(5, -1), strict=True)
     assert chosen.aucs == pytest.approx([roc_auc(y, s) for y, s in by_fold])
     sharp = trial(told(0.3, rng, labels), labels, CURVED)
-    assert choose({"a": line, "b": other, "curve": sharp}, task(labels)).weights["curve"] > 0.5
-    assert set(choose({"curve": copy, "sharp": sharp}, task(labels)).weights) == {"curve", "sharp"}
+    assert choose_blend({"a": line, "b": other, "curve": sharp}, task(labels)).weights["curve"] > 0.5
+    assert set(choose_blend({"curve": copy, "sharp": sharp}, task(labels)).weights) == {"curve", "sharp"}
 
 
 def test_a_member_that_is_surely_ahead_of_the_blend_is_used_alone(monkeypatch):
-    monkeypatch.setattr(_choose, "blend", lambda S, task, used: np.full(S.shape[1], 1.0 / S.shape[1]))
+    monkeypatch.setattr(_blend, "blend_weights", lambda S, task, used: np.full(S.shape[1], 1.0 / S.shape[1]))
     rng = np.random.default_rng(0)
     for n, alone in ((2000, True), (30, False)):
         labels = [np.arange(n) < n // 3 for _ in range(5)]
         good, poor, noise = (trial(told(e, rng, labels), labels, CURVED) for e in (0.7, 5.0, 5.0))
-        chosen = choose({"poor": poor, "good": good, "noise": noise}, task(labels))
+        chosen = choose_blend({"poor": poor, "good": good, "noise": noise}, task(labels))
         assert (chosen.weights == {"good": 1.0}) == alone
         if alone:
             np.testing.assert_array_equal(chosen.scores, good.scores)
@@ -312,7 +318,8 @@ def test_a_member_that_is_surely_ahead_of_the_blend_is_used_alone(monkeypatch):
 def test_members_that_all_rank_backwards_share_alike():
     labels = [np.arange(20) < 5 for _ in range(2)]
     y = np.concatenate(labels)
-    np.testing.assert_allclose(blend(-np.column_stack([y, y]).astype(float), task(labels), np.arange(40)), [0.5, 0.5])
+    backwards = -np.column_stack([y, y]).astype(float)
+    np.testing.assert_allclose(blend_weights(backwards, task(labels), np.arange(40)), [0.5, 0.5])
 
 
 def test_a_partial_area_is_blended_by_the_negatives_on_top():
@@ -324,7 +331,7 @@ def test_a_partial_area_is_blended_by_the_negatives_on_top():
     top[kind == 0] += 1.0
     rest[kind >= 1] += 3.0
     S, labels = np.column_stack([top, rest]), [kind == 2]
-    whole, part = (blend(S, task(labels, max_fpr), np.arange(2500)) for max_fpr in (1.0, 0.05))
+    whole, part = (blend_weights(S, task(labels, max_fpr), np.arange(2500)) for max_fpr in (1.0, 0.05))
     reached = [partial_auc(kind == 2, S @ w, max_fpr=0.05) for w in (whole, part)]
     best = max(partial_auc(kind == 2, S @ [w, 1.0 - w], max_fpr=0.05) for w in np.linspace(0.0, 1.0, 41))
     assert reached[1] > reached[0] + 0.02 and reached[1] > best - 0.005
@@ -387,8 +394,8 @@ def test_probabilities_are_calibrated():
 
 def test_calibration_never_turns_an_order_around():
     scores, label = np.linspace(-1.0, 1.0, 40), np.arange(40) < 20
-    assert calibrated(scores, label).slope > 0.0
-    assert calibrated(np.zeros(40), label).slope > 0.0
+    assert fit_sigmoid(scores, label).slope > 0.0
+    assert fit_sigmoid(np.zeros(40), label).slope > 0.0
 
 
 def test_the_threshold_finds_more_of_the_rare_than_one_half_does():
@@ -496,7 +503,7 @@ def test_trees_score_sparse_rows_in_blocks(monkeypatch):
     rows = sparse.csr_array(X)
     model = fitted(rows, y, methods="boosting", cv=2)
     expected = model.decision_function(rows)
-    monkeypatch.setattr("auclid.auto._trial.BLOCK", 7)
+    monkeypatch.setattr("auclid.auto._trial.DENSE_BLOCK_ROWS", 7)
     np.testing.assert_array_equal(model.decision_function(rows), expected)
 
 
@@ -718,7 +725,7 @@ def test_rows_that_weigh_more_count_more(methods):
 @pytest.mark.parametrize("heat", [100, 10_000])
 def test_a_candidate_far_behind_on_a_part_of_the_rows_is_not_tried_on_all(heat, monkeypatch):
     """One column in forty counts: a kernel of all columns has no chance, and a few rows tell."""
-    monkeypatch.setattr("auclid.auto._trial.HEAT", heat)
+    monkeypatch.setattr("auclid._sizes.RACE_ROWS", heat)
     rng = np.random.default_rng(0)
     X = rng.standard_normal((800, 40))
     y = 3.0 * X[:, 0] + rng.standard_normal(800) > 0.0
@@ -851,9 +858,9 @@ def test_many_classes_prepare_the_columns_once(monkeypatch):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((120, 2)), np.arange(120) % 3
     fits, made = [], []
-    fit, parts = Columns.fit, Columns._parts
+    fit, parts = Columns.fit, Columns._parse
     monkeypatch.setattr(Columns, "fit", lambda self, *args, **params: (fits.append(1), fit(self, *args, **params))[1])
-    monkeypatch.setattr(Columns, "_parts", lambda self, X: (made.append(1), parts(self, X))[1])
+    monkeypatch.setattr(Columns, "_parse", lambda self, X: (made.append(1), parts(self, X))[1])
     model = fitted(X, y)
     assert len(fits) == len(made) == 1
     model.predict_proba(X)
@@ -894,32 +901,32 @@ def test_a_budget_is_kept():
 def test_boosting_is_compared_with_all_rows_that_a_fold_does_not_hold_out(monkeypatch, grouped):
     X, y = ring(600)
     groups = np.arange(600) // 3 if grouped else None
-    monkeypatch.setattr(_search, "SEARCHED", 200)
-    monkeypatch.setattr(_search, "ENOUGH", 10)
-    monkeypatch.setattr(_arranged, "MAX_SORTED_ROWS", 0)
-    search = _search.Search(Columns().fit(X), X, y, None, groups, plan(["boosting"]))
+    monkeypatch.setattr(_sizes, "COMPARED_ROWS", 200)
+    monkeypatch.setattr(_sizes, "MIN_COMPARED_CLASS_ROWS", 10)
+    monkeypatch.setattr(_preparation, "MAX_SORTED_ROWS", 0)
+    search = search_of(X, y, plan(["boosting"]), groups)
     candidate, task = search.candidates[0], search.task
     assert candidate.stages == (50, 100) and candidate.recipe.n_trees == 100
     with Parallel(1) as parallel:
         search.run(0, parallel)
-    for _, test in task.parts(CURVED):
-        train, held = task.beyond.without(test), task.beyond.part[test]
+    for _, test in task.folds_for(CURVED):
+        train, held = task.all_rows.without(test), task.all_rows.compared[test]
         assert not set(train) & set(held)
         if grouped:
             assert not set(groups[train]) & set(groups[held])
         else:
             assert len(train) == 600 - len(test)
-        model = boosted(candidate.recipe, X[train], y[train])
+        model = fit_boosting(candidate.recipe, X[train], y[train])
         stage = candidate.stages.index(search.trials["boosting"].stage)
-        by_hand = standardised(staged_scores(model, X[held], candidate.stages)[stage], None)[0]
+        by_hand = standardize(staged_scores(model, X[held], candidate.stages)[stage], None)[0]
         np.testing.assert_allclose(search.trials["boosting"].scores[test], by_hand)
     assert len(search.members({"boosting": 1.0})[0].model.roots) == search.trials["boosting"].stage
-    assert _search.Search(Columns().fit(X), X, y, None, groups, plan(["boosting"], budget=9.0)).task.beyond is None
+    assert search_of(X, y, plan(["boosting"], budget=9.0), groups).task.all_rows is None
 
 
 def test_a_candidate_that_a_thousand_rows_show_to_be_slow_is_not_tried_on_more():
     X, y = ring(6000)
-    search = _search.Search(Columns().fit(X), X, y, None, None, plan(["logistic", "boosting", "kernel"]))
+    search = search_of(X, y, plan(["logistic", "boosting", "kernel"]))
     asked = []
 
     def late(seconds, fits, rows):
@@ -929,7 +936,7 @@ def test_a_candidate_that_a_thousand_rows_show_to_be_slow_is_not_tried_on_more()
     with Parallel(1) as parallel:
         search.run(0, parallel)
         for candidate in search.candidates[1:]:
-            said = tried(candidate, search.task, parallel, search.trials["logistic"], late)
+            said = run_trial(candidate, search.task, parallel, search.trials["logistic"], late)
             assert re.fullmatch(r"dropped: .* s for 1,000 rows are more than the budget leaves", said)
     assert asked == [(2, 1000), (1, 1000)]
 
@@ -937,47 +944,48 @@ def test_a_candidate_that_a_thousand_rows_show_to_be_slow_is_not_tried_on_more()
 def test_boosting_is_not_given_up_after_a_thousand_of_very_many_rows():
     X, y = ring(6000)
     y = np.random.default_rng(0).permutation(y)  # nothing to learn
-    search = _search.Search(Columns().fit(X), X, y, None, None, plan(["logistic", "boosting"]))
+    search = search_of(X, y, plan(["logistic", "boosting"]))
     perfect = Trial(LINEAR, search.task.is_pos.astype(float), np.ones(5), 0.0, 1.0, 0.1)
     never = lambda *_, **__: False  # noqa: E731
     with Parallel(1) as parallel:
-        said = tried(search.candidates[1], search.task, parallel, perfect, never)
+        said = run_trial(search.candidates[1], search.task, parallel, perfect, never)
         assert "when it had learnt from 1,000 rows" in said
-        found = tried(search.candidates[1], search.task._replace(more=True), parallel, perfect, never)
+        found = run_trial(search.candidates[1], search.task._replace(is_sample=True), parallel, perfect, never)
     assert isinstance(found, Trial)
 
 
 def test_a_budget_keeps_time_for_the_final_fits():
-    table = Table(100_000, 10, False, 20_000)
+    table = TableShape(100_000, 10, False, 20_000)
     logistic, boosting, forest = candidates(["logistic", "boosting", "forest"], table, 0)
-    clock = Clock(100.0, time.perf_counter(), table, 10_000)
+    clock = TimeBudget(100.0, time.perf_counter(), table, 10_000)
     before = clock.left()
-    clock.took(logistic, 0.5, True)
+    clock.add(logistic, 0.5, True)
     assert clock.finals["logistic"] == pytest.approx(0.5 * clock.growth(logistic)) and clock.growth(logistic) > 5.0
     assert clock.growth(forest) < 4.0  # no tree sees more than 10,000 rows
     assert clock.pace == min(10.0, 0.5 / clock.guess(logistic))
     assert clock.left() < before - clock.finals["logistic"]
     assert clock.left_for([]) > clock.left_for(["logistic"])
-    timed = clock.timed(boosting, 2).recipe.seconds
-    assert timed == pytest.approx(0.25 * clock.left(), abs=0.01) and clock.timed(forest, 2) == forest
-    assert not clock.late(boosting, 0.01, 2) and clock.late(boosting, 50.0, 2)
+    timed = clock.limited(boosting, 2).recipe.seconds
+    assert timed == pytest.approx(0.25 * clock.left(), abs=0.01) and clock.limited(forest, 2) == forest
+    assert not clock.is_late(boosting, 0.01, 2) and clock.is_late(boosting, 50.0, 2)
     just = 0.95 * clock.left() / (2.0 + clock.growth(boosting))
-    assert clock.late(boosting, just, 2, rows=1000) and not clock.late(boosting, just, 2)
+    assert clock.is_late(boosting, just, 2, rows=1000) and not clock.is_late(boosting, just, 2)
 
 
 @pytest.mark.skipif(not baselines.has_lightgbm(), reason="scikit-learn's boosting cannot be stopped")
 def test_boosting_that_has_no_time_stops():
     X, y = ring(2000)
-    few, many = (kept(boosted(Boosting(50, 8, 20, 0, (), seconds), X, y), 2) for seconds in (0.0, None))
+    recipes = [Boosting(50, 8, 20, 0, (), seconds) for seconds in (0.0, None)]
+    few, many = (without_lightgbm(fit_boosting(recipe, X, y), 2) for recipe in recipes)
     assert len(few.roots) == 1 and len(many.roots) == 50
 
 
 @pytest.mark.parametrize("name", ["LeastSquaresAUC", "kernel"])
 def test_all_rows_choose_among_the_penalty_of_a_part_and_smaller_ones(monkeypatch, name):
     X, y = ring(600)
-    monkeypatch.setattr(_search, "SEARCHED", 200)
-    monkeypatch.setattr(_search, "ENOUGH", 10)
-    search = _search.Search(Columns().fit(X), X, y, None, None, plan([name]))
+    monkeypatch.setattr(_sizes, "COMPARED_ROWS", 200)
+    monkeypatch.setattr(_sizes, "MIN_COMPARED_CLASS_ROWS", 10)
+    search = search_of(X, y, plan([name]))
     with Parallel(1) as parallel:
         search.run(0, parallel)
     model = search.members({name: 1.0})[0].model
@@ -1011,7 +1019,7 @@ def test_hostile_trees_are_not_sound():
 
 
 def parts_of(y, repeats=2):
-    found, size = folds(5, y, 60 if repeats == 4 else 150, 0)
+    found, size = make_folds(5, y, 60 if repeats == 4 else 150, 0)
     return [found[k : k + size] for k in range(0, size * repeats, size)]
 
 
@@ -1026,7 +1034,7 @@ def test_scores_of_folds_are_those_of_fitting_anew(kind, recipe):
     if kind == "weighted":
         weight = rng.integers(0, 4, 160).astype(float)
     repeats = parts_of(y)
-    model, said = judged_from_all(recipe, X, y, weight, repeats)
+    model, said = fold_scores_at_once(recipe, X, y, weight, repeats)
     if isinstance(recipe, LogisticRegression):
         anew = LogisticRegression(solver="lbfgs" if kind == "sparse" else "newton-cholesky", tol=1e-9, max_iter=10_000)
     else:
@@ -1041,8 +1049,8 @@ def test_scores_of_folds_are_those_of_fitting_anew(kind, recipe):
 
 def test_a_kernel_is_the_same_from_its_parts():
     X, y = ring()
-    recipe = candidates(["kernel"], Table(400, 2, False, 90), 3)[0].recipe
-    model, said = judged_from_all(recipe, X, y, None, parts_of(y, 1))
+    recipe = candidates(["kernel"], TableShape(400, 2, False, 90), 3)[0].recipe
+    model, said = fold_scores_at_once(recipe, X, y, None, parts_of(y, 1))
     whole = clone(recipe).set_params(ranker__alphas=model.ranker_.alphas_).fit(X, y)
     np.testing.assert_allclose(model.decision_function(X), whole.decision_function(X), rtol=1e-6, atol=1e-6)
     train, test = parts_of(y, 1)[0][0]
@@ -1061,22 +1069,22 @@ def test_newton_steps_that_do_not_suit_are_left_to_scikit_learn():
 def test_a_scorecard_tells_honestly_how_it_would_have_done():
     rng = np.random.default_rng(0)
     X, noise = rng.standard_normal((400, 5)), rng.random(400) < 0.5
-    model, said = judged_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, noise, None)
+    model, said = held_out_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, noise, None)
     assert roc_auc(noise, said) == pytest.approx(0.5, abs=0.08)
     assert roc_auc(noise, model.decision_function(X)) > roc_auc(noise, said)
     X, y = ring(600)
-    model, said = judged_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, y, None)
+    model, said = held_out_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, y, None)
     assert roc_auc(y, said) == pytest.approx(model.score(*ring(3000, seed=5)), abs=0.03)
     weight = np.append(np.zeros(9), np.ones(591))
-    assert judged_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, y, weight) is None
-    assert judged_within(Scorecard(interactions=0, random_state=0), X[:40], np.arange(40) < 10, None) is None
+    assert held_out_within(Scorecard(n_knots=8, interactions=0, random_state=0), X, y, weight) is None
+    assert held_out_within(Scorecard(interactions=0, random_state=0), X[:40], np.arange(40) < 10, None) is None
 
 
 def test_a_forest_in_two_parts_is_a_forest_and_a_hopeless_one_is_not_finished():
     X, y = ring()
     recipe = Forest(60, 5)
-    parts = [grown(part, X, y, None) for part in rungs(recipe, 20)]
-    trees, said = one_forest(*parts, 1.0 / 3.0)
+    parts = [grow_forest(part, X, y, None) for part in forest_stages(recipe, 20)]
+    trees, said = merge_forests(*parts, 1.0 / 3.0)
     assert len(trees.roots) == 60 and trees.is_valid()
     by_hand = (tree_scores(parts[0][0], X) + 2.0 * tree_scores(parts[1][0], X)) / 3.0
     np.testing.assert_allclose(tree_scores(trees, X), by_hand)
@@ -1088,8 +1096,8 @@ def test_a_forest_in_two_parts_is_a_forest_and_a_hopeless_one_is_not_finished():
 
 
 def test_folds_of_ones_own_may_name_any_row_of_very_many(monkeypatch):
-    monkeypatch.setattr("auclid.auto._search.SEARCHED", 100)
-    monkeypatch.setattr("auclid.auto._search.ENOUGH", 10)
+    monkeypatch.setattr("auclid._sizes.COMPARED_ROWS", 100)
+    monkeypatch.setattr("auclid._sizes.MIN_COMPARED_CLASS_ROWS", 10)
     rng = np.random.default_rng(0)
     y = np.arange(1200) % 2
     X = rng.normal(size=(1200, 2)) + y[:, None]

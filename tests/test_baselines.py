@@ -34,7 +34,7 @@ def test_one_name_is_one_model_everywhere(rows):
     command = {name: models.BASELINES[name](X, 0)[1] for name in ("logistic", "ridge")}
     for name, model in command.items():
         assert model[-1].get_params() | {"random_state": 0} == getattr(baselines, name)(random_state=0).get_params()
-    tried = _candidates.candidate("logistic", _candidates.Table(*X.shape, False, 20), 0).recipe
+    tried = _candidates.candidate("logistic", _candidates.TableShape(*X.shape, False, 20), 0).recipe
     assert tried.get_params() | {"max_iter": 1000} == baselines.logistic().get_params()
 
 

@@ -102,7 +102,7 @@ def test_a_scaler_that_wants_all_rows_in_memory_is_told_in_a_sentence():
 
 
 def test_a_sample_of_each_class_counts_for_all_its_rows(monkeypatch):
-    monkeypatch.setattr("auclid.calibrated.SAMPLED", 300)
+    monkeypatch.setattr("auclid._sizes.CALIBRATION_CLASS_ROWS", 300)
     X, y = problem(20_000)
     chances = Calibrated(LeastSquaresAUC()).fit(by_blocks(X, y)).predict_proba(X)[:, 1]
     whole = Calibrated(LeastSquaresAUC()).fit(X, y).predict_proba(X)[:, 1]

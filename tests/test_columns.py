@@ -16,8 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import auclid
-from auclid import Columns, LeastSquaresAUC
-from auclid.columns import _learning
+from auclid import Columns, LeastSquaresAUC, _sizes
 from auclid.columns._numbers import tail_share
 from auclid.metrics import roc_auc
 
@@ -380,7 +379,7 @@ def test_a_pipeline_on_rows_with_gaps_has_the_columns_that_mark_them():
 
 
 def test_of_many_rows_the_same_sample_is_taken_wherever_they_lie(monkeypatch):
-    monkeypatch.setattr(_learning, "SAMPLE", 300)
+    monkeypatch.setattr(_sizes, "COLUMN_SAMPLE", 300)
     X = heavy(1000)
     weight = np.arange(1000) % 3.0
     for w in (None, weight):

@@ -26,8 +26,11 @@ from auclid import (
     LeastSquaresAUCCV,
     RandomFourier,
     RankSVM,
+    _sizes,
 )
-from auclid.auto import _files
+from auclid._tables import checked_groups, labelled_rows
+from auclid.auto._sampling import draw_sample
+from auclid.data.dask import DaskDataset
 from auclid.metrics import auc_interval, compare_auc, partial_auc, roc_auc
 
 dask = pytest.importorskip("dask")
@@ -336,16 +339,18 @@ def test_the_front_door_of_few_rows_is_that_of_the_table(weighted):
 def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
     """Each row's group is told by one of its columns."""
     if few:
-        monkeypatch.setattr(_files, "LEAST", 150)
-        monkeypatch.setattr(_files, "DEFAULT_MEMORY", 0)
+        monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 150)
+        monkeypatch.setattr(DaskDataset, "memory", 0)
     X, y, weight = table()
     groups, ends = np.repeat(np.arange(80), 5), [0, 50, 50, 171, 399]
     X[:, 3] = groups
     given = cut(groups, ends) if lazy else groups
-    drawn = _files.drawn_from(clone(QUICK), cut(X, ends), cut(y, ends), cut(weight, ends), given)[1]
-    some, _, _, found = drawn
-    np.testing.assert_array_equal(found, some[:, 3])
-    assert (100 < len(found) < 160) if few else len(found) == (weight > 0.0).sum()
+    lazy = cut(X, ends)
+    rows = labelled_rows(clone(QUICK), lazy, cut(y, ends), cut(weight, ends), multiclass=True)
+    sample, _ = draw_sample(rows)
+    found = checked_groups("AUCClassifier", given, lazy, rows).at(sample.places)
+    np.testing.assert_array_equal(found, sample.X[:, 3])
+    assert (100 < len(found) < 160) if few else len(found) == len(y)
     if not few:
         used = weight > 0.0
         parts = clone(QUICK).fit(cut(X, ends), cut(y, ends), cut(weight, ends), groups=given)
@@ -355,8 +360,8 @@ def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
 
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_front_door_fits_what_it_can_on_the_cluster(monkeypatch, classes):
-    monkeypatch.setattr(_files, "LEAST", 300)
-    monkeypatch.setattr(_files, "DEFAULT_MEMORY", 0)
+    monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 300)
+    monkeypatch.setattr(DaskDataset, "memory", 0)
     X, y, _ = table(2000)
     if classes == 3:
         y = y + (X[:, 3] > 0.8)
@@ -369,7 +374,7 @@ def test_the_front_door_fits_what_it_can_on_the_cluster(monkeypatch, classes):
     for own, label in zip(getattr(model, "models_", [model]), "abc"[classes == 2 :], strict=False):
         notes = {line.name: line.note for line in own.leaderboard_}
         assert "fitted on all 2,000 rows" in notes["LeastSquaresAUC"]
-        assert "fitted on 300 of 2,000 rows, drawn from all partitions" in notes["logistic"]
+        assert "fitted on 300 of 2,000 rows, a sample that fits in memory" in notes["logistic"]
         member = next((member for member in own.members_ if member.name == "LeastSquaresAUC"), None)
         if member is not None:
             again = clone(member.model).fit(own._columns.transform(table_of), labels == label)

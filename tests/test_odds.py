@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.special import expit
 
-from auclid.stats.odds import Odds, calibrated, log_odds, probability
+from auclid.stats.odds import Odds, fit_sigmoid, log_odds, probability
 
 
 def drawn(seed, n=300):
@@ -28,7 +28,7 @@ def loss(theta, scores, is_pos, weight):
 def test_it_is_the_sigmoid_of_least_log_loss(seed):
     scores, is_pos, weight = drawn(seed)
     best = minimize(loss, [1.0, 0.0], (scores, is_pos, weight), tol=1e-12)
-    odds = calibrated(scores, is_pos, weight)
+    odds = fit_sigmoid(scores, is_pos, weight)
     assert loss(odds, scores, is_pos, weight) <= best.fun * (1 + 1e-7)
     np.testing.assert_allclose(odds, best.x, rtol=2e-3)
 
@@ -36,8 +36,8 @@ def test_it_is_the_sigmoid_of_least_log_loss(seed):
 def test_a_weight_counts_rows():
     scores, is_pos, weight = drawn(0)
     times = weight.astype(int)
-    repeated = calibrated(np.repeat(scores, times), np.repeat(is_pos, times))
-    np.testing.assert_allclose(calibrated(scores, is_pos, weight), repeated, rtol=1e-9)
+    repeated = fit_sigmoid(np.repeat(scores, times), np.repeat(is_pos, times))
+    np.testing.assert_allclose(fit_sigmoid(scores, is_pos, weight), repeated, rtol=1e-9)
 
 
 @given(st.floats(-280, 280), st.integers(0, 50))
@@ -45,14 +45,14 @@ def test_a_weight_counts_rows():
 def test_the_size_of_scores_changes_no_probability(power, seed):
     scores, is_pos, _ = drawn(seed, 40)
     large = scores * 10.0**power
-    said, plain = calibrated(large, is_pos).probability(large), calibrated(scores, is_pos).probability(scores)
+    said, plain = fit_sigmoid(large, is_pos).probability(large), fit_sigmoid(scores, is_pos).probability(scores)
     np.testing.assert_allclose(said, plain, atol=1e-9)
 
 
 def test_probabilities_rise_with_scores_whatever_the_rows_say():
     scores, is_pos, _ = drawn(1)
     for given_scores in (-scores, np.zeros(len(scores)), np.where(is_pos, 1e6, 0.0)):
-        odds = calibrated(given_scores, is_pos)
+        odds = fit_sigmoid(given_scores, is_pos)
         assert odds.slope > 0.0 and np.isfinite(odds).all()
 
 

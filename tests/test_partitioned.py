@@ -34,8 +34,10 @@ from auclid import (
     RandomFourier,
     RankSVM,
     UniExp,
+    _sizes,
 )
-from auclid.auto import _files
+from auclid._tables import labelled_rows
+from auclid.auto._sampling import draw_sample
 from auclid.data.dataset import tree_sum
 from auclid.data.file_table import FileTable
 from auclid.metrics import auc_interval, roc_auc
@@ -243,12 +245,12 @@ def test_the_front_door_compares_on_what_fits_and_says_so():
 
 
 def test_a_sample_keeps_the_shares_of_the_classes(monkeypatch):
-    monkeypatch.setattr(_files, "LEAST", 100)
+    monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 100)
     X, y, weight = table(4000, share=0.1)
     rows = by_blocks(X, y, weight, memory=0)
-    source, (some, labels, mass, _) = _files.drawn_from(AUCClassifier(), rows, None, None, None)
-    assert 98 <= len(labels) == len(some) == len(mass) <= 102 and 9 <= labels.sum() <= 12
-    assert source.note == f"fitted on {len(labels)} of 4,000 rows, as many as memory= holds"
+    sample, source = draw_sample(labelled_rows(AUCClassifier(), rows, multiclass=True))
+    assert 98 <= len(sample.labels) == len(sample.X) == len(sample.weight) <= 102 and 9 <= sample.labels.sum() <= 12
+    assert source.note == f"fitted on {len(sample.labels)} of 4,000 rows, a sample that fits in memory"
 
 
 # ---- bad input ----
@@ -257,10 +259,10 @@ def test_a_sample_keeps_the_shares_of_the_classes(monkeypatch):
 @pytest.mark.parametrize("apart", [False, True], ids=["in memory", "by blocks"])
 def test_groups_must_be_one_a_row(apart, monkeypatch):
     """Also where they are as many as the rows that are drawn."""
-    monkeypatch.setattr(_files, "LEAST", 100)
+    monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 100)
     X, y, _ = table(400)
     given, model = (by_blocks(X, y, memory=0),) if apart else (X, y), AUCClassifier(methods=["logistic"])
-    drawn = len(_files.drawn_from(AUCClassifier(), by_blocks(X, y, memory=0), None, None, None)[1][1])
+    drawn = len(draw_sample(labelled_rows(AUCClassifier(), by_blocks(X, y, memory=0)))[0].labels)
     for groups, got in [
         (np.arange(drawn), rf"shape \({drawn},\)"),
         (list(range(401)), r"shape \(401,\)"),

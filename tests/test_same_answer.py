@@ -10,17 +10,22 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.model_selection import KFold, ShuffleSplit
+from sklearn.pipeline import make_pipeline
 
 import auclid
 from auclid import (
     PNUAUC,
     SAMULT,
+    AUCClassifier,
+    Calibrated,
+    Columns,
     Kernelized,
     LeastSquaresAUC,
     LeastSquaresAUCCV,
     MulticlassAUC,
     RandomFourier,
     RankSVM,
+    Scorecard,
 )
 from auclid.losses import curvature, hinges, slope, value
 
@@ -170,3 +175,154 @@ def test_scores_are_the_same_wherever_rows_are(model):
         np.testing.assert_array_equal(other, labels)
     if not isinstance(model, UNWEIGHTED):
         assert fitted.score(files) == pytest.approx(fitted.score(X, y), abs=1e-12)
+
+
+# --- tables with columns of any type ---------------------------------------------------------------
+
+
+TABLE_MODELS = [
+    Scorecard(interactions=0),
+    Scorecard(),
+    Scorecard(monotone={0: 1}, interactions=0),
+    Scorecard(interactions=1, n_knots=6),
+    Scorecard(categories=[3], interactions=0),
+    Scorecard(LeastSquaresAUC(alpha=0.01, l1=0.01, tol=1e-8, max_iter=20_000)),
+    Columns(),
+    Columns(scale="rank", categories=[3]),
+    AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0),
+    AUCClassifier(methods=["Scorecard", "forest"], cv=3, random_state=0),
+    Calibrated(make_pipeline(Columns(), LeastSquaresAUC())),
+    Calibrated(Scorecard(interactions=0), cv=3),
+]
+NUMBERS = Calibrated(RankSVM(alpha=0.01, tol=1e-10))
+TABLES = [(model, kind) for model in TABLE_MODELS for kind in ("array", "frame")] + [(NUMBERS, "numbers")]
+"""Models, and the tables that they take: an array with missing numbers, a frame of any columns, one of numbers only."""
+
+
+def mixed_table(n=500, seed=0):
+    """Numbers with missing ones and a heavy tail, few values, texts, categories, truths and dates."""
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    age, colour, known = rng.normal(size=n), rng.choice(["red", "green", "blue"], n), rng.random(n) < 0.4
+    day = rng.integers(0, 900, n)
+    frame = pd.DataFrame({
+        "age": np.where(rng.random(n) < 0.1, np.nan, age),
+        "tail": np.exp(3.0 * rng.normal(size=n)),
+        "colour": np.where(rng.random(n) < 0.1, None, colour),
+        "count": rng.integers(0, 5, n),
+        "known": known,
+        "day": pd.Timestamp("2020-02-29") + pd.to_timedelta(day, unit="D"),
+        "size": pd.Categorical(rng.choice(list("SML"), n)),
+        "code": rng.integers(0, 30, n).astype(str),
+    })  # fmt: skip
+    y = age + (colour == "red") + day / 500.0 + known + rng.normal(size=n) > 2.0
+    return frame, y.astype(int), rng.integers(0, 4, size=n) + 0.5 * (rng.random(n) < 0.5)
+
+
+def number_table(n=500):
+    """The numbers of `mixed_table`, some missing."""
+    frame, y, weight = mixed_table(n)
+    return frame[["age", "tail", "known", "count"]].to_numpy(dtype=float), y, weight
+
+
+def frame_parts(frame, y, weight, size=97):
+    """The rows as blocks of a function, and as a dask frame with labels and weights."""
+    dd = pytest.importorskip("dask.dataframe")
+    cuts = [slice(k, k + size) for k in range(0, len(y), size)]
+
+    def read():
+        for cut in cuts:
+            yield (frame[cut], y[cut]) if weight is None else (frame[cut], y[cut], weight[cut])
+
+    both = frame.assign(label=y, mass=1.0 if weight is None else weight)
+    lazy = dd.from_map(lambda cut: both.iloc[cut], cuts, meta=both.iloc[:0])
+    return auclid.scan(read), (lazy[list(frame.columns)], lazy["label"], None if weight is None else lazy["mass"])
+
+
+def fit_everywhere(model, kind, weighted):
+    """The model fitted on memory, files and Dask; and the rows to score, as each has them."""
+    X, y, weight = mixed_table() if kind == "frame" else number_table()
+    if kind == "numbers":
+        X = np.nan_to_num(X)
+    weight = weight if weighted else None
+    if kind == "frame":
+        rows, (lazy, label, mass) = frame_parts(X, y, weight)
+    else:
+        rows, (lazy, label, mass) = blocks(X, y, weight), on_dask(X, y, weight)
+    whole = clone(model).fit(X, y, **({} if weight is None else {"sample_weight": weight}))
+    files = clone(model).fit(rows)
+    dask = clone(model).fit(lazy, label, **({} if mass is None else {"sample_weight": mass}))
+    return (whole, files, dask), (X, rows, lazy)
+
+
+def described(model):
+    """What a fitted model publishes: numbers, names and records."""
+    hidden = COUNTS | {"ranker_"}
+    names = [name for name in vars(model) if name.endswith("_") and not name.startswith("_") and name not in hidden]
+    found = {name: getattr(model, name) for name in names}
+    if isinstance(model, AUCClassifier):
+        found["leaderboard_"] = [line._replace(fit_seconds=0.0) for line in model.leaderboard_]
+        found["members_"] = [(member.name, member.weight, member.middle, member.spread) for member in model.members_]
+    return found
+
+
+def assert_alike(mine, theirs, where):
+    """Whether two values are equal, floats to rounding."""
+    if isinstance(mine, dict):
+        assert mine.keys() == theirs.keys(), where
+        for key in mine:
+            assert_alike(mine[key], theirs[key], f"{where}[{key}]")
+    elif isinstance(mine, list | tuple):
+        assert len(mine) == len(theirs), where
+        for k, pair in enumerate(zip(mine, theirs, strict=True)):
+            assert_alike(*pair, f"{where}[{k}]")
+    elif isinstance(mine, np.ndarray) and mine.dtype.kind in "biuf":
+        np.testing.assert_allclose(theirs, mine, rtol=1e-6, atol=1e-8, err_msg=where)
+    elif isinstance(mine, np.ndarray):
+        np.testing.assert_array_equal(theirs, mine, err_msg=where)
+    elif isinstance(mine, float):
+        assert theirs == pytest.approx(mine, rel=1e-6, abs=1e-8, nan_ok=True), where
+    else:
+        assert theirs == mine, where
+
+
+def computed(values):
+    return np.asarray(values.compute() if hasattr(values, "compute") else values)
+
+
+METHODS = ["decision_function", "predict", "predict_proba", "contributions", "total_points"]
+
+
+@pytest.mark.parametrize(("model", "kind"), TABLES, ids=lambda each: each if isinstance(each, str) else named(each))
+@pytest.mark.parametrize("weighted", [False, True])
+def test_tables_give_the_same_model_wherever_they_are(model, weighted, kind):
+    """Every published attribute, and every answer of every model for rows of every kind."""
+    models, places = fit_everywhere(model, kind, weighted)
+    whole, X = models[0], places[0]
+    for other in models[1:]:
+        assert_alike(described(whole), described(other), type(model).__name__)
+    for name in METHODS if hasattr(whole, "decision_function") else ["transform"]:
+        if hasattr(whole, name):
+            answers = [computed(getattr(other, name)(rows)) for other in models for rows in places]
+            expected = computed(getattr(whole, name)(X))
+            for answer in answers:
+                assert_alike(expected, answer, name)
+
+
+@pytest.mark.parametrize("kind", ["array", "frame"])
+@pytest.mark.parametrize("toward", [None, 1])
+def test_reasons_are_the_same_wherever_rows_are(kind, toward):
+    models, places = fit_everywhere(Scorecard(interactions=1, n_knots=6), kind, False)
+    expected = models[0].reasons(places[0], 3, toward=toward)
+    assert len(expected) == 500 and max(map(len, expected)) == 3
+    for model in models:
+        for rows in places:
+            assert_alike(expected, model.reasons(rows, 3, toward=toward), "reasons")
+
+
+def test_points_are_the_same_wherever_rows_are():
+    models, _ = fit_everywhere(Scorecard(interactions=0), "frame", False)
+    expected = models[0].points()
+    for model in models[1:]:
+        points = model.points()
+        assert points[["column", "bin", "points"]].equals(expected[["column", "bin", "points"]])

@@ -20,14 +20,14 @@ from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 
 import auclid
+from auclid import _sizes
 from auclid._apart import begin_apart
-from auclid.additive import _apart
-from auclid.auto import _files
 from auclid.data.readers import reader
 from auclid.data.readers.libsvm import whole_lines
 from auclid.data.sizes import as_bytes
 from auclid.metrics._operating_point import best_threshold
 from auclid.solvers.threshold import youden_threshold
+from auclid.stats.labelled import bounded_sample
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -627,14 +627,15 @@ def test_a_scorecard_takes_files_with_gaps_and_others_still_refuse_them(tmp_path
 @pytest.mark.parametrize("holes", [0.0, 0.2])
 def test_the_values_of_a_scorecard_come_from_all_rows(monkeypatch, holes):
     """Those of the sample's own model once it has been told of all other rows."""
-    monkeypatch.setattr(_apart, "LEAST", 200)
+    monkeypatch.setattr(_sizes, "MIN_SAMPLE_ROWS", 200)
     X, y, _ = table(2000, 3)
     X[:, 0] += y
     X[:, 1:][np.random.default_rng(1).random((2000, 2)) < holes] = np.nan
     rows = auclid.scan(X, target=y, memory=0)
     model = auclid.Scorecard(interactions=0, random_state=0).fit(rows)
-    some, labels, _, whole = _apart.drawn(begin_apart(auclid.Scorecard(), rows), 0)
-    assert not whole and len(labels) == 200
+    sample = bounded_sample(begin_apart(auclid.Scorecard(), rows), 200, _sizes.MIN_CLASS_ROWS)
+    some, labels = sample.X, sample.labels
+    assert not sample.complete and len(labels) == 200
     other = ~np.isin(X[:, 0], some[:, 0])
     drawn = auclid.Scorecard(interactions=0, random_state=0).fit(some, labels)
     np.testing.assert_array_equal(model.predict_proba(X).sum(axis=1), 1.0)
@@ -647,7 +648,7 @@ def test_the_values_of_a_scorecard_come_from_all_rows(monkeypatch, holes):
 
 
 def test_the_front_door_fits_what_it_can_on_all_rows(monkeypatch):
-    monkeypatch.setattr(_files, "LEAST", 300)
+    monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 300)
     X, y, _ = table(2000, 3)
     X[:, 0] += y
     model = auclid.AUCClassifier(methods=["LeastSquaresAUC", "logistic"], cv=2, random_state=0)

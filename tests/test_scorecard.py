@@ -12,8 +12,9 @@ from scipy import sparse
 from sklearn.base import clone
 
 from auclid import LeastSquaresAUC, RankSVM, Scorecard
-from auclid.additive import _basis, _features, _pairs, _purify, _sums, _table
-from auclid.additive._knots import quantile_knots, second_differences, tally
+from auclid.additive import _basis, _columns, _features, _interactions, _moments
+from auclid.additive._features import quantile_knots, value_counts
+from auclid.additive._solve import second_differences
 from auclid.metrics import roc_auc
 from auclid.stats.moments import class_moments
 
@@ -29,7 +30,7 @@ def problem(n=600, seed=0):
 
 
 def learnt(X, pairs=(), n_knots=7):
-    kept = [_table.ColumnSpec(f"x{k}", "number", None) for k in range(X.shape[1])]
+    kept = [_columns.ColumnSpec(f"x{k}", "number", None) for k in range(X.shape[1])]
     features = _features.learn_features(kept, X, None, n_knots, {}, np.random.default_rng(0))
     return features, _basis.make_basis(features, pairs)
 
@@ -76,9 +77,9 @@ def test_moments_of_the_basis_are_those_of_its_rows_and_blocks_add_up():
     Z = dense_rows(features, basis, X)
     for w in (None, weight):
         expected = class_moments(Z, y, w)
-        whole = _sums.class_sums(basis, X, y, w).classes()
+        whole = _moments.class_sums(basis, X, y, w).classes()
         halves = [
-            _sums.class_sums(basis, X[part], y[part], None if w is None else w[part]).classes()
+            _moments.class_sums(basis, X[part], y[part], None if w is None else w[part]).classes()
             for part in (slice(0, 250), slice(250, None))
         ]
         for found in (whole, halves[0] + halves[1]):
@@ -91,8 +92,8 @@ def test_the_moments_outside_each_fold_are_those_of_its_rows():
     features, basis = learnt(X, [(0, 2)])
     rng = np.random.default_rng(3)
     fold, weight = rng.integers(-1, 4, len(y)), rng.random(len(y))
-    Z, sums = dense_rows(features, basis, X), _sums.class_sums(basis, X, y, weight, fold)
-    for k, found in enumerate(_sums.Folds(sums)):
+    Z, sums = dense_rows(features, basis, X), _moments.class_sums(basis, X, y, weight, fold)
+    for k, found in enumerate(_moments.LazyFolds(sums)):
         rows = (fold >= 0) & (fold != k)
         expected = class_moments(Z[rows], y[rows], weight[rows])
         np.testing.assert_allclose(found.S, expected.within, atol=1e-13)
@@ -116,7 +117,7 @@ def test_fewer_knots_are_a_mixture_of_more():
 @given(st.lists(st.integers(-5, 5), min_size=1, max_size=60), st.integers(2, 9))
 def test_knots_rise_and_hold_both_ends_and_what_is_frequent(values, count):
     x = np.array(values, dtype=float)
-    knots = quantile_knots(*tally(x, np.ones(len(x))), count)
+    knots = quantile_knots(*value_counts(x, np.ones(len(x))), count)
     assert (np.diff(knots) > 0).all() and knots[0] == x.min() and knots[-1] == x.max()
     if len(np.unique(x)) <= count:
         assert knots.tolist() == np.unique(x).tolist()
@@ -198,7 +199,7 @@ def test_what_one_column_adds_is_in_its_shape_and_not_in_a_grid():
     features, basis = learnt(X, [(0, 1), (1, 2)], n_knots=12)
     Z = _basis.basis_rows(basis, X).toarray()
     w, mean = rng.normal(size=basis.size), Z.mean(axis=0)
-    pure = _purify.purified(features, basis, w, mean)
+    pure = _interactions.purified(features, basis, w, mean)
     change = Z @ pure - Z @ w
     np.testing.assert_allclose(change, change[0], atol=1e-10)
     for first, last in pairwise([*basis.pair_first, basis.size]):
@@ -210,12 +211,12 @@ def test_what_one_column_adds_is_in_its_shape_and_not_in_a_grid():
 def test_the_gain_of_a_pair_is_exact():
     rng = np.random.default_rng(3)
     y, score = rng.random(80) < 0.4, rng.normal(size=80)
-    rest = _pairs.residual(score + y, y, None)
+    rest = _interactions.pair_residuals(score + y, y, None)
     a, b = rng.integers(0, 3, 80), rng.integers(0, 2, 80)
     out = np.zeros((6, 4))
-    _pairs.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, y, rest.score, rest.weight, out)
+    _interactions.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, y, rest.score, rest.weight, out)
     means = tuple(rest.weight[of] @ rest.score[of] for of in (y, ~y))
-    found = _pairs.pair_gains(out[None], (3, 2), means, 1e-9)[0]
+    found = _interactions.pair_gains(out[None], (3, 2), means, 1e-9)[0]
 
     def lowest(design):  # the square pair loss over all pairs, by least squares on differences
         Z = (design[y][:, None, :] - design[~y][None, :, :]).reshape(-1, design.shape[1])
@@ -239,7 +240,7 @@ def test_gains_of_many_pairs_are_those_of_dense_matrices():
             b @ np.linalg.solve(H + shrink * np.eye(len(b)), b) for H, b in ((A, g), (E.T @ A @ E, E.T @ g))
         )
         expected.append(whole - alone)
-    np.testing.assert_allclose(_pairs.pair_gains(histograms, shape, means, shrink), expected, rtol=1e-9)
+    np.testing.assert_allclose(_interactions.pair_gains(histograms, shape, means, shrink), expected, rtol=1e-9)
 
 
 # --- kinds of columns -----------------------------------------------------------------------------

@@ -6,14 +6,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 
-from auclid import Scorecard
-from auclid.additive import _solve
+from auclid import Scorecard, _sizes
+from auclid.additive import _selection, _solve
 from auclid.additive._basis import basis_rows, make_basis
-from auclid.additive._features import learn_features
-from auclid.additive._knots import SPECIAL, TAIL, extra_knots, quantile_knots, tally
-from auclid.additive._penalty import FAINT, Penalty, Terms, penalty_terms
-from auclid.additive._solve import direction, directions, minimiser, penalised
-from auclid.additive._table import ColumnSpec
+from auclid.additive._columns import ColumnSpec
+from auclid.additive._features import (
+    MIN_TAIL_ROWS,
+    SPECIAL_SHARE,
+    extra_knots,
+    learn_features,
+    quantile_knots,
+    value_counts,
+)
+from auclid.additive._solve import (
+    MIN_VARIANCE_SHARE,
+    Penalty,
+    PenaltyTerms,
+    direction,
+    directions,
+    minimiser,
+    penalised,
+    penalty_terms,
+)
 from auclid.metrics import roc_auc
 
 
@@ -23,22 +37,22 @@ def test_extra_knots_are_values_and_bracket_what_is_special(seed, count, share, 
     x = rng.normal(size=300)
     x = {"normal": x, "heavy": np.sinh(4 * x), "whole": np.round(6 * x)}[kind]
     x[rng.random(300) < share] = 0.5
-    counted = tally(x, np.ones(300))
+    counted = value_counts(x, np.ones(300))
     knots = quantile_knots(*counted, count)
     extra = extra_knots(*counted, knots)
     assert (np.diff(extra) > 0).all() and set(extra) <= set(x) and not set(extra) & set(knots)
     distinct, times = np.unique(x, return_counts=True)
     if len(distinct) > len(knots):
         both = set(extra) | set(knots)
-        for k in np.flatnonzero(times >= SPECIAL * 300):
+        for k in np.flatnonzero(times >= SPECIAL_SHARE * 300):
             assert {distinct[max(k - 1, 0)], distinct[min(k + 1, len(distinct) - 1)]} <= both
 
 
 @given(st.lists(st.sampled_from([-2.0, 0.0, 0.5, 7.0, np.nan]), min_size=1))
 def test_a_tally_of_equal_weights_is_a_count(values):
     x = np.array(values)
-    distinct, mass = tally(x, np.ones(len(x)))
-    twice, double = tally(x, np.full(len(x), 2.0))
+    distinct, mass = value_counts(x, np.ones(len(x)))
+    twice, double = value_counts(x, np.full(len(x), 2.0))
     assert list(distinct) == list(twice) == sorted(set(x[~np.isnan(x)]))
     assert list(2.0 * mass) == list(double) == [2.0 * (x == value).sum() for value in distinct]
 
@@ -46,12 +60,12 @@ def test_a_tally_of_equal_weights_is_a_count(values):
 def test_a_heavy_tail_is_cut_at_medians_and_a_light_one_is_not():
     rng = np.random.default_rng(0)
     heavy, light = np.exp(3 * rng.normal(size=4000)), rng.random(4000)
-    counted, even = tally(heavy, np.ones(4000)), tally(light, np.ones(4000))
+    counted, even = value_counts(heavy, np.ones(4000)), value_counts(light, np.ones(4000))
     knots = quantile_knots(*counted, 8)
     extra = extra_knots(*counted, knots)
     beyond = heavy[heavy > knots[-2]]
     assert extra[-1] > extra[0] == np.sort(beyond)[(len(beyond) - 1) // 2]
-    assert min((heavy >= extra[-1]).sum(), (heavy > extra[-1]).sum() + 1) >= TAIL
+    assert min((heavy >= extra[-1]).sum(), (heavy > extra[-1]).sum() + 1) >= MIN_TAIL_ROWS
     assert not len(extra_knots(*even, quantile_knots(*even, 8)))
 
 
@@ -102,7 +116,7 @@ def test_columns_that_add_little_are_dearer_and_the_rest_is_a_closed_form(focus)
     first = np.linalg.solve(S + 0.15 * terms.P + 0.05 * np.eye(len(delta)), delta)
     column = np.repeat(np.arange(7), np.diff(terms.starts))  # six columns and a pair
     v = np.array([first[column == k] @ S[np.ix_(column == k, column == k)] @ first[column == k] for k in range(7)])
-    cost = ((v.mean() / (v + FAINT * v.mean())) ** focus)[column]
+    cost = ((v.mean() / (v + MIN_VARIANCE_SHARE * v.mean())) ** focus)[column]
     expected = np.linalg.solve(S + np.diag(cost) @ (0.15 * terms.P + 0.05 * np.eye(len(delta))), delta)
     np.testing.assert_allclose(direction(S, delta, terms, penalty), expected, rtol=1e-9, atol=1e-12)
     assert cost[column == 0].max() < 1.0 < cost[column == 5].min()
@@ -117,7 +131,7 @@ def test_directions_are_those_of_each_penalty_and_a_singular_matrix_has_its_leas
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(200, 6))
     S, delta = np.cov(Z.T), rng.normal(size=6)
-    terms = Terms(sparse.csr_array(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0])), np.array([0, 2, 5, 6]))
+    terms = PenaltyTerms(sparse.csr_array(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0])), np.array([0, 2, 5, 6]))
     grid = [Penalty(alpha, smooth, focus) for alpha in (0.1, 1.0) for smooth in (0.0, 2.0) for focus in (0.0, 1.0)]
     found = directions(S, delta, terms, grid)
     for u, penalty in zip(found.T, grid, strict=True):
@@ -134,9 +148,9 @@ def test_factors_of_half_the_digits_lead_to_the_same_directions(monkeypatch, alp
     _, terms, S, delta, _ = quadratic(0.0)  # hats of a column add up to one: S is singular
     grid = [Penalty(scale * alpha, smooth, focus) for scale in (1.0, 10.0) for smooth in (0.0, 0.3) for focus in (0, 1)]
     exact, whole = directions(S, delta, terms, grid), []
-    monkeypatch.setattr(_solve, "LARGE", 1)
-    solved = _solve._solved
-    monkeypatch.setattr(_solve, "_solved", lambda *args: whole.append(1) or solved(*args))
+    monkeypatch.setattr(_sizes, "REFINED_COEFFICIENTS", 1)
+    solved = _solve._factored
+    monkeypatch.setattr(_solve, "_factored", lambda *args: whole.append(1) or solved(*args))
     firsts = {}
     found = directions(S, delta, terms, grid, firsts)
     # in units of the scores' spread; where nothing but rounding holds S up, it is factored with all digits
@@ -150,11 +164,10 @@ def test_factors_of_half_the_digits_lead_to_the_same_directions(monkeypatch, alp
 
 
 def test_focus_keeps_columns_of_noise_small(monkeypatch):
-    from auclid.additive import _plan
 
     X, y = noisy()
     focused = Scorecard(interactions=0).fit(X, y)
-    monkeypatch.setattr(_plan, "FOCUS", ())
+    monkeypatch.setattr(_selection, "FOCUSES", ())
     plain = Scorecard(interactions=0).fit(X, y)
     assert focused.focus_ > 0.0 == plain.focus_
     importance = [np.array([shape.importance for shape in model.shapes_]) for model in (focused, plain)]

@@ -6,12 +6,13 @@ from scipy.optimize import minimize
 from scipy.special import log_expit
 from sklearn.base import clone
 
-from auclid import LeastSquaresAUCCV, RankSVM, Scorecard
+from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes
 from auclid.additive import _fit, _logistic
 from auclid.additive._basis import basis_rows
-from auclid.additive._logistic import Weighed, minimised
+from auclid.additive._logistic import BalancedRows, minimise
+from auclid.additive._moments import TrainingMoments
+from auclid.additive._selection import LabelledCells
 from auclid.additive._solve import penalised
-from auclid.additive._sums import Fold
 
 
 def problem(n=800, seed=0):
@@ -26,19 +27,20 @@ def problem(n=800, seed=0):
 
 @pytest.fixture
 def seen(monkeypatch):
-    """What `refined` was given, and what it gave, in the last fit, by the number of pairs of columns."""
+    """What `logistic_weights` was given, and what it gave, in the last fit, by the number of pairs of columns."""
     found = {}
 
     def watch(plan, *args):
-        found[len(plan.pairs)] = (plan, *args), _logistic.refined(plan, *args)
+        found[len(plan.pairs)] = (plan, *args), _logistic.logistic_weights(plan, *args)
         return found[len(plan.pairs)][1]
 
-    monkeypatch.setattr(_fit, "refined", watch)
+    monkeypatch.setattr(_fit, "logistic_weights", watch)
     return found
 
 
-def slow_loss(plan, cells, is_pos, weight):
+def slow_loss(plan, rows):
     """L(w, b) and its slope, by dense rows."""
+    cells, is_pos, weight = rows
     Z = basis_rows(plan.basis, np.ascontiguousarray(cells)).toarray()
     mass = np.ones(len(is_pos)) if weight is None else weight
     mass = np.where(is_pos, 0.5 * mass / mass[is_pos].sum(), 0.5 * mass / mass[~is_pos].sum())
@@ -74,9 +76,9 @@ def test_the_weights_are_the_optimum_of_the_balanced_logistic_loss(monkeypatch, 
     weight = np.random.default_rng(1).random(len(y)) if weighted else None
     model = Scorecard(interactions=1, n_knots=6, random_state=0).fit(X, y, weight)
     assert model.loss_ == "logistic"
-    (plan, cells, is_pos, weight, _, _, rising), result = seen[len(model.interactions_)]
+    (plan, rows, _, _, rising), result = seen[len(model.interactions_)]
     assert not rising
-    value, slope, Z = slow_loss(plan, cells, is_pos, weight)
+    value, slope, Z = slow_loss(plan, rows)
     mine = with_offset(slope, result.w)
     best = minimize(value, np.zeros(len(mine)), jac=slope, method="BFGS", options={"gtol": 1e-9, "maxiter": 5000})
     assert value(mine) <= best.fun + 1e-7
@@ -94,9 +96,9 @@ def test_monotone_ones_rise_to_the_bit_and_are_the_constrained_optimum(seen, sig
     assert model.loss_ == "logistic"
     for column, rises in ((0, sign), (2, -sign)):
         assert (rises * np.diff(model.shapes_[column].values) >= 0.0).all()
-    (plan, cells, is_pos, weight, _, _, rising), result = seen[0]
+    (plan, rows, _, _, rising), result = seen[0]
     assert len(rising) == 2
-    _, slope, _ = slow_loss(plan, cells, is_pos, weight)
+    _, slope, _ = slow_loss(plan, rows)
     found = result.w
     down = slope(with_offset(slope, found))[:-1]
     rng = np.random.default_rng(0)
@@ -111,12 +113,12 @@ def test_monotone_ones_rise_to_the_bit_and_are_the_constrained_optimum(seen, sig
 def test_a_weight_counts_rows(seen):
     X, y = problem(300)
     Scorecard(interactions=0, n_knots=5, random_state=0).fit(X, y)
-    plan, cells, is_pos, _, w, _, _ = seen[0][0]
+    plan, rows, w, _, _ = seen[0][0]
     twice = np.random.default_rng(0).random(len(y)) < 0.5
-    fold = Fold(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
-    weighed = Weighed.of(cells, is_pos, 1.0 + twice, np.arange(len(y)))
-    double = Weighed.of(cells, is_pos, None, np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
-    a, b = (minimised(plan, fold, rows, w, []) for rows in (weighed, double))
+    fold = TrainingMoments(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
+    weighed = BalancedRows.of(LabelledCells(rows.cells, rows.is_pos, 1.0 + twice), np.arange(len(y)))
+    double = BalancedRows.of(rows, np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
+    a, b = (minimise(plan, fold, some, w, []) for some in (weighed, double))
     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
 
 
@@ -151,7 +153,7 @@ def test_where_a_step_is_dear_the_square_loss_it_is(monkeypatch):
     X, y = problem()
     assert Scorecard(interactions=0, n_knots=6, random_state=0).fit(X, y).loss_ == "logistic"
     assert Scorecard(RankSVM(1e-2), n_knots=4, interactions=0).fit(X, y).loss_ == "ranker"
-    monkeypatch.setattr(_logistic, "WORK", 1e3)
+    monkeypatch.setattr(_sizes, "NEWTON_STEP_WORK", 1e3)
     card = Scorecard(interactions=0, n_knots=6, random_state=0)
     model, square = (clone(card).set_params(ranker=ranker).fit(X, y) for ranker in (None, LeastSquaresAUCCV()))
     np.testing.assert_array_equal(model.decision_function(X), square.decision_function(X))

@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from auclid import LeastSquaresAUC, Scorecard, scan
 from auclid.additive import _fit
 from auclid.additive._basis import make_basis
-from auclid.additive._monotone import rising_columns, solve_bounded
-from auclid.additive._penalty import Penalty, penalty_terms
-from auclid.additive._solve import penalised
+from auclid.additive._selection import ShapeSelection
+from auclid.additive._solve import Penalty, monotone_columns, penalised, penalty_terms, solve_bounded
 from auclid.metrics import roc_auc
 from auclid.stats.moments import ClassMoments
 
@@ -64,8 +63,8 @@ def test_monotone_shapes_are_so_to_the_bit_and_the_constrained_optimum(column, s
     H = 2.0 * (moments.within + np.multiply.outer(delta, delta))
     H += model.smooth_ * np.diag(cost) @ terms.P + model.alpha_ * np.diag(cost)
     penalty = Penalty(model.alpha_, model.smooth_, model.focus_)
-    plan = _fit.Plan(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
-    w = _fit._weights(plan, moments.within, delta, {column: sign}, None)
+    plan = ShapeSelection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
+    w = _fit._square_weights(plan, moments.within, delta, {column: sign}, None)
     slope = H @ w - 2.0 * delta
     place = basis.place[basis.first[column] : basis.first[column + 1]]
     others = np.setdiff1d(np.arange(basis.size), place)
@@ -114,13 +113,13 @@ def test_shapes_and_grids_of_monotone_columns_are_the_constrained_optimum():
     model = Scorecard(monotone={2: 1}, interactions=2, n_knots=5).fit(X, y)
     basis, moments = model._card.basis, ClassMoments(*model._seen)
     terms, penalty = penalty_terms(model._features, basis), Penalty(model.alpha_, model.smooth_, model.focus_)
-    plan = _fit.Plan(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
-    w = _fit._weights(plan, moments.within, moments.delta, {2: 1}, None)
+    plan = ShapeSelection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
+    w = _fit._square_weights(plan, moments.within, moments.delta, {2: 1}, None)
     H = 2.0 * (
         penalised(moments.within, moments.delta, terms, penalty) + np.multiply.outer(moments.delta, moments.delta)
     )
     slope = H @ w - 2.0 * moments.delta
-    lines = rising_columns(model._features, basis, {2: 1})
+    lines = monotone_columns(model._features, basis, {2: 1})
     assert len(lines) > 1
     rng = np.random.default_rng(0)
     for _ in range(50):  # no way from w to weights that rise goes down

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 
 import auclid
-from auclid import LeastSquaresAUCCV, RankSVM, Scorecard
+from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes
 from auclid._apart import begin_apart
-from auclid.additive import _apart
-from auclid.auto import _files
+from auclid.additive import scorecard
 from auclid.data import encoding
 from auclid.data.encoding import ColumnEncoding, decode, merge_encodings
 from auclid.data.readers import reader
+from auclid.stats.labelled import bounded_sample
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -137,18 +137,20 @@ def test_blocks_do_not_matter_to_levels_and_values(size, seed):
 
 def test_levels_and_values_come_from_all_rows_where_some_are_drawn(monkeypatch):
     """Values are those of the sample's own model once it has been told of all other rows."""
-    monkeypatch.setattr(_apart, "LEAST", 500)
+    monkeypatch.setattr(_sizes, "MIN_SAMPLE_ROWS", 500)
     X, y = table(3000)
     X["id"] = np.arange(3000)
     kinds = ["age", "colour", "size", "day", "known", "code", "since", "id"]
     rows = auclid.scan(X[kinds].assign(y=y), target="y", memory=0)
     card, drawn = clone(CARD).fit(rows), clone(CARD)
-    some, labels, _, whole = _apart.drawn(begin_apart(Scorecard(), rows), 0)
-    assert not whole and len(labels) == 500
-    sample = some.to_pandas()
+    found = bounded_sample(begin_apart(Scorecard(), rows), 500, _sizes.MIN_CLASS_ROWS)
+    assert not found.complete and len(found.labels) == 500
+    some = rows.decode(found.X)
+    sample, learn = some.to_pandas(), scorecard.learn_columns
     assert (sample["colour"] == "rare 0").sum() < 5
     assert "rare 0" in card.knots_["colour"]  # of all rows; those drawn have too few
-    drawn._fit_and_hold_out(some, labels, known=_apart.counted_levels(drawn, begin_apart(Scorecard(), rows)))
+    monkeypatch.setattr(scorecard, "learn_columns", lambda *given: (list(card._kept_columns), learn(*given)[1]))
+    drawn.set_params(ranker=LeastSquaresAUCCV()).fit(some, found.labels)  # the logistic loss needs all rows
     other = ~X["id"].isin(sample["id"])
     drawn.partial_fit(X[kinds][other], y[other])
     np.testing.assert_allclose(card.contributions(X[kinds]), drawn.contributions(X[kinds]), rtol=1e-6, atol=1e-9)
@@ -158,7 +160,7 @@ def test_levels_and_values_come_from_all_rows_where_some_are_drawn(monkeypatch):
 
 def test_a_text_that_only_later_is_no_number(monkeypatch):
     """The kind of a column is that of all its cells, not of those that happened to be drawn."""
-    monkeypatch.setattr(_apart, "LEAST", 300)
+    monkeypatch.setattr(_sizes, "MIN_SAMPLE_ROWS", 300)
     X, y = table(3000)
     X = X[["age", "code"]].copy()
     X.loc[2999, "code"] = "none"
@@ -193,7 +195,7 @@ def test_the_front_door_learns_from_texts_and_dates_in_files(tmp_path):
 
 def test_the_front_door_fits_linear_members_on_all_rows_with_texts(monkeypatch):
     X, y = table(1200)
-    monkeypatch.setattr(_files, "LEAST", 400)
+    monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 400)
     rows = auclid.scan(X.assign(y=y), target="y", memory=0)
     model = auclid.AUCClassifier(methods="LeastSquaresAUC", random_state=0).fit(rows)
     assert model.leaderboard_[0].note.endswith("fitted on all 1,200 rows")
@@ -278,7 +280,7 @@ def test_truths_may_become_numbers():
 
 
 def test_the_odds_of_a_class_of_which_more_were_drawn_are_those_of_all_rows(monkeypatch):
-    monkeypatch.setattr(_apart, "LEAST", 400)
+    monkeypatch.setattr(_sizes, "MIN_SAMPLE_ROWS", 400)
     rng = np.random.default_rng(0)
     y = np.arange(20_000) < 60
     X = pd.DataFrame({"a": rng.normal(size=len(y)) + y, "b": rng.normal(size=len(y))})

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils import get_tags
 
 from auclid import _check
 from auclid._sources import known_names, label_missing, with_target
 from auclid.data import as_table
-from auclid.data.dask import DaskDataset, described, is_dask, lazily
+from auclid.data.dask import DaskDataset, described, is_dask, lazily, partition_calls
 from auclid.data.dataset import Dataset
 from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
@@ -72,13 +73,19 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
 
 
 def knows_gaps(estimator: Any) -> bool:
-    """Whether an estimator takes rows in which numbers are missing."""
-    return bool(getattr(estimator, "_knows_gaps", False))
+    """Whether an estimator accepts missing numbers, by its tags."""
+    return bool(get_tags(estimator).input_tags.allow_nan)
 
 
 def knows_words(estimator: Any) -> bool:
-    """Whether an estimator takes columns of texts, categories and dates."""
-    return bool(getattr(estimator, "_knows_words", False))
+    """Whether an estimator accepts columns of texts, categories and dates, by its tags."""
+    tags = get_tags(estimator).input_tags
+    return bool(tags.string and tags.categorical)
+
+
+def takes_dataset(model: Any) -> bool:
+    """Whether a model's `fit` learns from a `LabelledDataset`, in one pass over its parts or a few."""
+    return bool(getattr(model, "_fits_apart", False))
 
 
 def with_classes(estimator: Any, parts: Dataset, counts: list[dict], classes: np.ndarray) -> LabelledDataset:
@@ -189,9 +196,7 @@ def by_parts(method: Callable) -> Callable:
                 f"The 'out' of {method.__name__} is for rows of files; pass auclid.scan(...), or leave it out."
             )
         if is_dask(X):
-            _check.fitted(self, "n_features_in_")
-            known_columns(self, [str(name) for name in X.columns] if hasattr(X, "columns") else None, int(X.shape[1]))
-            described(type(self).__name__, X, knows_words(self))
+            known_partitions(self, X)
             answer_of = partial(_answer, method, self, args, kwargs)
             kind, gaps, words = _kind_of(self, method, X), knows_gaps(self), knows_words(self)
             return lazily(type(self).__name__, X, answer_of, *kind, gaps=gaps, words=words)
@@ -201,12 +206,14 @@ def by_parts(method: Callable) -> Callable:
 
 
 def _answer(method: Callable, estimator: Any, args: tuple, kwargs: dict, X: Any) -> Any:
-    """A method's answer for one block; as a table, which has no names to miss, where the estimator takes one."""
-    if getattr(estimator, "_takes_tables", True):
-        return method(estimator, as_table(X), *args, **kwargs)
-    some = X if X.shape[0] else _any_row(estimator, X.shape[1], getattr(X, "dtype", float))  # none takes one without
+    """A method's answer for one block: as it comes where the estimator takes columns of any type, else as a table.
+
+    A block has no names to compare, and may be empty, which no estimator takes: it is then answered of any row.
+    """
+    some = X if X.shape[0] else _any_row(estimator, X.shape[1], getattr(X, "dtype", float))
     with _check.names_known():
-        return method(estimator, some, *args, **kwargs)[: X.shape[0]]
+        answer = method(estimator, some if knows_words(estimator) else as_table(some), *args, **kwargs)
+    return answer if X.shape[0] else answer[:0]
 
 
 def _any_row(estimator: Any, width: int, dtype: Any) -> np.ndarray:
@@ -220,6 +227,27 @@ def _kind_of(estimator: Any, method: Callable, X: Any) -> tuple[np.dtype, int | 
     answer = _answer(method, estimator, (), {}, _any_row(estimator, width, dtype))
     answer = answer if sparse.issparse(answer) else np.asarray(answer)
     return answer.dtype, None if answer.ndim == 1 else answer.shape[1]
+
+
+def part_answers(estimator: Any, X: Any, method: Callable, *args: Any, **kwargs: Any) -> list:
+    """What a method of a fitted estimator answers for each block of rows in files, for each partition of a dask
+    collection, or for all rows in memory: for answers that are no arrays."""
+    if isinstance(X, Rows):
+        return list(block_answers(estimator, X, method, *args, **kwargs))
+    if is_dask(X):
+        import dask
+
+        known_partitions(estimator, X)
+        how = type(estimator).__name__, X, partial(_answer, method, estimator, args, kwargs)
+        return list(dask.compute(*partition_calls(*how, knows_gaps(estimator), knows_words(estimator))))
+    return [method(estimator, X, *args, **kwargs)]
+
+
+def known_partitions(estimator: Any, X: Any) -> None:
+    """Raise where the columns of a dask collection are not those that the estimator has learnt from."""
+    _check.fitted(estimator, "n_features_in_")
+    known_columns(estimator, [str(name) for name in X.columns] if hasattr(X, "columns") else None, int(X.shape[1]))
+    described(type(estimator).__name__, X, knows_words(estimator))
 
 
 def block_answers(estimator: Any, rows: Rows, method: Callable, *args: Any, **kwargs: Any) -> Iterator[Any]:

@@ -56,6 +56,24 @@ def repeats(weight: np.ndarray, group: np.ndarray) -> np.ndarray:
     return count
 
 
+def normalize_weights(weight: np.ndarray | None) -> np.ndarray | None:
+    """Weights that count rows, of which only the ratios matter: `repeats` of all rows, of whatever class.
+
+    They are the least whole numbers in proportion to the weights, where those are few, so that such weights stand for
+    repeated rows; else their mean over the rows of positive weight is 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid._weights import normalize_weights
+    >>> normalize_weights(np.array([0.0, 10.0, 30.0]))
+    array([0., 1., 3.])
+    >>> normalize_weights(np.array([0.0, 1.0, np.pi])).round(2)
+    array([0.  , 0.48, 1.52])
+    """
+    return None if weight is None else repeats(weight, np.zeros(len(weight), dtype=np.int8))
+
+
 def drawn(count: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Whole numbers with these means, at random next to them: nothing is drawn where they are whole."""
     whole = np.floor(count)

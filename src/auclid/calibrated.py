@@ -1,32 +1,25 @@
 """Calibrated: probabilities for any ranker."""
 
-from functools import partial
 from numbers import Integral
 from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
+from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods
-from sklearn.utils.validation import _check_y, check_consistent_length, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
-from auclid import _check
-from auclid._apart import begin_apart, by_parts, knows_gaps, knows_words, lies_apart
-from auclid.auto._trial import standardised
+from auclid import _check, _sizes
+from auclid._apart import by_parts
+from auclid._tables import binary_source, checked_table, floating, labelled_rows, take_rows
+from auclid._weights import normalize_weights
 from auclid.base import Ranker
 from auclid.baselines import scores
-from auclid.columns._table import checked_table, floating, taken
-from auclid.data.files import Rows
-from auclid.data.mapped import is_label, mapped
+from auclid.errors import InvalidValueError
 from auclid.square import LeastSquaresAUCCV
-from auclid.stats.labelled import sampled
-from auclid.stats.odds import calibrated, log_odds, probability
-
-FEWEST = 4
-"""Rows of the rarer class without which the ranker's own scores must do."""
-
-SAMPLED = 20_000
-"""Rows of each class that are held out in turn where rows lie in files or on a cluster: the sigmoid has two numbers."""
+from auclid.stats.labelled import BoundedSample, LabelledDataset, balanced_sample
+from auclid.stats.odds import fit_sigmoid, log_odds, probability, standardize
 
 
 class Calibrated(Ranker):
@@ -51,8 +44,8 @@ class Calibrated(Ranker):
 
     Notes
     -----
-    Of rows in files (`auclid.scan`) or in a dask collection the ranker learns from all, and the sigmoid from up to
-    20,000 of each class, which count for as many as there are.
+    Of rows in files (`auclid.scan`) or in a dask collection the ranker learns from all. The sigmoid comes from all as
+    well, or from 20,000 rows of a class that has more, drawn at random, which count for as many as there are.
 
     References
     ----------
@@ -93,80 +86,69 @@ class Calibrated(Ranker):
         -------
         self
         """
-        if lies_apart(X):
-            return self._fit_apart(X, y, sample_weight)
-        _check.labelled(self, y)
-        X = checked_table(self, X, reset=True)
-        y = _check.labels(_check_y(y, estimator=self))
-        check_consistent_length(X, y)
-        weight = _check.check_relative_weights(sample_weight, X)
-        self.classes_ = _check.two_classes(self, y)
-        is_pos = y == self.classes_[1]
-        _check.both_weighed(self, is_pos, weight)
-        self.ranker_ = self._fitted(X, is_pos, weight)
-        if weight is not None and isinstance(self.cv, Integral):  # what weighs nothing is in no fold
-            some = np.flatnonzero(weight)
-            X, is_pos, weight = taken(X, some), is_pos[some], weight[some]
-        held_out = self._held_out(X, is_pos, weight)
-        self._odds = calibrated(held_out, is_pos, weight)
-        return self
+        rows = labelled_rows(self, X, y, sample_weight)
+        return self._fit_sigmoid(self._fit_ranker(*binary_source(rows, X, y, sample_weight)), rows)
 
-    def _fit_apart(self, X: Any, y: Any, sample_weight: Any, fitted: Any = None) -> Self:
-        """`fit` of rows in files or on a cluster; a sample of each class stands for all rows of it.
+    def _fit_around(self, ranker: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """`fit` of the sigmoid alone, around a ranker that has learnt from all rows already, as from a stream."""
+        return self._fit_sigmoid(ranker, labelled_rows(self, X, y, sample_weight))
 
-        ``fitted``: the ranker, where it has learnt from all rows already, as from a stream.
-        """
-        rows = begin_apart(self, X, y, sample_weight)
-        some, label, weight = sampled(rows, [SAMPLED, SAMPLED])
-        some = rows.parts.decode(some)
-        is_pos, drawn = label == 1, np.bincount(label, minlength=2)
-        share = (rows.counts.sum(axis=0) / drawn)[label]
-        if fitted is not None:
-            self.ranker_ = fitted
-        elif isinstance(X, Rows):
-            labelled = mapped(X, labels=partial(is_label, self.classes_[1]))
-            self.ranker_ = self._fitted(labelled, None, None)
-        else:
-            self.ranker_ = self._fitted(X, y == self.classes_[1], sample_weight)
-        with _check.names_known():
-            held_out = self._held_out(some, is_pos, weight)
-        self._odds = calibrated(held_out, is_pos, share if weight is None else share * weight)
-        return self
-
-    def _fitted(self, X: Any, is_pos: Any, weight: Any) -> Any:
+    def _fit_ranker(self, X: Any, is_pos: Any, weight: Any) -> Any:
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
         if weight is None:
             return ranker.fit(X, is_pos)
-        return ranker.fit(X, is_pos, **dict.fromkeys(_weighed_steps(ranker), weight))
+        return ranker.fit(X, is_pos, **dict.fromkeys(_weighted_steps(ranker), weight))
 
-    def _held_out(self, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    def _fit_sigmoid(self, ranker: Any, rows: LabelledDataset) -> Self:
+        """Fit the sigmoid to held-out scores of the rows, or of a sample of each class."""
+        self.ranker_ = ranker
+        sample = self._sample(rows)
+        X, is_pos, weight = rows.parts.decode(sample.X), sample.labels == 1, sample.weight
+        share = None
+        if not sample.complete:
+            share = (rows.counts.sum(axis=0) / np.bincount(sample.labels, minlength=2))[sample.labels]
+        with _check.names_known():
+            held_out = self._held_out_scores(X, is_pos, weight)
+        mass = normalize_weights(weight)
+        self._odds = fit_sigmoid(held_out, is_pos, share if mass is None else mass if share is None else share * mass)
+        return self
+
+    def _sample(self, rows: LabelledDataset) -> BoundedSample:
+        """The rows whose held-out scores the sigmoid is fitted to, without those of weight zero unless ``cv`` counts
+        them."""
+        sample = balanced_sample(rows, _sizes.CALIBRATION_CLASS_ROWS if rows.partitioned else None)
+        if isinstance(self.cv, list) and not sample.complete:
+            expected = "be a number or a splitter where rows are sampled"
+            raise InvalidValueError(owner=self, parameter="cv", expected=expected, got="a list of folds")
+        if sample.weight is None or not isinstance(self.cv, Integral):
+            return sample
+        some = np.flatnonzero(sample.weight)
+        return sample._replace(
+            X=take_rows(sample.X, some), labels=sample.labels[some], weight=sample.weight[some]
+        )
+
+    def _held_out_scores(self, X: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
         """A score of each row by a ranker that has not seen it, on the scale of the one that has seen all."""
         whole = np.asarray(scores(self.ranker_, X), dtype=np.float64)
         rarest = int(min(is_pos.sum(), (~is_pos).sum()))
-        if rarest < FEWEST:
+        if rarest < _sizes.MIN_ROWS_TO_CALIBRATE:
             return whole
-        _, middle, spread = standardised(whole, weight)
+        _, middle, spread = standardize(whole, weight)
         out = np.empty(len(is_pos))
-        few = isinstance(self.cv, Integral)
-        folds = StratifiedKFold(min(self.cv, rarest // 2), shuffle=True, random_state=0) if few else check_cv(self.cv)
-        for train, test in folds.split(is_pos, is_pos):
+        for train, test in self._splitter(rarest).split(is_pos, is_pos):
             own = None if weight is None else weight[train]
             if own is not None and not (own[is_pos[train]].any() and own[~is_pos[train]].any()):
                 return whole
-            said = np.asarray(scores(self._fitted(taken(X, train), is_pos[train], own), taken(X, test)))
+            model = self._fit_ranker(take_rows(X, train), is_pos[train], own)
+            fold_scores = np.asarray(scores(model, take_rows(X, test)), dtype=np.float64)
             mass = None if weight is None or not weight[test].any() else weight[test]
-            out[test] = middle + spread * standardised(said.astype(np.float64), mass)[0]
+            out[test] = middle + spread * standardize(fold_scores, mass)[0]
         return out
 
-    _takes_tables = False
-
-    @property
-    def _knows_gaps(self) -> bool:
-        return knows_gaps(_entrance(self.ranker))
-
-    @property
-    def _knows_words(self) -> bool:
-        return knows_words(_entrance(self.ranker))
+    def _splitter(self, rarest: int) -> Any:
+        if not isinstance(self.cv, Integral):
+            return check_cv(self.cv)
+        return StratifiedKFold(min(int(self.cv), rarest // 2), shuffle=True, random_state=0)
 
     @by_parts
     def decision_function(self, X: Any) -> np.ndarray:
@@ -182,8 +164,8 @@ class Calibrated(Ranker):
         """
         _check.fitted(self, "ranker_")
         X = checked_table(self, X, reset=False)
-        said = np.asarray(scores(self.ranker_, X), dtype=np.float64)
-        return _check.finite_scores(self, log_odds(self._odds, said), floating(X))
+        plain = np.asarray(scores(self.ranker_, X), dtype=np.float64)
+        return _check.finite_scores(self, log_odds(self._odds, plain), floating(X))
 
     @by_parts
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -200,24 +182,29 @@ class Calibrated(Ranker):
         positive = probability(self.decision_function(X))
         return np.column_stack([1.0 - positive, positive])
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = LeastSquaresAUCCV() if self.ranker is None else self.ranker
-        tags.input_tags = inner.__sklearn_tags__().input_tags
+        tags.input_tags = get_tags(_first_step(inner)).input_tags
         return tags
 
 
-def _weighed_steps(model: Any, needed: bool = True) -> list[str]:
-    """The keywords by which weights reach a ranker, which needs them, and all steps before it that take some: as those
-    of files do, which are with their rows."""
+def _weighted_steps(model: Any, needed: bool = True) -> list[str]:
+    """The keywords by which weights reach a ranker, which needs them, and all steps before it that take some.
+
+    Weights of rows in files reach the same steps: they are with their rows.
+    """
     if not hasattr(model, "steps"):
         takes = needed or (hasattr(model, "fit") and has_fit_parameter(model, "sample_weight"))
         return ["sample_weight"] * takes
     last = len(model.steps) - 1
-    inner = [(name, _weighed_steps(step, needed and k == last)) for k, (name, step) in enumerate(model.steps)]
-    return [f"{name}__{word}" for name, found in inner for word in found]
+    inner = [(name, _weighted_steps(step, needed and k == last)) for k, (name, step) in enumerate(model.steps)]
+    return [f"{name}__{keyword}" for name, keywords in inner for keyword in keywords]
 
 
-def _entrance(ranker: Any) -> Any:
-    """What meets the rows first: the ranker, or the first step of a pipeline."""
-    return _entrance(ranker.steps[0][1]) if hasattr(ranker, "steps") else ranker
+def _first_step(ranker: Any) -> Any:
+    """What meets the rows first: the ranker, or the first step of a pipeline that does something."""
+    if not hasattr(ranker, "steps"):
+        return ranker
+    steps = [step for _, step in ranker.steps if step is not None and not isinstance(step, str)]
+    return _first_step(steps[0]) if steps else ranker

@@ -12,94 +12,74 @@ import numpy as np
 from scipy import sparse
 
 from auclid._generic import kernel
-from auclid.additive._knots import thinned
+from auclid.additive._features import Feature, interpolate, thinned
 
-COARSE = 8
+PAIR_KNOTS = 8
 """Knots, or levels, of a column in a pair."""
 
 REACH = 1.0
 """Beyond its outer knots a shape goes on straight for this many widths of its last interval, then stays level."""
 
-
-STRETCH = 100_000
+BATCH_ENTRIES = 100_000
 """Entries of rows that are written down before they are summed."""
 
-LINES = 50_000
-"""Sums of products that are filled at a time: 400 kB."""
-
-
-class Feature(NamedTuple):
-    """One column: where its shape has a value, and which of these values is zero by convention."""
-
-    name: str
-    kind: str
-    knots: np.ndarray | None
-    levels: list | None
-    reference: int
-    """The slot without a coefficient, since most rows are in it and need not be touched then; -1: none."""
-    gaps: bool
-    """Whether missing cells have a coefficient."""
-    share: np.ndarray
-    """The share of the rows at each slot."""
-    extra: np.ndarray
-    """Which knots are there for jumps and tails: they stay where others are thinned out, and are in no pair."""
-    steps: np.ndarray
-    """Whether the shape jumps halfway between a knot and the next, where no row lies; else it is straight."""
-
-    @property
-    def slots(self) -> int:
-        """Values of the shape: one a knot, or one a level and one for all other levels."""
-        return len(self.share)
+BATCH_SUMS = 50_000
+"""Sums of products that are filled at a time: 400 kB, which stay in the processor's cache."""
 
 
 class Basis(NamedTuple):
     """What kernels know of the columns: slots, one column after the other, and the coefficient of each."""
 
     is_level: np.ndarray
+    """Of each column, whether it is a category."""
     first: np.ndarray
+    """The first slot of each column, and the number of slots."""
     knots: np.ndarray
+    """The knot of each slot; 0 for a level."""
     step: np.ndarray
+    """Whether the shape jumps between the knot of a slot and the next."""
     place: np.ndarray
+    """The coefficient of each slot; -1: none."""
     missing: np.ndarray
+    """The coefficient of missing cells of each column; -1: none."""
     coarse_first: np.ndarray
+    """As ``first``, of the slots that pairs use."""
     coarse_knots: np.ndarray
     coarse_slot: np.ndarray
+    """The coarse slot of each level."""
     pair_a: np.ndarray
     pair_b: np.ndarray
     pair_first: np.ndarray
+    """The first coefficient of each pair."""
     paired: np.ndarray
     """The columns that are in a pair."""
     size: int
+    """The number of coefficients."""
 
 
 def make_basis(features: Sequence[Feature], pairs: Sequence[tuple[int, int]] = ()) -> Basis:
     """The basis of these columns and pairs of columns."""
-    first = np.cumsum([0, *(f.slots for f in features)])
-    knots, place, missing, size = np.zeros(first[-1]), np.full(first[-1], -1), np.full(len(features), -1), 0
-    step = np.zeros(first[-1], dtype=bool)
-    coarse, coarse_slot = [coarse_places(f) for f in features], np.zeros(first[-1], dtype=np.int64)
+    first = np.cumsum([0, *(f.slots for f in features)]).astype(np.int64)
+    knots, step, coarse_slot = np.zeros(first[-1]), np.zeros(first[-1], dtype=bool), np.zeros(first[-1], dtype=np.int64)
+    coarse = [coarse_places(f) for f in features]
     for k, f in enumerate(features):
-        at = slice(first[k], first[k + 1])
+        slots = slice(first[k], first[k + 1])
         if f.knots is not None:
-            knots[at], step[at] = f.knots, f.steps
-        used = np.arange(f.slots) != f.reference if f.slots > 1 else np.zeros(f.slots, dtype=bool)
-        place[at] = np.where(used, size + np.cumsum(used) - 1, -1)
+            knots[slots], step[slots] = f.knots, f.steps
         if f.levels is not None:
-            coarse_slot[at] = _pooled(f, coarse[k])
-        size += int(used.sum())
-        if f.gaps:
-            missing[k], size = size, size + 1
+            coarse_slot[slots] = _pooled(f, coarse[k])
+    place, missing, size = _coefficients(features, first)
     coarse_knots = [knots[first[k] : first[k + 1]][at] for k, at in enumerate(coarse)]
     a, b = (np.array([pair[side] for pair in pairs], dtype=np.int64) for side in (0, 1))
     counts = np.array([len(at) for at in coarse], dtype=np.int64)
     ends = size + np.cumsum(np.concatenate([[0], counts[a] * counts[b]]))
     return Basis(
         np.array([f.levels is not None for f in features]),
-        first.astype(np.int64),
+        first,
         knots,
         step,
-        place.astype(np.int64),
-        missing.astype(np.int64),
+        place,
+        missing,
         np.cumsum([0, *counts]).astype(np.int64),
         np.concatenate(coarse_knots) if coarse_knots else np.zeros(0),
         coarse_slot,
@@ -111,6 +91,18 @@ def make_basis(features: Sequence[Feature], pairs: Sequence[tuple[int, int]] = (
     )
 
 
+def _coefficients(features: Sequence[Feature], first: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
+    """The coefficient of each slot and of the missing cells of each column, -1 for none; and how many there are."""
+    place, missing, size = np.full(first[-1], -1), np.full(len(features), -1), 0
+    for k, f in enumerate(features):
+        used = np.arange(f.slots) != f.reference if f.slots > 1 else np.zeros(f.slots, dtype=bool)
+        place[first[k] : first[k + 1]] = np.where(used, size + np.cumsum(used) - 1, -1)
+        size += int(used.sum())
+        if f.gaps:
+            missing[k], size = size, size + 1
+    return place.astype(np.int64), missing.astype(np.int64), size
+
+
 def same_basis(a: Basis, b: Basis) -> bool:
     """Whether coefficients mean the same in both; where there are no pairs, their grids are of no account."""
     paired = len(a.pair_a) or len(b.pair_a)
@@ -119,23 +111,23 @@ def same_basis(a: Basis, b: Basis) -> bool:
 
 
 def coarse_places(feature: Feature) -> np.ndarray:
-    """Which slots of a column a pair tells apart: some knots, or the commonest levels and the pool of all others."""
+    """The slots of a column that its pairs have: some knots, or the commonest levels and the pool of all others."""
     if feature.levels is None:
         plain = np.flatnonzero(~feature.extra)
-        return plain[thinned(len(plain), COARSE)]
-    common = np.argsort(-feature.share[:-1], kind="stable")[: COARSE - 1]
+        return plain[thinned(len(plain), PAIR_KNOTS)]
+    common = np.argsort(-feature.share[:-1], kind="stable")[: PAIR_KNOTS - 1]
     return np.append(np.sort(common), feature.slots - 1)
 
 
 def _pooled(feature: Feature, coarse: np.ndarray) -> np.ndarray:
-    """The coarse slot of each level; those that are not told apart are in the last."""
+    """The coarse slot of each level; those without one are in the last."""
     out = np.full(feature.slots, len(coarse) - 1)
     out[coarse] = np.arange(len(coarse))
     return out
 
 
 @kernel
-def interval(knots, low, high, x):
+def interval(knots: np.ndarray, low: int, high: int, x: float) -> tuple[int, float]:
     """The interval of x among the knots low..high - 1, counted from low, and how far along it x is."""
     a, b = low, high - 1
     while b - a > 1:
@@ -148,7 +140,7 @@ def interval(knots, low, high, x):
 
 
 @kernel(inner=True)
-def hat(knots, step, low, high, x):
+def hat(knots: np.ndarray, step: np.ndarray, low: int, high: int, x: float) -> tuple[int, float]:
     """The interval of x, and the share of its right knot: straight between two knots and a little beyond, or a jump."""
     at, t = interval(knots, low, high, x)
     if step[low + at]:
@@ -157,7 +149,9 @@ def hat(knots, step, low, high, x):
 
 
 @kernel
-def touch(basis, cells, i, slot, along, index, value):
+def touch(
+    basis: Basis, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray, index: np.ndarray, value: np.ndarray
+) -> int:
     """Write the coefficients that row i touches, in rising order, and how much; returns how many.
 
     ``slot`` and ``along`` are room for one entry a column: where its cell lies among the coarse knots.
@@ -179,11 +173,13 @@ def touch(basis, cells, i, slot, along, index, value):
                 count += 1
         elif high - low > 1:
             at, t = (0, 0.0) if x == knots[low] else hat(knots, step, low, high, x)  # most zeros of few values
+            v = 1.0 - t
             for side in range(2):
-                k, v = place[low + at + side], t if side else 1.0 - t
+                k = place[low + at + side]
                 if k >= 0 and v != 0.0:
                     index[count], value[count] = k, v
                     count += 1
+                v = t
     if basis.pair_a.shape[0] > 0:
         find_coarse(basis, cells, i, slot, along)
         count = touch_pairs(basis, slot, along, index, value, count)
@@ -191,7 +187,7 @@ def touch(basis, cells, i, slot, along, index, value):
 
 
 @kernel(inner=True)
-def find_coarse(basis, cells, i, slot, along):
+def find_coarse(basis: Basis, cells: np.ndarray, i: int, slot: np.ndarray, along: np.ndarray) -> None:
     """The coarse interval of each cell of row i that pairs use, and how far along it lies; -1 where it is missing.
 
     A level is at the start of its own interval. Beyond the outer knots a grid stays level: what two straight lines
@@ -214,7 +210,9 @@ def find_coarse(basis, cells, i, slot, along):
 
 
 @kernel(inner=True)
-def touch_pairs(basis, slot, along, index, value, count):
+def touch_pairs(
+    basis: Basis, slot: np.ndarray, along: np.ndarray, index: np.ndarray, value: np.ndarray, count: int
+) -> int:
     """`touch` for pairs of columns: up to four products of coarse hats each."""
     pair_a, pair_b, pair_first, coarse_first = basis.pair_a, basis.pair_b, basis.pair_first, basis.coarse_first
     for m in range(pair_a.shape[0]):
@@ -233,19 +231,27 @@ def touch_pairs(basis, slot, along, index, value, count):
 
 
 @kernel
-def add_sums(basis, cells, order, weight, total, first, second):
+def add_sums(
+    basis: Basis,
+    cells: np.ndarray,
+    order: np.ndarray,
+    weight: np.ndarray,
+    total: np.ndarray,
+    first: np.ndarray,
+    second: np.ndarray,
+) -> None:
     """Add the rows of ``order`` to the sums of w, w z and (upper triangle, line by line) w z z' of what they touch.
 
-    What a stretch of rows touches is written down first; then the sums of products are filled some lines at a time,
+    What a batch of rows touches is written down first; then the sums of products are filled some lines at a time,
     as many as stay in the processor's cache.
     """
     slot, along, index, value = room(basis, cells)
     size = first.shape[0]
-    stretch, lines = STRETCH // max(1, index.shape[0]) + 1, LINES // max(1, size) + 1
-    indices, values = np.empty(stretch * index.shape[0], dtype=np.uint64), np.empty(stretch * index.shape[0])
-    begin, end, w = np.empty(stretch, dtype=np.int64), np.empty(stretch, dtype=np.int64), np.empty(stretch)
-    for start in range(0, order.shape[0], stretch):
-        rows, at = min(stretch, order.shape[0] - start), 0
+    batch, lines = BATCH_ENTRIES // max(1, index.shape[0]) + 1, BATCH_SUMS // max(1, size) + 1
+    indices, values = np.empty(batch * index.shape[0], dtype=np.uint64), np.empty(batch * index.shape[0])
+    begin, end, w = np.empty(batch, dtype=np.int64), np.empty(batch, dtype=np.int64), np.empty(batch)
+    for start in range(0, order.shape[0], batch):
+        rows, at = min(batch, order.shape[0] - start), 0
         for r in range(rows):
             i = order[start + r]
             count = touch(basis, cells, i, slot, along, index, value)
@@ -260,7 +266,16 @@ def add_sums(basis, cells, order, weight, total, first, second):
 
 
 @kernel(inner=True)
-def add_cross_products(indices, values, begin, end, w, high, size, second):
+def add_cross_products(
+    indices: np.ndarray,
+    values: np.ndarray,
+    begin: np.ndarray,
+    end: np.ndarray,
+    w: np.ndarray,
+    high: np.uint64,
+    size: np.uint64,
+    second: np.ndarray,
+) -> None:
     """Add products to the lines below ``high``; ``begin`` moves to the entry of each row that comes next.
 
     Line i of the triangle has its diagonal at i size - i (i - 1) / 2, so entry (i, j) is j - i behind that.
@@ -278,7 +293,7 @@ def add_cross_products(indices, values, begin, end, w, high, size, second):
 
 
 @kernel
-def room(basis, cells):
+def room(basis: Basis, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Arrays for what one row touches; places are unsigned, so that none can count from the end: sums take half as
     long."""
     most = 2 * cells.shape[1] + 4 * basis.pair_a.shape[0]
@@ -287,7 +302,7 @@ def room(basis, cells):
 
 
 @kernel
-def add_scores(basis, cells, W, out):
+def add_scores(basis: Basis, cells: np.ndarray, W: np.ndarray, out: np.ndarray) -> None:
     """out[i] += z_i W, a column of W after the other."""
     slot, along, index, value = room(basis, cells)
     for i in range(cells.shape[0]):
@@ -299,7 +314,7 @@ def add_scores(basis, cells, W, out):
 
 
 @kernel
-def add_transpose_product(basis, cells, rest, out):
+def add_transpose_product(basis: Basis, cells: np.ndarray, rest: np.ndarray, out: np.ndarray) -> None:
     """out += Z' rest."""
     slot, along, index, value = room(basis, cells)
     for i in range(cells.shape[0]):
@@ -309,7 +324,7 @@ def add_transpose_product(basis, cells, rest, out):
 
 
 @kernel
-def write_touched(basis, cells, ends, places, values):
+def write_touched(basis: Basis, cells: np.ndarray, ends: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
     """The rows as CSR; ``ends[i + 1]`` becomes the end of row i."""
     slot, along, index, value = room(basis, cells)
     for i in range(cells.shape[0]):
@@ -342,11 +357,11 @@ def fewer_knots(features: Sequence[Feature], count: int) -> tuple[list[Feature],
         if f.knots is None:
             new.append(f)
             continue
-        at = _kept_knots(f, count)
+        at = _remaining_knots(f, count)
         reference = int(np.searchsorted(at, f.reference)) if f.reference >= 0 else -1
         steps = f.steps[at] & (np.diff(at, append=-1) == 1)
-        kept = f._replace(knots=f.knots[at], share=_regrouped(f, at), extra=f.extra[at], steps=steps)
-        new.append(kept._replace(reference=reference))
+        thin = f._replace(knots=f.knots[at], share=_regrouped(f, at), extra=f.extra[at], steps=steps)
+        new.append(thin._replace(reference=reference))
     basis = make_basis(new)
     M = np.zeros((old_basis.size, basis.size))
     for k, (f, g) in enumerate(zip(features, new, strict=True)):
@@ -358,7 +373,7 @@ def fewer_knots(features: Sequence[Feature], count: int) -> tuple[list[Feature],
     return new, M
 
 
-def _kept_knots(feature: Feature, count: int) -> np.ndarray:
+def _remaining_knots(feature: Feature, count: int) -> np.ndarray:
     """Places of the knots that stay: some, the reference, those of tails, and both sides of a jump among others."""
     plain, jump = np.flatnonzero(~feature.extra), feature.steps | np.roll(feature.steps, 1)
     needed = feature.extra | (np.arange(feature.slots) == feature.reference)
@@ -372,7 +387,7 @@ def _interpolation(old: np.ndarray, new: np.ndarray | None) -> np.ndarray:
     assert new is not None
     if len(old) < 2:
         return np.eye(len(old))
-    return np.stack([np.interp(old, new, column) for column in np.eye(len(new))], axis=1)
+    return np.stack([interpolate(old, new, column) for column in np.eye(len(new))], axis=1)
 
 
 def _regrouped(feature: Feature, at: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""A whole fit: features, plan, weights, card, odds."""
+"""A whole fit of a scorecard: features, selection, weights, card, sigmoid."""
 
 import warnings
 from collections.abc import Mapping, Sequence
@@ -9,44 +9,48 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from auclid.additive._basis import Basis, Feature, basis_rows
-from auclid.additive._choose import HeldOut
-from auclid.additive._features import MOST, knots_that_fit, learn_features
-from auclid.additive._interactions import with_pairs
-from auclid.additive._logistic import affordable, refined
-from auclid.additive._monotone import rising_columns, solve_monotone
-from auclid.additive._penalty import Penalty, penalty_terms
-from auclid.additive._plan import KNOTS, Plan, Settings, make_plan, unit
-from auclid.additive._purify import purified
+from auclid._weights import normalize_weights
+from auclid.additive._basis import Basis, basis_rows
+from auclid.additive._columns import ColumnSpec, cell_block
+from auclid.additive._features import Feature, learn_features, max_knots
+from auclid.additive._interactions import purified, with_pairs
+from auclid.additive._logistic import affordable, logistic_weights
+from auclid.additive._moments import TrainingMoments
+from auclid.additive._selection import (
+    KNOT_COUNTS,
+    FitSettings,
+    HeldOutRows,
+    LabelledCells,
+    ShapeSelection,
+    ridge_unit,
+    select,
+)
 from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
-from auclid.additive._solve import minimiser, penalised
-from auclid.additive._sums import Fold
-from auclid.additive._table import ColumnSpec, block
+from auclid.additive._solve import Penalty, minimiser, monotone_columns, penalised, penalty_terms, solve_monotone
 from auclid.data.encoding import column_indices
 from auclid.solvers.coordinate import coordinate_descent
 from auclid.solvers.iteration import at_most, run
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.moments import ClassMoments, Moments
-from auclid.stats.odds import Odds, calibrated, from_moments
+from auclid.stats.odds import Odds, fit_sigmoid, sigmoid_from_moments
 
-STREAM = Penalty(1e-3, 0.2)
+STREAM_PENALTY = Penalty(1e-3, 0.2)
 """Penalties of a stream, where nothing can be held out; alpha in units of twice the mean variance of the basis."""
 
 STREAM_KNOTS = 16
 """Knots of a stream."""
 
-
-SCALES = 50.0, 100.0, 200.0, 400.0, 800.0
+POINT_SCALES = 50.0, 100.0, 200.0, 400.0, 800.0
 """Points that double the odds: the first that is fine enough."""
 
-BLUR = 0.01
-"""How much rounding may blur scores, in units of their spread within a class."""
+MAX_ROUNDING = 0.01
+"""How much rounding to whole points may blur scores, in units of their spread within a class."""
 
 
-class Found(NamedTuple):
+class ScorecardFit(NamedTuple):
     """All that a fit publishes."""
 
-    kept: list[ColumnSpec]
+    specs: list[ColumnSpec]
     features: list[Feature]
     card: Card
     shapes: list[Shape | PairShape]
@@ -62,157 +66,267 @@ class Found(NamedTuple):
     """The score of each row by the folds it is not in; None where some have none."""
 
 
-def fitted(
-    model: Any,
-    kept: list[ColumnSpec],
-    cells: Any,
-    is_pos: np.ndarray,
-    weight: np.ndarray | None,
-    given: Mapping,
-    monotone: Mapping[int, int],
-    settings: Settings,
-) -> Found:
+class ScorecardColumns(NamedTuple):
+    """The columns, with what the user has decided of them."""
+
+    specs: list[ColumnSpec]
+    given: Mapping[int, Any]
+    """Knots or levels of some, by the number of the column."""
+    monotone: Mapping[int, int]
+    """Which may only rise (1) or fall (-1)."""
+
+
+def fit_scorecard(model: Any, columns: ScorecardColumns, rows: LabelledCells, settings: FitSettings) -> ScorecardFit:
     """What a `Scorecard` learns from these rows."""
-    wanted = _number(model.n_knots) or KNOTS[-1]
-    knots = knots_that_fit(kept, wanted, cells.shape[0] if _free(model) else MOST)
-    features = learn_features(kept, cells, weight, knots, given, settings.rng, _free(model))
+    weighted = _choose_weights(model, _features(model, columns, rows, settings), columns.monotone, rows, settings)
+    selection, all_rows = weighted.selection, weighted.selection.moments.all
+    w = purified(selection.features, selection.basis, weighted.w, all_rows.mean, columns.monotone)
+    card = make_card(selection.features, selection.basis, w, all_rows)
+    pairs = zip(selection.folds, weighted.others, strict=True)
+    fold_cards = [_fold_card(selection, training, v, columns.monotone) for training, v in pairs]
+    shapes = make_shapes(selection.features, card, all_rows, w, fold_cards)
+    held_out = _held_out_scores(fold_cards, selection)
+    odds = _fit_odds(card, rows, selection.held_out, held_out)
+    return ScorecardFit(
+        columns.specs,
+        selection.features,
+        card,
+        shapes,
+        selection.penalty,
+        selection.moments,
+        odds,
+        selection.cv_auc,
+        point_scale(odds, w, selection.moments, shapes),
+        weighted.loss,
+        held_out if held_out is not None and len(held_out) == len(rows.is_pos) else None,
+    )
+
+
+def _features(model: Any, columns: ScorecardColumns, rows: LabelledCells, settings: FitSettings) -> list[Feature]:
+    wanted = _fixed_knots(model.n_knots) or KNOT_COUNTS[-1]
+    knots = max_knots(columns.specs, wanted, rows.cells.shape[0] if _may_add_knots(model) else None)
+    features = learn_features(
+        columns.specs, rows.cells, rows.weight, knots, columns.given, settings.rng, _may_add_knots(model)
+    )
     if isinstance(model.ranker, LeastSquaresAUC) and model.ranker.l1 > 0.0:
         features = [f._replace(reference=int(f.share.argmax())) for f in features]  # zero is then one shape only
-    plain = make_plan(features, cells, is_pos, weight, settings)
-    paired = with_pairs(plain, cells, is_pos, weight, settings)
-    found = _found_weights(model, paired, cells, is_pos, weight, monotone, settings)
-    if paired is not plain and settings.refine and affordable(plain, cells):
-        alone = _found_weights(model, plain, cells, is_pos, weight, monotone, settings)
-        found = alone if alone.plan.cv_auc > found.plan.cv_auc else found  # pairs must still pay
-    plan, w, others, loss = found
-    seen = plan.moments.all
-    w = purified(plan.features, plan.basis, w, seen.mean, monotone)
-    card = make_card(plan.features, plan.basis, w, seen)
-    cards = [_fold_card(plan, fold, v, monotone) for fold, v in zip(plan.folds, others, strict=True)]
-    shapes = make_shapes(plan.features, card, seen, w, cards)
-    held_out = _held_out(cards, plan)
-    if held_out is None or plan.held is None:
-        odds = calibrated(card_scores(card, cells), is_pos, weight)
-    else:
-        odds = calibrated(held_out, plan.held.is_pos, _class_weights(plan.held, is_pos, weight))
-    if held_out is not None and len(held_out) < len(is_pos):
-        held_out = None
-    scale = fine_scale(odds, w, plan.moments, shapes)
-    known = plan.features, card, shapes, plan.penalty, plan.moments, odds, plan.cv_auc, scale, loss
-    return Found(kept, *known, held_out)
+    return features
 
 
-def _class_weights(held: HeldOut, is_pos: np.ndarray, weight: np.ndarray | None) -> np.ndarray | None:
-    """Weights that give each class of the held-out rows its weight among all rows; None where these are all rows.
+class _WeightedSelection(NamedTuple):
+    """Weights of the basis from all rows and from those outside each fold, and the loss they minimise."""
 
-    The held-out rows of a large table are a sample with more of the rarer class.
-    """
-    if len(held.is_pos) == len(is_pos):
-        return held.weight
-    mass = np.ones(len(is_pos)) if weight is None else weight
-    out = np.ones(len(held.is_pos)) if held.weight is None else held.weight.copy()
-    for label in (True, False):
-        out[held.is_pos == label] *= mass[is_pos == label].sum() / out[held.is_pos == label].sum()
-    return out
-
-
-class _Weights(NamedTuple):
-    """A plan, the weights of its basis from all rows and from those outside each fold, and the loss they minimise."""
-
-    plan: Plan
+    selection: ShapeSelection
     w: np.ndarray
     others: list[np.ndarray]
     loss: str
 
 
-def _found_weights(
-    model: Any,
-    plan: Plan,
-    cells: Any,
-    is_pos: np.ndarray,
-    weight: np.ndarray | None,
-    monotone: Mapping[int, int],
-    settings: Settings,
-) -> _Weights:
-    if by_rows(model.ranker):
-        return _Weights(plan, *_learnt_from_rows(model.ranker, plan, cells, is_pos, weight), "ranker")
-    w = _weights(plan, plan.moments.within, plan.moments.delta, monotone, model.ranker)
-    others = [_weights(plan, fold.S, fold.delta, monotone, model.ranker) for fold in plan.folds]
+def _choose_weights(
+    model: Any, features: list[Feature], monotone: Mapping[int, int], rows: LabelledCells, settings: FitSettings
+) -> _WeightedSelection:
+    """The weights without pairs or with them, whichever rank held-out rows better in the end."""
+    plain = select(features, rows, settings)
+    paired = with_pairs(plain, rows, settings)
+    with_them = _weights_of(model, paired, rows, monotone, settings)
+    if paired is plain or not settings.refine or not affordable(plain, rows.cells):
+        return with_them
+    alone = _weights_of(model, plain, rows, monotone, settings)
+    return alone if alone.selection.cv_auc > with_them.selection.cv_auc else with_them
+
+
+def _weights_of(
+    model: Any, selection: ShapeSelection, rows: LabelledCells, monotone: Mapping[int, int], settings: FitSettings
+) -> _WeightedSelection:
+    """The weights of the square loss, or of the logistic one where that surely ranks better."""
+    if learns_from_rows(model.ranker):
+        return _WeightedSelection(selection, *_weights_from_rows(model.ranker, selection, rows), "ranker")
+    moments = selection.moments
+    w = _square_weights(selection, moments.within, moments.delta, monotone, model.ranker)
+    others = [_square_weights(selection, each.S, each.delta, monotone, model.ranker) for each in selection.folds]
     better = None
-    if settings.refine and affordable(plan, cells):
-        rising = rising_columns(plan.features, plan.basis, monotone)
-        better = refined(plan, cells, is_pos, weight, w, others, rising)
+    if settings.refine and affordable(selection, rows.cells):
+        constrained = monotone_columns(selection.features, selection.basis, monotone)
+        better = logistic_weights(selection, rows, w, others, constrained)
     if better is None:
-        return _Weights(plan, w, others, "square")
-    return _Weights(plan._replace(cv_auc=plan.cv_auc + better.gain), better.w, better.others, "logistic")
+        return _WeightedSelection(selection, w, others, "square")
+    refined = selection._replace(cv_auc=selection.cv_auc + better.gain)
+    return _WeightedSelection(refined, better.w, better.others, "logistic")
 
 
-def first_features(
-    model: Any, kept: list[ColumnSpec], cells: Any, weight: np.ndarray | None, given: Mapping, rng: np.random.Generator
-) -> list[Feature]:
-    """The columns of a stream, fixed by its first batch; any of them may be missing later."""
-    wanted = _number(model.n_knots) or STREAM_KNOTS
-    features = learn_features(kept, cells, weight, knots_that_fit(kept, wanted), given, rng, _free(model))
-    return [f._replace(gaps=True) for f in features]
+# Weights of the basis
 
 
-def resumed(
-    model: Any, kept: list[ColumnSpec], features: list[Feature], basis: Basis, moments: ClassMoments, monotone: Mapping
-) -> tuple[Found, float]:
-    """What the rows of a stream add up to, and the score halfway between its classes."""
-    penalty = _stream_penalty(model, moments)
-    plan = Plan(features, [], basis, penalty_terms(features, basis), penalty, moments, [], None, None, np.nan)
-    seen = moments.all
-    complete = moments.complete and basis.size > 0
-    w = _weights(plan, moments.within, moments.delta, monotone, model.ranker) if complete else np.zeros(basis.size)
-    w = purified(features, basis, w, seen.mean, monotone)
-    card = make_card(features, basis, w, seen)
-    odds = from_moments(moments, w) if complete else Odds()
-    odds = odds._replace(offset=odds.offset + odds.slope * float(seen.mean @ w))
-    shapes = make_shapes(features, card, seen, w, [])
-    scale = fine_scale(odds, w, moments, shapes) if complete else SCALES[0]
-    found = Found(kept, features, card, shapes, penalty, moments, odds, np.nan, scale, "square")
-    return found, float((moments.midpoint - seen.mean) @ w)
+def _square_weights(
+    selection: ShapeSelection, S: np.ndarray, delta: np.ndarray, monotone: Mapping[int, int], ranker: Any
+) -> np.ndarray:
+    """The minimiser of the square loss: in closed form, with l1, or monotone."""
+    plain = not isinstance(ranker, LeastSquaresAUC) or (ranker.l1 == 0.0 and not ranker.positive)
+    if not monotone and plain:
+        return minimiser(S, delta, selection.terms, selection.penalty)
+    H = 2.0 * (penalised(S, delta, selection.terms, selection.penalty) + np.multiply.outer(delta, delta))
+    if not monotone:
+        return _sparse_weights(H, 2.0 * delta, ranker)
+    return solve_monotone(H, 2.0 * delta, monotone_columns(selection.features, selection.basis, monotone))
 
 
-def fine_scale(odds: Odds, w: np.ndarray, moments: ClassMoments, shapes: Sequence[Any]) -> float:
-    """Points that double the odds, so many that whole points blur scores by at most BLUR of their spread.
+def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: LeastSquaresAUC) -> np.ndarray:
+    """The minimiser with l1 or with weights that may not be negative, to the ranker's tolerance."""
+    iterates = coordinate_descent(H, b, float(ranker.l1), bool(ranker.positive))
+    result = run(iterates, np.zeros_like(b), ranker.tol, at_most(ranker.max_iter))
+    if not result.converged:
+        warnings.warn(
+            f"Scorecard stopped after {ranker.max_iter} rounds before reaching tol={ranker.tol}. Raise max_iter, alpha "
+            "or tol of its LeastSquaresAUC.",
+            ConvergenceWarning,
+            stacklevel=2,
+        )
+    return result.w
+
+
+def learns_from_rows(ranker: Any) -> bool:
+    """Whether a ranker learns from rows, and not from moments."""
+    return ranker is not None and not isinstance(ranker, (LeastSquaresAUC, LeastSquaresAUCCV))
+
+
+def _weights_from_rows(
+    ranker: Any, selection: ShapeSelection, rows: LabelledCells
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Weights of the basis by any linear ranker: of all rows, and of those outside each fold."""
+    Z = basis_rows(selection.basis, cell_block(rows.cells, slice(None)))
+    if not Z.shape[1]:
+        return np.zeros(0), [np.zeros(0) for _ in selection.folds]
+
+    def learnt(index: np.ndarray) -> np.ndarray:
+        more = {} if rows.weight is None else {"sample_weight": rows.weight[index]}
+        return clone(ranker).fit(Z[index], rows.is_pos[index], **more).coef_[0]
+
+    fold, outside = selection.fold, []
+    if fold is not None:
+        outside = [np.flatnonzero((fold >= 0) & (fold != k)) for k in range(len(selection.folds))]
+    return learnt(np.arange(len(rows.is_pos))), [learnt(index) for index in outside]
+
+
+# Cards, scores and the sigmoid
+
+
+def _fold_card(
+    selection: ShapeSelection, training: TrainingMoments, w: np.ndarray, monotone: Mapping[int, int]
+) -> Card:
+    w = purified(selection.features, selection.basis, w, training.mean, monotone)
+    return make_card(selection.features, selection.basis, w, Moments(1.0, training.mean, np.zeros(())))
+
+
+def _held_out_scores(cards: Sequence[Card], selection: ShapeSelection) -> np.ndarray | None:
+    """The score of each row that is held out; None where there are too few rows to hold some out."""
+    if selection.held_out is None:
+        return None
+    scores = np.zeros(len(selection.held_out.is_pos))
+    for k, card in enumerate(cards):
+        rows = selection.held_out.in_fold(k)
+        scores[rows] = card_scores(card, selection.held_out.cells[rows])
+    return scores
+
+
+def _fit_odds(card: Card, rows: LabelledCells, held_out: HeldOutRows | None, scores: np.ndarray | None) -> Odds:
+    """The sigmoid of held-out scores, or of the card's own where there are none; weights count as rows."""
+    if held_out is None or scores is None:
+        return fit_sigmoid(card_scores(card, rows.cells), rows.is_pos, normalize_weights(rows.weight))
+    return fit_sigmoid(scores, held_out.is_pos, _held_out_weights(held_out, rows))
+
+
+def _held_out_weights(held_out: HeldOutRows, rows: LabelledCells) -> np.ndarray | None:
+    """Weights that give each class of the held-out rows its weight among all rows; None where all weigh 1.
+
+    The held-out rows of a large table are a sample with more of the rarer class.
+    """
+    if len(held_out.is_pos) == len(rows.is_pos):
+        return normalize_weights(held_out.weight)
+    counted = normalize_weights(rows.weight)
+    mass = np.ones(len(rows.is_pos)) if counted is None else counted
+    out = np.ones(len(held_out.is_pos)) if held_out.weight is None else held_out.weight.copy()
+    for label in (True, False):
+        out[held_out.is_pos == label] *= mass[rows.is_pos == label].sum() / out[held_out.is_pos == label].sum()
+    return out
+
+
+def point_scale(odds: Odds, w: np.ndarray, moments: ClassMoments, shapes: Sequence[Any]) -> float:
+    """Points that double the odds, so many that whole points blur scores by at most MAX_ROUNDING of their spread.
 
     What m shapes that are rounded one by one add to a sum is a deviation of √(m/12) points.
     """
     spread = odds.slope / np.log(2.0) * np.sqrt(max(0.5 * float(w @ moments.within @ w), 0.0))
-    blur = np.sqrt(sum(shape.importance > 0.0 for shape in shapes) / 12.0)
-    return next((scale for scale in SCALES if blur <= BLUR * scale * spread), SCALES[-1] if spread > 0.0 else SCALES[0])
+    rounding = np.sqrt(sum(shape.importance > 0.0 for shape in shapes) / 12.0)
+    fine = [scale for scale in POINT_SCALES if rounding <= MAX_ROUNDING * scale * spread]
+    return fine[0] if fine else (POINT_SCALES[-1] if spread > 0.0 else POINT_SCALES[0])
+
+
+# Streams
+
+
+def first_features(
+    model: Any, columns: ScorecardColumns, cells: Any, weight: np.ndarray | None, rng: np.random.Generator
+) -> list[Feature]:
+    """The columns of a stream, fixed by its first batch; any of them may be missing later."""
+    specs = columns.specs
+    knots = max_knots(specs, _fixed_knots(model.n_knots) or STREAM_KNOTS)
+    features = learn_features(specs, cells, weight, knots, columns.given, rng, _may_add_knots(model))
+    return [f._replace(gaps=True) for f in features]
+
+
+def fit_moments(
+    model: Any, columns: ScorecardColumns, features: list[Feature], basis: Basis, moments: ClassMoments
+) -> tuple[ScorecardFit, float]:
+    """What rows that were added up give, and the score halfway between their classes."""
+    penalty, terms = _stream_penalty(model, moments), penalty_terms(features, basis)
+    selection = ShapeSelection(features, [], basis, terms, penalty, moments, [], None, None, np.nan)
+    all_rows, complete = moments.all, moments.complete and basis.size > 0
+    w, odds = np.zeros(basis.size), Odds()
+    if complete:
+        w = _square_weights(selection, moments.within, moments.delta, columns.monotone, model.ranker)
+    w = purified(features, basis, w, all_rows.mean, columns.monotone)
+    card = make_card(features, basis, w, all_rows)
+    if complete:
+        odds = sigmoid_from_moments(moments, w)
+    odds = odds._replace(offset=odds.offset + odds.slope * float(all_rows.mean @ w))
+    shapes = make_shapes(features, card, all_rows, w, [])
+    scale = point_scale(odds, w, moments, shapes) if complete else POINT_SCALES[0]
+    fit = ScorecardFit(columns.specs, features, card, shapes, penalty, moments, odds, np.nan, scale, "square")
+    return fit, float((moments.midpoint - all_rows.mean) @ w)
 
 
 def _stream_penalty(model: Any, moments: ClassMoments) -> Penalty:
-    """What `fit` chose where it was first; what the user gave; what does well mostly."""
+    """The penalty that `fit` chose, where it came first; else what the user gave, or what mostly does well."""
     chosen = getattr(model, "_chosen", None)
     if chosen is not None:
         return Penalty(*chosen)
-    alpha = float(model.ranker.alpha) if isinstance(model.ranker, LeastSquaresAUC) else STREAM.alpha * unit(moments)
-    return Penalty(alpha, STREAM.smooth if model.smooth == "auto" else float(model.smooth))
+    unit = ridge_unit(moments)
+    alpha = float(model.ranker.alpha) if isinstance(model.ranker, LeastSquaresAUC) else STREAM_PENALTY.alpha * unit
+    return Penalty(alpha, STREAM_PENALTY.smooth if model.smooth == "auto" else float(model.smooth))
 
 
-def _number(n_knots: Any) -> int | None:
+# Parameters of a Scorecard
+
+
+def _fixed_knots(n_knots: Any) -> int | None:
     """The number of knots, where the user gave one."""
     return int(n_knots) if isinstance(n_knots, Integral) else None
 
 
-def _free(model: Any) -> bool:
+def _may_add_knots(model: Any) -> bool:
     """Whether knots may be added where the shape wants them."""
     return not isinstance(model.n_knots, Integral)
 
 
-def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generator) -> Settings:
+def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generator) -> FitSettings:
     """What the parameters of a `Scorecard` leave to be chosen."""
     alphas = None
     if isinstance(model.ranker, LeastSquaresAUCCV) and model.ranker.alphas is not None:
         alphas = np.asarray(model.ranker.alphas, dtype=np.float64)
     if isinstance(model.ranker, LeastSquaresAUC):
         alphas = np.array([float(model.ranker.alpha)])
-    return Settings(
-        _number(model.n_knots),
+    return FitSettings(
+        _fixed_knots(model.n_knots),
         None if model.smooth == "auto" else float(model.smooth),
         None if model.interactions == "auto" else int(model.interactions),
         alphas,
@@ -223,92 +337,32 @@ def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generato
     )
 
 
-def directions(model: Any, names: list[str], kept: list[ColumnSpec]) -> dict[int, int]:
-    """Which columns may only rise (1) or fall (-1)."""
+def monotone_directions(model: Any, specs: list[ColumnSpec]) -> dict[int, int]:
+    """Which columns may only rise (1) or fall (-1), by the number of the column."""
     if model.monotone is None:
         return {}
     sparse = isinstance(model.ranker, LeastSquaresAUC) and bool(model.ranker.l1 > 0.0 or model.ranker.positive)
-    if by_rows(model.ranker) or sparse:
+    if learns_from_rows(model.ranker) or sparse:
         raise ValueError(
             "The 'monotone' parameter of Scorecard must go with the square loss: ranker=None, LeastSquaresAUCCV or "
             f"LeastSquaresAUC without l1 and positive. Got ranker={model.ranker!r} instead."
         )
-    places = column_indices(model, "monotone", model.monotone, names)
-    out = {}
-    for place, sign in zip(places, model.monotone.values(), strict=True):
-        if not isinstance(sign, Integral) or isinstance(sign, bool) or sign not in (-1, 0, 1):
-            raise ValueError(
-                f"The 'monotone' parameter of Scorecard must be 1 (rising) or -1 (falling) for each column it "
-                f"names; got {sign!r} for {names[place]!r}."
-            )
-        if kept[place].levels is not None:
-            raise ValueError(
-                f"The 'monotone' parameter of Scorecard must name columns of numbers; {names[place]!r} is a "
-                f"{kept[place].kind}, whose levels have no order. Make it a number first."
-            )
-        if sign:
-            out[place] = int(sign)
-    return out
+    places = column_indices(model, "monotone", model.monotone, [spec.name for spec in specs])
+    pairs = zip(places, model.monotone.values(), strict=True)
+    directions = {place: _direction(specs[place], sign) for place, sign in pairs}
+    return {place: sign for place, sign in directions.items() if sign}
 
 
-def by_rows(ranker: Any) -> bool:
-    """Whether a ranker learns from rows, and not from moments."""
-    return ranker is not None and not isinstance(ranker, (LeastSquaresAUC, LeastSquaresAUCCV))
-
-
-def _learnt_from_rows(
-    ranker: Any, plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None
-) -> tuple[np.ndarray, list]:
-    """Weights of the basis by any linear ranker: of all rows, and of those outside each fold."""
-    rows = basis_rows(plan.basis, block(cells, slice(None)))
-    if not rows.shape[1]:
-        return np.zeros(0), [np.zeros(0) for _ in plan.folds]
-
-    def learnt(index: Any) -> np.ndarray:
-        more = {} if weight is None else {"sample_weight": weight[index]}
-        return clone(ranker).fit(rows[index], is_pos[index], **more).coef_[0]
-
-    fold = plan.fold
-    others = [] if fold is None else [learnt(np.flatnonzero((fold >= 0) & (fold != k))) for k in range(len(plan.folds))]
-    return learnt(np.arange(len(is_pos))), others
-
-
-def _fold_card(plan: Plan, fold: Fold, w: np.ndarray, monotone: Mapping[int, int]) -> Card:
-    w = purified(plan.features, plan.basis, w, fold.mean, monotone)
-    return make_card(plan.features, plan.basis, w, Moments(1.0, fold.mean, np.zeros(())))
-
-
-def _weights(plan: Plan, S: np.ndarray, delta: np.ndarray, monotone: Mapping[int, int], ranker: Any) -> np.ndarray:
-    """The minimiser of the square loss: in closed form, with l1, or monotone."""
-    plain = not isinstance(ranker, LeastSquaresAUC) or (ranker.l1 == 0.0 and not ranker.positive)
-    if not monotone and plain:
-        return minimiser(S, delta, plan.terms, plan.penalty)
-    H = 2.0 * (penalised(S, delta, plan.terms, plan.penalty) + np.multiply.outer(delta, delta))
-    if not monotone:
-        return _sparse_weights(H, 2.0 * delta, ranker)
-    return solve_monotone(H, 2.0 * delta, rising_columns(plan.features, plan.basis, monotone))
-
-
-def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: LeastSquaresAUC) -> np.ndarray:
-    """The minimiser with l1 or with weights that may not be negative, to the ranker's tolerance."""
-    iterates = coordinate_descent(H, b, float(ranker.l1), bool(ranker.positive))
-    found = run(iterates, np.zeros_like(b), ranker.tol, at_most(ranker.max_iter))
-    if not found.converged:
-        warnings.warn(
-            f"Scorecard stopped after {ranker.max_iter} rounds before reaching tol={ranker.tol}. Raise max_iter, alpha "
-            "or tol of its LeastSquaresAUC.",
-            ConvergenceWarning,
-            stacklevel=2,
+def _direction(spec: ColumnSpec, sign: Any) -> int:
+    """1, -1 or 0 as the user gave it for a column of numbers."""
+    if not isinstance(sign, Integral) or isinstance(sign, bool) or sign not in (-1, 0, 1):
+        raise ValueError(
+            f"The 'monotone' parameter of Scorecard must be 1 (rising) or -1 (falling) for each column it "
+            f"names; got {sign!r} for {spec.name!r}."
         )
-    return found.w
-
-
-def _held_out(cards: Sequence[Card], plan: Plan) -> np.ndarray | None:
-    """The score of each row that is held out; None where there are too few rows to hold some out."""
-    if plan.held is None:
-        return None
-    scores = np.zeros(len(plan.held.is_pos))
-    for k, other in enumerate(cards):
-        rows = plan.held.rows(k)
-        scores[rows] = card_scores(other, plan.held.cells[rows])
-    return scores
+    if spec.levels is not None:
+        raise ValueError(
+            f"The 'monotone' parameter of Scorecard must name columns of numbers; {spec.name!r} is a "
+            f"{spec.kind}, whose levels have no order. Make it a number first."
+        )
+    return int(sign)

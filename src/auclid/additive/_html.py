@@ -12,10 +12,10 @@ from auclid.additive._points import Bin
 from auclid.additive._shapes import PairShape, Shape
 from auclid.plot._shapes import Z, outline
 
-BAR = 22
+BAR_HEIGHT = 22
 """The height of a level's bar."""
 
-LETTER, LONGEST = 8.2, 24
+LETTER_WIDTH, MAX_LABEL_LETTERS = 8.2, 24
 """The width of a letter, on a phone, and how many of a level's name have room beside its bar."""
 
 
@@ -105,28 +105,28 @@ def _room(shape: Shape, error: np.ndarray) -> tuple[float, float]:
 def _bars(shape: Shape) -> str:
     levels, order, error = shape.levels or [], np.argsort(-shape.values), _reach(shape)
     low, high = _room(shape, error)
-    height = 52 + BAR * (len(order) + 1)
+    height = 52 + BAR_HEIGHT * (len(order) + 1)
     lines = [(_named(str(levels[k]), float(shape.share[k])), float(shape.values[k]), float(error[k])) for k in order]
     lines.append(("missing", shape.missing, 0.0))
-    left = 12.0 + LETTER * max(len(word) for word, *_ in lines)
+    left = 12.0 + LETTER_WIDTH * max(len(word) for word, *_ in lines)
     frame = Frame((low, high), (0.0, len(order) + 1.0), left=left, height=height)
     body = [frame.axes("adds to the score", "", nice(low, high, 3), ())]
     for k, (word, value, reach) in enumerate(lines):
         y = float(frame.up(len(order) + 1 - k - 0.2))
         a, b = sorted((float(frame.across(0.0)), float(frame.across(value))))
-        body.append(f'<rect class="bars ours" x="{a:.1f}" y="{y:.1f}" width="{b - a:.1f}" height="{BAR - 8}"/>')
+        body.append(f'<rect class="bars ours" x="{a:.1f}" y="{y:.1f}" width="{b - a:.1f}" height="{BAR_HEIGHT - 8}"/>')
         if reach > 0.0:
             a, b = (float(frame.across(value + side * reach)) for side in (-1.0, 1.0))
-            body.append(f'<path class="line ours" d="M{a:.1f} {y + BAR / 2 - 4:.1f}H{b:.1f}"/>')
+            body.append(f'<path class="line ours" d="M{a:.1f} {y + BAR_HEIGHT / 2 - 4:.1f}H{b:.1f}"/>')
         body.append(text(left - 6.0, y + 11, word, "end"))
     return frame.svg(f"What {shape.name} adds", "".join(body))
 
 
 def _named(level: str, share: float) -> str:
     """A level's name, as much of it as there is room for, and its share of the rows."""
-    told = f" ({share:.1%})"
-    room = LONGEST - len(told)
-    return (level if len(level) <= room else level[: room - 1] + "…") + told
+    percent = f" ({share:.1%})"
+    room = MAX_LABEL_LETTERS - len(percent)
+    return (level if len(level) <= room else level[: room - 1] + "…") + percent
 
 
 def _heat_map(shape: PairShape) -> str:

@@ -1,49 +1,73 @@
-"""Whether pairs of columns pay, and how many: by cross-validation in which each fold finds its own pairs.
+"""Pairs of columns: which could add something, whether they pay, and what of them belongs to single columns.
 
-Pairs found on all rows look better on those rows than they are. So a fold's pairs come from the rows outside it, as its
-weights do, and only the number of pairs and the penalties are taken from the trial; the pairs of the model are then
-found on all rows. Where rows are many, the trial is made on some of them.
+*Which pairs.* Let r be held-out scores, scaled to minimise the square pair loss. An effect u of the cells c of two
+columns changes that loss by u·A·u − 2 g·u, with class shares p, q of the cells, class sums rp, rq of r in them (divided
+by n+, n−) and class means of r,
+
+    A = diag(p + q) − pq' − qp',      g = p (1 + mean r of −) − rp − q (1 − mean r of +) − rq,
+
+so the best u = (A + λI)^-1 g lowers it by g·u. What effects of rows and columns of the cells lower by themselves is
+taken off: the rest only the pair can add.
+
+*Whether they pay.* Pairs found on all rows look better on those rows than they are. So a fold's pairs come from the
+rows outside it, as its weights do, and only the number of pairs and the penalties are taken from the trial; the pairs
+of the model are then found on all rows. Where rows are many, the trial is made on some of them.
+
+*What belongs to a column.* A grid of a pair may hold effects of its rows and of its columns, which the shapes of the
+two columns can hold as well; scores do not tell which. Moving them from the grid into the shapes (a two-way analysis of
+variance, weighed by the training rows) changes no score by more than a constant, and makes both readable.
 """
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import cache
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from auclid.additive._basis import Feature, fewer_knots, make_basis
-from auclid.additive._choose import SMOOTHS, HeldOut, grid_auc, held_out_scores, sure_gain
-from auclid.additive._pairs import COLUMNS_AT_MOST, best_pairs, residual
-from auclid.additive._penalty import Penalty, penalty_terms
-from auclid.additive._plan import KNOTS, Plan, Settings, near, unit
-from auclid.additive._solve import minimiser
-from auclid.additive._sums import Fold, Folds, class_sums
+from auclid import _sizes
+from auclid._generic import kernel
+from auclid.additive._basis import Basis, coarse_places, fewer_knots, make_basis
+from auclid.additive._features import Feature, interpolate
+from auclid.additive._moments import LazyFolds, TrainingMoments, class_sums
+from auclid.additive._selection import (
+    KNOT_COUNTS,
+    SMOOTHS,
+    FitSettings,
+    HeldOutRows,
+    LabelledCells,
+    ShapeSelection,
+    grid_auc,
+    held_out_scores,
+    neighbours,
+    ridge_unit,
+    sure_gain,
+)
+from auclid.additive._solve import Penalty, minimiser, penalty_terms
 
-PAIRS = (5, 15, 30)
+PAIR_COUNTS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
 
-LEAST = 50
-"""Rows of the rarer class below which no pair is looked for: too many grids look well by chance."""
-
-TRIAL = 15_000
-"""Rows of the trial, at the most."""
-
-ROWS = 120_000
-"""Rows that the moments with pairs come from, at the most: a row then costs the square of what all pairs touch.
-Of more, all of the rarer class are kept if they can be, and the others are drawn and weigh as much as all did."""
-
-FIRST = 2
+PAIR_FIRST_FOLDS = 2
 """Folds that more pairs must rank better than fewer did, in the mean, for the other folds to be asked."""
 
-STEPS = (0.01, 0.1, 1.0, 10.0)
+RIDGE_FACTORS = (0.01, 0.1, 1.0, 10.0)
 """How much stronger the ridge may be with pairs than without."""
 
-FOCUS_OF_PAIRS = ()
-"""How much dearer columns and pairs that add little may be made, besides as much as without pairs."""
+CELL_SHRINKAGE = 5.0
+"""λ in units of 1/n+ + 1/n−: a cell of few rows cannot promise much."""
+
+MAX_HISTOGRAM_CELLS = 5e8
+"""Cells of all histograms that are looked at; of more rows than that allows, a part is taken."""
+
+HISTOGRAM_BATCH = 256
+"""Pairs whose gains are computed at a time."""
 
 
-class Trial(NamedTuple):
+# Whether pairs pay
+
+
+class PairTrial(NamedTuple):
     """A number of pairs with penalties: the ridge in units of the basis."""
 
     n_pairs: int
@@ -54,187 +78,409 @@ class Trial(NamedTuple):
     """The mean gain of held-out AUC over folds."""
 
 
-def with_pairs(plan: Plan, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, settings: Settings) -> Plan:
-    """The plan with the best pairs of columns, where they rank held-out rows better."""
-    if plan.held is None or plan.fold is None or settings.pairs == 0 or not plan.basis.size:
-        return plan
-    n_pos = int(is_pos[plan.fold >= 0].sum())
-    if min(n_pos, int((plan.fold >= 0).sum()) - n_pos) < LEAST:
-        return plan
-    scores = _additive_scores(plan)
-    wanted = _candidates(plan, settings)
-    chosen = _trial(plan, scores, wanted, settings)
+def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
+    """The selection with the best pairs of columns, where they rank held-out rows better."""
+    if plain.held_out is None or plain.fold is None or settings.pairs == 0 or not plain.basis.size:
+        return plain
+    if _rarer_class(rows.is_pos, plain.fold) < _sizes.MIN_ROWS_FOR_PAIRS:
+        return plain
+    scores = _additive_scores(plain, plain.held_out)
+    candidates = _candidate_pairs(plain, settings)
+    chosen = _best_trial(plain, scores, candidates, settings)
     if chosen is None:
-        return plan
-    rest = residual(scores, plan.held.is_pos, plan.held.weight)
-    pairs = best_pairs(plan.features, plan.held.cells, rest, wanted, chosen.n_pairs)
-    basis = make_basis(plan.features, pairs)
-    rows, weight = _enough_rows(is_pos, weight, plan.fold, settings.rng)
-    sums = class_sums(basis, cells if rows is None else cells[rows], *_taken(rows, is_pos, weight, plan.fold))
-    total, terms = sums.classes(), penalty_terms(plan.features, basis)
-    ridge = chosen.ridge * unit(total) if settings.alphas is None else chosen.ridge
+        return plain
+    residuals = pair_residuals(scores, plain.held_out.is_pos, plain.held_out.weight)
+    pairs = best_pairs(plain.features, plain.held_out.cells, residuals, candidates, chosen.n_pairs)
+    basis = make_basis(plain.features, pairs)
+    sums = class_sums(basis, *_moment_rows(rows, plain.fold, settings.rng))
+    total, terms = sums.classes(), penalty_terms(plain.features, basis)
+    ridge = chosen.ridge * ridge_unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
-    auc = plan.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
-    return Plan(plan.features, pairs, basis, terms, penalty, total, Folds(sums), plan.held, plan.fold, auc)
+    auc = plain.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
+    return plain._replace(
+        pairs=pairs, basis=basis, terms=terms, penalty=penalty, moments=total, folds=LazyFolds(sums), cv_auc=auc
+    )
 
 
-def _enough_rows(
-    is_pos: np.ndarray, weight: np.ndarray | None, fold: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray | None, np.ndarray | None]:
-    """Which rows to take, None for all, and the weight of every row."""
-    if (fold >= 0).sum() <= ROWS:
-        return None, weight
-    classes = sorted((np.flatnonzero((is_pos == side) & (fold >= 0)) for side in (True, False)), key=len)
-    drawn, new = [], np.zeros(len(is_pos))
-    old = np.ones(len(is_pos)) if weight is None else weight
-    for rows, most in zip(classes, (ROWS // 2, ROWS - min(len(classes[0]), ROWS // 2)), strict=True):
-        kept = rng.permutation(rows)[:most]
-        new[kept] = old[kept] * (old[rows].sum() / old[kept].sum())
-        drawn.append(kept)
-    return np.sort(np.concatenate(drawn)), new
+def _rarer_class(is_pos: np.ndarray, fold: np.ndarray) -> int:
+    """Rows of the rarer class that are in a fold."""
+    n_pos, n = int(is_pos[fold >= 0].sum()), int((fold >= 0).sum())
+    return min(n_pos, n - n_pos)
 
 
-def _taken(rows: np.ndarray | None, *parts: np.ndarray | None) -> list:
-    return [part if rows is None or part is None else part[rows] for part in parts]
+def _moment_rows(
+    rows: LabelledCells, fold: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
+    """Cells, classes, weights and folds of the rows that moments with pairs come from.
+
+    Of more than `_sizes.PAIR_MOMENT_ROWS`, all of the rarer class are taken if they can be; the others are drawn, and
+    weigh as much as all rows of their class did.
+    """
+    limit = _sizes.PAIR_MOMENT_ROWS
+    if (fold >= 0).sum() <= limit:
+        return *rows, fold
+    classes = sorted((np.flatnonzero((rows.is_pos == side) & (fold >= 0)) for side in (True, False)), key=len)
+    drawn, new = [], np.zeros(len(rows.is_pos))
+    old = np.ones(len(rows.is_pos)) if rows.weight is None else rows.weight
+    for members, most in zip(classes, (limit // 2, limit - min(len(classes[0]), limit // 2)), strict=True):
+        chosen = rng.permutation(members)[:most]
+        new[chosen] = old[chosen] * (old[members].sum() / old[chosen].sum())
+        drawn.append(chosen)
+    index = np.sort(np.concatenate(drawn))
+    return rows.cells[index], rows.is_pos[index], new[index], fold[index]
 
 
-def _additive_scores(plan: Plan) -> np.ndarray:
-    assert plan.held is not None
-    weights = [minimiser(fold.S, fold.delta, plan.terms, plan.penalty) for fold in plan.folds]
-    return held_out_scores(plan.folds, plan.basis, weights, plan.held)
+def _additive_scores(plain: ShapeSelection, held_out: HeldOutRows) -> np.ndarray:
+    """Held-out scores without pairs."""
+    weights = [minimiser(fold.S, fold.delta, plain.terms, plain.penalty) for fold in plain.folds]
+    return held_out_scores(plain.folds, plain.basis, weights, held_out)
 
 
-def _trial(plan: Plan, scores: np.ndarray, wanted: list[tuple[int, int]], settings: Settings) -> Trial | None:
+def _best_trial(
+    plain: ShapeSelection, scores: np.ndarray, candidates: list[tuple[int, int]], settings: FitSettings
+) -> PairTrial | None:
     """The best number of pairs and its penalties; None where no number surely pays."""
-    held = _some(plan.held, settings.rng)
-    counts = [k for k in PAIRS if settings.pairs is None or k <= settings.pairs]
-    if settings.pairs is not None and settings.pairs not in counts:
-        counts.append(settings.pairs)
-    score = scores if held is plan.held else _rescored(plan, held)
-    features = fewer_knots(plan.features, KNOTS[0])[0]
-    own = [_pairs_of_fold(features, held, score, wanted, k, counts[-1]) for k in range(len(plan.folds))]
+    assert plain.held_out is not None
+    held_out = _trial_rows(plain.held_out, settings.rng)
+    counts = _pair_counts(settings)
+    score = scores if held_out is plain.held_out else _additive_scores(plain, held_out)
+    features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
+    every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
+    own = [_pairs_of_fold(features, held_out, score, candidates, k, counts[-1]) for k in every]
 
     @cache
-    def found(k: int, most: int) -> _Found:
-        return _of_fold(features, held, own[k][:most], k)
+    def training(k: int, most: int) -> _TrainingPairs:
+        return _training_pairs(features, held_out, own[k][:most], k)
 
-    def aucs_of(count: int, grid: Sequence[Trial], most: int, folds: Sequence[int]) -> np.ndarray:
-        return np.array([_aucs(found(k, most), features, count, grid, held.as_only_fold(k), settings) for k in folds])
+    def aucs_of(count: int, grid: Sequence[PairTrial], most: int, folds: Sequence[int]) -> np.ndarray:
+        own_fold = [held_out.as_only_fold(k) for k in folds]
+        pairs = zip(folds, own_fold, strict=True)
+        return np.array([_aucs(training(k, most), features, count, grid, only, settings) for k, only in pairs])
 
-    every, few = range(len(plan.folds)), _few_enough(held.cells.shape[1], counts)
-    best: tuple[float, Trial | None] = (0.0, None)
-    alone = aucs_of(0, [_own(plan, settings)], few, every)
-    grid, last = _grid(plan, settings), np.zeros(len(every))
+    best: tuple[float, PairTrial | None] = (0.0, None)
+    alone = aucs_of(0, [_as_trial(plain, settings)], few, every)
+    grid, last = _trial_grid(plain, settings), np.zeros(len(every))
     for count in counts:
         most = few if count <= few else counts[-1]
-        aucs = aucs_of(count, grid, most, every[:FIRST]) - alone[:FIRST]
-        if count > counts[0] and np.all(np.nanmean(aucs, axis=0) <= np.nanmean(last[:FIRST])):
+        gains = aucs_of(count, grid, most, every[:PAIR_FIRST_FOLDS]) - alone[:PAIR_FIRST_FOLDS]
+        if count > counts[0] and np.all(np.nanmean(gains, axis=0) <= np.nanmean(last[:PAIR_FIRST_FOLDS])):
             break  # so the other folds need not be asked
-        aucs = np.concatenate([aucs, aucs_of(count, grid, most, every[FIRST:]) - alone[FIRST:]])
-        sure = [sure_gain(column) for column in aucs.T]
+        gains = np.concatenate([gains, aucs_of(count, grid, most, every[PAIR_FIRST_FOLDS:]) - alone[PAIR_FIRST_FOLDS:]])
+        sure = [sure_gain(column) for column in gains.T]
         at = int(np.argmax(sure))
         if sure[at] <= best[0]:
             break  # more pairs would cost more and add less
-        best = sure[at], grid[at]._replace(n_pairs=count, gain=float(np.nanmean(aucs[:, at])))
-        grid, last = _around(grid, grid[at]), aucs[:, at]
+        best = sure[at], grid[at]._replace(n_pairs=count, gain=float(np.nanmean(gains[:, at])))
+        grid, last = _near_trials(grid, grid[at]), gains[:, at]
     return best[1]
 
 
-def _few_enough(columns: int, counts: Sequence[int]) -> int:
+def _pair_counts(settings: FitSettings) -> list[int]:
+    """The numbers of pairs that are tried, ascending: no more than the user allows, and as many."""
+    if settings.pairs is None:
+        return list(PAIR_COUNTS)
+    fewer = [count for count in PAIR_COUNTS if count < settings.pairs]
+    return [*fewer, settings.pairs]
+
+
+def _first_pairs(columns: int, counts: Sequence[int]) -> int:
     """How many pairs to make moments with at first: the fewest tried, where that is much cheaper than with all."""
     work = [(2 * columns + 4 * count) ** 2 for count in (counts[0], counts[-1])]
     return counts[0] if 3 * work[0] <= work[1] else counts[-1]
 
 
-class _Found(NamedTuple):
-    """What one fold's training rows give: pairs, best first, and S and δ with all of them."""
+class _TrainingPairs(NamedTuple):
+    """What one fold's training rows give: pairs, best first, and the moments with all of them."""
 
     pairs: list[tuple[int, int]]
-    fold: Fold
+    moments: TrainingMoments
+
+
+def _training_rows(held_out: HeldOutRows, k: int) -> HeldOutRows:
+    """The rows outside fold k."""
+    return held_out.rows(np.flatnonzero(held_out.fold != k))
 
 
 def _pairs_of_fold(
-    features: Sequence[Feature], held: HeldOut, score: np.ndarray, wanted: list[tuple[int, int]], k: int, most: int
+    features: Sequence[Feature],
+    held_out: HeldOutRows,
+    score: np.ndarray,
+    candidates: list[tuple[int, int]],
+    k: int,
+    most: int,
 ) -> list[tuple[int, int]]:
     """The best pairs by the rows outside fold k."""
-    rows = np.flatnonzero(held.fold != k)
-    label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
-    return best_pairs(features, held.cells[rows], residual(score[rows], label, weight), wanted, most)
+    rows = _training_rows(held_out, k)
+    residuals = pair_residuals(score[held_out.fold != k], rows.is_pos, rows.weight)
+    return best_pairs(features, rows.cells, residuals, candidates, most)
 
 
-def _of_fold(features: Sequence[Feature], held: HeldOut, pairs: list[tuple[int, int]], k: int) -> _Found:
-    rows = np.flatnonzero(held.fold != k)
-    label, weight = held.is_pos[rows], None if held.weight is None else held.weight[rows]
-    return _Found(pairs, class_sums(make_basis(features, pairs), held.cells[rows], label, weight).outside(-1))
+def _training_pairs(
+    features: Sequence[Feature], held_out: HeldOutRows, pairs: list[tuple[int, int]], k: int
+) -> _TrainingPairs:
+    rows = _training_rows(held_out, k)
+    sums = class_sums(make_basis(features, pairs), rows.cells, rows.is_pos, rows.weight)
+    return _TrainingPairs(pairs, sums.outside(-1))
 
 
 def _aucs(
-    found: _Found,
+    training: _TrainingPairs,
     features: Sequence[Feature],
     count: int,
-    grid: Sequence[Trial],
-    held: HeldOut,
-    settings: Settings,
+    grid: Sequence[PairTrial],
+    held_out: HeldOutRows,
+    settings: FitSettings,
 ) -> np.ndarray:
     """The AUC of the only fold that is held out, with its own first ``count`` pairs, of each penalty."""
-    basis = make_basis(features, found.pairs[:count])
-    fold, terms = found.fold.leading(basis.size), penalty_terms(features, basis)
-    size = 2.0 * float(np.diag(fold.S).mean()) if settings.alphas is None else 1.0
+    basis = make_basis(features, training.pairs[:count])
+    moments, terms = training.moments.leading(basis.size), penalty_terms(features, basis)
+    size = 2.0 * float(np.diag(moments.S).mean()) if settings.alphas is None else 1.0
     penalties = [Penalty(trial.ridge * size, trial.smooth, trial.focus) for trial in grid]
-    return grid_auc([fold], basis, terms, penalties, held)[0]
+    return grid_auc([moments], basis, terms, penalties, held_out)[0]
 
 
-def _own(plan: Plan, settings: Settings) -> Trial:
-    size = unit(plan.moments) if settings.alphas is None else 1.0
-    return Trial(0, plan.penalty.alpha / size, plan.penalty.smooth, plan.penalty.focus)
+def _as_trial(plain: ShapeSelection, settings: FitSettings) -> PairTrial:
+    """The penalties without pairs."""
+    size = ridge_unit(plain.moments) if settings.alphas is None else 1.0
+    return PairTrial(0, plain.penalty.alpha / size, plain.penalty.smooth, plain.penalty.focus)
 
 
-def _grid(plan: Plan, settings: Settings) -> list[Trial]:
-    own = _own(plan, settings)
+def _trial_grid(plain: ShapeSelection, settings: FitSettings) -> list[PairTrial]:
+    """The penalties that the first number of pairs is tried with."""
+    own = _as_trial(plain, settings)
     if settings.alphas is not None:
         return [own._replace(ridge=float(alpha)) for alpha in settings.alphas]
-    smooths = [own.smooth] if settings.smooth is not None else near(np.array(SMOOTHS), own.smooth)[:2]
-    steps = [(step, focus) for step in STEPS for focus in sorted({own.focus, *FOCUS_OF_PAIRS})]
-    return [Trial(0, own.ridge * step, float(smooth), focus) for smooth in smooths for step, focus in steps]
+    smooths = [own.smooth] if settings.smooth is not None else neighbours(SMOOTHS, own.smooth)[:2]
+    return [
+        PairTrial(0, own.ridge * factor, float(smooth), own.focus) for smooth in smooths for factor in RIDGE_FACTORS
+    ]
 
 
-def _around(grid: list[Trial], best: Trial) -> list[Trial]:
+def _near_trials(grid: list[PairTrial], best: PairTrial) -> list[PairTrial]:
     """Penalties as smooth and focused as the best, with a ridge near to its: what more pairs are tried with."""
     return [g for g in grid if g[2:4] == best[2:4] and 0.09 < g.ridge / best.ridge < 11.0]
 
 
-def _some(held: HeldOut | None, rng: np.random.Generator) -> HeldOut:
+def _trial_rows(held_out: HeldOutRows, rng: np.random.Generator) -> HeldOutRows:
     """As many held-out rows as a trial takes, of both classes alike where that is possible."""
-    assert held is not None
-    if len(held.is_pos) <= TRIAL:
-        return held
-    rare, common = sorted((np.flatnonzero(held.is_pos), np.flatnonzero(~held.is_pos)), key=len)
-    rare = rng.permutation(rare)[: TRIAL // 2]
-    rows = np.sort(np.concatenate([rare, rng.permutation(common)[: TRIAL - len(rare)]]))
-    return held.part(rows)
+    limit = _sizes.PAIR_TRIAL_ROWS
+    if len(held_out.is_pos) <= limit:
+        return held_out
+    rare, common = sorted((np.flatnonzero(held_out.is_pos), np.flatnonzero(~held_out.is_pos)), key=len)
+    rare = rng.permutation(rare)[: limit // 2]
+    return held_out.rows(np.sort(np.concatenate([rare, rng.permutation(common)[: limit - len(rare)]])))
 
 
-def _rescored(plan: Plan, held: HeldOut) -> np.ndarray:
-    weights = [minimiser(fold.S, fold.delta, plan.terms, plan.penalty) for fold in plan.folds]
-    return held_out_scores(plan.folds, plan.basis, weights, held)
-
-
-def _candidates(plan: Plan, settings: Settings) -> list[tuple[int, int]]:
+def _candidate_pairs(plain: ShapeSelection, settings: FitSettings) -> list[tuple[int, int]]:
     """The pairs that are looked at; of two monotone columns, the grid would have to rise both ways."""
-    pairs = combinations(_important(plan), 2)
+    pairs = combinations(_important_columns(plain), 2)
     return [pair for pair in pairs if not settings.monotone.issuperset(pair)]
 
 
-def _important(plan: Plan) -> list[int]:
+def _important_columns(plain: ShapeSelection) -> list[int]:
     """The columns whose shapes vary the most, where there are very many."""
-    columns = list(range(len(plan.features)))
-    if len(columns) <= COLUMNS_AT_MOST:
+    columns = list(range(len(plain.features)))
+    if len(columns) <= _sizes.MAX_PAIRED_COLUMNS:
         return columns
-    m, basis = plan.moments, plan.basis
-    w, covariance = minimiser(m.within, m.delta, plan.terms, plan.penalty), m.all.covariance
-    spread = np.zeros(len(plan.features))
+    m, basis = plain.moments, plain.basis
+    w, covariance = minimiser(m.within, m.delta, plain.terms, plain.penalty), m.all.covariance
+    spread = np.zeros(len(columns))
     for j in columns:
         at = basis.place[basis.first[j] : basis.first[j + 1]]
         at = at[at >= 0]
         spread[j] = w[at] @ covariance[np.ix_(at, at)] @ w[at]
-    return sorted(sorted(columns, key=lambda j: -spread[j])[:COLUMNS_AT_MOST])
+    return sorted(sorted(columns, key=lambda j: -spread[j])[: _sizes.MAX_PAIRED_COLUMNS])
+
+
+# Which pairs could add something
+
+
+class PairResiduals(NamedTuple):
+    """Rows with their held-out scores, scaled, and weights that sum to one in each class."""
+
+    is_pos: np.ndarray
+    score: np.ndarray
+    weight: np.ndarray
+
+
+def pair_residuals(score: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> PairResiduals:
+    """Scores multiplied by what minimises their square pair loss: δ / (S + δ²)."""
+    w = np.ones(len(score)) if weight is None else weight.astype(np.float64)
+    share = np.where(is_pos, w / w[is_pos].sum(), w / w[~is_pos].sum())
+    means = [float(share[of] @ score[of]) for of in (is_pos, ~is_pos)]
+    within = sum(float(share[of] @ (score[of] - m) ** 2) for of, m in zip((is_pos, ~is_pos), means, strict=True))
+    delta = means[0] - means[1]
+    size = within + delta * delta
+    return PairResiduals(is_pos, score * (delta / size if size > 0.0 else 0.0), share)
+
+
+def coarse_codes(feature: Feature, cells: np.ndarray) -> np.ndarray:
+    """The coarse slot nearest to each cell of a column; -1 where it is missing."""
+    places, missing = coarse_places(feature), np.isnan(cells)
+    if feature.levels is not None:
+        slot = np.full(feature.slots, len(places) - 1)
+        slot[places] = np.arange(len(places))
+        codes = slot[np.where(missing, 0.0, cells).astype(np.intp)]
+    else:
+        assert feature.knots is not None
+        knots = feature.knots[places]
+        codes = np.searchsorted(0.5 * (knots[1:] + knots[:-1]), cells, side="right")
+    return np.where(missing, -1, codes).astype(np.int8)
+
+
+@kernel
+def pair_histogram(
+    a: np.ndarray,
+    b: np.ndarray,
+    width: int,
+    is_pos: np.ndarray,
+    score: np.ndarray,
+    share: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add to out[cell] the class shares p, q and the class sums of the scores, of cells a·width + b."""
+    for i in range(a.shape[0]):
+        if a[i] >= 0 and b[i] >= 0:
+            cell, side = a[i] * width + b[i], 0 if is_pos[i] else 1
+            out[cell, side] += share[i]
+            out[cell, 2 + side] += share[i] * score[i]
+
+
+def pair_gains(histograms: np.ndarray, shape: tuple[int, int], means: Sequence[float], shrink: float) -> np.ndarray:
+    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 4)."""
+    p, q, rp, rq = np.moveaxis(histograms, 2, 0)
+    g = p * (1.0 + means[1]) - rp - q * (1.0 - means[0]) - rq
+    alone = _effect_gains(*_main_effects(p, q, g, shape), shrink)
+    return _cell_gains(p, q, g, shrink) - alone
+
+
+def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
+    """g·(A + λI)^-1 g, of a diagonal matrix and one of rank two, by Woodbury's formula."""
+    size = p + q + shrink
+
+    def dot(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return np.einsum("ij,ij->i", x, y / size)
+
+    pp, qq, less, gp, gq = dot(p, p), dot(q, q), dot(p, q) - 1.0, dot(g, p), dot(g, q)
+    return dot(g, g) - (qq * gp * gp - 2.0 * less * gp * gq + pp * gq * gq) / (pp * qq - less * less)
+
+
+def _effect_gains(A: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
+    u = np.linalg.solve(A + shrink * np.eye(A.shape[1]), g[:, :, None])[:, :, 0]
+    return np.einsum("ij,ij->i", g, u)
+
+
+def _main_effects(p: np.ndarray, q: np.ndarray, g: np.ndarray, shape: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    """A and g of effects of the rows and the columns of the cells, without their product."""
+
+    def sums(x: np.ndarray) -> np.ndarray:
+        grid = x.reshape(-1, *shape)
+        return np.concatenate([grid.sum(axis=2), grid.sum(axis=1)], axis=1)
+
+    p_sums, q_sums, n = sums(p), sums(q), shape[0]
+    A = -p_sums[:, :, None] * q_sums[:, None, :]
+    A += np.swapaxes(A, 1, 2)
+    both = np.arange(sum(shape))
+    A[:, both, both] += p_sums + q_sums
+    cells = (p + q).reshape(-1, *shape)
+    A[:, :n, n:] += cells
+    A[:, n:, :n] += np.swapaxes(cells, 1, 2)
+    return A, sums(g)
+
+
+def best_pairs(
+    features: Sequence[Feature],
+    cells: np.ndarray,
+    residuals: PairResiduals,
+    pairs: Sequence[tuple[int, int]],
+    most: int,
+) -> list[tuple[int, int]]:
+    """The ``most`` of these pairs that could add the most, best first."""
+    counts = [len(coarse_places(f)) for f in features]
+    pairs = [pair for pair in pairs if min(counts[j] for j in pair) > 1]
+    if not pairs:
+        return []
+    rows = np.arange(len(cells))[:: max(1, int(np.ceil(len(cells) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
+    cells, own = cells[rows], pair_residuals(residuals.score[rows], residuals.is_pos[rows], residuals.weight[rows])
+    codes = {j: coarse_codes(features[j], cells[:, j]) for j in {j for pair in pairs for j in pair}}
+    n_pos = int(own.is_pos.sum())
+    shrink = CELL_SHRINKAGE * (1.0 / n_pos + 1.0 / (len(rows) - n_pos))
+    means = [float(own.weight[of] @ own.score[of]) for of in (own.is_pos, ~own.is_pos)]
+    gains: list[tuple[float, tuple[int, int]]] = []
+    for shape, members in _by_shape(counts, pairs).items():
+        for start in range(0, len(members), HISTOGRAM_BATCH):
+            batch = members[start : start + HISTOGRAM_BATCH]
+            histograms = _histograms(codes, batch, shape, own)
+            gains += list(zip(pair_gains(histograms, shape, means, shrink), batch, strict=True))
+    gains.sort(key=lambda item: (-item[0], item[1]))
+    return [pair for gain, pair in gains[:most] if gain > 0.0]
+
+
+def _histograms(
+    codes: dict[int, np.ndarray], pairs: Sequence[tuple[int, int]], shape: tuple[int, int], residuals: PairResiduals
+) -> np.ndarray:
+    """The `pair_histogram` of each of these pairs, (pairs, cells, 4)."""
+    out = np.zeros((len(pairs), shape[0] * shape[1], 4))
+    for (a, b), own in zip(pairs, out, strict=True):
+        pair_histogram(codes[a], codes[b], shape[1], residuals.is_pos, residuals.score, residuals.weight, own)
+    return out
+
+
+def _by_shape(
+    counts: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    """The pairs by the numbers of coarse slots of their columns."""
+    out: dict[tuple[int, int], list[tuple[int, int]]] = {}
+    for a, b in pairs:
+        out.setdefault((counts[a], counts[b]), []).append((a, b))
+    return out
+
+
+# What belongs to a column
+
+
+def purified(
+    features: Sequence[Feature], basis: Basis, w: np.ndarray, mean: np.ndarray, monotone: Container[int] = ()
+) -> np.ndarray:
+    """Weights of the same scores, less a constant, in which each grid has means of zero along both ways.
+
+    ``mean`` is that of the basis over the training rows. Pairs of a column with missing cells stay as they are: where
+    one is missing the grid adds nothing, and its other column would go on adding. So do those of a ``monotone`` column,
+    whose mean over the rows of a grid that rises need not rise.
+    """
+    w = w.copy()
+    ends = np.append(basis.pair_first, basis.size)
+    for m, pair in enumerate(zip(basis.pair_a, basis.pair_b, strict=True)):
+        two = [features[j] for j in pair]
+        if any(f.gaps for f in two) or any(int(j) in monotone for j in pair):
+            continue
+        at, shape = slice(ends[m], ends[m + 1]), tuple(len(coarse_places(f)) for f in two)
+        grid, effects = _split_effects(w[at].reshape(shape), mean[at].reshape(shape))
+        w[at] = grid.ravel()
+        for j, f, effect in zip(pair, two, effects, strict=True):
+            _add_effect(f, basis, int(j), effect, w)
+    return w
+
+
+def _split_effects(grid: np.ndarray, share: np.ndarray) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The grid without effects of its rows and columns, and these effects: those of least squares, in one solve."""
+    share = np.maximum(share, 0.0) + 1e-9 * max(float(share.max()), 1e-300)  # cells without rows follow the others
+    root, size = np.sqrt(share / share.max()).ravel(), grid.shape[0]
+    row, column = np.indices(grid.shape).reshape(2, -1)
+    design = np.concatenate([row[:, None] == np.arange(size), column[:, None] == np.arange(grid.shape[1])], axis=1)
+    both = np.linalg.lstsq(root[:, None] * design, root * grid.ravel(), rcond=None)[0]
+    effects = [both[:size], both[size:]]
+    return grid - effects[0][:, None] - effects[1], effects
+
+
+def _add_effect(feature: Feature, basis: Basis, j: int, effect: np.ndarray, w: np.ndarray) -> None:
+    """Add an effect of coarse slots to the shape of a column; its zero slot stays zero."""
+    at = slice(basis.first[j], basis.first[j + 1])
+    if feature.knots is None:
+        slots = effect[basis.coarse_slot[at]]
+    else:
+        slots = interpolate(feature.knots, feature.knots[coarse_places(feature)], effect)
+    if feature.reference >= 0:
+        slots = slots - slots[feature.reference]
+    used = basis.place[at] >= 0
+    w[basis.place[at][used]] += slots[used]

@@ -67,7 +67,7 @@ def _number_bins(shape: Shape, factor: float, scale: Scale) -> list[Bin]:
     if not scale.whole:
         points = factor * shape.values
         pairs = zip(shape.knots, points, strict=True)
-        return [Bin(shape.name, _shown(shape, x), float(x), float(x), float(p)) for x, p in pairs]
+        return [Bin(shape.name, _format_value(shape, x), float(x), float(x), float(p)) for x, p in pairs]
     x, v = _outline(shape.knots, factor * shape.values, shape.steps)
     cuts, points = _cuts(x, v)
     low, high = np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
@@ -125,7 +125,7 @@ def _pair_bins(shape: PairShape, factor: float, scale: Scale) -> list[Bin]:
     ]
 
 
-def _shown(shape: Shape, x: float) -> str:
+def _format_value(shape: Shape, x: float) -> str:
     """A number, or a date, as a reader writes it."""
     if shape.kind == "date" and np.isfinite(x):
         return str((np.datetime64("1970-01-01", "s") + np.timedelta64(int(x * 86400), "s")).astype("datetime64[D]"))
@@ -136,8 +136,9 @@ def _range(shape: Shape, low: float, high: float) -> str:
     if np.isinf(low) and np.isinf(high):
         return "every value"
     if np.isinf(low):
-        return f"below {_shown(shape, high)}"
-    return f"from {_shown(shape, low)}" if np.isinf(high) else f"{_shown(shape, low)} to {_shown(shape, high)}"
+        return f"below {_format_value(shape, high)}"
+    start = _format_value(shape, low)
+    return f"from {start}" if np.isinf(high) else f"{start} to {_format_value(shape, high)}"
 
 
 def row_points(card: Card, cells: Any, odds: Odds, scale: Scale) -> np.ndarray:

@@ -1,24 +1,36 @@
-"""What a fitted scorecard can be read by: points, contributions, reasons, plots, a page."""
+"""How a fitted scorecard is read: points, contributions, reasons, plots, a page."""
 
 import os
+from collections.abc import Sequence
 from numbers import Real
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid import _check
-from auclid._apart import block_answers, by_parts
+from auclid._apart import by_parts, part_answers
 from auclid._hints import listed
 from auclid._sources import to_measure
+from auclid.additive._columns import cell_block
 from auclid.additive._html import scorecard_page
 from auclid.additive._plot import plot_shapes
 from auclid.additive._points import Bin, Scale, as_frame, point_bins, row_points
-from auclid.additive._reasons import Reason, ordered, reasons_of
-from auclid.additive._shapes import card_contributions
-from auclid.additive._table import block
-from auclid.data.files import Rows
+from auclid.additive._shapes import OTHER, PairShape, Shape, card_contributions
 from auclid.metrics._auc import checked_auc
+
+
+class ReasonCode(NamedTuple):
+    """A column (or a pair), the row's value in it, and what that adds to the score."""
+
+    name: Any
+    value: Any
+    contribution: float
+
+    def __str__(self) -> str:
+        name = " × ".join(self.name) if isinstance(self.name, tuple) else self.name
+        value = " × ".join(map(str, self.value)) if isinstance(self.value, tuple) else self.value
+        return f"{name} = {value}: {self.contribution:+.3f}"
 
 
 class Readable:
@@ -53,12 +65,12 @@ class Readable:
         cells = self._cells(X)
         return card_contributions(self._card, cells)
 
-    def reasons(self, X: Any, n: int = 4, *, toward: Any = None) -> list[list[Reason]]:
-        """Reason codes: the ``n`` columns and pairs that moved the score of each row most.
+    def reasons(self, X: Any, n: int = 4, *, toward: Any = None) -> list[list[ReasonCode]]:
+        """ReasonCode codes: the ``n`` columns and pairs that moved the score of each row most.
 
         Parameters
         ----------
-        X : array, CSR matrix, frame or `Rows` of shape (n, d)
+        X : array, CSR matrix, frame, `Rows` or dask collection of shape (n, d)
         n : int of at least 1, default=4
         toward : one of ``classes_``, optional
             Only what speaks for this class, most first: ``classes_[0]`` gives what lowers the score.
@@ -76,8 +88,10 @@ class Readable:
         >>> [len(reasons) for reasons in model.reasons(X[:3], n=2)]
         [2, 2, 2]
         """
-        if isinstance(X, Rows):
-            return [row for part in block_answers(self, X, Readable.reasons, n, toward=toward) for row in part]
+        return [row for part in part_answers(self, X, Readable._reasons, n, toward) for row in part]
+
+    def _reasons(self, X: Any, n: int, toward: Any) -> list[list[ReasonCode]]:
+        """`reasons` of rows in memory."""
         cells = self._cells(X)
         _positive("n", "reasons", n)
         if toward is not None and toward not in self.classes_.tolist():
@@ -86,9 +100,9 @@ class Readable:
             )
         sign = 0 if toward is None else (1 if toward == self.classes_[1] else -1)
         parts = card_contributions(self._card, cells)
-        places = ordered(parts, int(n), sign)
-        found = reasons_of(self.shapes_, block(cells, slice(None)), parts, places)
-        return [[reason for reason in row if sign * reason.contribution >= 0.0] for row in found]
+        places = largest_contributions(parts, int(n), sign)
+        every = reasons_of(self.shapes_, cell_block(cells, slice(None)), parts, places)
+        return [[reason for reason in row if sign * reason.contribution >= 0.0] for row in every]
 
     def points(
         self,
@@ -264,6 +278,40 @@ class Readable:
         return page
 
 
+def largest_contributions(contributions: np.ndarray, n: int, sign: int) -> np.ndarray:
+    """The places of the n largest contributions of each row: by size (0), of those that raise (1) or lower (-1) it."""
+    key = np.abs(contributions) if sign == 0 else sign * contributions
+    return np.argsort(-key, axis=1, kind="stable")[:, :n]
+
+
+def reasons_of(
+    shapes: Sequence[Shape | PairShape], cells: np.ndarray, contributions: np.ndarray, places: np.ndarray
+) -> list[list[ReasonCode]]:
+    """The records of these places; of columns that add exactly nothing there are none."""
+    number = {shape.name: k for k, shape in enumerate(shapes)}
+
+    def value(row: np.ndarray, k: int) -> Any:
+        shape = shapes[k]
+        if isinstance(shape, PairShape):
+            return tuple(_value(shapes[number[name]], row[number[name]]) for name in shape.name)
+        return _value(shape, row[k])
+
+    return [
+        [ReasonCode(shapes[k].name, value(cells[i], k), float(contributions[i, k])) for k in at if contributions[i, k]]
+        for i, at in enumerate(places)
+    ]
+
+
+def _value(shape: Shape | PairShape, cell: float) -> Any:
+    if np.isnan(cell):
+        return "missing"
+    if shape.levels is not None:
+        return shape.levels[int(cell)] if int(cell) < len(shape.levels) else OTHER
+    if shape.kind == "date":
+        return str(np.datetime64("1970-01-01") + np.timedelta64(int(np.floor(cell)), "D"))
+    return bool(cell) if shape.kind == "bool" else float(cell)
+
+
 def _renamed(shapes: list, old: list[str], names: Any) -> list:
     """Shapes with other names for their columns."""
     if names is None:
@@ -275,15 +323,15 @@ def _renamed(shapes: list, old: list[str], names: Any) -> list:
     ]
 
 
-def _as_many(what: str, given: Any, known: list) -> list:
-    """Other words for what is known, one each; None: as they are."""
-    words = known if given is None else [given] if isinstance(given, str) else list(given)
-    if len(words) != len(known):
+def _as_many(what: str, given: Any, old: list) -> list:
+    """Other names, one for each of the old ones; None: the old ones."""
+    names = old if given is None else [given] if isinstance(given, str) else list(given)
+    if len(names) != len(old):
         raise ValueError(
-            f"The '{what}' of a page of Scorecard must be {len(known)}, one for each of {listed(known)}. "
-            f"Got {len(words)} instead."
+            f"The '{what}' of a page of Scorecard must be {len(old)}, one for each of {listed(old)}. "
+            f"Got {len(names)} instead."
         )
-    return words
+    return names
 
 
 def _positive(name: str, method: str, value: Any) -> None:

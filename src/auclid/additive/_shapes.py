@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.additive._basis import Basis, Feature, coarse_places, find_coarse, hat
-from auclid.additive._table import ColumnSpec, block, slices
+from auclid.additive._basis import Basis, coarse_places, find_coarse, hat
+from auclid.additive._columns import ColumnSpec, cell_blocks
+from auclid.additive._features import Feature
 from auclid.stats.moments import Moments
 
 
@@ -60,13 +61,13 @@ class Card(NamedTuple):
     grid: np.ndarray
 
 
-def make_card(features: Sequence[Feature], basis: Basis, w: np.ndarray, seen: Moments) -> Card:
-    """Values of all slots from weights; each column and pair centred on the rows seen.
+def make_card(features: Sequence[Feature], basis: Basis, w: np.ndarray, moments: Moments) -> Card:
+    """Values of all slots from weights; each column and pair centred on the training rows.
 
     What no row was in (a level of the pool, a missing cell) adds nothing.
     """
     values = np.where(basis.place >= 0, np.append(w, 0.0)[basis.place], 0.0)
-    mean = np.append(seen.mean, 0.0)
+    mean = np.append(moments.mean, 0.0)
     missing, grid = np.zeros(len(features)), w[_additive(basis) :].copy()
     for j, f in enumerate(features):
         at = slice(basis.first[j], basis.first[j + 1])
@@ -80,35 +81,42 @@ def make_card(features: Sequence[Feature], basis: Basis, w: np.ndarray, seen: Mo
             values[at][empty] = 0.0
     for at in _grids(basis):
         inside = slice(at.start + _additive(basis), at.stop + _additive(basis))
-        total = seen.mean[inside].sum()
-        grid[at] -= seen.mean[inside] @ w[inside] / total if total > 0.0 else 0.0
+        total = moments.mean[inside].sum()
+        grid[at] -= moments.mean[inside] @ w[inside] / total if total > 0.0 else 0.0
     return Card(basis, values, missing, grid)
 
 
-def sound_card(card: Card, kept: Sequence[ColumnSpec]) -> bool:
+def sound_card(card: Card, specs: Sequence[ColumnSpec]) -> bool:
     """Whether every number of a card that a kernel follows leads somewhere."""
-    basis, d = card.basis, len(kept)
+    basis, d = card.basis, len(specs)
     slots, coarse_slots = np.diff(basis.first), np.diff(basis.coarse_first)
-    if not (len(slots) == len(coarse_slots) == len(basis.is_level) == len(card.missing) == len(basis.missing) == d):
+    per_column = slots, coarse_slots, basis.is_level, card.missing, basis.missing
+    if any(len(each) != d for each in per_column) or not _sound_levels(basis, specs, slots):
         return False
-    levels = all(
-        (column.levels is not None) == bool(level) and (column.levels is None or len(column.levels) + 1 == count)
-        for column, level, count in zip(kept, basis.is_level, slots, strict=True)
-    )
     ends = basis.first[0] == basis.coarse_first[0] == 0 and min(*slots, *coarse_slots, 1) > 0
     per_slot = basis.knots, basis.step, basis.place, basis.coarse_slot, card.values
     lengths = all(len(each) == basis.first[-1] for each in per_slot)
     inside = all(np.all((x >= low) & (x < high)) for x, low, high in _ranges(basis, d))
-    if not (levels and ends and lengths and inside and len(basis.coarse_knots) == basis.coarse_first[-1]):
+    if not (ends and lengths and inside and len(basis.coarse_knots) == basis.coarse_first[-1]):
         return False
     return bool(np.all(basis.coarse_slot < np.repeat(coarse_slots, slots))) and _sound_pairs(card, coarse_slots)
 
 
-def sound_moments(seen: Sequence[Moments], card: Card) -> bool:
+def _sound_levels(basis: Basis, specs: Sequence[ColumnSpec], slots: np.ndarray) -> bool:
+    """Whether the categories of the basis are those of the columns, with a slot for each level and for the pool."""
+    for spec, is_level, count in zip(specs, basis.is_level, slots, strict=True):
+        if (spec.levels is not None) != bool(is_level):
+            return False
+        if spec.levels is not None and len(spec.levels) + 1 != count:
+            return False
+    return True
+
+
+def sound_moments(moments: Sequence[Moments], card: Card) -> bool:
     """Whether moments are finite, and of the card's basis."""
     size = card.basis.size
-    shapes = [(m.mean, (size,)) for m in seen] + [(m.scatter, (size, size)) for m in seen]
-    return len(seen) == 2 and all(
+    shapes = [(m.mean, (size,)) for m in moments] + [(m.scatter, (size, size)) for m in moments]
+    return len(moments) == 2 and all(
         isinstance(x, np.ndarray) and x.dtype == np.float64 and x.shape == shape and bool(np.isfinite(x).all())
         for x, shape in shapes
     )
@@ -146,14 +154,14 @@ def _grids(basis: Basis) -> list[slice]:
 
 
 @kernel
-def write_contributions(card, cells, out):
+def write_contributions(card: Card, cells: np.ndarray, out: np.ndarray) -> None:
     """out[i, k] = what column or pair k adds to row i."""
     for i in range(cells.shape[0]):
         write_row(card, cells, i, out[i])
 
 
 @kernel
-def add_card_scores(card, cells, out):
+def add_card_scores(card: Card, cells: np.ndarray, out: np.ndarray) -> None:
     """out[i] += what all columns and pairs add, in their order."""
     parts = np.empty(cells.shape[1] + card.basis.pair_a.shape[0])
     for i in range(cells.shape[0]):
@@ -163,7 +171,7 @@ def add_card_scores(card, cells, out):
 
 
 @kernel(inner=True)
-def write_row(card, cells, i, out):
+def write_row(card: Card, cells: np.ndarray, i: int, out: np.ndarray) -> None:
     """What each column and pair adds to row i."""
     basis, values, of_missing = card.basis, card.values, card.missing
     first, knots, is_level, d = basis.first, basis.knots, basis.is_level, cells.shape[1]
@@ -186,7 +194,7 @@ def write_row(card, cells, i, out):
 
 
 @kernel(inner=True)
-def write_pairs(card, cells, i, out):
+def write_pairs(card: Card, cells: np.ndarray, i: int, out: np.ndarray) -> None:
     """What each pair adds to row i: nothing where a cell is missing."""
     basis, grid = card.basis, card.grid
     pair_a, pair_b, pair_first, coarse_first = basis.pair_a, basis.pair_b, basis.pair_first, basis.coarse_first
@@ -207,21 +215,21 @@ def write_pairs(card, cells, i, out):
 def card_scores(card: Card, cells: Any) -> np.ndarray:
     """The sum of all shapes, of each row."""
     out = np.zeros(cells.shape[0])
-    for part in slices(cells):
-        add_card_scores(card, block(cells, part), out[part])
+    for rows, block in cell_blocks(cells):
+        add_card_scores(card, block, out[rows])
     return out
 
 
 def card_contributions(card: Card, cells: Any) -> np.ndarray:
     """What each column and pair adds to each row."""
     out = np.empty((cells.shape[0], cells.shape[1] + len(card.basis.pair_a)))
-    for part in slices(cells):
-        write_contributions(card, block(cells, part), out[part])
+    for rows, block in cell_blocks(cells):
+        write_contributions(card, block, out[rows])
     return out
 
 
 def make_shapes(
-    features: Sequence[Feature], card: Card, seen: Moments, w: np.ndarray, others: Sequence[Card]
+    features: Sequence[Feature], card: Card, moments: Moments, w: np.ndarray, others: Sequence[Card]
 ) -> list[Shape | PairShape]:
     """The records of a card; ``others`` are those of the folds, for standard errors."""
     errors, grid_errors = _jackknife([c.values for c in others]), _jackknife([c.grid for c in others])
@@ -240,17 +248,17 @@ def make_shapes(
                 float(card.missing[j]),
                 None if errors is None else errors[at],
                 f.share,
-                _spread(w, seen, place[place >= 0]),
+                _spread(w, moments, place[place >= 0]),
                 None if f.knots is None else f.steps,
             )
         )
     for m, at in enumerate(_grids(basis)):
-        out.append(_pair_shape(features, card, seen, w, m, at, grid_errors))
+        out.append(_pair_shape(features, card, moments, w, m, at, grid_errors))
     return out
 
 
 def _pair_shape(
-    features: Sequence[Feature], card: Card, seen: Moments, w: np.ndarray, m: int, at: slice, errors: Any
+    features: Sequence[Feature], card: Card, moments: Moments, w: np.ndarray, m: int, at: slice, errors: Any
 ) -> PairShape:
     basis = card.basis
     two = [features[basis.pair_a[m]], features[basis.pair_b[m]]]
@@ -264,8 +272,8 @@ def _pair_shape(
         card.grid[at].reshape(size),
         0.0,
         None if errors is None else errors[at].reshape(size),
-        seen.mean[inside].reshape(size),
-        _spread(w, seen, inside),
+        moments.mean[inside].reshape(size),
+        _spread(w, moments, inside),
     )
 
 
@@ -273,9 +281,9 @@ def _pair_levels(feature: Feature, places: np.ndarray) -> list | None:
     return None if feature.levels is None else [[*feature.levels, OTHER][k] for k in places]
 
 
-def _spread(w: np.ndarray, seen: Moments, at: np.ndarray) -> float:
-    """The standard deviation of what these coefficients add, over the rows seen."""
-    return float(np.sqrt(max(w[at] @ seen.scatter[np.ix_(at, at)] @ w[at] / max(seen.n, 1e-300), 0.0)))
+def _spread(w: np.ndarray, moments: Moments, at: np.ndarray) -> float:
+    """The standard deviation of what these coefficients add, over the training rows."""
+    return float(np.sqrt(max(w[at] @ moments.scatter[np.ix_(at, at)] @ w[at] / max(moments.n, 1e-300), 0.0)))
 
 
 def _jackknife(values: list[np.ndarray]) -> np.ndarray | None:

@@ -1,28 +1,122 @@
-"""min_w (1 - w·δ)² + w·S·w + (alpha/2) w·C·w + (smooth/2) w·CP·w, in closed form; C is what coefficients cost."""
+"""Penalised least squares in the basis, in closed form:
 
-from collections.abc import Sequence
+    min_w (1 - w·δ)² + w·S·w + (alpha/2) w·C·w + (smooth/2) w·CP·w
+
+with the roughness w·P·w of the shapes and the costs C of coefficients; and with shapes that may only rise, or only
+fall.
+"""
+
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, sparse
 
-from auclid.additive._penalty import Penalty, Terms
+from auclid import _sizes
+from auclid.additive._basis import Basis, coarse_places
+from auclid.additive._features import Feature
 from auclid.solvers.closed_form import solve_spectral
 
-LARGE = 400
-"""Coefficients from which a path of penalties is solved with factors of half the digits, which take half the time."""
+MIN_VARIANCE_SHARE = 0.01
+"""A column that adds nothing costs as much as one whose variance is this share of the mean over columns."""
 
-CORRECTIONS = 6
-"""Times that such a solution is mended, at the most."""
+MAX_REFINEMENTS = 6
+"""Steps of iterative refinement, at the most, where the factor has half the digits."""
 
-EXACT = 1e-6
+REFINED_RESIDUAL = 1e-6
 """What may be left of δ then, in its units."""
 
+MAX_FAILED_EXCHANGES = 3
+"""Exchanges of whole sets that may fail to lower the number of violations before one is made at a time."""
 
-def penalised(S: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty) -> np.ndarray:
+
+class Penalty(NamedTuple):
+    """Strengths of the ridge and of the roughness penalty, and how much more a column costs that adds little."""
+
+    alpha: float
+    smooth: float
+    focus: float = 0.0
+
+
+class PenaltyTerms(NamedTuple):
+    """What `Penalty` multiplies: P of the roughness w·P·w, and where the coefficients of each column or pair begin."""
+
+    P: Any
+    """Sparse: it joins coefficients of one column or pair only."""
+    starts: np.ndarray
+    """One more than there are columns and pairs: the last is the number of coefficients."""
+
+    def cost(self, u: np.ndarray, S: np.ndarray, focus: float) -> np.ndarray:
+        """The cost of each coefficient, (mean v / v_k)^focus: v_k is the variance of what its column adds with u."""
+        parts = [slice(a, b) for a, b in pairwise(self.starts)]
+        v = np.array([u[at] @ S[at, at] @ u[at] for at in parts])
+        size = float(v.mean()) if len(v) else 0.0
+        if size <= 0.0:
+            return np.ones(len(u))
+        return np.repeat((size / (np.maximum(v, 0.0) + MIN_VARIANCE_SHARE * size)) ** focus, np.diff(self.starts))
+
+
+def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
+    """Second differences of every numeric shape, and along both ways of a pair."""
+    parts = []
+    for k, f in enumerate(features):
+        if f.knots is not None:
+            parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots)))
+    for m, (a, b) in enumerate(zip(basis.pair_a, basis.pair_b, strict=True)):
+        along = [_coarse_differences(features[j], coarse_places(features[j])) for j in (a, b)]
+        grid = np.kron(along[0], np.eye(len(along[1]))) + np.kron(np.eye(len(along[0])), along[1])
+        parts.append(_placed(basis.pair_first[m] + np.arange(len(grid)), grid))
+    row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else ([], [], [])
+    shape = basis.size, basis.size
+    return PenaltyTerms(sparse.csr_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
+
+
+def _starts(basis: Basis) -> np.ndarray:
+    """Coefficients are in the order of their columns, then pairs; columns without any are left out."""
+    ends = np.maximum.reduceat(basis.place, basis.first[:-1]) if len(basis.missing) else np.zeros(0, dtype=np.int64)
+    ends = np.maximum(ends, basis.missing) + 1
+    return np.unique(np.concatenate([[0], ends, basis.pair_first, [basis.size]]))
+
+
+def _coarse_differences(feature: Feature, places: np.ndarray) -> np.ndarray:
+    if feature.knots is None:
+        return np.zeros((len(places), len(places)))
+    return second_differences(feature.knots[places])
+
+
+def _placed(place: np.ndarray, part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rows, columns and values of what is not zero in a block; slots without a coefficient are left out."""
+    row, column = np.nonzero(part * np.multiply.outer(place >= 0, place >= 0))
+    return place[row], place[column], part[row, column]
+
+
+def second_differences(knots: np.ndarray) -> np.ndarray:
+    """P with v·P·v = the roughness of the broken line through (knots, v): zero for a straight one.
+
+    Differences of slopes, in units in which all knots span the same length, each weighed by its shorter interval, so
+    that a narrow interval counts for as little as it shows; and by the cube of the number of knots, so that the same
+    curve is as rough on many knots as on few.
+    """
+    m = len(knots)
+    if m < 3:
+        return np.zeros((m, m))
+    width = np.diff(knots) / (knots[-1] - knots[0]) * (m - 1)
+    D = np.zeros((m - 2, m))
+    for i in range(m - 2):
+        D[i, i : i + 3] = 1.0 / width[i], -1.0 / width[i] - 1.0 / width[i + 1], 1.0 / width[i + 1]
+        D[i] *= min(width[i], width[i + 1])
+    return D.T @ D * ((m - 1) / 8.0) ** 3
+
+
+# Closed form
+
+
+def penalised(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:
     """S + (smooth/2) CP + (alpha/2) C
 
-    C is the identity, or with a focus, what a first solution without one says of the columns: those that add little
-    are made dearer (the adaptive ridge).
+    C is the identity, or with a focus, larger for columns that add little in a first solution without one (the adaptive
+    ridge).
     """
     if not penalty.focus:
         return _with_cost(S, terms, penalty, 1.0)
@@ -30,7 +124,7 @@ def penalised(S: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty) 
     return _with_cost(S, terms, penalty, terms.cost(first, S, penalty.focus))
 
 
-def _with_cost(S: np.ndarray, terms: Terms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
+def _with_cost(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
     A, P = S.copy(), terms.P.tocoo()
     each = np.broadcast_to(np.asarray(cost, dtype=np.float64), len(S))
     A[P.row, P.col] += 0.5 * penalty.smooth * each[P.row] * P.data
@@ -38,65 +132,72 @@ def _with_cost(S: np.ndarray, terms: Terms, penalty: Penalty, cost: np.ndarray |
     return A
 
 
-def direction(S: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty) -> np.ndarray:
+def direction(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:
     """u = (S + (smooth/2) CP + (alpha/2) C)^-1 δ, to which the minimiser is parallel."""
-    return _solved(penalised(S, delta, terms, penalty), delta)
+    return _factored(penalised(S, delta, terms, penalty), delta)
 
 
 def directions(
     S: np.ndarray,
     delta: np.ndarray,
-    terms: Terms,
+    terms: PenaltyTerms,
     penalties: Sequence[Penalty],
     solution_cache: dict[Penalty, np.ndarray] | None = None,
 ) -> np.ndarray:
     """The `direction` of each penalty, a column each; those that differ in their focus share their first solution.
 
-    ``solution_cache``: solutions without a focus that are known; those that are found are added.
+    ``solution_cache`` holds solutions without a focus; new ones are added.
     """
     solution_cache = {} if solution_cache is None else solution_cache
-    coarse = S.astype(np.float32) if len(S) >= LARGE and len(penalties) > 1 else S
+    coarse = S.astype(np.float32) if len(S) >= _sizes.REFINED_COEFFICIENTS and len(penalties) > 1 else S
     out = []
     for penalty in penalties:
         plain = penalty._replace(focus=0.0)
         if plain not in solution_cache:
-            solution_cache[plain] = _mended(S, coarse, delta, terms, plain, 1.0)
+            solution_cache[plain] = _refined(S, coarse, delta, terms, plain, 1.0)
         u = solution_cache[plain]
         if penalty.focus:
-            u = _mended(S, coarse, delta, terms, penalty, terms.cost(u, S, penalty.focus))
+            u = _refined(S, coarse, delta, terms, penalty, terms.cost(u, S, penalty.focus))
         out.append(u)
     return np.stack(out, axis=1)
 
 
-def _mended(
-    S: np.ndarray, coarse: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty, cost: np.ndarray | float
+def _refined(
+    S: np.ndarray,
+    coarse: np.ndarray,
+    delta: np.ndarray,
+    terms: PenaltyTerms,
+    penalty: Penalty,
+    cost: np.ndarray | float,
 ) -> np.ndarray:
     """A^-1 δ from a factor of ``coarse``, which is S with fewer digits, by iterative refinement.
 
     Where that does not get near, A is not far from singular, and factored with all digits.
     """
     if coarse is S:
-        return _solved(_with_cost(S, terms, penalty, cost), delta)
+        return _factored(_with_cost(S, terms, penalty, cost), delta)
     try:
         factor = linalg.cho_factor(
             _with_cost(coarse, terms, penalty, cost).T, lower=True, overwrite_a=True, check_finite=False
         )
     except linalg.LinAlgError:
-        return _solved(_with_cost(S, terms, penalty, cost), delta)
+        return _factored(_with_cost(S, terms, penalty, cost), delta)
     u, rest, size = np.zeros_like(delta), delta, float(np.linalg.norm(delta))
-    for _ in range(CORRECTIONS):
+    for _ in range(MAX_REFINEMENTS):
         left = float(np.linalg.norm(rest))
-        if left <= EXACT * size:
+        if left <= REFINED_RESIDUAL * size:
             return u
         u = u + left * linalg.cho_solve(factor, (rest / left).astype(np.float32), check_finite=False)
         rest = delta - S @ u - cost * (0.5 * penalty.smooth * (terms.P @ u) + 0.5 * penalty.alpha * u)
         if not np.linalg.norm(rest) < 0.5 * left:
             break
-    return u if np.linalg.norm(rest) <= EXACT * size else _solved(_with_cost(S, terms, penalty, cost), delta)
+    if np.linalg.norm(rest) <= REFINED_RESIDUAL * size:
+        return u
+    return _factored(_with_cost(S, terms, penalty, cost), delta)
 
 
-def _solved(A: np.ndarray, delta: np.ndarray) -> np.ndarray:
-    """A^-1 δ of a symmetric A, whose upper triangle is used up: it may be large."""
+def _factored(A: np.ndarray, delta: np.ndarray) -> np.ndarray:
+    """A^-1 δ of a symmetric A, whose upper triangle is overwritten: it may be large."""
     diagonal = A.diagonal().copy()
     try:
         factor = linalg.cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
@@ -108,9 +209,107 @@ def _solved(A: np.ndarray, delta: np.ndarray) -> np.ndarray:
     return linalg.cho_solve(factor, delta, check_finite=False)
 
 
-def minimiser(S: np.ndarray, delta: np.ndarray, terms: Terms, penalty: Penalty) -> np.ndarray:
+def minimiser(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:
     """The weights themselves: u / (1 + u·δ), by Sherman and Morrison's formula."""
     if not len(delta):
         return np.zeros(0)
     u = direction(S, delta, terms, penalty)
     return u / (1.0 + u @ delta)
+
+
+# Monotone shapes
+
+
+class MonotoneColumn(NamedTuple):
+    """One column in increments: its coefficients, its direction, and the slot that is zero (-1: none)."""
+
+    place: np.ndarray
+    sign: float
+    reference: int
+
+    def slots(self, u: np.ndarray) -> np.ndarray:
+        """The value of each slot from the increments; sums of numbers that are not negative never fall, to the bit."""
+        if self.reference < 0:
+            return self.sign * np.cumsum(np.append(0.0, u[1:])) + u[0]
+        steps = self.sign * np.cumsum(np.append(0.0, u))
+        return steps - steps[self.reference]
+
+
+def monotone_columns(features: Sequence[Feature], basis: Basis, monotone: Mapping[int, int]) -> list[MonotoneColumn]:
+    """The constrained columns, those of one value left out, and every line of a grid along such a column.
+
+    A shape and grids that all rise with a column add up to scores that do; and what rises can be written so.
+    """
+    out = []
+    for j, sign in monotone.items():
+        place = basis.place[basis.first[j] : basis.first[j + 1]]
+        if len(place) > 1:
+            out.append(MonotoneColumn(place[place >= 0], float(sign), features[j].reference))
+    size = np.diff(basis.coarse_first)
+    for first, a, b in zip(basis.pair_first, basis.pair_a, basis.pair_b, strict=True):
+        grid = first + np.arange(size[a] * size[b]).reshape(size[a], size[b])
+        for j, lines in ((int(a), grid.T), (int(b), grid)):
+            if j in monotone:
+                out += [MonotoneColumn(line, float(monotone[j]), -1) for line in lines]
+    return out
+
+
+def solve_monotone(H: np.ndarray, b: np.ndarray, columns: Sequence[MonotoneColumn]) -> np.ndarray:
+    """argmin_w 1/2 w·H·w - b·w where the shapes of these columns do not fall (or do not rise)."""
+    T, bounded = np.eye(len(b)), np.zeros(len(b), dtype=bool)
+    for column in columns:
+        count = len(column.place)
+        part = np.stack([_used(column, unit) for unit in np.eye(count)], axis=1)
+        T[np.ix_(column.place, column.place)] = part
+        bounded[column.place] = True
+        if column.reference < 0:
+            bounded[column.place[0]] = False
+    u = solve_bounded(T.T @ H @ T, T.T @ b, bounded)
+    w = u.copy()
+    for column in columns:
+        w[column.place] = _used(column, u[column.place])
+    return w
+
+
+def _used(column: MonotoneColumn, u: np.ndarray) -> np.ndarray:
+    """The coefficients of the slots that have one."""
+    return np.delete(column.slots(u), column.reference) if column.reference >= 0 else column.slots(u)
+
+
+def solve_bounded(H: np.ndarray, b: np.ndarray, bounded: np.ndarray) -> np.ndarray:
+    """argmin_u 1/2 u·H·u - b·u with u >= 0 where ``bounded``: block principal pivoting, exact and finite.
+
+    Coordinates that are negative are held at zero and those whose gradient is negative are let go, all at once while
+    that helps, one at a time (Murty's rule) where it does not (Júdice & Pires 1994).
+    """
+    scale = 1.0 / np.sqrt(np.maximum(np.diag(H), np.finfo(float).tiny))
+    H, b = H * scale * scale[:, None], b * scale
+    free, fewest, tries = np.ones(len(b), dtype=bool), len(b) + 1, MAX_FAILED_EXCHANGES
+    tolerance = 1e-12 * max(1.0, np.abs(b).max(initial=0.0))
+    u = np.zeros(len(b))
+    for _ in range(50 * (len(b) + 1)):
+        u[:] = 0.0
+        u[free] = _solve_positive(H[np.ix_(free, free)], b[free])
+        slope = H @ u - b
+        wrong = bounded & np.where(free, u < -tolerance, slope < -tolerance)
+        if not wrong.any():
+            break
+        if wrong.sum() < fewest:
+            fewest, tries = int(wrong.sum()), MAX_FAILED_EXCHANGES
+        elif tries > 0:
+            tries -= 1
+        else:
+            last = int(np.flatnonzero(wrong)[-1])
+            wrong[:] = False
+            wrong[last] = True
+        free ^= wrong
+    return np.where(bounded, np.maximum(u, 0.0), u) * scale
+
+
+def _solve_positive(H: np.ndarray, b: np.ndarray) -> np.ndarray:
+    if not len(b):
+        return b
+    try:
+        return linalg.cho_solve(linalg.cho_factor(H, lower=True, check_finite=False), b, check_finite=False)
+    except linalg.LinAlgError:
+        return solve_spectral(H, b)

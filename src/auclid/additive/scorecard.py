@@ -1,28 +1,33 @@
 """Scorecard: an additive ranker, one shape a column."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils._param_validation import StrOptions
+from sklearn.utils.validation import _check_y
 
-from auclid import _check, _random
-from auclid._apart import begin_apart, by_parts, lies_apart
+from auclid import _check, _random, _sizes
+from auclid._apart import by_parts
 from auclid._random import RandomState
-from auclid.additive import _fit, _table
-from auclid.additive._apart import all_moments, counted_levels, drawn, rarer_than_drawn, shrunken_errors
-from auclid.additive._basis import make_basis, same_basis
-from auclid.additive._features import given_knots, no_knots
+from auclid._tables import checked_table, encoded_batch, encoded_labelled_rows
+from auclid.additive import _fit
+from auclid.additive._basis import Basis, make_basis, same_basis
+from auclid.additive._columns import ColumnSpec, cell_encoder, learn_columns, table_cells
+from auclid.additive._features import Feature, given_knots, invalid_knots
+from auclid.additive._fit import ScorecardColumns, ScorecardFit
+from auclid.additive._moments import class_sums
 from auclid.additive._reading import Readable
+from auclid.additive._selection import LabelledCells
 from auclid.additive._shapes import card_scores, sound_card, sound_moments
-from auclid.additive._sums import class_sums
 from auclid.base import LinearRanker, Ranker
-from auclid.data.encoding import column_indices, column_names
+from auclid.data.dataset import Dataset, Part, Totals
+from auclid.data.encoding import column_indices
 from auclid.metrics._operating_point import best_threshold
-from auclid.stats.labelled import LabelledDataset
+from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample
 from auclid.stats.moments import ClassMoments
+from auclid.stats.odds import prior_shift
 
 
 class Scorecard(Readable, Ranker):
@@ -86,8 +91,8 @@ class Scorecard(Readable, Ranker):
     cv_auc_ : float
         The held-out AUC of what was chosen; nan where there were too few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
-        The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on those drawn of more
-        than memory holds; of streams, minus the one halfway between the means of the classes.
+        The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on a sample of those that
+        memory cannot hold; of streams, minus the one halfway between the means of the classes.
     classes_ : array of shape (2,)
     n_features_in_ : int
     feature_names_in_ : array of shape (d,), where X has column names
@@ -159,72 +164,74 @@ class Scorecard(Readable, Ranker):
         ----------
         X : array, CSR matrix or frame of shape (n, d)
             Numbers, booleans, categories, texts and dates; missing cells are allowed. Of rows in files
-            (`auclid.scan`) or dask collections that do not fit in memory, knots, penalties and pairs come from a sample
-            that does, values and the levels of texts from all rows.
+            (`auclid.scan`) that are more than their ``memory`` holds, and of dask collections beyond 64 MiB, knots,
+            penalties, pairs, the sigmoid and the threshold come from a sample of each class by its share, at least
+            20,000 rows in all and 10 of each class; levels and values come from all rows.
         y : array of shape (n,), any two labels
         sample_weight : array of shape (n,), optional
-            A pair weighs the product of its two rows' weights.
+            A pair weighs the product of its two rows' weights; only their ratios count.
 
         Returns
         -------
         self
         """
-        if lies_apart(X):
-            return self._fit_apart(begin_apart(self, X, y, sample_weight), getattr(X, "memory", None))
         self._fit_and_hold_out(X, y, sample_weight)
         return self
 
     def _fit_and_hold_out(
-        self,
-        X: Any,
-        y: Any,
-        sample_weight: Any = None,
-        coarse: bool = False,
-        known: Mapping = MappingProxyType({}),
-        whole: bool = True,
+        self, X: Any, y: Any = None, sample_weight: Any = None, coarse: bool = False
     ) -> np.ndarray | None:
         """`fit`; returns the score of each row by folds it is not in, or None where not all rows were held out.
 
-        ``known``: columns, by number, of which more rows have told; ``whole``: whether these are all rows.
+        ``coarse``: whether a few penalties are enough.
         """
-        X = _table.as_known(X)
-        table, y = _table.checked_rows_and_labels(self, X, y, reset=True)
-        weight = _check.check_relative_weights(sample_weight, _Shaped(_table.length(table)))
-        classes = _check.two_classes(self, y)
-        is_pos = y == classes[1]
-        _check.both_weighed(self, is_pos, weight)
-        self.classes_ = classes
-        names = column_names(X)
-        kept, given = self._kept(X, table, weight, names, known)
-        cells = _table.as_cells(self, table, kept)
-        rng = _random.generator(0 if self.random_state is None else self.random_state)
-        monotone = _fit.directions(self, names, kept)
-        settings = _fit.settings_of(self, monotone, rng)._replace(coarse=coarse)
-        if coarse or not whole:
-            settings = settings._replace(refine=False)
-        found = _fit.fitted(self, kept, cells, is_pos, weight, given, monotone, settings)
-        self._set(found)
+        rows = encoded_labelled_rows(self, X, y, sample_weight, self._categories)
+        columns, cells = self._learn_columns(rows)
+        sample = bounded_sample(cells, rows.parts.row_limit(_sizes.MIN_SAMPLE_ROWS), _sizes.MIN_CLASS_ROWS)
+        settings = _fit.settings_of(self, columns.monotone, self._generator())
+        settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
+        some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
+        fit = _fit.fit_scorecard(self, columns, some, settings)
+        self._publish(fit)
         self._chosen = self.alpha_, self.smooth_, self.focus_
-        scores = card_scores(self._card, cells)
-        self.intercept_ = np.array([-float(best_threshold(is_pos, scores, weight))])
-        return found.held_out
+        if not sample.complete:
+            self._learn_from_all(columns, cells, sample)
+        scores = card_scores(self._card, some.cells)
+        self.intercept_ = np.array([-float(best_threshold(some.is_pos, scores, some.weight))])
+        return fit.held_out
 
-    def _fit_apart(self, rows: LabelledDataset, memory: int | None) -> Self:
-        """Knots, penalties and pairs from as many rows as memory may hold; the values from all rows, in one pass."""
-        X, y, weight, all_rows = drawn(rows, memory)
-        known = {} if all_rows else counted_levels(self, rows)
-        self._fit_and_hold_out(X, y, weight, known=known, whole=all_rows)
-        if all_rows or _fit.by_rows(self.ranker):
-            return self
-        kept = self._odds, self.scale_, self.cv_auc_, shrunken_errors(self.shapes_, len(y) / int(rows.counts.sum()))
-        moments = all_moments(self, rows, self._card.basis, self._kept_columns)
-        self._resume(self._kept_columns, self._features, self._card.basis, moments)
-        odds, self.scale_, self.cv_auc_, errors = kept
-        self._odds = odds._replace(offset=odds.offset + rarer_than_drawn(moments, y == self.classes_[1], weight))
-        self.shapes_ = [shape._replace(error=error) for shape, error in zip(self.shapes_, errors, strict=True)]
-        scores = card_scores(self._card, self._cells(X))
-        self.intercept_ = np.array([-float(best_threshold(y == self.classes_[1], scores, weight))])
-        return self
+    def _learn_columns(self, rows: LabelledDataset) -> tuple[ScorecardColumns, LabelledDataset]:
+        """The columns by all rows, and the rows with cells: codes for levels, numbers for all others."""
+        specs, given, encoder = self._columns_of(rows.parts)
+        columns = ScorecardColumns(specs, given, _fit.monotone_directions(self, specs))
+        return columns, rows.transformed(encoder)
+
+    def _columns_of(self, rows: Dataset) -> tuple[list[ColumnSpec], dict[int, Any], Any]:
+        """The columns of a dataset, the knots or levels that were given for some, and what makes cells of its parts."""
+        names = [f"x{k}" for k in range(rows.width)] if rows.columns is None else rows.columns
+        given, categories = given_knots(self, self.n_knots, names), self._categories(names)
+        specs, levels = learn_columns(self, rows, categories)
+        for place, value in given.items():
+            specs[place] = _with_given(self, specs[place], value)
+        return specs, given, cell_encoder(rows, specs, levels, categories)
+
+    def _learn_from_all(self, columns: ScorecardColumns, cells: LabelledDataset, sample: BoundedSample) -> None:
+        """Values from the moments of all rows, with the knots, penalties and sigmoid that a sample has given.
+
+        Of a ranker that learns from rows, the values remain those of the sample.
+        """
+        odds, scale, cv_auc = self._odds, self.scale_, self.cv_auc_
+        if _fit.learns_from_rows(self.ranker):
+            masses = cells.parts.compute(cells.parts.reduce(part_masses))
+        else:
+            share = len(sample.labels) / int(cells.counts.sum())
+            errors = [None if shape.error is None else np.sqrt(share) * shape.error for shape in self.shapes_]
+            neg, pos = cells.parts.compute(cells.parts.reduce(part_moments, self._card.basis))
+            self._resume(columns, self._features, self._card.basis, ClassMoments(pos, neg))
+            self.shapes_ = [shape._replace(error=error) for shape, error in zip(self.shapes_, errors, strict=True)]
+            masses = np.array([neg.n, pos.n])
+        shift = prior_shift(masses, _masses(sample.labels, sample.weight))
+        self._odds, self.scale_, self.cv_auc_ = odds._replace(offset=odds.offset + shift), scale, cv_auc
 
     @_check.checked_with_parts
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
@@ -245,28 +252,31 @@ class Scorecard(Readable, Ranker):
         -------
         self
         """
-        if _fit.by_rows(self.ranker):
+        if _fit.learns_from_rows(self.ranker):
             raise ValueError(
                 "Scorecard.partial_fit must have a ranker that learns from moments: None, LeastSquaresAUC or "
                 f"LeastSquaresAUCCV. Got ranker={self.ranker!r} instead. Use fit on all rows."
             )
-        X, first = _table.as_known(X), not hasattr(self, "classes_")
-        table, y = _table.checked_rows_and_labels(self, X, y, reset=first)
-        weight = _check.weights(sample_weight, _Shaped(_table.length(table)))
-        known = self._stream_classes(y, classes, first)
-        _check.known_labels(self, y, known)
-        self.classes_, names = known, column_names(X)
+        first = not hasattr(self, "classes_")
+        _check.labelled(self, y)
+        y = _check.labels(_check_y(y, estimator=self))
+        X = checked_table(self, X, reset=first)
+        check_consistent_length(X, y)
+        weight = _check.weights(sample_weight, X)
+        classes = self._stream_classes(y, classes, first)
+        _check.known_labels(self, y, classes)
+        self.classes_ = classes
         if first:
-            kept, given = self._kept(X, table, weight, names)
-            cells = _table.as_cells(self, table, kept)
-            rng = _random.generator(0 if self.random_state is None else self.random_state)
-            features = _fit.first_features(self, kept, cells, weight, given, rng)
-            state = kept, features, make_basis(features)
+            specs, given, _ = self._columns_of(encoded_batch(self, X, weight, self._categories))
+            columns = ScorecardColumns(specs, given, _fit.monotone_directions(self, specs))
+            cells = table_cells(self, X, specs)
+            features = _fit.first_features(self, columns, cells, weight, self._generator())
+            basis = make_basis(features)
         else:
-            cells = _table.as_cells(self, table, self._kept_columns)
-            state = self._kept_columns, self._features, self._card.basis
-        moments = class_sums(state[2], cells, y == known[1], weight).classes()
-        return self._resume(*state, moments if first else ClassMoments(*self._seen) + moments)
+            columns, features, basis = self._stream_columns(), self._features, self._card.basis
+            cells = table_cells(self, X, columns.specs)
+        moments = class_sums(basis, cells, y == classes[1], weight).classes()
+        return self._resume(columns, features, basis, moments if first else ClassMoments(*self._seen) + moments)
 
     def merge(self, other: "Scorecard") -> Self:
         """Add the rows another model has seen; returns self.
@@ -288,58 +298,49 @@ class Scorecard(Readable, Ranker):
                 "n_knots=model.knots_ and interactions=0, or start both from copies of one model."
             )
         both = ClassMoments(*self._seen) + ClassMoments(*other._seen)
-        return self._resume(self._kept_columns, self._features, self._card.basis, both)
+        return self._resume(self._stream_columns(), self._features, self._card.basis, both)
 
-    def _resume(self, kept: list, features: list, basis: Any, moments: Any) -> "Scorecard":
-        monotone = _fit.directions(self, [column.name for column in kept], kept)
-        found, threshold = _fit.resumed(self, kept, features, basis, moments, monotone)
-        self._set(found)
+    def _stream_columns(self) -> ScorecardColumns:
+        """The columns of a model that goes on from its moments."""
+        specs = self._kept_columns
+        return ScorecardColumns(specs, {}, _fit.monotone_directions(self, specs))
+
+    def _resume(self, columns: ScorecardColumns, features: list[Feature], basis: Basis, moments: ClassMoments) -> Self:
+        """Publish what the moments of all rows so far give."""
+        fit, threshold = _fit.fit_moments(self, columns, features, basis, moments)
+        self._publish(fit)
         self.intercept_ = np.array([-threshold])
         return self
 
-    def _kept(
-        self, X: Any, table: Any, weight: np.ndarray | None, names: list[str], known: Mapping = MappingProxyType({})
-    ) -> tuple[list, dict]:
-        """The kinds of the columns, and the knots that were given."""
-        wanted = [] if isinstance(self.categories, str) else column_indices(self, "categories", self.categories, names)
-        given = given_knots(self, self.n_knots, names)
-        wanted += [place for place, value in given.items() if isinstance(value, list) and value]
-        kept = _table.kept_columns(self, X, table, weight, wanted, known)
-        for place, value in given.items():
-            if isinstance(value, list):
-                if kept[place].levels is None:
-                    raise no_knots(self, names[place], value)
-                kept[place] = kept[place]._replace(levels=value)
-            elif kept[place].levels is not None:
-                raise ValueError(
-                    f"The 'n_knots' parameter of Scorecard must give the names of levels for {names[place]!r}, which "
-                    f"is a category; got {self.n_knots[list(self.n_knots)[list(given).index(place)]]!r}."
-                )
-        return kept, given
+    def _categories(self, names: list[str]) -> list[int]:
+        """The numbers of the columns that are categories by request: those whose levels are given, too."""
+        requested = [] if isinstance(self.categories, str) else self.categories
+        levels = [k for k, each in given_knots(self, self.n_knots, names).items() if isinstance(each, list) and each]
+        return [*column_indices(self, "categories", requested, names), *levels]
 
-    def _set(self, found: "_fit.Found") -> None:
-        """Publish what a fit found."""
-        self._card, self._kept_columns, self._features = found.card, found.kept, found.features
-        self._seen, self._odds = (found.moments.pos, found.moments.neg), found.odds
-        self.shapes_, self.cv_auc_, self.scale_, self.loss_ = found.shapes, found.cv_auc, found.scale, found.loss
-        self.alpha_, self.smooth_, self.focus_ = map(float, found.penalty)
-        self.knots_ = {f.name: f.levels if f.knots is None else f.knots for f in found.features}
-        self.interactions_ = [shape.name for shape in found.shapes if isinstance(shape.name, tuple)]
-        _check.finite(self, found.card.values)
+    def _generator(self) -> np.random.Generator:
+        return _random.generator(0 if self.random_state is None else self.random_state)
+
+    def _publish(self, fit: ScorecardFit) -> None:
+        """Set the fitted attributes, but for the threshold."""
+        self._card, self._kept_columns, self._features = fit.card, fit.specs, fit.features
+        self._seen, self._odds = (fit.moments.pos, fit.moments.neg), fit.odds
+        self.shapes_, self.cv_auc_, self.scale_, self.loss_ = fit.shapes, fit.cv_auc, fit.scale, fit.loss
+        self.alpha_, self.smooth_, self.focus_ = map(float, fit.penalty)
+        self.knots_ = {f.name: f.levels if f.knots is None else f.knots for f in fit.features}
+        self.interactions_ = [shape.name for shape in fit.shapes if isinstance(shape.name, tuple)]
+        _check.finite(self, fit.card.values)
 
     def _sound(self) -> bool:
         """Whether what was loaded fits together: kernels trust its numbers of slots and coefficients."""
         if not hasattr(self, "shapes_"):
             return True
-        known = len(self._kept_columns) == len(self._features) == self.n_features_in_
-        return known and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)
+        counted = len(self._kept_columns) == len(self._features) == self.n_features_in_
+        return counted and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)
 
     def _cells(self, X: Any) -> Any:
         _check.fitted(self, "shapes_")
-        table = _table.checked_rows(self, _table.as_known(X), reset=False)
-        return _table.as_cells(self, table, self._kept_columns)
-
-    _takes_tables, _knows_gaps, _knows_words = False, True, True
+        return table_cells(self, checked_table(self, X, reset=False), self._kept_columns)
 
     @by_parts
     def decision_function(self, X: Any) -> Any:
@@ -383,8 +384,32 @@ class Scorecard(Readable, Ranker):
         return tags
 
 
-class _Shaped:
-    """Just the shape of a table, for checks that ask for no more."""
+def _with_given(model: Scorecard, spec: ColumnSpec, value: Any) -> ColumnSpec:
+    """The column with the levels that were given for it; refuses levels for numbers, and knots for a category."""
+    if isinstance(value, list):
+        if spec.levels is None:
+            raise invalid_knots(model, spec.name, value)
+        return spec._replace(levels=value)
+    if spec.levels is not None:
+        raise ValueError(
+            f"The 'n_knots' parameter of Scorecard must give the names of levels for {spec.name!r}, which is a "
+            f"category; got {value.tolist()!r}."
+        )
+    return spec
 
-    def __init__(self, n: int) -> None:
-        self.shape = (n, 1)
+
+def part_masses(part: Part) -> np.ndarray:
+    """The weight of the negatives and of the positives of a part."""
+    assert part.y is not None
+    return _masses(part.y, part.weight)
+
+
+def _masses(labels: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    return np.bincount(labels, weight, minlength=2).astype(np.float64)
+
+
+def part_moments(part: Part, basis: Basis) -> Totals:
+    """The moments of both classes, in the basis, of a part of cells."""
+    assert part.y is not None
+    moments = class_sums(basis, part.X, part.y == 1, part.weight).classes()
+    return Totals([moments.neg, moments.pos])

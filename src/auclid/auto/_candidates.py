@@ -1,4 +1,4 @@
-"""Which models are worth trying on a table."""
+"""Which models are worth trying on a shape."""
 
 from collections.abc import Callable
 from inspect import signature
@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid import baselines
+from auclid import _sizes, baselines
 from auclid._hints import did_you_mean
 from auclid._random import set_random_state
 from auclid.additive import Scorecard
@@ -16,45 +16,22 @@ from auclid.pairwise import RankSVM
 from auclid.registry import ALIASES, METHODS, find
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 
-PATH_COLUMNS = 1_000
-"""Columns, or rows where they are fewer, up to which least squares chooses its penalty itself."""
-
-CURVED_COLUMNS = 2_000
-"""Columns up to which curves are worth looking for."""
-
-SHAPE_COLUMNS = 100
-"""Columns up to which a scorecard is worth its time."""
-
-TREE_COLUMNS = 500
-"""Columns up to which trees are worth their time where rows are sparse, or fewer than columns."""
-
-MANY_ROWS = 5_000
-"""Rows from which on there is no random forest, and boosting may have more trees than it was compared with."""
-
-SMALL = 2_000
-"""Rows below which more than 50 boosted trees gain nothing."""
-
-FEW_POSITIVES = 100
-"""Rows of the rarer class below which boosted trees stay small: large ones learn the few by heart."""
-
-STAGES = (25, 50, 100)
+BOOSTING_STAGES = (25, 50, 100)
 """Numbers of boosted trees to choose from: all come from one fit. Where the last is best, and rows are many, twice as
 many are used."""
 
-FOREST = 200, 100
-"""Trees of a forest, of few rows and of more than a thousand."""
+FOREST_TREES = 200, 100
+"""Trees of a forest, of few rows and of `_sizes.MANY_FOREST_ROWS` or more."""
 
-FEW_ROWS = 1_000
-
-LANDMARKS = 50, 400
+MIN_LANDMARKS, MAX_LANDMARKS = 50, 400
 """Landmarks of the kernel: one for twenty rows, no fewer and no more than these."""
 
 LINEAR, CURVED = range(2)
 """How complicated a model is: folds are repeated for the simple ones alone."""
 
 
-class Table(NamedTuple):
-    """What is known of a table before any model is tried."""
+class TableShape(NamedTuple):
+    """The size of a table, before any model is tried."""
 
     n: int
     d: int
@@ -71,14 +48,15 @@ def linear_seconds(recipe: Any, n: float, d: int) -> float:
     return 4e-3 + 3e-8 * n * d + (2e-10 * n * d * d + 3e-9 * d**3 if d <= 1_000 else 0.0)
 
 
-def card_seconds(recipe: Any, n: float, d: int) -> float:
-    """The same of a scorecard of eight knots a column."""
+def scorecard_seconds(recipe: Any, n: float, d: int) -> float:
+    """A rough guess at the seconds in which a scorecard of eight knots a column is fitted."""
     return 2e-2 + 3.5e-7 * n * d + 1e-9 * (8.0 * d) ** 3
 
 
 def kernel_seconds(recipe: Any, n: float, d: int) -> float:
-    """The same of a model behind a kernel's map, or of all rows as landmarks would do it."""
-    m = float(getattr(getattr(recipe, "feature_map", None), "n_components", None) or np.clip(n / 20.0, *LANDMARKS))
+    """A rough guess at the seconds in which a model behind a kernel's map, or with a kernel of all rows, is fitted."""
+    landmarks = getattr(getattr(recipe, "feature_map", None), "n_components", None)
+    m = float(landmarks or np.clip(n / 20.0, MIN_LANDMARKS, MAX_LANDMARKS))
     return 1e-2 + 2e-8 * n * m * (1.0 + d / 100.0) + 5e-11 * n * m * m + 5e-9 * m**3
 
 
@@ -97,36 +75,37 @@ class Candidate(NamedTuple):
     """A rough guess at the seconds of a fit of the recipe on n rows of d columns."""
 
 
-def candidates(names: list[str], table: Table, seed: int) -> list[Candidate]:
+def candidates(names: list[str], shape: TableShape, seed: int) -> list[Candidate]:
     """What to try on a table, in order."""
-    return [candidate(name, table, seed) for name in names or suited(table)]
+    return [candidate(name, shape, seed) for name in names or suited(shape)]
 
 
-def suited(table: Table) -> list[str]:
-    """The names that suit the shape of a table."""
-    n, d = table.n, table.d
-    names = ["LeastSquaresAUC", "logistic"] + ["RankSVM"] * (table.max_fpr < 1.0)
-    if d <= (TREE_COLUMNS if table.is_sparse or n < d else CURVED_COLUMNS):
-        names += ["boosting", "forest"] + ["random forest"] * (n <= MANY_ROWS)
-    if d <= SHAPE_COLUMNS and not table.is_sparse:
+def suited(shape: TableShape) -> list[str]:
+    """The names that suit the shape of a shape."""
+    n, d = shape.n, shape.d
+    names = ["LeastSquaresAUC", "logistic"] + ["RankSVM"] * (shape.max_fpr < 1.0)
+    if d <= (_sizes.MAX_SPARSE_TREE_COLUMNS if shape.is_sparse or n < d else _sizes.MAX_CURVED_COLUMNS):
+        names += ["boosting", "forest"] + ["random forest"] * (n <= _sizes.MANY_ROWS)
+    if d <= _sizes.MAX_SCORECARD_COLUMNS and not shape.is_sparse:
         names.append("Scorecard")
-    return names + ["kernel"] * (d <= CURVED_COLUMNS)
+    return names + ["kernel"] * (d <= _sizes.MAX_CURVED_COLUMNS)
 
 
-def named(methods: Any) -> list[str]:
+def candidate_names(methods: Any) -> list[str]:
     """The names a user gave, each once, those of papers as the registry spells them; nothing for "auto"."""
     names = [methods] if isinstance(methods, str) else list(methods)
     if names == ["auto"]:
         return []
     if not names:
         raise ValueError(f"{EXPECTED} an empty list.")
-    return list(dict.fromkeys(_known(name) for name in names))
+    return list(dict.fromkeys(_spelled(name) for name in names))
 
 
 EXPECTED = "The 'methods' parameter of AUCClassifier must be 'auto' or names of candidates; got"
 
 
-def _known(name: Any) -> str:
+def _spelled(name: Any) -> str:
+    """A name as the registry spells it."""
     plain = {own.casefold(): own for own in BUILT}
     if isinstance(name, str) and name.casefold() in plain:
         return plain[name.casefold()]
@@ -141,63 +120,63 @@ def _known(name: Any) -> str:
     return method.name
 
 
-def candidate(name: str, table: Table, seed: int) -> Candidate:
-    """The candidate of that name for a table."""
+def candidate(name: str, shape: TableShape, seed: int) -> Candidate:
+    """The candidate of that name for a shape."""
     if name in BUILT:
-        return BUILT[name](name, table, seed)
+        return BUILT[name](name, shape, seed)
     method = find(name)
     how: dict[str, Any] = {"level": CURVED, "cost": kernel_seconds} if method.kernel else {}
     return Candidate(name, set_random_state(method.build(), seed), **how)
 
 
-def _least_squares(name: str, table: Table, seed: int) -> Candidate:
-    narrow = table.d <= PATH_COLUMNS or (table.n <= PATH_COLUMNS and not table.is_sparse)
+def _least_squares(name: str, shape: TableShape, seed: int) -> Candidate:
+    narrow = shape.d <= _sizes.MAX_PATH_COLUMNS or (shape.n <= _sizes.MAX_PATH_COLUMNS and not shape.is_sparse)
     return Candidate(name, LeastSquaresAUCCV() if narrow else LeastSquaresAUC())
 
 
-def _rank_svm(name: str, table: Table, seed: int) -> Candidate:
+def _rank_svm(name: str, shape: TableShape, seed: int) -> Candidate:
     model = RankSVM(alpha=1e-2)
-    if table.max_fpr < 1.0 and "max_fpr" in signature(RankSVM).parameters:
-        model.set_params(max_fpr=table.max_fpr)
+    if shape.max_fpr < 1.0 and "max_fpr" in signature(RankSVM).parameters:
+        model.set_params(max_fpr=shape.max_fpr)
     return Candidate(name, model)
 
 
-def _logistic(name: str, table: Table, seed: int) -> Candidate:
+def _logistic(name: str, shape: TableShape, seed: int) -> Candidate:
     return Candidate(name, baselines.logistic(max_iter=300))
 
 
-def _kernel(name: str, table: Table, seed: int) -> Candidate:
-    landmarks = int(np.clip(table.n // 20, *LANDMARKS))
+def _kernel(name: str, shape: TableShape, seed: int) -> Candidate:
+    landmarks = int(np.clip(shape.n // 20, MIN_LANDMARKS, MAX_LANDMARKS))
     model = Kernelized(KMeansNystroem(landmarks, random_state=seed), LeastSquaresAUCCV())
     return Candidate(name, model, CURVED, cost=kernel_seconds)
 
 
-def _boosting(name: str, table: Table, seed: int) -> Candidate:
-    leaves = 8 if table.rarest < FEW_POSITIVES else 31
-    least = int(np.clip(table.rarest // 4, 2, 20))
-    stages = STAGES if table.n >= SMALL else STAGES[:-1]
-    recipe = Boosting(stages[-1], leaves, least, seed, table.categories)
-    return Candidate(name, recipe, CURVED, raw=True, stages=stages, cost=Boosting.expected)
+def _boosting(name: str, shape: TableShape, seed: int) -> Candidate:
+    leaves = 8 if shape.rarest < _sizes.MIN_ROWS_FOR_LARGE_TREES else 31
+    min_leaf_rows = int(np.clip(shape.rarest // 4, 2, 20))
+    stages = BOOSTING_STAGES if shape.n >= _sizes.MIN_ROWS_FOR_MANY_TREES else BOOSTING_STAGES[:-1]
+    recipe = Boosting(stages[-1], leaves, min_leaf_rows, seed, shape.categories)
+    return Candidate(name, recipe, CURVED, raw=True, stages=stages, cost=Boosting.expected_seconds)
 
 
 def with_more_trees(candidate: Candidate) -> Candidate:
-    """Boosting that is compared with as many trees as it may have in the end: twice the number of each stage. Others
-    as they are."""
+    """Boosting that is compared with as many trees as it may have in the end: twice the number of each stage; other
+    candidates as they are."""
     if not candidate.stages:
         return candidate
     stages = tuple(2 * stage for stage in candidate.stages)
     return candidate._replace(recipe=candidate.recipe._replace(n_trees=stages[-1]), stages=stages)
 
 
-def _forest(name: str, table: Table, seed: int) -> Candidate:
-    n_trees = FOREST[table.n >= FEW_ROWS]
+def _forest(name: str, shape: TableShape, seed: int) -> Candidate:
+    n_trees = FOREST_TREES[shape.n >= _sizes.MANY_FOREST_ROWS]
     recipe = Forest(n_trees, seed, best_cuts=name == "random forest")
-    return Candidate(name, recipe, CURVED, raw=True, cost=Forest.expected)
+    return Candidate(name, recipe, CURVED, raw=True, cost=Forest.expected_seconds)
 
 
-def _scorecard(name: str, table: Table, seed: int) -> Candidate:
-    card = Scorecard(n_knots=8, interactions=0, categories=list(table.categories) or "auto", random_state=seed)
-    return Candidate(name, card, CURVED, raw=True, cost=card_seconds)
+def _scorecard(name: str, shape: TableShape, seed: int) -> Candidate:
+    card = Scorecard(n_knots=8, interactions=0, categories=list(shape.categories) or "auto", random_state=seed)
+    return Candidate(name, card, CURVED, raw=True, cost=scorecard_seconds)
 
 
 BUILT = {

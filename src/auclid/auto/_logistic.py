@@ -8,15 +8,17 @@ from scipy import linalg
 from scipy.special import expit
 from sklearn.linear_model import LogisticRegression
 
+from auclid import _sizes
 from auclid.data import as_array
 
-COLUMNS, ENTRIES = 200, 1 << 23
-"""Columns, and entries of the table, up to which Newton steps cost less than fitting anew, which takes scikit-learn two
-milliseconds of checks alone."""
+MAX_CHORD_STEPS = 30
+"""Newton steps at the most."""
 
-STEPS, CLOSE, SLOW = 30, 1e-9, 0.1
-"""Steps at the most; the Newton decrement, over the weight of all rows, at which they end; and how much of the last one
-may be left after a step before second derivatives are found anew."""
+CONVERGED_DECREMENT = 1e-9
+"""The Newton decrement, over the weight of all rows, at which steps end."""
+
+SLOW_DECREASE = 0.1
+"""The share of the last decrement that may be left after a step before second derivatives are found anew."""
 
 
 def held_out_scores(
@@ -24,21 +26,21 @@ def held_out_scores(
 ) -> list[np.ndarray] | None:
     """The scores of the rows of each test by the model of all others, from the fitted model of all rows; None where
     there are too many columns for it, or steps do not converge."""
-    if X.shape[1] > COLUMNS or X.shape[0] * X.shape[1] > ENTRIES:
+    if X.shape[1] > _sizes.MAX_NEWTON_COLUMNS or X.shape[0] * X.shape[1] > _sizes.MAX_NEWTON_ENTRIES:
         return None
     Z = np.column_stack([as_array(X).astype(np.float64, copy=False), np.ones(X.shape[0])])
     problem = _Problem(Z, is_pos, np.append(np.full(X.shape[1], 1.0 / model.C), 0.0))
-    mass, said = np.ones(len(is_pos)) if weight is None else weight, []
+    mass, scores = np.ones(len(is_pos)) if weight is None else weight, []
     start = np.append(model.coef_[0], model.intercept_[0])
-    bend = problem.bend(start, mass)
+    hessian = problem.hessian(start, mass)
     for test in tests:
         left = mass.copy()
         left[test] = 0.0
-        w = problem.minimiser(left, start, bend - problem.bend(start, mass, test))
+        w = problem.minimiser(left, start, hessian - problem.hessian(start, mass, test))
         if w is None:
             return None
-        said.append(Z[test] @ w)
-    return said
+        scores.append(Z[test] @ w)
+    return scores
 
 
 class _Problem(NamedTuple):
@@ -48,33 +50,34 @@ class _Problem(NamedTuple):
     is_pos: np.ndarray
     ridge: np.ndarray
 
-    def slope(self, w: np.ndarray, weight: np.ndarray) -> np.ndarray:
-        """The gradient."""
+    def gradient(self, w: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        """The gradient at w."""
         return (weight * (expit(self.Z @ w) - self.is_pos)) @ self.Z + self.ridge * w
 
-    def bend(self, w: np.ndarray, weight: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
-        """What some rows add to the matrix of second derivatives."""
+    def hessian(self, w: np.ndarray, weight: np.ndarray, rows: Any = slice(None)) -> np.ndarray:
+        """What some rows add to the matrix of second derivatives at w."""
         Z = self.Z[rows]
         p = expit(Z @ w)
         return (Z * (weight[rows] * p * (1.0 - p))[:, None]).T @ Z
 
-    def minimiser(self, weight: np.ndarray, w: np.ndarray, bend: np.ndarray | None) -> np.ndarray | None:
-        """Newton's method from w, whose second derivatives are known: while they serve, they are kept (the chord
+    def minimiser(self, weight: np.ndarray, w: np.ndarray, hessian: np.ndarray | None) -> np.ndarray | None:
+        """Newton's method from w, whose second derivatives are known; while they serve, they are kept (the chord
         method). None where it does not converge."""
         before = np.inf
-        for _ in range(STEPS):
-            if bend is not None:
+        for _ in range(MAX_CHORD_STEPS):
+            if hessian is not None:
                 try:
-                    factor = linalg.cho_factor(bend + np.diag(self.ridge), check_finite=False)
+                    factor = linalg.cho_factor(hessian + np.diag(self.ridge), check_finite=False)
                 except linalg.LinAlgError:
                     return None
-            slope = self.slope(w, weight)
-            step = linalg.cho_solve(factor, slope, check_finite=False)
-            decrement = float(slope @ step) / weight.sum()
-            if decrement <= CLOSE:
+            gradient = self.gradient(w, weight)
+            step = linalg.cho_solve(factor, gradient, check_finite=False)
+            decrement = float(gradient @ step) / weight.sum()
+            if decrement <= CONVERGED_DECREMENT:
                 return w - step
             if not np.isfinite(decrement):
                 return None
             w = w - step
-            bend, before = self.bend(w, weight) if decrement > SLOW * before else None, decrement
+            hessian = self.hessian(w, weight) if decrement > SLOW_DECREASE * before else None
+            before = decrement
         return None

@@ -1,6 +1,7 @@
 """Trying a candidate: its scores on rows that it has not seen."""
 
 import time
+from collections.abc import Callable
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -8,107 +9,111 @@ import numpy as np
 from joblib import Parallel, delayed
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
+from auclid import _sizes
 from auclid.auto._candidates import LINEAR, Candidate
-from auclid.auto._cost import fits
+from auclid.auto._cost import fit_count
 from auclid.auto._learners import (
-    Fold,
     Forest,
-    Judged,
-    grown,
-    judged_from_all,
-    judged_within,
-    learn,
-    one_forest,
-    rungs,
+    OutOfFoldFit,
+    Split,
+    fit_candidate,
+    fold_scores_at_once,
+    forest_stages,
+    grow_forest,
+    held_out_within,
+    merge_forests,
+    model_scores,
     staged_scores,
 )
-from auclid.auto._learners import scores as model_scores
-from auclid.auto._rows import Rows, dense
+from auclid.auto._preparation import PreparedRows, dense
 from auclid.metrics import compare_auc, partial_auc
 from auclid.metrics._auc import auc_from_parts
+from auclid.stats.odds import standardize
 
-REPEATS = ((30, 6), (100, 4), (300, 2))
-"""Fewer rows of the rarer class than this: so many repeats of the folds, for simple models."""
-
-BLOCK = 1 << 14
+DENSE_BLOCK_ROWS = 1 << 14
 """Rows that are made dense at a time."""
 
-ENOUGH = 100
-"""Rows of the rarer class that are held out before a curved candidate is judged: two folds, or as many as it takes."""
+TRIAL_FIRST_FOLDS = 2
+"""Folds after which a candidate may be given up."""
 
-FIRST, BEHIND, ERRORS = 2, 0.01, 2.0
-"""After so many folds a candidate is given up that is behind the leader by so much, and so many standard errors."""
+MAX_GAP, GAP_ERRORS = 0.01, 2.0
+"""A candidate is given up that is behind the leader by so much, and so many standard errors."""
 
-HEAT, SLOWER = 1_000, 0.03
-"""Where folds have three times so many rows, a curved candidate first learns from so many of them: it is given up where
-it is behind the leader, who knew all, by that much and two standard errors (racing on growing samples)."""
+RACE_GAP = 0.03
+"""The gap for a candidate that has learnt from `_sizes.RACE_ROWS` rows only, beside a leader that knows all."""
 
-RUNG, SMALLER = 25, 0.05
+FIRST_TREES, FIRST_TREES_GAP = 25, 0.05
 """Trees after which a forest is given up that is so far behind, and two standard errors: more of them gain some .03."""
 
-LEAST = 25
-"""Rows of the rarer class, among those thousand, below which they tell nothing."""
 
-
-class Beyond(NamedTuple):
+class AllRows(NamedTuple):
     """All rows of a table of which some are compared."""
 
-    rows: Rows
+    rows: PreparedRows
     is_pos: np.ndarray
     weight: np.ndarray | None
     groups: np.ndarray | None
-    part: np.ndarray
+    compared: np.ndarray
     """The numbers of those that are compared."""
 
     def without(self, test: np.ndarray) -> np.ndarray:
-        """The numbers of all rows but those that are held out, by their place in the part, and others of their
+        """The numbers of all rows but those that are held out, by their place among the compared, and others of their
         groups."""
         left = np.ones(len(self.is_pos), dtype=bool)
-        left[self.part[test]] = False
+        left[self.compared[test]] = False
         if self.groups is not None:
-            left &= ~np.isin(self.groups, self.groups[self.part[test]])
+            left &= ~np.isin(self.groups, self.groups[self.compared[test]])
         return np.flatnonzero(left)
 
 
-class Task(NamedTuple):
-    """What all candidates are tried on."""
+class TrialTask(NamedTuple):
+    """The rows and folds that all candidates are tried on."""
 
-    rows: Rows
+    rows: PreparedRows
     is_pos: np.ndarray
     weight: np.ndarray | None
-    folds: list[Fold]
+    folds: list[Split]
     """(train, test): repeat after repeat, each holding out every row once."""
     size: int
     """Folds of a repeat."""
-    given: bool
-    """Whether it was said which rows are held out together."""
+    has_given_folds: bool
+    """Whether the user says which rows are held out together."""
     max_fpr: float
-    beyond: Beyond | None = None
+    all_rows: AllRows | None = None
     """The rows that boosting learns from, if there are more: it gains most from them."""
-    more: bool = False
+    is_sample: bool = False
     """Whether there are more rows than are compared."""
 
-    def parts(self, level: int) -> list[Fold]:
-        """The folds of a candidate: all for simple ones, for others as many as tell enough."""
+    @property
+    def one_repeat(self) -> list[Split]:
+        """Folds that hold out every row once."""
+        return self.folds[: self.size]
+
+    def folds_for(self, level: int) -> list[Split]:
+        """The folds of a candidate: all for simple ones, for others as many as hold out enough rows of each class."""
         if level == LINEAR:
             return self.folds
-        for count in range(FIRST, self.size):
+        for count in range(TRIAL_FIRST_FOLDS, self.size):
             rows = self.held_out(count)
-            if min(self.is_pos[rows].sum(), (~self.is_pos[rows]).sum()) >= ENOUGH:
+            if min(self.is_pos[rows].sum(), (~self.is_pos[rows]).sum()) >= _sizes.MIN_ROWS_HELD_OUT:
                 return self.folds[:count]
-        return self.folds[: self.size]
+        return self.one_repeat
+
+    def rows_for(self, candidate: Candidate) -> Any:
+        """The rows as a candidate wants them."""
+        return self.rows.plain if candidate.raw else self.rows.scaled
 
     def held_out(self, count: int) -> np.ndarray:
         """The rows that the first folds hold out."""
         return np.concatenate([test for _, test in self.folds[:count]])
 
-    def mass(self, index: np.ndarray) -> np.ndarray | None:
+    def weights(self, index: np.ndarray) -> np.ndarray | None:
         """The weights of some rows."""
         return None if self.weight is None else self.weight[index]
 
-    def area(self, test: np.ndarray, held_out: np.ndarray) -> float:
+    def auc(self, test: np.ndarray, held_out: np.ndarray) -> float:
         """The AUC, or partial AUC, of scores of the rows ``test``."""
-        weight = self.mass(test)
+        weight = self.weights(test)
         if self.max_fpr == 1.0:
             return auc_from_parts(self.is_pos[test], held_out, weight)
         return partial_auc(self.is_pos[test], held_out, max_fpr=self.max_fpr, sample_weight=weight)
@@ -132,190 +137,222 @@ class Trial(NamedTuple):
     """The model of all rows, where it was judged by rows that its parts have not seen."""
 
 
-def folds(
+class FoldRun(NamedTuple):
+    """What a fit on a fold gives: held-out scores, an array a stage, and the seconds that it took."""
+
+    stages: list[np.ndarray]
+    seconds: float
+
+
+Late = Callable[..., bool]
+"""Says, given seconds of a fit and folds to come, whether time runs out."""
+
+
+def make_folds(
     cv: Any, is_pos: np.ndarray, rarest: int, seed: int, groups: np.ndarray | None = None
-) -> tuple[list[Fold], int]:
+) -> tuple[list[Split], int]:
     """(train, test) of stratified folds and how many there are in a repeat; more repeats where a class is small.
 
-    Rows of a group stay together. Where ``cv`` is a splitter, or gives the folds, it is as it says.
+    Rows of a group stay together. Where ``cv`` is a splitter, or gives the folds, they are those.
     """
     if not isinstance(cv, Integral):
-        found = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv).split(is_pos, is_pos, groups)]
-        if not found:
+        given = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv).split(is_pos, is_pos, groups)]
+        if not given:
             raise ValueError(f"The 'cv' parameter of AUCClassifier must have a fold; got {cv!r}.")
-        return _both_in_each(found, is_pos, "cv"), len(found)
-    repeats = next((times for bound, times in REPEATS if rarest < bound), 1)
-    size, found = min(int(cv), rarest), []
+        return _both_in_each(given, is_pos, "cv"), len(given)
+    size, splits = min(int(cv), rarest), []
     kind = StratifiedKFold if groups is None else StratifiedGroupKFold
     if groups is not None and len(np.unique(groups)) < size:
         raise ValueError(
             f"The groups of AUCClassifier must be at least as many as folds, {size}; got {len(np.unique(groups))}. "
             "Use fewer folds (cv=), or finer groups."
         )
-    for k in range(repeats):
-        found += list(kind(size, shuffle=True, random_state=seed + k).split(is_pos, is_pos, groups))
-    return _both_in_each(found, is_pos, "groups"), size
+    for k in range(repeat_count(rarest)):
+        splits += list(kind(size, shuffle=True, random_state=seed + k).split(is_pos, is_pos, groups))
+    return _both_in_each(splits, is_pos, "groups"), size
 
 
-def _both_in_each(found: list[Fold], is_pos: np.ndarray, what: str) -> list[Fold]:
-    for part in (part for fold in found for part in fold):
+def repeat_count(rarest: int) -> int:
+    """How often the folds of simple models are repeated, with so many rows of the rarer class."""
+    return next((times for bound, times in _sizes.FOLD_REPEATS if rarest < bound), 1)
+
+
+def _both_in_each(folds: list[Split], is_pos: np.ndarray, what: str) -> list[Split]:
+    for part in (part for fold in folds for part in fold):
         if is_pos[part].all() or not is_pos[part].any():
             raise ValueError(
                 f"The {what} of AUCClassifier must leave rows of both classes in every fold, to learn and to hold out; "
                 "got a fold with rows of one class. Use fewer folds, or finer groups."
             )
-    return found
+    return folds
 
 
-def tried(candidate: Candidate, task: Task, parallel: Parallel, leader: Trial | None, late: Any) -> Trial | str:
-    """The `Trial` of a candidate, or why it was given up; ``late(seconds, folds)`` says so where time runs out."""
-    rows = task.rows.plain if candidate.raw else task.rows.scaled
-    wide = task.beyond is not None and bool(candidate.stages)
-    if leader is not None and candidate.level != LINEAR and not wide:
-        hopeless = _heat(candidate, task, rows, leader, late)
-        if hopeless is not None:
-            return hopeless
-    found = None if task.given else _judged_at_once(candidate, task, rows, leader)
-    if found is not None:
-        return found
-    parts = task.parts(candidate.level)
-    runs: list = []
-    for some in (parts[:FIRST], parts[FIRST:]):
-        runs += parallel(delayed(_run_beyond if wide else _run)(candidate, task, rows, *part) for part in some)
-        mean = float(np.mean([own for _, own in runs]))
-        if len(runs) < len(parts) and late(mean, len(parts) - len(runs)):
+def run_trial(
+    candidate: Candidate, task: TrialTask, parallel: Parallel, leader: Trial | None, is_late: Late
+) -> Trial | str:
+    """The `Trial` of a candidate, or why it was given up."""
+    curved, rows = candidate.level != LINEAR, task.rows_for(candidate)
+    if leader is not None and curved and not _learns_from_all(candidate, task):
+        reason = _race(candidate, task, rows, leader, is_late)
+        if reason is not None:
+            return reason
+    at_once = None if task.has_given_folds else _trial_at_once(candidate, task, rows, leader)
+    if at_once is not None:
+        return at_once
+    return _trial_by_folds(candidate, task, parallel, leader if curved else None, is_late)
+
+
+def _learns_from_all(candidate: Candidate, task: TrialTask) -> bool:
+    """Whether a candidate learns from rows beyond those that are compared."""
+    return task.all_rows is not None and bool(candidate.stages)
+
+
+def _trial_by_folds(
+    candidate: Candidate, task: TrialTask, parallel: Parallel, leader: Trial | None, is_late: Late
+) -> Trial | str:
+    """The trial of a candidate that is fitted on each fold; after the first ones it may be given up."""
+    folds, rows = task.folds_for(candidate.level), task.rows_for(candidate)
+    run = _run_on_all if _learns_from_all(candidate, task) else _run
+    runs: list[FoldRun] = []
+    for some in (folds[:TRIAL_FIRST_FOLDS], folds[TRIAL_FIRST_FOLDS:]):
+        runs += parallel(delayed(run)(candidate, task, rows, *fold) for fold in some)
+        left, mean = len(folds) - len(runs), float(np.mean([each.seconds for each in runs]))
+        if left and is_late(mean, left):
             return f"dropped: it would take {mean:.2g} s a fold, more than the budget leaves"
-        if candidate.level != LINEAR and leader is not None and len(runs) < len(parts):
-            gap = _behind(task, [(parts[k][1], run[0][-1]) for k, run in enumerate(runs)], leader)
+        if left and leader is not None:
+            gap = _gap_to(leader, task, [(folds[k][1], each.stages[-1]) for k, each in enumerate(runs)])
             if gap is not None:
                 return f"dropped: behind by {gap:.3f} after {len(runs)} folds"
-    return _trial(candidate, task, parts, runs)
+    return _trial_of(candidate, task, folds, runs)
 
 
-def _heat(candidate: Candidate, task: Task, rows: Any, leader: Trial, late: Any) -> str | None:
+def _race(candidate: Candidate, task: TrialTask, rows: Any, leader: Trial, is_late: Late) -> str | None:
     """Why a candidate that learnt from a thousand rows is given up: too far behind to make up for it, or too slow."""
     train, test = task.folds[0]
-    if len(train) < 3 * HEAT:
-        return None
-    some = train[np.random.default_rng(0).permutation(len(train))[:HEAT]]
-    counted = task.is_pos[some if task.weight is None else some[task.weight[some] > 0.0]]
-    if min(counted.sum(), (~counted).sum()) < LEAST:
+    some = _race_rows(task, train)
+    if some is None:
         return None
     stages, seconds = _run(candidate, task, rows, some, test)
-    if late(seconds, fits(candidate, len(task.parts(candidate.level))), rows=HEAT):
-        return f"dropped: {seconds:.2g} s for {HEAT:,} rows are more than the budget leaves"
-    if task.more and candidate.stages:
+    if is_late(seconds, fit_count(candidate, len(task.folds_for(candidate.level))), rows=_sizes.RACE_ROWS):
+        return f"dropped: {seconds:.2g} s for {_sizes.RACE_ROWS:,} rows are more than the budget leaves"
+    if task.is_sample and candidate.stages:
         return None  # a thousand of very many rows do not tell what all of them will
-    gap = _behind(task, [(test, stages[-1])], leader, SLOWER)
-    return None if gap is None else f"dropped: behind by {gap:.3f} when it had learnt from {HEAT:,} rows"
+    gap = _gap_to(leader, task, [(test, stages[-1])], RACE_GAP)
+    return None if gap is None else f"dropped: behind by {gap:.3f} when it had learnt from {_sizes.RACE_ROWS:,} rows"
 
 
-def _judged_at_once(candidate: Candidate, task: Task, rows: Any, leader: Trial | None) -> Trial | str | None:
+def _race_rows(task: TrialTask, train: np.ndarray) -> np.ndarray | None:
+    """A thousand training rows; None where there are not many more, or too few of a class are among them."""
+    if len(train) < 3 * _sizes.RACE_ROWS:
+        return None
+    some = train[np.random.default_rng(0).permutation(len(train))[: _sizes.RACE_ROWS]]
+    counted = task.is_pos[some if task.weight is None else some[task.weight[some] > 0.0]]
+    return some if min(counted.sum(), (~counted).sum()) >= _sizes.MIN_RACE_CLASS_ROWS else None
+
+
+def _trial_at_once(candidate: Candidate, task: TrialTask, rows: Any, leader: Trial | None) -> Trial | str | None:
     """The trial of a candidate whose one fit on all rows tells how it would have done without some of them."""
     start = time.perf_counter()
-    seen = dense(rows) if candidate.raw else rows
+    X = dense(rows) if candidate.raw else rows
     if isinstance(candidate.recipe, Forest):
-        within: Judged | str | None = _forest(candidate.recipe, task, seen, leader)
+        within: OutOfFoldFit | str | None = _grow_forest(candidate.recipe, task, X, leader)
     else:
-        within = judged_within(candidate.recipe, seen, task.is_pos, task.weight)
+        within = held_out_within(candidate.recipe, X, task.is_pos, task.weight)
     if isinstance(within, str):
         return within
     if within is not None:
-        model, said = within
         seconds = time.perf_counter() - start
-        scores, middle, spread = standardised(said, task.weight)
-        areas = np.array([task.area(test, said[test]) for _, test in task.folds[: task.size]])
-        return Trial(candidate.level, scores, areas, middle, spread, seconds, model=model)
-    parts = task.folds if candidate.level == LINEAR else task.folds[: task.size]
-    repeats = [parts[k : k + task.size] for k in range(0, len(parts), task.size)]
-    summed = judged_from_all(candidate.recipe, seen, task.is_pos, task.weight, repeats)
-    if summed is None:
+        scores, middle, spread = standardize(within.held_out, task.weight)
+        aucs = np.array([task.auc(test, within.held_out[test]) for _, test in task.one_repeat])
+        return Trial(candidate.level, scores, aucs, middle, spread, seconds, model=within.model)
+    folds = task.folds if candidate.level == LINEAR else task.one_repeat
+    repeats = [folds[k : k + task.size] for k in range(0, len(folds), task.size)]
+    at_once = fold_scores_at_once(candidate.recipe, X, task.is_pos, task.weight, repeats)
+    if at_once is None:
         return None
+    model, fold_scores = at_once
     seconds = time.perf_counter() - start
-    runs = [([scores], seconds) for scores in summed[1]]
-    return _trial(candidate, task, parts, runs)._replace(model=summed[0])
+    runs = [FoldRun([scores], seconds) for scores in fold_scores]
+    return _trial_of(candidate, task, folds, runs)._replace(model=model)
 
 
-def _forest(recipe: Forest, task: Task, seen: np.ndarray, leader: Trial | None) -> Judged | str:
+def _grow_forest(recipe: Forest, task: TrialTask, X: np.ndarray, leader: Trial | None) -> OutOfFoldFit | str:
     """A forest judged out of bag, or why it was given up when it was small."""
-    if leader is None or recipe.n_trees <= RUNG:
-        return grown(recipe, seen, task.is_pos, task.weight)
-    first, rest = rungs(recipe, RUNG)
-    begun = grown(first, seen, task.is_pos, task.weight)
-    gap = _behind(task, [(np.arange(len(task.is_pos)), begun[1])], leader, SMALLER)
+    if leader is None or recipe.n_trees <= FIRST_TREES:
+        return grow_forest(recipe, X, task.is_pos, task.weight)
+    first, rest = forest_stages(recipe, FIRST_TREES)
+    begun = grow_forest(first, X, task.is_pos, task.weight)
+    gap = _gap_to(leader, task, [(np.arange(len(task.is_pos)), begun.held_out)], FIRST_TREES_GAP)
     if gap is not None:
-        return f"dropped: behind by {gap:.3f} with {RUNG} trees"
-    return one_forest(begun, grown(rest, seen, task.is_pos, task.weight), RUNG / recipe.n_trees)
+        return f"dropped: behind by {gap:.3f} with {FIRST_TREES} trees"
+    return merge_forests(begun, grow_forest(rest, X, task.is_pos, task.weight), FIRST_TREES / recipe.n_trees)
 
 
-def _behind(task: Task, found: list, leader: Trial, margin: float = BEHIND) -> float | None:
-    """How far the candidate is behind the leader on the rows held out so far, where that is beyond noise."""
-    rows = np.concatenate([test for test, _ in found])
-    mine = np.concatenate([standardised(held_out, task.mass(test))[0] for test, held_out in found])
+def _gap_to(
+    leader: Trial, task: TrialTask, held_out: list[tuple[np.ndarray, np.ndarray]], max_gap: float = MAX_GAP
+) -> float | None:
+    """How far a candidate is behind the leader on the rows held out so far, where that is beyond noise.
+
+    ``held_out``: the rows of each fold, and the candidate's scores of them.
+    """
+    rows = np.concatenate([test for test, _ in held_out])
+    mine = np.concatenate([standardize(scores, task.weights(test))[0] for test, scores in held_out])
     judged = ~np.isnan(leader.scores[rows])
     rows, mine = rows[judged], mine[judged]
     if min(task.is_pos[rows].sum(), (~task.is_pos[rows]).sum()) < 2:
         return None
-    weight = task.mass(rows)
+    weight = task.weights(rows)
     gap = compare_auc(task.is_pos[rows], leader.scores[rows], mine, sample_weight=weight, max_fpr=task.max_fpr)
     error = (gap.high - gap.low) / (2.0 * 1.96)
-    return gap.difference if gap.difference > margin + ERRORS * error else None
+    return gap.difference if gap.difference > max_gap + GAP_ERRORS * error else None
 
 
-def _trial(candidate: Candidate, task: Task, parts: list[Fold], runs: list) -> Trial:
-    areas = np.array([[task.area(part[1], s) for s in run[0]] for part, run in zip(parts, runs, strict=True)])
-    best = int(areas.mean(axis=0).argmax())
-    total, repeats = np.full(len(task.is_pos), np.nan), max(1, len(parts) // task.size)
-    total[task.held_out(len(parts))] = 0.0
+def _trial_of(candidate: Candidate, task: TrialTask, folds: list[Split], runs: list[FoldRun]) -> Trial:
+    """The trial of the stage that did best on the folds."""
+    aucs = np.array([[task.auc(fold[1], s) for s in run.stages] for fold, run in zip(folds, runs, strict=True)])
+    best = int(aucs.mean(axis=0).argmax())
+    total, repeats = np.full(len(task.is_pos), np.nan), max(1, len(folds) // task.size)
+    total[task.held_out(len(folds))] = 0.0
     placed = []
-    for (_, test), (stages, _) in zip(parts, runs, strict=True):
-        said, middle, spread = standardised(stages[best], task.mass(test))
-        total[test] += said / repeats
+    for (_, test), run in zip(folds, runs, strict=True):
+        scores, middle, spread = standardize(run.stages[best], task.weights(test))
+        total[test] += scores / repeats
         placed.append((middle, spread))
     middle, spread = (float(x) for x in np.mean(placed, axis=0))
-    seconds = float(np.mean([run[1] for run in runs]))
+    seconds = float(np.mean([run.seconds for run in runs]))
     stage = candidate.stages[best] if candidate.stages else None
-    return Trial(candidate.level, total, areas[:, best], middle, spread, seconds, stage)
+    return Trial(candidate.level, total, aucs[:, best], middle, spread, seconds, stage)
 
 
-def standardised(held_out: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, float, float]:
-    """Scores with mean 0 and variance 1, and what mean and spread they had."""
-    middle = float(np.average(held_out, weights=weight))
-    spread = float(np.sqrt(np.average(np.square(held_out - middle), weights=weight))) or 1.0
-    return (held_out - middle) / spread, middle, spread
-
-
-def _run_beyond(
-    candidate: Candidate, task: Task, source: Any, _: np.ndarray, test: np.ndarray
-) -> tuple[list[np.ndarray], float]:
+def _run_on_all(candidate: Candidate, task: TrialTask, source: Any, _: np.ndarray, test: np.ndarray) -> FoldRun:
     """`_run` of a candidate that learns from all rows that are not held out, compared or not."""
-    assert task.beyond is not None
-    train, whole = task.beyond.without(test), task.beyond
-    weight = None if whole.weight is None else whole.weight[train]
-    learnt = dense(whole.rows.plain[train]), whole.is_pos[train], weight
-    return _learnt_and_scored(candidate, learnt, dense(source[test]))
+    assert task.all_rows is not None
+    every, train = task.all_rows, task.all_rows.without(test)
+    weight = None if every.weight is None else every.weight[train]
+    training = dense(every.rows.plain[train]), every.is_pos[train], weight
+    return _fit_and_score(candidate, training, dense(source[test]))
 
 
-def _run(
-    candidate: Candidate, task: Task, source: Any, train: np.ndarray, test: np.ndarray
-) -> tuple[list[np.ndarray], float]:
-    """Held-out scores, one array a stage, and the seconds that the fit took."""
-    seen, held_out = (dense(source[part]) if candidate.raw else source[part] for part in (train, test))
-    return _learnt_and_scored(candidate, (seen, task.is_pos[train], task.mass(train)), held_out)
+def _run(candidate: Candidate, task: TrialTask, source: Any, train: np.ndarray, test: np.ndarray) -> FoldRun:
+    """The scores of held-out rows by a model of the others."""
+    X, held_out = (dense(source[part]) if candidate.raw else source[part] for part in (train, test))
+    return _fit_and_score(candidate, (X, task.is_pos[train], task.weights(train)), held_out)
 
 
-def _learnt_and_scored(candidate: Candidate, learnt: tuple, held_out: Any) -> tuple[list[np.ndarray], float]:
+def _fit_and_score(
+    candidate: Candidate, training: tuple[Any, np.ndarray, np.ndarray | None], held_out: Any
+) -> FoldRun:
     start = time.perf_counter()
-    model = learn(candidate.recipe, *learnt)
+    model = fit_candidate(candidate.recipe, *training)
     seconds = time.perf_counter() - start
     if candidate.stages:
-        return staged_scores(model, held_out, candidate.stages), seconds
-    return [model_scores(model, held_out)], seconds
+        return FoldRun(staged_scores(model, held_out, candidate.stages), seconds)
+    return FoldRun([model_scores(model, held_out)], seconds)
 
 
 def block_scores(model: Any, X: Any, raw: bool) -> np.ndarray:
     """One float64 score a row; rows that are made dense first go in blocks."""
     if not raw:
         return model_scores(model, X)
-    blocks = [slice(a, a + BLOCK) for a in range(0, X.shape[0], BLOCK)]
+    blocks = [slice(a, a + DENSE_BLOCK_ROWS) for a in range(0, X.shape[0], DENSE_BLOCK_ROWS)]
     return np.concatenate([model_scores(model, dense(X[block])) for block in blocks])

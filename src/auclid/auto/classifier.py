@@ -3,40 +3,51 @@
 import time
 import warnings
 from numbers import Integral
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel
 from sklearn.base import clone
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval
-from sklearn.utils.validation import _check_y, check_consistent_length
 
-from auclid import _check, _random
+from auclid import _check, _random, _sizes
 from auclid._apart import by_parts, remember_columns
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._sources import to_measure
+from auclid._tables import checked_groups, checked_table, floating, labelled_rows
 from auclid._threads import limit_threads
-from auclid.auto._candidates import candidates, named
-from auclid.auto._cost import Expected, expected
-from auclid.auto._files import Prepared, drawn_from, one_a_row, refitted_on_all, retold
-from auclid.auto._leaderboard import FILLED, untried
-from auclid.auto._learners import learn
-from auclid.auto._rows import rows_of
-from auclid.auto._search import SEARCHED, Member, Plan, Search, odds_and_threshold, shape_of, total
-from auclid.auto._trial import REPEATS
+from auclid.auto._blend import FILLED, untried
+from auclid.auto._candidates import candidate_names, candidates
+from auclid.auto._cost import ExpectedCost, expected_cost
+from auclid.auto._learners import fit_candidate
+from auclid.auto._preparation import PreparedRows, TrainingSet, prepare
+from auclid.auto._sampling import SampledRows, draw_sample, refit_on_all, with_fitted_rows
+from auclid.auto._search import Member, Search, SearchSettings, blend_scores, odds_and_threshold, shape_of
+from auclid.auto._trial import repeat_count
 from auclid.base import Ranker
 from auclid.baselines import has_missing
 from auclid.columns import Columns
-from auclid.columns._table import checked_table, floating
-from auclid.data.dask import is_dask
-from auclid.data.files import Rows
 from auclid.metrics._auc import auc_from_parts
 from auclid.square import LeastSquaresAUC
 from auclid.stats.odds import log_odds, probability
 from auclid.trees.structs import Trees
 
-FEW = 10
-"""Rows of a class below which nothing is compared: no comparison could be trusted."""
+
+class PreparedTable(NamedTuple):
+    """A table as all models of it see it."""
+
+    X: Any
+    """The rows as they came."""
+    y: np.ndarray
+    labels: np.ndarray
+    """The number of the class of each row."""
+    columns: Columns
+    rows: PreparedRows
+    weight: np.ndarray | None
+    groups: np.ndarray | None
+    source: SampledRows | None
+    """Where the rows were drawn from, if they are not all."""
 
 
 class AUCClassifier(CallbackSupportMixin, Ranker):
@@ -171,14 +182,15 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         Parameters
         ----------
         X : array, CSR matrix or frame of shape (n, d)
-            Any columns that `auclid.Columns` takes; NaN and None are missing values. Rows of files (`auclid.scan`) are
-            compared on as many as their ``memory`` holds, those of dask collections on 64 MiB of them; linear members
-            are then fitted on all of them, the others on those, as ``leaderboard_`` says.
+            Any columns that `auclid.Columns` takes; NaN and None are missing values. Of rows of files (`auclid.scan`)
+            that are more than their ``memory`` holds, and of dask collections beyond 64 MiB, columns are prepared from,
+            and candidates compared on, a sample of each class by its share, at least 10,000 rows in all and 10 of each
+            class; linear members are then fitted on all rows, the others on the sample, as ``leaderboard_`` says.
         y : array of shape (n,), two labels or more
         sample_weight : array of shape (n,), optional
-            How many rows each counts as: a pair weighs the product, and a row of weight 0 counts for nothing. Where
-            whole numbers in proportion to the weights sum to 2,000 or less, rows are repeated so often, and held out
-            together.
+            A pair weighs the product of its two rows' weights, and a row of weight 0 counts for nothing; only the
+            ratios of weights count. Where whole numbers in proportion to the weights sum to 2,000 or less, rows are
+            repeated so often, and held out together.
         groups : array of shape (n,), optional
             Rows of one group (a customer, a patient) are held out together. Beside dask, also a collection cut as X.
 
@@ -186,71 +198,76 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         -------
         self
         """
-        start, source = time.perf_counter(), None
-        named(self.methods)
-        if isinstance(X, Rows) or is_dask(X):
-            source, (X, y, sample_weight, groups) = drawn_from(self, X, y, sample_weight, groups)
-        _check.labelled(self, y)
-        X = checked_table(self, X, reset=True)
-        y = _check.labels(_check_y(y, estimator=self))
-        check_consistent_length(X, y)
-        weight = _check.check_relative_weights(sample_weight, X)
-        together = None if groups is None else one_a_row(type(self).__name__, groups, X.shape[0])
-        for left in ("members_", "models_"):
-            self.__dict__.pop(left, None)
-        many = len(np.unique(y)) > 2
-        self.classes_ = np.unique(y) if many else _check.two_classes(self, y)
-        if not many:
+        start = time.perf_counter()
+        candidate_names(self.methods)
+        rows = labelled_rows(self, X, y, sample_weight, multiclass=True)
+        places = None if groups is None else checked_groups(type(self).__name__, groups, X, rows)
+        sample, source = draw_sample(rows)
+        X = rows.parts.decode(sample.X)
+        y = rows.classes[sample.labels]
+        for attribute in ("members_", "models_"):
+            self.__dict__.pop(attribute, None)
+        if len(self.classes_) == 2:
             _check.warn_if_common_on_top(self, y, self.classes_)
         with limit_threads(self.threads):
-            columns = _quietly_fitted(X, weight)
-            if source is not None:
-                for each in (self, columns):
-                    remember_columns(each, source.columns, X.shape[1])
-            table = Prepared(X, columns, rows_of(columns, X), weight, together, source)
-            if many:
-                self.models_ = [self._against_the_rest(table, y, label) for label in self.classes_]
+            columns = _fit_columns(X, sample.weight)
+            remember_columns(columns, getattr(self, "feature_names_in_", None), self.n_features_in_)
+            own_groups = None if places is None else places.at(sample.places)
+            prepared = prepare(columns, X)
+            table = PreparedTable(X, y, sample.labels, columns, prepared, sample.weight, own_groups, source)
+            if len(self.classes_) > 2:
+                self.models_ = [self._one_against_rest(table, number) for number in range(len(self.classes_))]
             else:
-                self._fit_two(table, y, self.classes_[1], start)
+                self._fit_binary(table, 1, start)
         return self
 
-    def _against_the_rest(self, table: Prepared, y: np.ndarray, label: Any) -> "AUCClassifier":
+    def _one_against_rest(self, table: PreparedTable, number: int) -> "AUCClassifier":
         """A copy that tells one class of many from the rest; all share the budget alike."""
         share = None if self.budget is None else self.budget / len(self.classes_)
         model = clone(self).set_params(budget=share)
         remember_columns(model, getattr(self, "feature_names_in_", None), self.n_features_in_)
         model.classes_ = np.array([False, True])
-        return model._fit_copy(table, y, label, time.perf_counter())
+        return model._fit_copy(table, number, time.perf_counter())
 
     @_check.checked
     def _fit_copy(self, *given: Any) -> Self:
-        return self._fit_two(*given)
+        return self._fit_binary(*given)
 
-    def _fit_two(self, table: Prepared, y: np.ndarray, label: Any, start: float) -> Self:
-        """Tell one label from all others."""
-        X, is_pos = table.X, y == label
+    def _fit_binary(self, table: PreparedTable, number: int, start: float) -> Self:
+        """Tell one class, by its number, from all others."""
+        is_pos = table.labels == number
         _check.both_weighed(self, is_pos, table.weight)
         counted = is_pos if table.weight is None else is_pos[table.weight > 0.0]
         rarest = int(min(counted.sum(), (~counted).sum()))
-        if rarest < FEW:
-            self.__dict__.update(lone_model(table, is_pos, rarest))
+        if rarest < _sizes.MIN_ROWS_TO_COMPARE:
+            self.__dict__.update(single_model(table, is_pos, rarest))
         else:
-            seed = int(_random.generator(self.random_state).integers(2**31 - 10))
-            plan = Plan(named(self.methods), self.cv, seed, self.max_fpr, self.budget, start)
-            search = Search(table.columns, table.rows, is_pos, table.weight, table.groups, plan)
-            with Parallel(n_jobs=self.n_jobs) as parallel:
-                for number in fit_iterations(self, len(search.candidates), search.conclusion, X, y):
-                    search.run(number, parallel)
-            self.__dict__.update(search.conclusion())
-        if table.source is not None and table.source.note:
-            members, fresh = refitted_on_all(self.members_, table, table.source.against(label))
-            lines = retold(self.__dict__["leaderboard_"], fresh, table.source.note, table.source.n_rows)
-            excess = table.source.excess(label.item() if hasattr(label, "item") else label)
-            odds = self._odds._replace(offset=self._odds.offset + excess)
-            self.__dict__.update(members_=members, leaderboard_=lines, _odds=odds, threshold_=self.threshold_ + excess)
+            self.__dict__.update(self._search(table, is_pos, start))
+        if table.source is not None:
+            self._refit_on_all(table, number, table.source)
         return self
 
-    def expect(self, X: Any, y: Any = None) -> Expected:
+    def _search(self, table: PreparedTable, is_pos: np.ndarray, start: float) -> dict[str, Any]:
+        """The fitted attributes after all candidates were tried, or as many as callbacks let be."""
+        seed = int(_random.generator(self.random_state).integers(2**31 - 10))
+        names = candidate_names(self.methods)
+        settings = SearchSettings(names, self.cv, seed, self.max_fpr, self.budget, start)
+        training = TrainingSet(table.rows, is_pos, table.weight, table.groups, self.cv)
+        search = Search(table.columns, training, settings)
+        with Parallel(n_jobs=self.n_jobs) as parallel:
+            for number in fit_iterations(self, len(search.candidates), search.conclusion, table.X, table.y):
+                search.run(number, parallel)
+        return search.conclusion()
+
+    def _refit_on_all(self, table: PreparedTable, number: int, source: SampledRows) -> None:
+        """Fit the members that can learn from all rows on them, and give the classes their shares among all rows."""
+        rest = table.columns, source, table.rows, table.weight
+        members, refit = refit_on_all(self.members_, number, *rest)
+        lines, shift = with_fitted_rows(self.__dict__["leaderboard_"], refit, source), source.prior_shift(number)
+        odds = self._odds._replace(offset=self._odds.offset + shift)
+        self.__dict__.update(members_=members, leaderboard_=lines, _odds=odds, threshold_=self.threshold_ + shift)
+
+    def expect(self, X: Any, y: Any = None) -> ExpectedCost:
         """What `fit` will take, about, before it is begun.
 
         Parameters
@@ -261,21 +278,18 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
         Returns
         -------
-        Expected
+        ExpectedCost
             Named tuple (seconds, bytes): of one core of an ordinary machine, compiling apart, and beyond the table
             itself. A ``budget`` caps the seconds.
         """
         X = checked_table(AUCClassifier(), X, reset=True)
         counts = [X.shape[0] // 2] if y is None else np.unique(np.asarray(y), return_counts=True)[1]
-        table = shape_of(rows_of(_quietly_fitted(X, None), X), int(min(counts)), self.max_fpr)
-        repeats = next((times for bound, times in REPEATS if table.rarest < bound), 1)
+        shape = shape_of(prepare(_fit_columns(X, None), X), int(min(counts)), self.max_fpr)
         folds = int(self.cv) if isinstance(self.cv, Integral) else 5
-        found = candidates(named(self.methods), table, 0)
-        seconds, size = expected(found, table, min(table.n, SEARCHED), folds, repeats)
+        every, searched = candidates(candidate_names(self.methods), shape, 0), min(shape.n, _sizes.COMPARED_ROWS)
+        seconds, size = expected_cost(every, shape, searched, folds, repeat_count(shape.rarest))
         times = len(counts) if len(counts) > 2 else 1
-        return Expected(float(min(times * seconds, self.budget or np.inf)), size)
-
-    _takes_tables, _knows_gaps, _knows_words = False, True, True
+        return ExpectedCost(float(min(times * seconds, self.budget or np.inf)), size)
 
     @by_parts
     def decision_function(self, X: Any) -> np.ndarray:
@@ -295,12 +309,12 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         with limit_threads(self.threads):
             if not hasattr(self, "models_"):
                 return self._odds_of(X, floating(X))
-            rows = rows_of(self.models_[0]._columns, X)  # all have learnt the same of columns
+            rows = prepare(self.models_[0]._columns, X)  # all have learnt the same of columns
             return np.column_stack([model._odds_of(rows, floating(X)) for model in self.models_])
 
     def _odds_of(self, X: Any, dtype: np.dtype) -> np.ndarray:
         """The log-odds of a checked table, or of the rows that were made of it."""
-        return _check.finite_scores(self, log_odds(self._odds, total(self.members_, self._columns, X)), dtype)
+        return _check.finite_scores(self, log_odds(self._odds, blend_scores(self.members_, self._columns, X)), dtype)
 
     @by_parts
     def predict(self, X: Any) -> np.ndarray:
@@ -360,7 +374,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         models = [member.model for member in getattr(self, "members_", [])]
         return all(model.is_valid() for model in models if isinstance(model, Trees))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.categorical = True
@@ -369,32 +383,33 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         return tags
 
 
-def _quietly_fitted(X: Any, weight: np.ndarray | None) -> Columns:
-    """Columns, with what they warn of told from where the user called."""
-    with warnings.catch_warnings(record=True) as heard:
+def _fit_columns(X: Any, weight: np.ndarray | None) -> Columns:
+    """Columns, whose warnings are shown as from where the user called."""
+    with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         columns = Columns().fit(X, sample_weight=weight)
-    for warning in heard:
+    for warning in caught:
         if issubclass(warning.category, UserWarning):
             warnings.warn(warning.message, stacklevel=5)
     return columns
 
 
-def lone_model(table: Prepared, is_pos: np.ndarray, rarest: int) -> dict[str, Any]:
+def single_model(table: PreparedTable, is_pos: np.ndarray, rarest: int) -> dict[str, Any]:
     """The fitted attributes where there is nothing to compare by: one linear ranker, strongly regularised."""
     warnings.warn(
-        f"AUCClassifier must see at least {FEW} rows of each class to compare models; got {rarest}. "
-        "It fits one strongly regularised linear ranker instead.",
+        f"AUCClassifier must see at least {_sizes.MIN_ROWS_TO_COMPARE} rows of each class to compare models; got "
+        f"{rarest}. It fits one strongly regularised linear ranker instead.",
         UserWarning,
         stacklevel=6,
     )
     rows, weight, name = table.rows, table.weight, "LeastSquaresAUC"
-    members = [Member(name, 1.0, 0.0, 1.0, False, learn(LeastSquaresAUC(alpha=1.0), rows.scaled, is_pos, weight))]
+    model = fit_candidate(LeastSquaresAUC(alpha=1.0), rows.scaled, is_pos, weight)
+    members = [Member(name, 1.0, 0.0, 1.0, False, model)]
     note = "; ".join(["too few rows to compare", *([FILLED] if has_missing(rows.plain) else [])])
     return {
         "_columns": table.columns,
         "members_": members,
         "best_": name,
         "leaderboard_": [untried(name, note, weight=1.0)],
-        **odds_and_threshold(total(members, table.columns, rows), is_pos, weight),
+        **odds_and_threshold(blend_scores(members, table.columns, rows), is_pos, weight),
     }

@@ -12,6 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
+from auclid._tables import take_rows
 from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
@@ -21,7 +22,6 @@ from auclid.cli.explain import Reason, reasons
 from auclid.cli.verdict import likely, measured_by, verdict
 from auclid.cli.wording import sentence
 from auclid.columns import Columns
-from auclid.columns._table import taken
 from auclid.data.encoding import is_frame
 from auclid.datasets import DataError
 from auclid.metrics import auc_interval, compare_auc, compare_many
@@ -163,7 +163,7 @@ class Shared:
     def __init__(self, data: BinaryTable, train: np.ndarray, test: np.ndarray) -> None:
         self.is_pos, self.test = data.is_pos, test
         self.y = data.is_pos[train].astype(int)
-        self.plain = taken(data.X, train), taken(data.X, test)
+        self.plain = take_rows(data.X, train), take_rows(data.X, test)
         self.made: dict[str | None, tuple[Any, Any]] = {}
         self.columns: dict[str | None, Columns] = {}
         self.fitted: dict[str, Any] = {}
@@ -203,7 +203,7 @@ def measure(
             warnings.simplefilter("always")
             last, X, X_test = shared.rows(model)
             few = _few(y)
-            last.fit(taken(X, few), y[few])  # compiles what is to be compiled
+            last.fit(take_rows(X, few), y[few])  # compiles what is to be compiled
             heard.clear()
             start = process_time()
             last.fit(X, y)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid.columns._table import taken
+from auclid._tables import take_rows
 from auclid.data.encoding import is_frame
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
@@ -32,7 +32,7 @@ def reasons(
     rng = np.random.default_rng(seed)
     if len(is_pos) > MOST_ROWS:
         some = np.sort(rng.choice(len(is_pos), MOST_ROWS, replace=False))
-        X, is_pos = taken(X, some), is_pos[some]
+        X, is_pos = take_rows(X, some), is_pos[some]
     if is_pos.all() or not is_pos.any():
         return []
     whole = _size(is_pos, score(X), max_fpr)

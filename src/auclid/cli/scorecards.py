@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from auclid._tables import take_rows
 from auclid.additive import Scorecard
 from auclid.additive._points import Bin
 from auclid.cli.data import BinaryTable
 from auclid.cli.predictions import csv_line
-from auclid.columns._table import taken
 from auclid.io import replacing
 
 EXAMPLES = 3
@@ -52,7 +52,7 @@ def _examples(model: Scorecard, rows: BinaryTable, all_rows: bool) -> list[str]:
     """Why the highest scores are so high, a line a row."""
     scores = model.decision_function(rows.X)
     highest = np.argsort(-scores, kind="stable")[:EXAMPLES]
-    reasons = model.reasons(taken(rows.X, highest), toward=model.classes_[1])
+    reasons = model.reasons(take_rows(rows.X, highest), toward=model.classes_[1])
     names = dict(zip([shape.name for shape in model.shapes_], rows.feature_names, strict=False))
     return [
         f"{f'Row {i + 1}' if all_rows else 'A row'} scores {scores[i]:.3f}: "

@@ -1,4 +1,4 @@
-"""Columns of categories: which levels count, and a column of zeros and ones for each of them."""
+"""Columns of categories: which levels have a column of zeros and ones, and these columns (one-hot encoding)."""
 
 from collections import Counter
 from typing import NamedTuple
@@ -8,8 +8,8 @@ from scipy import sparse
 
 from auclid.data.encoding import level_codes
 
-FEWEST = 2
-"""A level of fewer rows says nothing about others."""
+MIN_ONE_HOT_ROWS = 2
+"""Rows of a level that has a column of its own: one row says nothing about others."""
 
 
 class Levels(NamedTuple):
@@ -24,61 +24,63 @@ class Levels(NamedTuple):
 
     @property
     def width(self) -> int:
-        """How many columns come out of it."""
+        """The number of columns that come out of it."""
         return len(self.levels) + self.rare + self.missing
 
 
-class Counted(dict):
-    """{text: (rows, weight)} of a column, None for missing texts; two of them add up."""
+class TextCounts(dict):
+    """{text: (rows, weight)} of a column, None for missing texts; counts of two parts add up."""
 
-    def __add__(self, other: "Counted") -> "Counted":
-        out = Counted(self)
+    def __add__(self, other: "TextCounts") -> "TextCounts":
+        out = TextCounts(self)
         for text, (rows, mass) in other.items():
             before = out.get(text, (0, 0.0))
             out[text] = (before[0] + rows, before[1] + mass)
         return out
 
 
-def counted(texts: np.ndarray, weight: np.ndarray | None = None) -> Counted:
-    """How often each text comes (None where one is missing), and what its rows weigh."""
+def count_texts(texts: np.ndarray, weight: np.ndarray | None = None) -> TextCounts:
+    """The rows of each text (None where one is missing), and their weight."""
     rows = Counter(texts.tolist())
     if weight is None:
-        return Counted({text: (count, float(count)) for text, count in rows.items()})
+        return TextCounts({text: (count, float(count)) for text, count in rows.items()})
     mass = dict.fromkeys(rows, 0.0)
     for text, own in zip(texts, weight.tolist(), strict=True):
         mass[text] += own
-    return Counted({text: (count, mass[text]) for text, count in rows.items()})
+    return TextCounts({text: (count, mass[text]) for text, count in rows.items()})
 
 
-def learn_levels(counts: Counted, rare: float, most: int) -> Levels:
-    """The levels of a column of texts: the ``most`` frequent of them, with a share of ``rare`` of the weight."""
+def learn_levels(counts: TextCounts, min_share: float, max_levels: int) -> Levels:
+    """The levels of a column of texts: the ``max_levels`` heaviest, each with ``min_share`` of the weight or more."""
     texts = {text: both for text, both in counts.items() if text is not None}
     missing = len(texts) < len(counts)
-    fewest = rare * sum(mass for _, mass in counts.values())
-    ordered = sorted(texts, key=lambda level: (-texts[level][1], level))
-    kept = sorted(level for level in ordered[:most] if texts[level][1] >= fewest and texts[level][0] >= FEWEST)
-    if not kept:
+    min_mass = min_share * sum(mass for _, mass in counts.values())
+    heaviest = sorted(texts, key=lambda level: (-texts[level][1], level))[:max_levels]
+    frequent = sorted(
+        level for level in heaviest if texts[level][1] >= min_mass and texts[level][0] >= MIN_ONE_HOT_ROWS
+    )
+    if not frequent:
         return Levels([], False, missing and bool(texts))
-    return Levels(kept, len(kept) < len(texts), missing)
+    return Levels(frequent, len(frequent) < len(texts), missing)
 
 
-def codes(known: Levels, texts: np.ndarray) -> np.ndarray:
-    """The place of each text among the columns that come out, -1 where none is for it."""
-    place, count = level_codes(texts, known.levels), len(known.levels)
-    other = count if known.rare else -1
-    absent = count + known.rare if known.missing else -1
-    return np.where(place == -1, absent, np.where(place == count, other, place))
+def output_codes(levels: Levels, texts: np.ndarray) -> np.ndarray:
+    """The output column of each text, -1 where it has none."""
+    place, count = level_codes(texts, levels.levels), len(levels.levels)
+    rare = count if levels.rare else -1
+    missing = count + levels.rare if levels.missing else -1
+    return np.where(place == -1, missing, np.where(place == count, rare, place))
 
 
-def names(known: Levels, name: str) -> list[str]:
+def output_names(levels: Levels, name: str) -> list[str]:
     """The names of the columns that come out."""
-    own = [f"{name}={level}" for level in known.levels]
-    return own + [f"{name} (rare)"] * known.rare + [f"{name} (missing)"] * known.missing
+    own = [f"{name}={level}" for level in levels.levels]
+    return own + [f"{name} (rare)"] * levels.rare + [f"{name} (missing)"] * levels.missing
 
 
-def one_hot(known: Levels, code: np.ndarray, dtype: np.dtype) -> sparse.csr_array:
-    """Zeros, and a one in the column of each row's code."""
-    rows = np.flatnonzero(code >= 0)
-    ends = np.concatenate([[0], np.cumsum(code >= 0)]).astype(np.int32)  # scikit-learn's solvers want such indices
-    parts = np.ones(len(rows), dtype=dtype), code[rows].astype(np.int32), ends
-    return sparse.csr_array(parts, shape=(len(code), known.width))
+def one_hot(levels: Levels, codes: np.ndarray, dtype: np.dtype) -> sparse.csr_array:
+    """Zeros, and a one in the output column of each row."""
+    rows = np.flatnonzero(codes >= 0)
+    ends = np.concatenate([[0], np.cumsum(codes >= 0)]).astype(np.int32)  # scikit-learn's solvers want such indices
+    parts = np.ones(len(rows), dtype=dtype), codes[rows].astype(np.int32), ends
+    return sparse.csr_array(parts, shape=(len(codes), levels.width))

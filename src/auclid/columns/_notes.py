@@ -1,4 +1,4 @@
-"""What is odd about columns: constants, identifiers, texts that no two rows share; and the sentences about it."""
+"""Columns to point out: constants, identifiers, texts that no two rows share; and the sentences about them."""
 
 import re
 from collections.abc import Iterable
@@ -6,28 +6,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-FEW_ROWS = 20
-"""Below so many rows, all different is nothing to remark on."""
+from auclid import _sizes
 
+HEAD_ROWS = 1_000
+"""Rows that are looked at before all are: most columns show there that they are no identifiers."""
 
-SOME = 1_000
-"""Rows that are looked at before all are."""
-
-
-EXACT = 2.0**53
+MAX_EXACT_INTEGER = 2.0**53
 """From here on every float is a whole number."""
-
 
 RANKED = "so normal scores stand for the values"
 """What is said of columns with values far from all others."""
-
 
 OTHER_DATE = re.compile(r"\s*\d{1,4}[./-]\d{1,2}[./-]\d{1,4}(\D.*)?")
 """Texts such as 31.12.2024, 12/31/24 and 2024-12-31 10h."""
 
 
 class Findings(NamedTuple):
-    """Names of odd columns."""
+    """Names of columns to point out."""
 
     constants: list[str]
     identifiers: list[str]
@@ -35,65 +30,55 @@ class Findings(NamedTuple):
     other_dates: list[str]
     """Columns of texts that seem to be dates, in a form that is not read."""
 
-    def texts(self, name: str, texts: Iterable[str | None], rows: int, used: bool) -> None:
-        """Note what is odd about a column with these different texts in so many rows."""
-        known = list(texts)
-        different = len(known)
-        if all(text is None or OTHER_DATE.fullmatch(text) for text in known):
+    def add_texts(self, name: str, texts: Iterable[str | None], rows: int, used: bool) -> None:
+        """Take note of a column with these distinct texts in so many rows; ``used``: whether columns come out of it."""
+        distinct = list(texts)
+        if all(text is None or OTHER_DATE.fullmatch(text) for text in distinct):
             self.other_dates.append(name)
-        if different == 1:
+        if len(distinct) == 1:
             self.constants.append(name)
-        elif different == rows >= FEW_ROWS:
+        elif len(distinct) == rows >= _sizes.MIN_ROWS_FOR_IDENTIFIER:
             self.identifiers.append(name)
         if not used:
             self.left_out.append(name)
 
 
-def identifier(x: np.ndarray) -> bool:
-    """Whether a column holds a different whole number in every row."""
-    return len(x) >= FEW_ROWS and whole_and_different(x)
-
-
-def identifiers(names: list[str], X: np.ndarray) -> list[str]:
-    """The names of the columns that hold a different whole number in every row."""
-    some = X[:SOME]
-    whole = np.flatnonzero((some == np.floor(some)).all(axis=0))
-    return [names[k] for k in whole if identifier(X[:, k])]
-
-
-def whole_and_different(x: np.ndarray) -> bool:
-    """Whether all numbers are whole and no two are alike: most columns show soon that theirs are not."""
-    if len(x) > SOME and not whole_and_different(x[:SOME]):
+def is_identifier(x: np.ndarray) -> bool:
+    """Whether all numbers are whole and no two are equal."""
+    if len(x) > HEAD_ROWS and not is_identifier(x[:HEAD_ROWS]):
         return False
-    whole = np.all(x == np.floor(x)) and np.abs(x).max(initial=0.0) < EXACT
+    whole = np.all(x == np.floor(x)) and np.abs(x).max(initial=0.0) < MAX_EXACT_INTEGER
     return bool(whole) and len(np.unique(x)) == len(x)
 
 
-def notes(found: Findings, ranked: list[str]) -> list[str]:
-    """A sentence for each kind of oddity that was found."""
-    said = []
-    if found.identifiers:
-        has = "has" if len(found.identifiers) == 1 else "have"
-        said.append(
-            f"{listed(found.identifiers)} {has} a different value in every row, like an identifier: "
-            "leave it out unless it means something."
+def notes(findings: Findings, ranked: list[str]) -> list[str]:
+    """A sentence for each kind of finding."""
+    out = []
+    if findings.identifiers:
+        out.append(
+            f"{listed(findings.identifiers)} {_has(findings.identifiers)} a different value in every row, like an "
+            "identifier: leave it out unless it means something."
         )
-    others = [name for name in found.left_out if name not in found.identifiers + found.constants]
+    others = [name for name in findings.left_out if name not in findings.identifiers + findings.constants]
     if others:
-        said.append(f"{listed(others)} {'has' if len(others) == 1 else 'have'} no text that is frequent: left out.")
-    if found.other_dates:
-        seem = "seems" if len(found.other_dates) == 1 else "seem"
-        names = listed(found.other_dates)
-        said.append(f"{names} {seem} to hold dates: written as 2024-12-31 they would be read as such.")
-    if found.constants:
-        has = "has" if len(found.constants) == 1 else "have"
-        said.append(f"{listed(found.constants)} {has} the same value in every row.")
+        out.append(f"{listed(others)} {_has(others)} no text that is frequent: left out.")
+    if findings.other_dates:
+        seem = "seems" if len(findings.other_dates) == 1 else "seem"
+        out.append(
+            f"{listed(findings.other_dates)} {seem} to hold dates: written as 2024-12-31 they would be read as such."
+        )
+    if findings.constants:
+        out.append(f"{listed(findings.constants)} {_has(findings.constants)} the same value in every row.")
     if ranked:
-        said.append(f"{listed(ranked)}: a few values are far from all others, {RANKED}.")
-    return said
+        out.append(f"{listed(ranked)}: a few values are far from all others, {RANKED}.")
+    return out
+
+
+def _has(names: list[str]) -> str:
+    return "has" if len(names) == 1 else "have"
 
 
 def listed(names: list[str], most: int = 5) -> str:
     """Names in quotes; of many, the first ones."""
-    shown = ", ".join(map(repr, names[:most]))
-    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
+    first = ", ".join(map(repr, names[:most]))
+    return first if len(names) <= most else f"{first} and {len(names) - most} more"

@@ -1,40 +1,30 @@
 """Columns: numbers out of any table, for whatever model comes next."""
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in
 
-from auclid import _check
-from auclid._apart import by_parts, remember_columns
+from auclid import _check, _sizes
+from auclid._apart import by_parts
+from auclid._tables import checked_table, encoded_rows, is_numeric, mapped_source
 from auclid.columns import _dates, _levels
-from auclid.columns._apart import column_names, number_rows, summarize_columns
-from auclid.columns._learning import Pieces, learn
-from auclid.columns._levels import Counted, counted, learn_levels
-from auclid.columns._notes import Findings, identifiers, notes
-from auclid.columns._numbers import (
-    Numbers,
-    SparseNumbers,
-    apply_dense,
-    apply_sparse,
-)
-from auclid.columns._table import checked_table, taken
+from auclid.columns._levels import Levels, TextCounts, learn_levels
+from auclid.columns._notes import Findings, notes
+from auclid.columns._numbers import NumericScaling, SparseScaling, apply_dense, apply_sparse, learn_scaling
+from auclid.columns._summary import column_names, numeric_part, summarize_columns
 from auclid.data import as_array, encoding
-from auclid.data.dask import DaskDataset, is_dask
-from auclid.data.dataset import Dataset, Part
-from auclid.data.file_dataset import FileDataset
-from auclid.data.files import Rows
-from auclid.data.mapped import mapped
 from auclid.errors import IdentifierWarning
 
-WIDE, THIN = 200, 0.2
-"""With more columns than this, of which fewer than this share are filled, what comes out is a CSR matrix."""
+MAX_FILLED_SHARE = 0.2
+"""Of more than `_sizes.DENSE_COLUMNS` columns, the share that must be filled for what comes out to be an array."""
 
 
 class Columns(TransformerMixin, BaseEstimator):
@@ -118,8 +108,8 @@ class Columns(TransformerMixin, BaseEstimator):
         "max_levels": [_check.at_least(1)],
     }
 
-    _numbers: Numbers | SparseNumbers | None
-    _levels: dict[int, _levels.Levels]
+    _numbers: NumericScaling | SparseScaling | None
+    _levels: dict[int, Levels]
     _periods: dict[int, list[str]]
 
     def __init__(
@@ -151,71 +141,47 @@ class Columns(TransformerMixin, BaseEstimator):
         -------
         self
         """
-        if isinstance(X, Rows) or is_dask(X):
-            return self._set_fitted_attributes(self._learn_apart(X, sample_weight))
-        X = checked_table(self, X, reset=True)
-        weight = _check.check_relative_weights(sample_weight, X)
-        if weight is not None:
-            if not weight.any():
-                raise ValueError("sample_weight of Columns must be positive on some row; got zeros only.")
-            X, weight = taken(X, np.flatnonzero(weight)), weight[weight > 0.0]
-        found = Findings([], [], [], [])
-        self._learn_parts(X, weight, found)
-        return self._set_fitted_attributes(found)
+        rows = encoded_rows(self, X, sample_weight, self._categories)
+        names, findings = column_names(rows), Findings([], [], [], [])
+        summary = summarize_columns(self, rows, self._categories(names))
+        self.kinds_, self._periods = summary.levels.kinds, summary.periods
+        self._sparse, self._numbers = summary.is_sparse, None
+        self._learn_levels(names, summary.levels.counts, summary.rows, findings)
+        numeric = self._numeric_names(names)
+        if numeric:
+            plain = summary.extremes is not None
+            step = partial(numeric_part, summary.levels, summary.periods)
+            own = rows if plain else rows.transformed(step, len(numeric))
+            self._numbers, constant = learn_scaling(own, self.scale, self._sparse and plain, summary.extremes)
+            findings.constants.extend(np.array(numeric)[constant].tolist())
+        findings.identifiers.extend(names[k] for k in summary.identifiers)
+        return self._set_fitted_attributes(findings)
 
-    def _set_fitted_attributes(self, found: Findings) -> Self:
-        """Publish what is odd about the columns."""
-        self.constants_, self.identifiers_ = found.constants, found.identifiers
-        numbers = self._number_names()
-        self.ranked_ = [numbers[k] for k in self._numbers.ranked] if isinstance(self._numbers, Numbers) else []
-        self.notes_ = notes(found, self.ranked_)
+    def _set_fitted_attributes(self, findings: Findings) -> Self:
+        """Publish the columns to point out."""
+        self.constants_, self.identifiers_ = findings.constants, findings.identifiers
+        numeric = self._numeric_names()
+        self.ranked_ = [numeric[k] for k in self._numbers.ranked] if isinstance(self._numbers, NumericScaling) else []
+        self.notes_ = notes(findings, self.ranked_)
         if not self._n_features_out:
             raise ValueError(
-                f"Columns must be given a column that tells rows apart; got only {found.left_out[:5]}, with no text "
+                f"Columns must be given a column that tells rows apart; got only {findings.left_out[:5]}, with no text "
                 "in two rows alike. Add a column of numbers, or of categories."
             )
-        if found.identifiers:
-            said = notes(Findings([], found.identifiers, found.left_out, []), [])[0]
-            warnings.warn(IdentifierWarning(said, found.identifiers), stacklevel=5)
+        if findings.identifiers:
+            sentence = notes(Findings([], findings.identifiers, findings.left_out, []), [])[0]
+            warnings.warn(IdentifierWarning(sentence, findings.identifiers), stacklevel=5)
         return self
 
-    def _learn_apart(self, X: Any, sample_weight: Any) -> Findings:
-        """A few passes over rows in files or on a cluster: what `fit` learns in memory."""
-        parts: Dataset
-        if isinstance(X, Rows):
-            if sample_weight is not None:
-                raise ValueError(
-                    "Columns must be given rows of files with their own weight; got another sample_weight. Name it in "
-                    "scan(..., sample_weight=)."
-                )
-            parts = FileDataset(X, gaps=True, words=True)
-            self._sparse = sparse.issparse(X.sample(1, 0, allow_missing=True)[0])
-        else:
-            parts = DaskDataset(type(self).__name__, X, None, sample_weight, gaps=True, words=True)
-            self._sparse = parts.compute(parts.merge(any, parts.map(is_sparse_part)))
-        remember_columns(self, parts.columns, parts.width)
-        names, found = column_names(parts), Findings([], [], [], [])
-        survey = summarize_columns(self, parts, self._chosen(names))
-        self.kinds_, self._periods = survey.kinds, survey.periods
-        self._learn_texts(names, survey.counts, survey.rows, found)
-        numbered, self._numbers = self._number_names(names), None
-        if numbered:
-            plain = survey.ends is not None
-            rows = parts if plain else parts.transformed(partial(number_rows, survey), len(numbered))
-            self._numbers, constant = learn(rows, self.scale, self._sparse and plain, survey.ends)
-            found.constants.extend(np.array(numbered)[constant].tolist())
-        found.identifiers.extend(names[k] for k in survey.identifiers)
-        return found
-
-    def _chosen(self, names: list[str]) -> list[int]:
+    def _categories(self, names: list[str]) -> list[int]:
         """The numbers of the columns that are categories by request."""
-        wanted = [] if isinstance(self.categories, str) else list(self.categories)
-        return encoding.column_indices(self, "categories", wanted, names)
+        requested = [] if isinstance(self.categories, str) else list(self.categories)
+        return encoding.column_indices(self, "categories", requested, names)
 
-    def _learn_texts(self, names: list[str], counts: dict[int, Counted], rows: int, found: Findings) -> None:
+    def _learn_levels(self, names: list[str], counts: Mapping[int, TextCounts], rows: int, findings: Findings) -> None:
         self._levels = {k: learn_levels(texts, self.rare, self.max_levels) for k, texts in counts.items()}
         for k, texts in counts.items():
-            found.texts(names[k], texts, rows, bool(self._levels[k].width))
+            findings.add_texts(names[k], texts, rows, bool(self._levels[k].width))
 
     def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
         """`fit`, then `transform`: of rows in files, rows that are transformed as they are read.
@@ -233,12 +199,8 @@ class Columns(TransformerMixin, BaseEstimator):
         -------
         array or CSR matrix of shape (n, columns that come out), of X's floating type; `Rows` of `Rows`
         """
-        if isinstance(X, Rows):
-            self.fit(X, **params)
-            return mapped(X, numbers=partial(transformed, self), columns=self.get_feature_names_out().tolist())
-        return super().fit_transform(X, y, **params)
-
-    _takes_tables, _knows_gaps, _knows_words = False, True, True
+        self.fit(X, y, **params)
+        return mapped_source(X, partial(transform_block, self), self.get_feature_names_out().tolist())
 
     @by_parts
     def transform(self, X: Any) -> Any:
@@ -253,7 +215,7 @@ class Columns(TransformerMixin, BaseEstimator):
         array or CSR matrix of shape (n, columns that come out), of X's floating type
         """
         _check.fitted(self, "kinds_")
-        return self._apply(*self._parts(checked_table(self, X, reset=False)))
+        return self._apply(*self._parse(checked_table(self, X, reset=False)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
         """The names of the columns that come out: "age", "age (missing)", "colour=red", "colour (rare)", and so on.
@@ -269,92 +231,67 @@ class Columns(TransformerMixin, BaseEstimator):
         """
         _check.fitted(self, "kinds_")
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
-        numbers = self._number_names(names)
-        marked = [] if self._numbers is None else [f"{numbers[k]} (missing)" for k in self._numbers.marked]
-        levels = [name for k, known in self._levels.items() for name in _levels.names(known, names[k])]
-        return np.array([*numbers, *marked, *levels], dtype=object)
+        numeric = self._numeric_names(names)
+        marked = [] if self._numbers is None else [f"{numeric[k]} (missing)" for k in self._numbers.marked]
+        levels = [name for k, each in self._levels.items() for name in _levels.output_names(each, names[k])]
+        return np.array([*numeric, *marked, *levels], dtype=object)
 
     @property
     def _n_features_out(self) -> int:
         marked = 0 if self._numbers is None else len(self._numbers.marked)
-        return len(self._number_names()) + marked + sum(known.width for known in self._levels.values())
+        return len(self._numeric_names()) + marked + sum(each.width for each in self._levels.values())
 
-    def _learn_parts(self, X: Any, weight: np.ndarray | None, found: Findings) -> None:
-        names = encoding.column_names(X)
-        chosen = self._chosen(names)
-        self._levels, self._periods = {}, {}
-        self._sparse = sparse.issparse(X)
-        if _plain(X) and not chosen:
-            self.kinds_ = ["number"] * X.shape[1]
-            self._numbers, constant = learn(Pieces(X, weight), self.scale, self._sparse)
-            found.constants.extend(np.array(names)[constant].tolist())
-            if not self._sparse:
-                found.identifiers.extend(identifiers(names, X))
-            return
-        columns, counts = encoding.table_columns(self, X), {}
-        self.kinds_ = ["category" if k in chosen else column.kind for k, column in enumerate(columns)]
-        for k, column in enumerate(columns):
-            if self.kinds_[k] == "date":
-                self._periods[k] = _dates.learn_periods(_dates.span_of(encoding.as_numbers(self, column)))
-            elif self.kinds_[k] in ("category", "text"):
-                counts[k] = counted(encoding.as_texts(column), weight)
-        self._learn_texts(names, counts, len(columns[0].values), found)
-        self._numbers, rows = None, self._number_rows(columns)
-        if rows.shape[1]:
-            self._numbers, constant = learn(Pieces(rows, weight), self.scale, False)
-            numbered = self._number_names(names)
-            found.constants.extend(np.array(numbered)[constant].tolist())
-            found.identifiers.extend(identifiers(numbered, rows))
-
-    def _number_names(self, names: list[str] | None = None) -> list[str]:
+    def _numeric_names(self, names: list[str] | None = None) -> list[str]:
         """The columns of numbers: those of dates are several."""
         names = [str(name) for name in _check_feature_names_in(self)] if names is None else names
         return [
             each
             for k, kind in enumerate(self.kinds_)
             if k not in self._levels
-            for each in (_dates.names(names[k], self._periods[k]) if kind == "date" else [names[k]])
+            for each in (_dates.period_names(names[k], self._periods[k]) if kind == "date" else [names[k]])
         ]
 
-    def _number_rows(self, columns: list[encoding.Column]) -> np.ndarray:
-        """Columns of numbers side by side; float32 where all are."""
-        parts: list[np.ndarray] = []
+    def _numeric_columns(self, columns: list[encoding.Column]) -> np.ndarray:
+        """The columns of numbers side by side; float32 where all columns are."""
+        out: list[np.ndarray] = []
         for k, column in enumerate(columns):
             if k in self._levels:
                 continue
             values = encoding.as_numbers(self, column._replace(kind=self.kinds_[k]))
-            parts += _dates.apply_periods(values, self._periods[k]) if k in self._periods else [values]
-        narrow = parts and all(column.values.dtype == np.float32 for column in columns)
-        dtype = np.float32 if narrow else np.float64
-        return np.column_stack(parts).astype(dtype, copy=False) if parts else np.empty((len(columns[0].values), 0))
+            out += _dates.apply_periods(values, self._periods[k]) if k in self._periods else [values]
+        if not out:
+            return np.empty((len(columns[0].values), 0))
+        narrow = all(column.values.dtype == np.float32 for column in columns)
+        return np.column_stack(out).astype(np.float32 if narrow else np.float64, copy=False)
 
-    def _parts(self, X: Any) -> tuple[Any, list[np.ndarray]]:
-        """The numbers of X, with their gaps, and for each column of categories the codes of its levels."""
-        if _plain(X) and not self._levels and not self._periods:
+    def _parse(self, X: Any) -> tuple[Any, list[np.ndarray]]:
+        """The numbers of a checked table, missing ones as NaN, and for each category the codes of its levels."""
+        if is_numeric(X) and not encoding.is_frame(X) and not self._levels and not self._periods:
             return X, []
         columns = encoding.table_columns(self, X)
-        found = [_levels.codes(known, encoding.as_texts(columns[k])) for k, known in self._levels.items()]
-        return self._number_rows(columns), found
+        codes = [_levels.output_codes(each, encoding.as_texts(columns[k])) for k, each in self._levels.items()]
+        return self._numeric_columns(columns), codes
 
-    def _apply(self, X: Any, found: list[np.ndarray]) -> Any:
-        if isinstance(self._numbers, SparseNumbers):
+    def _apply(self, X: Any, codes: list[np.ndarray]) -> Any:
+        """What comes out of the numbers and codes of `_parse`."""
+        if isinstance(self._numbers, SparseScaling):
             rows = apply_sparse(self._numbers, sparse.csr_array(X))
             return rows if sparse.issparse(X) else rows.toarray()
-        parts = [] if self._numbers is None else [apply_dense(self._numbers, as_array(X))]
-        pairs = zip(self._levels.values(), found, strict=True)
-        levels = [_levels.one_hot(known, code, X.dtype) for known, code in pairs if known.width]
+        numeric = [] if self._numbers is None else [apply_dense(self._numbers, as_array(X))]
+        pairs = zip(self._levels.values(), codes, strict=True)
+        levels = [_levels.one_hot(each, code, X.dtype) for each, code in pairs if each.width]
         if not levels:
-            return parts[0]
-        if self._thin():
-            return sparse.hstack([*map(sparse.csr_array, parts), *levels], format="csr")
-        return np.column_stack([*parts, *(level.toarray() for level in levels)])
+            return numeric[0]
+        if self._comes_out_sparse():
+            return sparse.hstack([*map(sparse.csr_array, numeric), *levels], format="csr")
+        return np.column_stack([*numeric, *(level.toarray() for level in levels)])
 
-    def _thin(self) -> bool:
-        """Whether most of what comes out are zeros."""
-        width = self._n_features_out
-        return width > WIDE and len(self._number_names()) + len(self._levels) < THIN * width
+    def _comes_out_sparse(self) -> bool:
+        """Whether there are many columns, and most of what comes out are zeros."""
+        width, filled = self._n_features_out, len(self._numeric_names()) + len(self._levels)
+        return width > _sizes.DENSE_COLUMNS and filled < MAX_FILLED_SHARE * width
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         tags.input_tags.sparse = True
@@ -364,17 +301,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return tags
 
 
-def _plain(X: Any) -> bool:
-    """Whether every column holds numbers, by the type of the whole."""
-    return not encoding.is_frame(X) and X.dtype.kind == "f"
-
-
-def transformed(columns: Columns, X: Any) -> Any:
+def transform_block(columns: Columns, X: Any) -> Any:
     """A block of rows as `Columns` makes it; a block has no names to compare."""
     with _check.names_known():
         return columns.transform(X)
-
-
-def is_sparse_part(part: Part) -> bool:
-    """Whether the rows of a part are sparse."""
-    return bool(sparse.issparse(part.X))

@@ -17,6 +17,7 @@ from auclid.data.labels import label_count
 from auclid.data.readers.frame import Frame
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
+from auclid.data.sizes import DEFAULT_MEMORY
 
 
 def is_dask(X: Any) -> bool:
@@ -26,6 +27,8 @@ def is_dask(X: Any) -> bool:
 
 class DaskDataset(Dataset):
     """A dask array or frame, with labels and weights of the same partitions."""
+
+    memory = DEFAULT_MEMORY
 
     def __init__(
         self, owner: str, X: Any, y: Any = None, weight: Any = None, gaps: bool = False, words: bool = False
@@ -308,19 +311,25 @@ def lazily(
 
     Of a frame with columns that are no numbers, blocks are frames as they come, where the function knows ``words``.
     """
-    import dask
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 
-    parts = _row_blocks(owner, X) if words and other_columns(X, "iuf") else DaskDataset(owner, X, gaps=gaps)._parts
-    call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
-    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(parts)
+    made = partition_calls(owner, X, function, gaps, words)
+    sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(made)
     tail = () if width is None else (width,)
-    made = [call(rows, part) for part in parts]
     name = f"auclid-{uuid.uuid4().hex}"
     keys: dict[Any, Any] = {(name, k, *(0 for _ in tail)): (itself, part.key) for k, part in enumerate(made)}
     graph = HighLevelGraph.from_collections(name, keys, dependencies=made)
     return da.Array(graph, name, (tuple(sizes), *((size,) for size in tail)), dtype=dtype)
+
+
+def partition_calls(owner: str, X: Any, function: Callable, gaps: bool = False, words: bool = False) -> list:
+    """A promise of function(block) for each partition; ``gaps`` and ``words`` as of `lazily`."""
+    import dask
+
+    parts = _row_blocks(owner, X) if words and other_columns(X, "iuf") else DaskDataset(owner, X, gaps=gaps)._parts
+    call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
+    return [call(rows, part) for part in parts]
 
 
 def rows_of_part(function: Callable, part: Any) -> Any:

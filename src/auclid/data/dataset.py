@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid.data.blocks import Block, is_sparse
+from auclid.data.blocks import Block, concatenate_rows, is_sparse
 from auclid.data.encoding import ColumnEncoding, decode
 from auclid.data.memory import as_table, gathered
-from auclid.data.table import Index, Sweep, Table
+from auclid.data.table import Index, Sweep, Table, slices
 
 CENTRE_PARTS, CENTRE_ROWS = 8, 512
 """Parts, and rows of each, whose mean is the centre of a table."""
@@ -80,8 +80,20 @@ class Dataset(ABC):
         """Numbers of these rows as one who knows words sees them: a table where they stand for anything else."""
         return decode(X, self.columns or [], self.meanings) if self.meanings else X
 
+    def encodings(self) -> dict[int, ColumnEncoding]:
+        """What the numbers of some columns stand for, by the number of the column."""
+        found = enumerate(self.columns or []) if self.meanings else ()
+        return {number: self.meanings[name] for number, name in found if name in self.meanings}
+
     partitioned = True
-    """Whether rows lie in several parts that must not be brought together; False: one part in memory."""
+    """Whether rows lie in several parts that must not be brought together; False: they are in memory."""
+
+    memory: int | None = None
+    """Bytes of rows that may be brought together in memory; None: all of them."""
+
+    def row_limit(self, least: int) -> int | None:
+        """How many rows of float64 numbers ``memory`` holds, ``least`` at the least; None: all of them."""
+        return None if self.memory is None else max(least, self.memory // (8 * max(1, self.width)))
 
     def table(self, part_sizes: np.ndarray) -> Table:
         """All rows as one table, given the number of rows of each part; products are computed where the rows are."""
@@ -117,24 +129,53 @@ class Dataset(ABC):
 
 
 class MemoryDataset(Dataset):
-    """Rows in memory: one part."""
+    """Rows in memory: one part, or blocks of ``block_rows`` rows, whose sums need no temporary of the table's size.
+
+    ``encodings`` say what the numbers of some columns stand for, by the number of the column.
+    """
 
     partitioned = False
 
-    def __init__(self, table: Table, y: np.ndarray | None = None, weight: np.ndarray | None = None) -> None:
-        self._part, self._steps = Part(0, table, y, weight), ()  # type: tuple[Part, tuple[Callable, ...]]
+    def __init__(
+        self,
+        table: Table,
+        y: np.ndarray | None = None,
+        weight: np.ndarray | None = None,
+        *,
+        block_rows: int | None = None,
+        encodings: Mapping[int, ColumnEncoding] = MappingProxyType({}),
+    ) -> None:
+        self._whole, self._block_rows, self._encodings = Part(0, table, y, weight), block_rows, dict(encodings)
+        self._steps: tuple[Callable, ...] = ()
+        self._cached: list[Part] | None = None
         self.columns = None if table.columns is None else list(table.columns)
         self.dtype, self.width = table.dtype, table.shape[1]
 
+    def encodings(self) -> dict[int, ColumnEncoding]:
+        return self._encodings
+
+    def _parts(self) -> Iterable[Part]:
+        if self._cached is not None:
+            return self._cached
+        return [self._whole] if self._block_rows is None else self._blocks(self._block_rows)
+
+    def _blocks(self, size: int) -> Iterator[Part]:
+        table, y, weight = self._whole[1:]
+        for number, rows in enumerate(slices(max(table.shape[0], 1), size)):
+            own = (None if each is None else each[rows] for each in (y, weight))
+            yield Part(number, table.part(rows), *own)
+
     def table(self, part_sizes: np.ndarray) -> Table:
         """All rows, with what `transformed` makes of them."""
-        return as_table(apply(_itself, self._steps, self._part).X)
+        parts = [self._whole] if self._cached is None else self._cached
+        made = [apply(_itself, self._steps, part).X for part in parts]
+        return as_table(made[0] if len(made) == 1 else concatenate_rows(made))
 
     def map(self, function: Callable, *shared: Any) -> Any:
-        return [apply(function, self._steps, self._part, *shared)]
+        return [apply(function, self._steps, part, *shared) for part in self._parts()]
 
     def reduce(self, function: Callable, *shared: Any) -> Any:
-        return apply(function, self._steps, self._part, *shared)
+        return tree_sum(apply(function, self._steps, part, *shared) for part in self._parts())
 
     def merge(self, function: Callable, *handles: Any) -> Any:
         return function(*handles)
@@ -149,12 +190,12 @@ class MemoryDataset(Dataset):
         other = copy(self)
         other._steps = (*self._steps, step)
         if width is not None:
-            other.width, other.columns = width, None
+            other.width, other.columns, other._encodings = width, None, {}
         return other
 
     def cached(self, step: Callable) -> "MemoryDataset":
         other = copy(self)
-        other._part, other._steps = apply(step, self._steps, self._part), ()
+        other._cached, other._steps = self.transformed(step).map(_itself), ()
         return other
 
 

@@ -20,7 +20,7 @@ class FileDataset(Dataset):
             rows.require_numeric()
         self._rows, self._steps, self._gaps, self._words = rows, tuple(steps), gaps, words
         self.columns, self.dtype = rows.columns if rows.named else None, rows.dtype
-        self.meanings = rows.encodings
+        self.meanings, self.memory = rows.encodings, rows.memory
         self.width = len(rows.columns)
 
     def _parts(self) -> Iterator[Part]:
@@ -72,7 +72,7 @@ class CachedFileDataset(FileDataset):
 
     def __init__(self, source: FileDataset, steps: Sequence[Callable], memory: int) -> None:
         self.columns, self.dtype, self.width, self._steps = source.columns, source.dtype, source.width, ()
-        self.meanings = source.meanings
+        self.meanings, self.memory = source.meanings, source.memory
         self._store, self._rest = Store(memory), []
         for part in source._parts():
             for step in steps:

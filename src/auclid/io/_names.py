@@ -134,7 +134,7 @@ ESTIMATORS = NameTable(
     Entry(
         "Columns",
         "auclid.columns.transformer.Columns",
-        TRANSFORMER + "_levels:dict _numbers:Numbers|SparseNumbers _periods:dict _sparse:bool constants_:list "
+        TRANSFORMER + "_levels:dict _numbers:NumericScaling|SparseScaling _periods:dict _sparse:bool constants_:list "
         "identifiers_:list kinds_:list notes_:list ranked_:list",
     ),
     Entry("FSAUC", "auclid.square.fsauc.FSAUC", LINEAR + "n_iter_:count radius_:real"),
@@ -298,22 +298,22 @@ STRUCTS = NameTable(
     Entry("kernel", "auclid.kernels._kernel_block.Pairwise"),
     Entry(
         "numbers",
-        "auclid.columns._numbers.Numbers",
+        "auclid.columns._numbers.NumericScaling",
         "median:finite[m] marked:int[*] size:positive[m] low:real[m] high:real[m] middle:finite[m] spread:positive[m] "
         "ranked:int[g] grids:list<Grid>[g]",
     ),
     Entry(
         "sparse numbers",
-        "auclid.columns._numbers.SparseNumbers",
+        "auclid.columns._numbers.SparseScaling",
         "median:finite[m] marked:int[*] size:positive[m]",
     ),
-    Entry("normal scores", "auclid.columns._numbers.Grid", "values:finite[n] scores:finite[n]"),
+    Entry("normal scores", "auclid.columns._numbers.NormalScores", "values:finite[n] scores:finite[n]"),
     Entry("levels", "auclid.columns._levels.Levels"),
     Entry("trees", "auclid.trees.structs.Trees"),
     Entry("member", "auclid.auto._search.Member"),
-    Entry("leaderboard entry", "auclid.auto._leaderboard.Entry"),
-    Entry("scorecard column", "auclid.additive._table.ColumnSpec"),
-    Entry("scorecard feature", "auclid.additive._basis.Feature"),
+    Entry("leaderboard entry", "auclid.auto._blend.Entry"),
+    Entry("scorecard column", "auclid.additive._columns.ColumnSpec"),
+    Entry("scorecard feature", "auclid.additive._features.Feature"),
     Entry("scorecard basis", "auclid.additive._basis.Basis"),
     Entry("scorecard values", "auclid.additive._shapes.Card"),
     Entry("shape", "auclid.additive._shapes.Shape"),

@@ -95,6 +95,33 @@ class LabelledDataset(NamedTuple):
         return self._replace(parts=self.parts.transformed(step, width))
 
 
+def one_against_rest(rows: LabelledDataset, number: int) -> LabelledDataset:
+    """The rows in two sets: 1 for those of one set, 0 for all others; of classes False and True."""
+    others = [k for k in range(rows.counts.shape[1]) if k != number]
+
+    def two(table: np.ndarray) -> np.ndarray:
+        return np.column_stack([table[:, others].sum(axis=1), table[:, number]])
+
+    def first(places: list) -> list:
+        return [min((places[k] for k in others if places[k] is not None), default=None), places[number]]
+
+    return LabelledDataset(
+        rows.parts.transformed(partial(part_is_set, number)),
+        np.array([False, True]),
+        two(rows.counts),
+        two(rows.every),
+        np.array([rows.largest[others].max(), rows.largest[number]]),
+        first(rows.first),
+        [*first(rows.first_weighed), rows.first_weighed[-1]],
+    )
+
+
+def part_is_set(number: int, part: Part) -> Part:
+    """A part labelled by whether its rows are of a set."""
+    assert part.y is not None
+    return part._replace(y=(part.y == number).astype(np.int8))
+
+
 def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
     """The same rows with other weights, one for each row; zero where they were zero."""
     pieces = np.split(weight, np.cumsum(rows.every.sum(axis=1))[:-1])
@@ -169,8 +196,64 @@ def drawn_places(rows: LabelledDataset, sizes: list[int], seed: int = 0) -> list
     return wanted
 
 
+class BoundedSample(NamedTuple):
+    """Rows that were brought together in memory: all of them, or a sample of each set."""
+
+    X: Any
+    """An array, a CSR matrix, or rows as they came."""
+    labels: np.ndarray
+    """The number of its set, for each row."""
+    weight: np.ndarray | None
+    places: list[np.ndarray]
+    """Where in each part the rows are."""
+    complete: bool
+    """Whether no row of positive weight is missing."""
+
+
+def bounded_sample(rows: LabelledDataset, limit: int | None, least: int = 1) -> BoundedSample:
+    """All rows in their order, where they are no more than ``limit``; else a sample of each set by its share.
+
+    A sample has at least ``least`` rows of each set, if there are so many, none of weight zero, and depends on the
+    numbers of rows of the sets only.
+    """
+    if limit is None or rows.n_rows <= limit:
+        return all_rows(rows)
+    counts = rows.counts.sum(axis=0)
+    share = min(1.0, limit / int(counts.sum()))
+    return _sample_of_sizes(rows, [max(least, round(share * int(count))) for count in counts])
+
+
+def balanced_sample(rows: LabelledDataset, limit: int | None) -> BoundedSample:
+    """All rows in their order, where no set has more than ``limit``; else up to so many rows of each set, drawn as
+    `bounded_sample` draws them."""
+    if limit is None or (rows.every.sum(axis=0) <= limit).all():
+        return all_rows(rows)
+    return _sample_of_sizes(rows, [limit] * rows.counts.shape[1])
+
+
+def all_rows(rows: LabelledDataset) -> BoundedSample:
+    """All rows, of any weight, in their order."""
+    found, places = rows.parts.compute(rows.parts.map(part_all)), [np.arange(n) for n in rows.every.sum(axis=1)]
+    return BoundedSample(*joined(found), places, True)
+
+
+def _sample_of_sizes(rows: LabelledDataset, sizes: list[int]) -> BoundedSample:
+    counts = rows.counts.sum(axis=0)
+    found, places = sampled_at(rows, sizes)
+    return BoundedSample(*found, places, bool((np.asarray(sizes) >= counts).all()))
+
+
+def part_all(part: Part) -> tuple[Any, np.ndarray, np.ndarray | None]:
+    """Rows, sets and weights of a part."""
+    assert part.y is not None
+    X = part.X.part(slice(None)) if isinstance(part.X, Table) else part.X
+    return X, part.y, part.weight
+
+
 def joined(found: list) -> tuple[Any, np.ndarray, np.ndarray | None]:
-    """What `part_rows` gave of each part, in one piece."""
+    """Rows, sets and weights of several parts, in one piece."""
+    if len(found) == 1:
+        return found[0]
     X = [each[0] for each in found]
     weight = None if found[0][2] is None else np.concatenate([each[2] for each in found])
     together = sparse.vstack(X, format="csr") if sparse.issparse(X[0]) else np.concatenate(X)
@@ -185,7 +268,7 @@ def part_rows(part: Part, wanted: list[list[np.ndarray]]) -> tuple[Any, np.ndarr
 def part_rows_at(
     part: Part, wanted: list[list[np.ndarray]]
 ) -> tuple[tuple[Any, np.ndarray, np.ndarray | None], np.ndarray]:
-    """The same rows, and where in the part they are."""
+    """The rows of a part that are wanted, by their place among those of their set; and where in the part they are."""
     assert part.y is not None
     weighed = part.y if part.weight is None else np.where(part.weight > 0.0, part.y, -1)
     places = [np.flatnonzero(weighed == k)[chosen] for k, chosen in enumerate(wanted[part.number])]

@@ -9,37 +9,38 @@ from sklearn.linear_model import LogisticRegression
 
 from auclid.stats.moments import ClassMoments
 
-LEAST = 1e-3
+MIN_SLOPE = 1e-3
 """The least slope, in units of the spread of the scores: probabilities rise with scores, whatever the rows say."""
 
-PLAIN = 8.0
-"""Log-odds up to this are what they are; beyond they are bent, and stay below twice as much."""
+LINEAR_LOG_ODDS = 8.0
+"""Log-odds up to this are what they are; beyond they are compressed, and stay below twice as much."""
 
-GRID = 2.0**-28
+LOG_ODDS_STEP = 2.0**-28
 """Log-odds are multiples of this: two of them below 16 never share a probability, in float64."""
 
 
 class Odds(NamedTuple):
-    """Log-odds = slope·score + offset, slope > 0."""
+    """A sigmoid: log-odds = slope·score + offset, slope > 0."""
 
     slope: float = 1.0
     offset: float = 0.0
 
     def probability(self, scores: np.ndarray) -> np.ndarray:
-        """Of the second class."""
+        """The probability of the second class."""
         return expit(self.slope * np.asarray(scores, dtype=np.float64) + self.offset)
 
 
-def calibrated(scores: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> Odds:
+def fit_sigmoid(scores: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> Odds:
     """The sigmoid of least log-loss on held-out scores, with targets never quite 0 or 1 (Platt 1999).
 
-    `CalibratedClassifierCV` finds the same one, but wants an estimator around the scores and takes ten times as long.
+    A weight counts rows. `CalibratedClassifierCV` finds the same sigmoid, but wants an estimator around the scores and
+    takes ten times as long.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.stats.odds import calibrated
-    >>> odds = calibrated(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, True, False, True]))
+    >>> from auclid.stats.odds import fit_sigmoid
+    >>> odds = fit_sigmoid(np.array([0.0, 1.0, 2.0, 3.0]), np.array([False, True, False, True]))
     >>> odds.probability(np.array([0.0, 1.5])).round(2)
     array([0.35, 0.5 ])
     """
@@ -53,29 +54,51 @@ def calibrated(scores: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None
     rows, labels = np.tile((scores - centre) / spread, 2)[:, None], np.repeat([True, False], len(scores))
     both = np.concatenate([target, 1.0 - target]) * np.tile(mass, 2)
     model = LogisticRegression(C=1e3, solver="newton-cholesky", tol=1e-10).fit(rows, labels, sample_weight=both)
-    slope = max(float(model.coef_[0, 0]), LEAST) / spread
+    slope = max(float(model.coef_[0, 0]), MIN_SLOPE) / spread
     return Odds(slope / size, float(model.intercept_[0]) - slope * centre)
 
 
-def from_moments(moments: ClassMoments, w: np.ndarray) -> Odds:
-    """Where no row can be scored again: the log-odds of two normal classes of one variance, from their moments."""
+def sigmoid_from_moments(moments: ClassMoments, w: np.ndarray) -> Odds:
+    """The log-odds of two normal classes of one variance, from their moments: for rows that cannot be scored again."""
     n_pos, n_neg = moments.pos.n, moments.neg.n
     means = [float(m.mean @ w) for m in (moments.pos, moments.neg)]
     variance = float(w @ (moments.pos.scatter + moments.neg.scatter) @ w) / (n_pos + n_neg)
     if variance <= 0.0 or means[0] <= means[1]:
-        return Odds(LEAST, float(np.log(n_pos / n_neg)))
+        return Odds(MIN_SLOPE, float(np.log(n_pos / n_neg)))
     slope = (means[0] - means[1]) / variance
     return Odds(slope, float(np.log(n_pos / n_neg)) - 0.5 * slope * (means[0] + means[1]))
 
 
+def prior_shift(all_rows: np.ndarray, sample: np.ndarray) -> float:
+    """What to add to log-odds that were fitted to a sample in which the classes have other shares than in all rows.
+
+    Both are the weight, or the number of rows, of (negatives, positives).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.stats.odds import prior_shift
+    >>> round(prior_shift(np.array([9900, 100]), np.array([500, 50])), 3)
+    -2.293
+    """
+    return float(np.log(all_rows[1] / all_rows[0]) - np.log(sample[1] / sample[0]))
+
+
+def standardize(scores: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, float, float]:
+    """Scores with mean 0 and variance 1, and the mean and standard deviation that they had (1 where it was 0)."""
+    middle = float(np.average(scores, weights=weight))
+    spread = float(np.sqrt(np.average(np.square(scores - middle), weights=weight))) or 1.0
+    return (scores - middle) / spread, middle, spread
+
+
 def log_odds(odds: Odds, scores: np.ndarray) -> np.ndarray:
-    """Increasing in the scores, between -16 and 16, on a grid."""
+    """Log-odds that increase with the scores, between -16 and 16, on a grid."""
     plain = odds.slope * scores + odds.offset
-    over = np.maximum(np.abs(plain) - PLAIN, 0.0)
-    bent = np.sign(plain) * (np.minimum(np.abs(plain), PLAIN) + PLAIN * (over / (PLAIN + over)))
-    return np.round(bent / GRID) * GRID
+    over = np.maximum(np.abs(plain) - LINEAR_LOG_ODDS, 0.0)
+    size = np.minimum(np.abs(plain), LINEAR_LOG_ODDS) + LINEAR_LOG_ODDS * (over / (LINEAR_LOG_ODDS + over))
+    return np.round(np.sign(plain) * size / LOG_ODDS_STEP) * LOG_ODDS_STEP
 
 
 def probability(log_odds: ArrayLike) -> np.ndarray:
-    """Of the second class: strictly increasing in what `log_odds` gives, also when that was rounded to float32."""
+    """The probability of the second class: strictly increasing in what `log_odds` gives, also rounded to float32."""
     return expit(np.asarray(log_odds, dtype=np.float64))

@@ -1,4 +1,4 @@
-"""Sums over rows in the basis, block by block; they add up, and class moments come of them."""
+"""Class moments of rows in the basis: sums over blocks of rows, by class and fold, which add up."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -7,40 +7,42 @@ import numpy as np
 
 from auclid._generic import kernel
 from auclid.additive._basis import Basis, add_sums
-from auclid.additive._table import block, slices
+from auclid.additive._columns import cell_blocks
 from auclid.stats.moments import ClassMoments, Moments
 
 TILE = 64
-"""Lines and columns of a tile of a matrix."""
+"""Rows and columns of a tile of a matrix."""
 
 
-class Fold(NamedTuple):
-    """One fold: S, δ and the mean of the rows outside it."""
+class TrainingMoments(NamedTuple):
+    """S, δ and the mean of the rows that a fold trains on: those outside it."""
 
     S: np.ndarray
     delta: np.ndarray
     mean: np.ndarray
 
-    def mixed(self, M: Any) -> "Fold":
-        """The same of the rows M'z."""
-        return Fold(mixed_matrix(self.S, M), M.T @ self.delta, M.T @ self.mean)
+    def projected(self, M: Any) -> "TrainingMoments":
+        """The moments of the rows M'z."""
+        return TrainingMoments(congruence(self.S, M), M.T @ self.delta, M.T @ self.mean)
 
-    def leading(self, size: int) -> "Fold":
-        """The same of the first coefficients only."""
-        return Fold(np.ascontiguousarray(self.S[:size, :size]), self.delta[:size], self.mean[:size])
+    def leading(self, size: int) -> "TrainingMoments":
+        """The moments of the first coefficients only."""
+        return TrainingMoments(np.ascontiguousarray(self.S[:size, :size]), self.delta[:size], self.mean[:size])
 
 
-def mixed_matrix(S: np.ndarray, M: Any) -> np.ndarray:
+def congruence(S: np.ndarray, M: Any) -> np.ndarray:
     """M'SM of a symmetric S and a sparse M."""
     return M.T @ np.ascontiguousarray((M.T @ S).T)
 
 
 @kernel
-def add_scatter(second, groups, n, mean, share, out):
+def add_scatter(
+    second: np.ndarray, groups: np.ndarray, n: float, mean: np.ndarray, share: float, out: np.ndarray
+) -> None:
     """Add share · (sum of products of these groups − n mean mean') to the upper triangle of out."""
     size, p = mean.shape[0], 0
     total = np.empty(size)
-    for i in range(size):  # a group after the other: lines of one lie together
+    for i in range(size):  # one group after another: the entries of a line lie together
         line, sums, m = out[i], total[: size - i], n * mean[i]
         sums[:] = 0.0
         for g in groups:
@@ -53,7 +55,7 @@ def add_scatter(second, groups, n, mean, share, out):
 
 
 @kernel
-def mirror(out):
+def mirror(out: np.ndarray) -> None:
     """Copy the upper triangle to the lower one, a tile at a time: lines of both stay in the processor's cache."""
     size = out.shape[0]
     for a in range(0, size, TILE):
@@ -63,12 +65,12 @@ def mirror(out):
                     out[j, i] = out[i, j]
 
 
-class Sums:
+class BasisSums:
     """Weight, sum and sum of products (its upper triangle, line by line) of the rows of each group, in the basis.
 
     Group 2k holds the negatives of fold k, group 2k + 1 its positives. The basis lies between -1 and 2 and is mostly
     zero, so sums of products do not cancel as those of raw columns do; moments are about the mean, and those of several
-    `Sums` add as Chan, Golub & LeVeque add them.
+    `BasisSums` add as Chan, Golub & LeVeque add them.
     """
 
     def __init__(self, basis: Basis, n_folds: int) -> None:
@@ -78,7 +80,7 @@ class Sums:
         self.second = np.zeros((2 * n_folds, basis.size * (basis.size + 1) // 2))
 
     def add(self, cells: np.ndarray, group: np.ndarray, weight: np.ndarray | None) -> None:
-        """Add a block of rows of cells; group numbers from 0."""
+        """Add a block of rows of cells; groups are numbered from 0, and -1 is none."""
         weight = np.ones(len(cells)) if weight is None else weight
         for g in range(len(self.total)):  # one after the other: the sums of one group fit the processor's cache
             rows = np.flatnonzero((group == g) & (weight > 0.0))
@@ -90,30 +92,30 @@ class Sums:
         neg, pos = (self._moments(np.arange(side, len(self.total), 2)) for side in (0, 1))
         return ClassMoments(pos, neg)
 
-    def together(self) -> Moments:
+    def pooled(self) -> Moments:
         """Moments of all rows, of whichever class."""
         return self._moments(np.arange(len(self.total)))
 
-    def outside(self, k: int) -> Fold:
-        """S, δ and mean of the rows outside fold k, sums and never a difference; -1: of all rows."""
+    def outside(self, k: int) -> TrainingMoments:
+        """The moments of the rows outside fold k, by sums and never by a difference; -1: of all rows."""
         groups = [np.array([2 * j + side for j in range(self.n_folds) if j != k], dtype=np.int64) for side in (0, 1)]
         S = np.zeros((self.basis.size, self.basis.size))
-        ends = [self._ends(part) for part in groups]
+        ends = [self._mass_and_mean(part) for part in groups]
         for part, (n, mean) in zip(groups, ends, strict=True):
             if n > 0.0:
                 add_scatter(self.second, part, n, mean, 1.0 / n, S)
         mirror(S)
         (n_neg, neg), (n_pos, pos) = ends
         share = n_pos / (n_pos + n_neg) if n_pos > 0.0 else 0.0
-        return Fold(S, pos - neg, neg + share * (pos - neg))
+        return TrainingMoments(S, pos - neg, neg + share * (pos - neg))
 
-    def _ends(self, groups: np.ndarray) -> tuple[float, np.ndarray]:
-        """The weight and the mean of these groups together."""
+    def _mass_and_mean(self, groups: np.ndarray) -> tuple[float, np.ndarray]:
+        """The weight and the mean of these groups, pooled."""
         n, first = float(self.total[groups].sum()), self.first[groups].sum(axis=0)
         return n, first / n if n > 0.0 else first
 
     def _moments(self, groups: np.ndarray) -> Moments:
-        n, mean = self._ends(groups)
+        n, mean = self._mass_and_mean(groups)
         scatter = np.zeros((self.basis.size, self.basis.size))
         if n > 0.0:
             add_scatter(self.second, groups, n, mean, 1.0, scatter)
@@ -121,10 +123,10 @@ class Sums:
         return Moments(n, mean, scatter)
 
 
-class Folds(Sequence):
-    """The `Fold`s of sums, made when they are asked for: with many coefficients each is large."""
+class LazyFolds(Sequence):
+    """The `TrainingMoments` of all folds, made when they are asked for: with many coefficients each is large."""
 
-    def __init__(self, sums: Sums) -> None:
+    def __init__(self, sums: BasisSums) -> None:
         self.sums = sums
 
     def __len__(self) -> int:
@@ -137,10 +139,10 @@ class Folds(Sequence):
 
 def class_sums(
     basis: Basis, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, fold: np.ndarray | None = None
-) -> Sums:
-    """`Sums` of all rows of a table of cells; ``fold``: the fold of each row, -1 where it is in none."""
-    sums = Sums(basis, 1 if fold is None else int(fold.max()) + 1)
+) -> BasisSums:
+    """`BasisSums` of all rows of a table of cells; ``fold``: the fold of each row, -1 where it is in none."""
+    sums = BasisSums(basis, 1 if fold is None else int(fold.max()) + 1)
     group = is_pos.astype(np.int64) if fold is None else np.where(fold >= 0, 2 * fold + is_pos, -1)
-    for part in slices(cells):
-        sums.add(block(cells, part), group[part], None if weight is None else weight[part])
+    for rows, block in cell_blocks(cells):
+        sums.add(block, group[rows], None if weight is None else weight[rows])
     return sums
