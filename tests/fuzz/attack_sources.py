@@ -172,7 +172,7 @@ class Blocks:
     """Sources give blocks of so many bytes inside of this context."""
 
     def __init__(self, size: int) -> None:
-        self.sizes = {reader: ("READ_BYTES", 4 * size), csv: ("BLOCK_BYTES", size), libsvm: ("PIECE_BYTES", size)}
+        self.sizes = {reader: ("READ_BYTES", 4 * size), csv: ("PARSED_BYTES", size), libsvm: ("PIECE_BYTES", size)}
 
     def __enter__(self) -> None:
         self.usual = {module: getattr(module, name) for module, (name, _) in self.sizes.items()}

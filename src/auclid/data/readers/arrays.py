@@ -1,16 +1,14 @@
 """Arrays: an array or CSR matrix in memory, a memory-mapped ``.npy`` file, an ``.npz`` archive."""
 
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from auclid.data.readers.reader import (
+    UNREADABLE,
     Block,
     ColumnSelection,
     FileSizes,
@@ -20,12 +18,6 @@ from auclid.data.readers.reader import (
     select_columns,
 )
 from auclid.errors import DataError
-
-UNREADABLE = (
-    KeyError, ValueError, TypeError, NotImplementedError, OSError, EOFError, AttributeError, IndexError, SyntaxError,
-    OverflowError, TokenError, zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""How a damaged file, or one of another kind, fails."""
 
 
 class Arrays(Reader):

@@ -3,13 +3,16 @@
 import bz2
 import gzip
 import lzma
+import zlib
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tokenize import TokenError
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
@@ -24,6 +27,13 @@ READ_BYTES = 1 << 23
 
 COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
 """How text files of these endings are opened."""
+
+
+UNREADABLE = (
+    KeyError, ValueError, TypeError, NotImplementedError, OSError, EOFError, AttributeError, IndexError, SyntaxError,
+    OverflowError, TokenError, BadZipFile, lzma.LZMAError, zlib.error,
+)  # fmt: skip
+"""What parsers raise for a damaged file, or one of another kind."""
 
 
 class Block(NamedTuple):
@@ -180,7 +190,7 @@ PREFETCHED = 3
 
 
 def prefetch(items: Iterable) -> Iterator:
-    """The same items, made in another thread while those before are in use."""
+    """Items that are made in another thread while those before are in use."""
     source, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
         pending = deque(pool.submit(next, source, end) for _ in range(PREFETCHED))
