@@ -324,7 +324,7 @@ from pathlib import Path
 
 import numpy as np
 
-from auclid.data.readers.reader import Block, ColumnSelection, Reader, block_rows, chosen
+from auclid.data.readers.reader import Block, ColumnSelection, Reader, block_rows, select_columns
 
 
 class JsonLines(Reader):
@@ -337,7 +337,7 @@ class JsonLines(Reader):
         self.paths, self.where, self.wanted = list(paths), where, wanted
         with self.paths[0].open(encoding="utf-8") as file:
             names = list(json.loads(file.readline()))
-        self.columns = chosen(wanted, names, where)
+        self.columns = select_columns(wanted, names, where)
         self.has_target, self.has_weight = wanted.target is not None, wanted.weight is not None
 
     def read(self) -> Iterator[Block]:
@@ -352,7 +352,8 @@ class JsonLines(Reader):
         return Block(X, *(None if name is None else np.array([row[name] for row in rows]) for name in apart))
 ''',
     )
-    copy.after("src/auclid/data/readers/open.py", "ENDINGS = {\n", '    ".jsonl": JsonLines,\n')
+    start = "ENDINGS: dict[str, Callable[..., Reader]] = {\n"
+    copy.after("src/auclid/data/readers/open.py", start, '    ".jsonl": JsonLines,\n')
     copy.after(
         "src/auclid/data/readers/open.py",
         "from auclid.data.readers.function import Function\n",

@@ -150,7 +150,9 @@ def test_xgboost_learns_with_it():
 def test_catboost_learns_with_it():
     catboost = pytest.importorskip("catboost")
     X, y = table()
-    model = catboost.CatBoostClassifier(loss_function=pair_logistic, eval_metric="AUC", iterations=60, verbose=False)
+    model = catboost.CatBoostClassifier(
+        loss_function=pair_logistic, eval_metric="AUC", iterations=60, verbose=False, allow_writing_files=False
+    )
     model.fit(X, y)
     assert roc_auc(*_held_out(lambda rows: model.predict(rows, prediction_type="RawFormulaVal"))) > 0.9
 

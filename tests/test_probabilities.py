@@ -1,58 +1,302 @@
-"""Probabilities are calibrated: their mean is the base rate, on both sides of every size that changes the path."""
+"""Probabilities are calibrated: on both sides of every size that changes the path, and wherever rows are.
+
+On fresh rows the mean probability is the base rate and the log-odds have slope 1 and intercept 0, within standard
+errors; on training rows the mean is the base rate too. Probabilities rise with scores, and `predict` cuts where its
+documentation says. The sizes are read from `auclid._sizes`: one without a case here fails a test.
+"""
+
+import warnings
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
+from scipy import sparse
+from scipy.special import expit, logit
+from scipy.stats import rankdata
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import KFold
+from sklearn.pipeline import make_pipeline
 
 import auclid
-from auclid import AUCClassifier, Calibrated, RankSVM, Scorecard
-from auclid.additive._plan import HELD_OUT
-from auclid.auto._search import SEARCHED
+from auclid import AUCClassifier, Calibrated, Columns, LeastSquaresAUC, RankSVM, Scorecard, _sizes
+
+CURVED = Scorecard(random_state=0)
+SHAPES = Scorecard(n_knots=8, interactions=0, random_state=0)
+SEARCH = AUCClassifier(random_state=0)
+LINEAR = AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0)
+BOOSTED = AUCClassifier(methods=["logistic", "boosting"], random_state=0)
+FOREST = AUCClassifier(methods=["logistic", "forest"], random_state=0)
+CALIBRATED = Calibrated(RankSVM(alpha=1e-2))
+PIPELINE = Calibrated(make_pipeline(Columns(), LeastSquaresAUC()))
 
 
-def simulated(n, rate, seed, d=3):
-    """Rows of a logistic model whose base rate is ``rate``, and their probabilities."""
+def simulated(n, rate, seed, d=4, product=0.0):
+    """Rows of a logistic model whose base rate is ``rate``, and their labels; ``product``: of two more columns."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n, d))
-    eta, offset = X[:, 0] + 0.5 * X[:, 1], np.log(rate / (1.0 - rate))
+    eta = X[:, 0] + 0.5 * X[:, 1] + product * X[:, 2] * X[:, 3 % d]
+    offset = logit(rate)
     for _ in range(50):
-        p = 1.0 / (1.0 + np.exp(-(eta + offset)))
-        offset -= np.log(p.mean() / rate)
-    return X, rng.random(n) < p
+        offset -= np.log(expit(eta + offset).mean() / rate)
+    return X, rng.random(n) < expit(eta + offset)
 
 
-def assert_calibrated(model, X, y, fresh=None, errors=3.0):
-    """Mean probability within so many standard errors of the rate, on these rows and on fresh ones."""
-    n, rate = len(y), y.mean()
-    error = np.sqrt(rate * (1.0 - rate) / n)
-    assert abs(model.predict_proba(X)[:, 1].mean() - rate) <= errors * error
-    if fresh is not None:
-        other = fresh[1].mean()
-        both = np.hypot(error, np.sqrt(other * (1.0 - other) / len(fresh[1])))
-        assert abs(model.predict_proba(fresh[0])[:, 1].mean() - other) <= errors * both
+# --- the laws --------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("n", [2_000, SEARCHED - 1_000, 2 * SEARCHED])
-@pytest.mark.parametrize("method", ["LeastSquaresAUC", "RankSVM", "logistic", "kernel", "Scorecard", "SPAM", "forest"])
-def test_auc_classifier_is_calibrated_on_average(method, n):
-    """Whatever the member, with all rows compared and with a sample of them."""
-    X, y = simulated(n, 0.08, 0)
-    model, fresh = AUCClassifier(methods=[method], random_state=0).fit(X, y), simulated(50_000, 0.08, 1)
-    if method == "forest":  # it has seen the labels of its own rows: only fresh ones can tell
-        X, y = simulated(n, 0.08, 2)
-    assert_calibrated(model, X, y, fresh, errors=4.0 if method == "forest" else 3.0)
+class Rows(NamedTuple):
+    """Rows to score, their labels and weights."""
+
+    X: Any
+    y: np.ndarray
+    weight: np.ndarray | None = None
+
+    def mean(self, values):
+        return np.average(values, weights=self.weight)
 
 
-@pytest.mark.parametrize(("n", "d", "rate"), [(20_000, 3, 0.08), (60_000, 5, 0.0037), (2_000, 3, 0.3)])
-def test_auc_classifier_with_defaults_is_calibrated(n, d, rate):
-    """The blend's mean probability is the base rate, and its log-odds have slope 1 and offset 0 on fresh rows."""
-    X, y = simulated(n, rate, 0, d)
-    fresh = simulated(200_000, rate, 1, d)
-    model = AUCClassifier(random_state=0).fit(X, y)
-    assert_calibrated(model, X, y, fresh)
-    line = LogisticRegression(C=np.inf).fit(model.decision_function(fresh[0])[:, None], fresh[1])
-    compared = y.sum() * min(1.0, SEARCHED / n)  # the sigmoid is fitted to the rows that models are compared on
-    assert abs(line.coef_[0, 0] - 1.0) < 4.0 / np.sqrt(compared)
+def rate_error(rows):
+    """The standard error of the rate of positives, by the effective number of rows."""
+    weight = np.ones(len(rows.y)) if rows.weight is None else rows.weight
+    rate = rows.mean(rows.y)
+    return np.sqrt(rate * (1.0 - rate) * np.square(weight).sum()) / weight.sum()
+
+
+def calibration_line(log_odds, rows):
+    """Intercept and slope of the labels on log-odds, and the standard error of each (log-odds of mean zero)."""
+    z = np.clip(log_odds, -15.0, 15.0)
+    line = LogisticRegression(C=np.inf, tol=1e-8).fit(z[:, None], rows.y, sample_weight=rows.weight)
+    slope, intercept = float(line.coef_[0, 0]), float(line.intercept_[0])
+    p = expit(slope * z + intercept)
+    mass = p * (1.0 - p) * (1.0 if rows.weight is None else rows.weight)
+    centre = np.average(z, weights=mass)
+    errors = 1.0 / np.sqrt(mass.sum()), 1.0 / np.sqrt((mass * np.square(z - centre)).sum())
+    return intercept + (slope - 1.0) * centre, slope, errors
+
+
+def assert_mean_is_the_rate(model, rows, other=None, errors=3.0):
+    """The mean probability is the rate, within standard errors of these rows and of those that were learnt from."""
+    error = rate_error(rows) if other is None else np.hypot(rate_error(rows), rate_error(other))
+    mean, rate = rows.mean(model.predict_proba(rows.X)[:, 1]), rows.mean(rows.y)
+    assert abs(mean - rate) <= errors * error, f"mean {mean:.5f}, rate {rate:.5f}, error {error:.5f}"
+
+
+def assert_calibrated(model, train, fresh, learnt=None, errors=3.0):
+    """All laws; ``learnt``: how many rows the sigmoid was fitted to, where not to all."""
+    assert_mean_is_the_rate(model, train, errors=errors)
+    assert_mean_is_the_rate(model, fresh, train, errors)
+    p = model.predict_proba(fresh.X)[:, 1]
+    intercept, slope, (intercept_error, slope_error) = calibration_line(logit(np.clip(p, 1e-9, 1 - 1e-9)), fresh)
+    growth = np.sqrt(1.0 + len(fresh.y) / (learnt or len(train.y)))
+    assert abs(slope - 1.0) <= (errors + 1.0) * growth * slope_error + 0.02, f"slope {slope:.3f}, error {slope_error}"
+    assert abs(intercept) <= (errors + 1.0) * growth * intercept_error + 0.02, f"intercept {intercept:.3f}"
+    assert_in_order(model, fresh.X, p)
+
+
+def assert_in_order(model, X, p):
+    """Probabilities rise with scores, and `predict` cuts where it says: at zero of `decision_function`."""
+    scores = model.decision_function(X)
+    np.testing.assert_array_equal(rankdata(p, "dense"), rankdata(scores, "dense"))
+    np.testing.assert_array_equal(model.predict(X), model.classes_[(scores > 0.0).astype(int)])
+    if not isinstance(model, Scorecard):  # its zero is Youden's, not that of equal odds
+        np.testing.assert_array_equal(scores > 0.0, p > 0.5)
+
+
+# --- both sides of every size ----------------------------------------------------------------------
+
+
+class Case(NamedTuple):
+    """A model, and a value of a size that puts its table of 3,000 rows on the other side."""
+
+    model: Any
+    value: Any
+    table: str = "dense"
+    others: tuple = ()
+    """Other sizes to be changed as well."""
+    learnt: int | None = None
+    """How many rows the sigmoid is fitted to, where not to all."""
+
+
+SMALL_SEARCH = ("COMPARED_ROWS", 1000), ("MIN_COMPARED_CLASS_ROWS", 10)
+CASES = {
+    # Columns
+    "COLUMN_SAMPLE": Case(PIPELINE, 500),
+    "MIN_ROWS_FOR_IDENTIFIER": Case(PIPELINE, 10_000),
+    "DENSE_COLUMNS": Case(PIPELINE, 1, "levels"),
+    # Scorecard
+    "MIN_SAMPLE_ROWS": Case(SHAPES, 1000, "files", learnt=1000),
+    "MIN_CLASS_ROWS": Case(SHAPES, 40, "rare files", (("MIN_SAMPLE_ROWS", 1000),), 1000),
+    "KNOT_SAMPLE": Case(CURVED, 500),
+    "MAX_COEFFICIENTS": Case(CURVED, 20),
+    "REFINED_COEFFICIENTS": Case(CURVED, 5),
+    "MIN_ROWS_FOR_CV": Case(CURVED, 10_000),
+    "HELD_OUT_ROWS": Case(CURVED, 1000, learnt=1000),
+    "JUDGE_ROWS": Case(CURVED, 500),
+    "FOCUS_ROWS": Case(CURVED, 500),
+    "MIN_ROWS_FOR_PAIRS": Case(CURVED, 10_000),
+    "PAIR_TRIAL_ROWS": Case(CURVED, 1000),
+    "PAIR_MOMENT_ROWS": Case(CURVED, 1000),
+    "MAX_PAIRED_COLUMNS": Case(CURVED, 2),
+    "NEWTON_STEP_WORK": Case(CURVED, 1.0),
+    # Calibrated
+    "CALIBRATION_CLASS_ROWS": Case(CALIBRATED, 300, "files", learnt=600),
+    "MIN_ROWS_TO_CALIBRATE": Case(CALIBRATED, 10_000),
+    # AUCClassifier
+    "MIN_ROWS_TO_COMPARE": Case(LINEAR, 10_000),
+    "COMPARED_ROWS": Case(SEARCH, 1000, others=SMALL_SEARCH[1:], learnt=1000),
+    "MIN_COMPARED_CLASS_ROWS": Case(LINEAR, 400, others=SMALL_SEARCH[:1], learnt=1000),
+    "MAX_COMPARED_FACTOR": Case(LINEAR, 1, others=(SMALL_SEARCH[0], ("MIN_COMPARED_CLASS_ROWS", 600)), learnt=1000),
+    "MIN_DRAWN_ROWS": Case(LINEAR, 1000, "files", learnt=1000),
+    "MAX_REPEATED_ROWS": Case(LINEAR, 10_000, "weighted"),
+    "FOLD_REPEATS": Case(LINEAR, ((10_000, 3),)),
+    "MIN_ROWS_HELD_OUT": Case(BOOSTED, 10_000),
+    "RACE_ROWS": Case(AUCClassifier(methods=["logistic", "boosting", "kernel"], random_state=0), 300),
+    "MIN_RACE_CLASS_ROWS": Case(BOOSTED, 10_000, others=(("RACE_ROWS", 300),)),
+    "MAX_PATH_COLUMNS": Case(LINEAR, 1),
+    "MAX_CURVED_COLUMNS": Case(SEARCH, 1),
+    "MAX_SCORECARD_COLUMNS": Case(SEARCH, 1),
+    "MAX_SPARSE_TREE_COLUMNS": Case(SEARCH, 1, "sparse"),
+    "MANY_ROWS": Case(SEARCH, 1000),
+    "MIN_ROWS_FOR_MANY_TREES": Case(BOOSTED, 10_000),
+    "MIN_ROWS_FOR_LARGE_TREES": Case(BOOSTED, 10_000),
+    "MANY_FOREST_ROWS": Case(FOREST, 10_000),
+    "TREE_ROWS": Case(FOREST, 500),
+    "MAX_NEWTON_COLUMNS": Case(LINEAR, 1),
+    "MAX_NEWTON_ENTRIES": Case(LINEAR, 1),
+}
+
+
+def test_every_size_has_a_case():
+    assert set(CASES) == {name for name in vars(_sizes) if name.isupper()}
+
+
+def tables(kind, n=3000, fresh=10_000):
+    """Training rows as `fit` takes them, then training and fresh rows to score."""
+    rate, product = 0.01 if "rare" in kind else 0.2, 0.0 if "files" in kind else 0.7
+    pairs = [simulated(size, rate, seed, product=product) for seed, size in enumerate((n, fresh))]
+    if kind == "sparse":
+        pairs = [(sparse.csr_matrix(X * (np.abs(X) > 0.5)), y) for X, y in pairs]
+    if kind == "levels":
+        pd = pytest.importorskip("pandas")
+        levels = [np.digitize(X[:, 0], np.linspace(-2.0, 2.0, 12)).astype(str) for X, _ in pairs]
+        pairs = [(pd.DataFrame({"level": own, "b": X[:, 1]}), y) for own, (X, y) in zip(levels, pairs, strict=True)]
+    weights = [1.0 + (np.arange(len(y)) % 3) if kind == "weighted" else None for _, y in pairs]
+    train, new = (Rows(*pair, weight) for pair, weight in zip(pairs, weights, strict=True))
+    if "files" in kind:
+        return (auclid.scan(train.X, target=train.y, memory=0),), train, new
+    return (train.X, train.y, *([] if train.weight is None else [train.weight])), train, new
+
+
+def overfits(model):
+    """Whether members have learnt labels of their rows by heart: then only fresh rows can tell."""
+    return isinstance(model, AUCClassifier) and any(hasattr(each.model, "roots") for each in model.members_)
+
+
+def assert_lawful(model, train, fresh, learnt=None, errors=3.0):
+    if overfits(model):
+        assert_mean_is_the_rate(model, fresh, train, errors + 1.0)
+        assert_in_order(model, fresh.X, model.predict_proba(fresh.X)[:, 1])
+    else:
+        assert_calibrated(model, train, fresh, learnt, errors)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_probabilities_are_calibrated_on_the_other_side_of_every_size(name, monkeypatch):
+    case = CASES[name]
+    for other, value in (*case.others, (name, case.value)):
+        monkeypatch.setattr(_sizes, other, value)
+    given, train, fresh = tables(case.table)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "AUCClassifier must see at least")
+        model = clone(case.model).fit(*given)
+    assert_lawful(model, train, fresh, case.learnt)
+
+
+MODELS = [CURVED, SHAPES, SEARCH, LINEAR, CALIBRATED, PIPELINE]
+
+
+@pytest.mark.parametrize("kind", ["dense", "files", "weighted", "sparse"])
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model)[:40])
+def test_probabilities_are_calibrated_on_this_side_of_every_size(model, kind):
+    given, train, fresh = tables(kind)
+    assert_lawful(clone(model).fit(*given), train, fresh)
+
+
+def test_large_tables_are_calibrated_on_both_sides_of_their_samples():
+    """The sizes as they are: held-out rows of a scorecard, and the rows that a search compares on."""
+    fresh = Rows(*simulated(50_000, 0.08, 1))
+    for n in (_sizes.HELD_OUT_ROWS - 10_000, _sizes.HELD_OUT_ROWS + 30_000):
+        train = Rows(*simulated(n, 0.08, 0))
+        assert_calibrated(clone(SHAPES).fit(*train[:2]), train, fresh, min(n, _sizes.HELD_OUT_ROWS))
+    for n in (_sizes.COMPARED_ROWS - 1000, 2 * _sizes.COMPARED_ROWS):
+        train = Rows(*simulated(n, 0.08, 0))
+        assert_calibrated(clone(LINEAR).fit(*train[:2]), train, fresh, min(n, _sizes.COMPARED_ROWS))
+
+
+# --- other tables ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", [SHAPES, LINEAR, CALIBRATED], ids=lambda model: str(model)[:40])
+@pytest.mark.parametrize("sampled", [False, True])
+def test_probabilities_are_calibrated_on_dask(model, sampled, monkeypatch):
+    da = pytest.importorskip("dask.array")
+    if sampled:
+        from auclid.data.dask import DaskDataset
+
+        monkeypatch.setattr(DaskDataset, "memory", 0)
+        for name in ("MIN_SAMPLE_ROWS", "MIN_DRAWN_ROWS", "CALIBRATION_CLASS_ROWS"):
+            monkeypatch.setattr(_sizes, name, 500)
+    _, train, fresh = tables("files")
+    model = clone(model).fit(da.from_array(train.X, chunks=(700, 4)), da.from_array(train.y, chunks=700))
+    assert_calibrated(model, train, fresh, 500 if sampled else None)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: str(model)[:40])
+@pytest.mark.parametrize("positives", [_sizes.MIN_ROWS_FOR_CV, _sizes.MIN_ROWS_FOR_PAIRS])
+def test_few_positives_keep_their_rate(model, positives):
+    X, y = simulated(4000, 0.5, 0)
+    index = np.sort(np.concatenate([np.flatnonzero(~y)[:1500], np.flatnonzero(y)[:positives]]))
+    train = Rows(X[index], y[index])
+    model = clone(model).fit(*train[:2])
+    if not overfits(model):
+        assert_mean_is_the_rate(model, train)
+    assert_in_order(model, X, model.predict_proba(X)[:, 1])
+
+
+@pytest.mark.parametrize("model", [LINEAR, Calibrated(LeastSquaresAUC(alpha=0.1)), SHAPES], ids=lambda m: str(m)[:40])
+@pytest.mark.parametrize("thin", [False, True])
+def test_wide_tables_are_calibrated(model, thin):
+    """A hundred columns of which two count, dense or sparse."""
+    pairs = [simulated(n, 0.2, seed, 100) for seed, n in enumerate((2000, 20_000))]
+    if thin:
+        pairs = [(sparse.csr_matrix(X * (np.abs(X) > 1.0)), y) for X, y in pairs]
+    train, fresh = (Rows(*pair) for pair in pairs)
+    model = clone(model).fit(*train[:2])
+    assert_mean_is_the_rate(model, fresh, train, 4.0)
+    assert_in_order(model, fresh.X, model.predict_proba(fresh.X)[:, 1])
+
+
+@pytest.mark.parametrize("model", [LINEAR, AUCClassifier(methods=["kernel", "Scorecard"], random_state=0)], ids=str)
+@pytest.mark.parametrize("how", ["groups", "splitter", "repeats"])
+def test_folds_that_are_given_do_not_move_probabilities(model, how):
+    """Models of such folds are fitted one by one, and choose penalties of their own: scores have another scale."""
+    _, train, fresh = tables("files", 900)
+    more = {"groups": {"groups": np.arange(900) // 2}, "repeats": {"sample_weight": 1.0 + np.arange(900) % 2}}
+    weight = more.get(how, {}).get("sample_weight")
+    model = clone(model).set_params(cv=KFold(3) if how == "splitter" else 3)
+    model.fit(train.X, train.y, **more.get(how, {}))
+    assert_calibrated(model, train._replace(weight=weight), fresh)
+
+
+@pytest.mark.parametrize("rate", [0.08, 4e-5])
+def test_auc_classifier_is_calibrated_on_large_files(rate):
+    """Linear members are fitted again on all rows, and of a very rare class more rows are drawn than its share."""
+    X, y = simulated(400_000, rate, 0, 5)
+    rows = auclid.scan(X, target=y.astype(int), memory="1MB")
+    model = clone(LINEAR).fit(rows)
+    mean = model.predict_proba(X)[:, 1].mean()
+    assert abs(mean - y.mean()) <= 4.0 * np.sqrt(rate / len(y))
 
 
 def test_threshold_of_auc_classifier_is_near_youdens_on_fresh_rows():
@@ -68,32 +312,47 @@ def test_threshold_of_auc_classifier_is_near_youdens_on_fresh_rows():
     assert youden(model.threshold_) > best - 0.02
 
 
-@pytest.mark.parametrize("n", [HELD_OUT - 10_000, HELD_OUT + 10_000, 2 * HELD_OUT])
-def test_scorecard_is_calibrated_on_both_sides_of_its_sample(n):
-    """Above HELD_OUT rows the sigmoid is fitted to a sample with more positives, which must be weighted back."""
-    X, y = simulated(n, 0.08, 0)
-    model = Scorecard(n_knots=8, interactions=0).fit(X, y)
-    assert_calibrated(model, X, y, simulated(50_000, 0.08, 1))
+@pytest.mark.parametrize("factor", [1e-6, 0.01, 3.0, 1e5])
+@pytest.mark.parametrize("model", [CURVED, LINEAR, CALIBRATED], ids=lambda model: str(model)[:40])
+def test_only_the_ratios_of_weights_count(model, factor):
+    X, y = simulated(2500, 0.3, 0)
+    X[:, 2], X[:, 3] = np.exp(2.0 * X[:, 2]), np.round(2.0 * X[:, 3])
+    weight = np.random.default_rng(1).exponential(size=len(y))
+    one, other = (clone(model).fit(X, y, weight * scale) for scale in (1.0, factor))
+    np.testing.assert_allclose(other.predict_proba(X), one.predict_proba(X), rtol=1e-5, atol=1e-8)
 
 
-def test_scorecard_is_calibrated_where_rows_have_weights():
-    X, y = simulated(HELD_OUT + 20_000, 0.08, 0)
-    weight = np.where(y, 0.5, 1.0)
-    model = Scorecard(n_knots=8, interactions=0).fit(X, y, sample_weight=weight)
-    mean = np.average(model.predict_proba(X)[:, 1], weights=weight)
-    assert mean == pytest.approx(np.average(y, weights=weight), rel=0.02)
+@pytest.mark.parametrize("scale", [1e-308, 1e-310, 1e300])
+def test_the_scale_of_a_column_changes_no_probability(scale):
+    """Down to numbers that float64 holds with fewer digits, and slopes beyond it."""
+    X, y = simulated(1500, 0.3, 0)
+    scaled = X.copy()
+    scaled[:, 0] *= scale
+    one, other = (clone(CURVED).fit(Z, y) for Z in (X, scaled))
+    np.testing.assert_allclose(other.predict_proba(scaled), one.predict_proba(X), atol=1e-5)
 
 
-def test_calibrated_is_calibrated():
-    X, y = simulated(20_000, 0.08, 0)
-    assert_calibrated(Calibrated(RankSVM()).fit(X, y), X, y, simulated(50_000, 0.08, 1))
+# --- two hundred tables ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("rate", [0.08, 4e-5])
-def test_auc_classifier_is_calibrated_on_files(rate):
-    """Linear members are fitted again on all rows, and of a very rare class more rows are drawn than its share."""
-    X, y = simulated(400_000, rate, 0, 5)
-    rows = auclid.scan(X, target=y.astype(int), memory="1MB")
-    model = AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0).fit(rows)
-    mean = model.predict_proba(X)[:, 1].mean()
-    assert abs(mean - y.mean()) <= 4.0 * np.sqrt(rate / len(y))
+def random_table(seed):
+    """A table of some size, rate and width, dense or with missing numbers."""
+    rng = np.random.default_rng(seed)
+    n, d, rate = int(10 ** rng.uniform(2.8, 4.3)), int(rng.integers(4, 12)), 10 ** rng.uniform(-1.6, -0.4)
+    X, y = simulated(n, rate, seed, d, rng.choice([0.0, 0.5]))
+    X[rng.random(X.shape) < rng.choice([0.0, 0.1])] = np.nan
+    return Rows(X, y)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("model", [SHAPES, LINEAR, PIPELINE], ids=lambda model: str(model)[:40])
+def test_mean_probability_is_the_rate_in_all_of_200_tables(model):
+    """|mean probability / rate - 1| is at most 3 standard errors, on the rows that were learnt from."""
+    wrong = []
+    for seed in range(200):
+        rows = random_table(seed)
+        fitted = clone(model).fit(*rows[:2])
+        ratio, error = fitted.predict_proba(rows.X)[:, 1].mean() / rows.y.mean() - 1.0, rate_error(rows) / rows.y.mean()
+        if abs(ratio) > 3.0 * error:
+            wrong.append((seed, ratio, error))
+    assert wrong == []

@@ -78,7 +78,7 @@ def test_bits_do_not_depend_on_threads(tmp_path, threads, labels, weighted):
         rows = scanned(path, sample_weight=weight, columns=[f"x{k}" for k in range(D)])
         fits.append(auclid.LeastSquaresAUC().fit(rows))
         assert bool(who) == (count > 1)  # else nothing was read side by side, and this test says nothing
-        assert rows.passes == 2  # for the weights, and for the threshold
+        assert rows.passes == 2  # moments, and the threshold
     assert fits[0].coef_.tobytes() == fits[1].coef_.tobytes() == fits[2].coef_.tobytes()
     kept = auclid.scan(path, target="y", sample_weight=weight, columns=[f"x{k}" for k in range(D)], memory="1GB")
     assert auclid.LeastSquaresAUC().fit(kept).coef_.tobytes() == fits[0].coef_.tobytes()

@@ -316,10 +316,13 @@ def test_a_cell_that_fails_is_told_and_not_recorded(folder, tiny, monkeypatch):
 
 
 def test_a_killed_worker_ends_the_run_with_one_sentence(folder, tiny):
+    others = {process.pid for process in multiprocessing.active_children()}  # idle workers of other tests
+
     def kill(progress):
         if progress.finished == 1:
             for process in multiprocessing.active_children():
-                process.kill()
+                if process.pid not in others:
+                    process.kill()
 
     with pytest.raises(ChildProcessError, match="A process of the run was killed; the finished cells are saved"):
         run(tiny, folder / "record", jobs=2, tell=kill)

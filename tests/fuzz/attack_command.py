@@ -11,10 +11,11 @@ import numpy as np
 from scipy import sparse
 
 import auclid
-from attack_files import mutated, opened, signed
+from attack_files import mutated
 from auclid.datasets import read_table
 from hostile import EXTREMES, Found, attempt, pick
 from hostile_tables import broken, labels, numbers
+from model_files import opened, signed
 
 WORDS = ["1", "0", "-1", "1e308", "nan", "", "x", "ja", "\x1b[31mred", "é", '"', "NA", "2020-01-01", "0x1F", "1,5", "∞"]
 

@@ -144,9 +144,11 @@ class Search:
             if model is None:
                 model = self._final_model(candidate, trial, waiting)
             judged = model if trial.model is None else trial.model
-            member = Member(
-                candidate.name, weights[candidate.name], trial.middle, trial.spread, candidate.raw, judged
-            )
+            placed = trial.middle, trial.spread
+            if trial.placement is not None:
+                scores = block_scores(model, self.task.rows_for(candidate), candidate.raw)
+                placed = trial.placement.apply(scores, self.task.weight)
+            member = Member(candidate.name, weights[candidate.name], *placed, candidate.raw, judged)
             members.append(refitted(member, model, self.task.rows, self.task.weight))
         return members
 

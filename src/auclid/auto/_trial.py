@@ -29,6 +29,7 @@ from auclid.auto._preparation import PreparedRows, dense
 from auclid.metrics import compare_auc, partial_auc
 from auclid.metrics._auc import auc_from_parts
 from auclid.stats.odds import standardize
+from auclid.trees.structs import Trees
 
 DENSE_BLOCK_ROWS = 1 << 14
 """Rows that are made dense at a time."""
@@ -135,6 +136,30 @@ class Trial(NamedTuple):
     """The number of trees that did best, where there was a choice."""
     model: Any = None
     """The model of all rows, where it was judged by rows that its parts have not seen."""
+    placement: "Placement | None" = None
+    """Where held-out scores lie beside training scores, where models of folds were fitted one by one."""
+
+
+class Placement(NamedTuple):
+    """Held-out scores beside training scores: how far their mean is moved, and how much wider they are.
+
+    The scale of an AUC ranker's scores is arbitrary and differs from fold to fold, as the penalties do that folds
+    choose; so what the scores of a model are standardised by must be learnt relative to its own training scores.
+    """
+
+    shift: float
+    """In units of the training spread."""
+    ratio: float
+
+    @classmethod
+    def of(cls, held_out: tuple[float, float], training: tuple[float, float]) -> "Placement":
+        """From the mean and spread of both."""
+        return cls((held_out[0] - training[0]) / training[1], held_out[1] / training[1])
+
+    def apply(self, scores: np.ndarray, weight: np.ndarray | None) -> tuple[float, float]:
+        """The mean and spread that scores of fresh rows have by a model which gives its training rows these scores."""
+        _, middle, spread = standardize(scores, weight)
+        return middle + self.shift * spread, self.ratio * spread
 
 
 class FoldRun(NamedTuple):
@@ -142,6 +167,8 @@ class FoldRun(NamedTuple):
 
     stages: list[np.ndarray]
     seconds: float
+    training: tuple[float, float] | None = None
+    """Mean and spread of the training scores; None for trees, which fit their rows too closely."""
 
 
 Late = Callable[..., bool]
@@ -232,7 +259,7 @@ def _race(candidate: Candidate, task: TrialTask, rows: Any, leader: Trial, is_la
     some = _race_rows(task, train)
     if some is None:
         return None
-    stages, seconds = _run(candidate, task, rows, some, test)
+    stages, seconds, _ = _run(candidate, task, rows, some, test)
     if is_late(seconds, fit_count(candidate, len(task.folds_for(candidate.level))), rows=_sizes.RACE_ROWS):
         return f"dropped: {seconds:.2g} s for {_sizes.RACE_ROWS:,} rows are more than the budget leaves"
     if task.is_sample and candidate.stages:
@@ -321,7 +348,9 @@ def _trial_of(candidate: Candidate, task: TrialTask, folds: list[Split], runs: l
     middle, spread = (float(x) for x in np.mean(placed, axis=0))
     seconds = float(np.mean([run.seconds for run in runs]))
     stage = candidate.stages[best] if candidate.stages else None
-    return Trial(candidate.level, total, aucs[:, best], middle, spread, seconds, stage)
+    relative = [Placement.of(own, run.training) for own, run in zip(placed, runs, strict=True) if run.training]
+    placement = Placement(*(float(x) for x in np.mean(relative, axis=0))) if relative else None
+    return Trial(candidate.level, total, aucs[:, best], middle, spread, seconds, stage, placement=placement)
 
 
 def _run_on_all(candidate: Candidate, task: TrialTask, source: Any, _: np.ndarray, test: np.ndarray) -> FoldRun:
@@ -347,7 +376,11 @@ def _fit_and_score(
     seconds = time.perf_counter() - start
     if candidate.stages:
         return FoldRun(staged_scores(model, held_out, candidate.stages), seconds)
-    return FoldRun([model_scores(model, held_out)], seconds)
+    scores = [model_scores(model, held_out)]
+    if isinstance(model, Trees):
+        return FoldRun(scores, seconds)
+    X, _, weight = training
+    return FoldRun(scores, seconds, standardize(model_scores(model, X), weight)[1:])
 
 
 def block_scores(model: Any, X: Any, raw: bool) -> np.ndarray:

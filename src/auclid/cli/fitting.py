@@ -110,7 +110,7 @@ def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> F
             checkpoint.agree(columns=[[name, kinds.get(name, "number")] for name in columns], classes=task.classes)
             estimator = stream_rows(rows, clone(model), checkpoint)
             if not hasattr(estimator, "predict_proba"):
-                estimator = Calibrated(model)._fit_apart(rows, None, None, estimator)
+                estimator = Calibrated(model)._fit_around(estimator, rows)
     facts = _facts(estimator, task, how) if isinstance(estimator, Scorecard) else []
     first = next(rows.read(allow_missing=True, allow_categorical=True))
     return Fitted(name, estimator, columns, task.classes, not sparse.issparse(first.X), facts)

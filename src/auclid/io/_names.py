@@ -300,7 +300,7 @@ STRUCTS = NameTable(
         "numbers",
         "auclid.columns._numbers.NumericScaling",
         "median:finite[m] marked:int[*] size:positive[m] low:real[m] high:real[m] middle:finite[m] spread:positive[m] "
-        "ranked:int[g] grids:list<Grid>[g]",
+        "ranked:int[g] grids:list<NormalScores>[g]",
     ),
     Entry(
         "sparse numbers",
