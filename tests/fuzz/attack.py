@@ -37,6 +37,9 @@ FAMILIES = {
     "tables": ("attack_tables", "table_case", 0.07),
     "several": ("attack_tables", "several_case", 0.05),
     "rows": ("attack_rows", "rows_case", 0.05),
+    "damaged": ("attack_sources", "damaged_case", 0.05),
+    "blocks": ("attack_sources", "blocks_case", 0.02),
+    "threads": ("attack_sources", "threads_case", 0.01),
     "plots": ("attack_plots", "plot_case", 0.02),
 }
 """Module, function and share of all cases."""
