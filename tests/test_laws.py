@@ -11,12 +11,12 @@ import numpy as np
 import pandas
 import pytest
 from sklearn.utils.validation import has_fit_parameter
-from test_common import RANKERS, named, new, state
 from typer.testing import CliRunner
 
 import auclid
 from auclid.cli._app import app
 from auclid.metrics import auc_interval, roc_auc
+from test_common import RANKERS, named, new, state
 
 da = pytest.importorskip("dask.array")
 
