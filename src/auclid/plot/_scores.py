@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import finite_column, number_in, one_of, whole_number
 from auclid.metrics._points import CRITERIA, operating_point
 from auclid.metrics._rates import wilson
 from auclid.metrics._sample import checked_sample
 from auclid.plot._axes import FAINT, STYLES, Plot, PlotOfProbabilities, axes, by_name, style, tidy, unit_square
+from auclid.validation.parameters import number_in, one_of, whole_number
+from auclid.validation.vectors import finite_column
 
 
 @Plot
