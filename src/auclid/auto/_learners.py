@@ -18,9 +18,8 @@ from auclid.data import as_table
 from auclid.kernels import Kernelized
 from auclid.kernels._map import embedded
 from auclid.kernels.kernelized import fitted_map
-from auclid.solvers.closed_form import minimiser
+from auclid.solvers.least_squares import minimiser, project_to_row_space
 from auclid.solvers.path import alpha_grid
-from auclid.solvers.row_space import project_to_row_space
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.folds import Fold, training_moments
 from auclid.stats.moments import class_moments

@@ -269,7 +269,7 @@ STRUCTS = NameTable(
     Entry("scale factors", "auclid.solvers.averaging.ScaleFactors"),
     Entry("iterate", "auclid.solvers.averaging.AveragedIterate"),
     Entry("lagged average", "auclid.solvers.averaging.LaggedAverage"),
-    Entry("SPAM shrinkage", "auclid.solvers.lazy_elastic_net.LazyShrinkage"),
+    Entry("SPAM shrinkage", "auclid.solvers.proximal.LazyShrinkage"),
     Entry("SPAM state", "auclid.solvers.proximal.ProximalState"),
     Entry("SOLAM state", "auclid.solvers.saddle.SaddleState"),
     Entry("OPAUC state", "auclid.solvers.one_pass.OnePassState"),

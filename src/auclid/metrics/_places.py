@@ -110,16 +110,17 @@ def _cells_over(ranked: np.ndarray, count: int) -> Cells | None:
 
 
 @kernel(inner=True)
-def cell_of(cells, x):
+def cell_of(cells: Cells, x: float) -> int:
     """What `Cells.__call__` gives for one score, in float64: it never falls as x rises."""
     apart = x - cells.centre
     bits = np.float64(abs(apart) + cells.unit).view(np.int64) - np.float64(cells.unit).view(np.int64)
-    bent = float(bits) if apart >= 0.0 else -float(bits)
-    return int(min(max((bent - cells.low) * cells.scale, -1.0), cells.size - 2.0) + 1.0)
+    warped = float(bits) if apart >= 0.0 else -float(bits)
+    place = float((warped - cells.low) * cells.scale)
+    return int(min(max(place, -1.0), cells.size - 2.0) + 1.0)
 
 
 @kernel
-def deal_out(score, cells, out):
+def deal_out(score: np.ndarray, cells: Cells, out: np.ndarray) -> bool:
     """out: the scores in order; False, and nothing to use in it, where too many lie in one cell."""
     cell, starts = np.empty(score.shape[0], np.int32), np.zeros(cells.size + 1, np.int64)
     for j in range(score.shape[0]):
@@ -142,7 +143,7 @@ def deal_out(score, cells, out):
 
 
 @kernel
-def place_twice(ranked, score, cells, out):
+def place_twice(ranked: np.ndarray, score: np.ndarray, cells: Cells, out: np.ndarray) -> int:
     """out_j = twice how many of the sorted ``ranked`` lie below score_j, a tie counted once; returns their sum.
 
     A look into a table of cells leaves a handful to search. An empty ``out`` is left alone.

@@ -9,12 +9,10 @@ from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairwise import _top_search
-from auclid.pairwise._alpha import best_alpha
-from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective
-from auclid.pairwise._warning import warn_unless_converged
+from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
+from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
 from auclid.solvers import newton
-from auclid.solvers.region import checked_region, class_sizes
+from auclid.solvers.partial_auc import checked_region, class_sizes
 from auclid.stats.labelled import LabelledDataset
 from auclid.validation import RowAccess
 
@@ -195,10 +193,10 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         if self.softness != "auto":
             settings = settings._replace(softness=float(self.softness))
         elif not region.whole:
-            settings = settings._replace(softness=_top_search.best_softness(rows, given, settings) or SOFTNESS)
+            settings = settings._replace(softness=best_softness(rows, given, settings) or SOFTNESS)
         if given is None:
             for_the_top = self.softness == "auto" and not region.whole
-            given = (_top_search.best_alpha(rows, settings) if for_the_top else None) or best_alpha(rows)
+            given = (best_partial_auc_alpha(rows, settings) if for_the_top else None) or best_alpha(rows)
         self.alpha_, self.softness_ = given, settings.softness
         return dataset_objective(rows, given, settings)
 

@@ -11,7 +11,7 @@ from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
-from auclid.pairwise._alpha import best_alpha
+from auclid.pairwise._search import best_alpha
 from auclid.solvers.random_pairs import (
     LOSS_FUNCTIONS,
     PairRule,

@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.unlabeled import PNU
+from auclid.solvers.semi_supervised import PNU
 from auclid.stats.prior import energy_prior
 from auclid.stats.sets import SemiSupervisedStats, Sets
 

@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.unlabeled import Samult
+from auclid.solvers.semi_supervised import Samult
 from auclid.stats.sets import SemiSupervisedStats, Sets
 
 

@@ -1,4 +1,4 @@
-"""softness="auto" where only the top counts, and the alpha that goes with it: by cross-validated partial AUC."""
+"""Parameters that are "auto": alpha by the cross-validated square loss, softness by the held-out partial AUC."""
 
 from typing import Any
 
@@ -9,7 +9,8 @@ from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
 from auclid.solvers import newton
-from auclid.stats.folds import Fold, folds_of
+from auclid.solvers.path import FEW_COLUMNS, likely_alpha
+from auclid.stats.folds import Fold, folds_by_content, folds_of
 from auclid.stats.labelled import LabelledDataset, LabelledTable, sampled
 from auclid.stats.moments import class_moments
 
@@ -18,6 +19,15 @@ FOLDS = 5
 
 FEWEST_ROWS, MOST_ROWS, MOST_VALUES = 1000, 10_000, 2e6
 """Rows of each class that the search looks at, at the least and at the most; values of a class in between."""
+
+MOST_WIDE_ROWS = 3000
+"""Rows of each class that the search for alpha looks at where columns are many."""
+
+DEFAULT_ALPHA = 1e-3
+"""The strength of the penalty where a class has fewer rows than folds."""
+
+SQUARE_LOSS_SHARE = 0.3
+"""alpha, in units of the square loss's best: pairs beyond the margin cost nothing, so less need be shrunk."""
 
 ALPHAS = np.logspace(0, -5, 6)
 """Penalties that are tried, in units of twice the mean variance of a column within a class, from the strongest on."""
@@ -38,7 +48,7 @@ COARSE = 1e-2
 """The tolerance of a fit that only ranks held-out rows."""
 
 
-def best_alpha(data: LabelledDataset, settings: Settings) -> float | None:
+def best_partial_auc_alpha(data: LabelledDataset, settings: Settings) -> float | None:
     """The alpha with the best mean partial AUC on held-out folds; None where a class has too few rows for folds."""
     rows = searched(data)
     tried = alpha_unit(rows) * ALPHAS
@@ -112,3 +122,19 @@ def _solved(rows: LabelledTable, alpha: float, settings: Settings, start: np.nda
 
 def _area(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None, region: Region) -> float:
     return area(*rates(is_pos, score, weight), region.max_fpr, region.min_tpr)
+
+
+def best_alpha(rows: LabelledDataset) -> float:
+    """What alpha="auto" stands for: a sample of each class says it, in one pass."""
+    most, n_rows = MOST_ROWS if rows.width <= FEW_COLUMNS else MOST_WIDE_ROWS, int(rows.counts.sum())
+    some = searched(rows, most)
+    counted = some.is_pos if some.weight is None else some.is_pos[some.weight > 0.0]
+    alpha = None
+    if min(counted.sum(), (~counted).sum()) >= FOLDS:
+        folds = folds_by_content(*some, FOLDS)
+        folds = folds_of(FOLDS, np.array([False, True]), some.is_pos, some.weight) if folds is None else folds
+        alpha = likely_alpha(some, folds) if folds else None
+    if alpha is None or not np.isfinite(alpha):
+        return DEFAULT_ALPHA
+    # What is shrunk is noise, and that of a sample is larger by its share of the rows.
+    return SQUARE_LOSS_SHARE * alpha * len(counted) / n_rows

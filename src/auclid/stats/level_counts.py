@@ -14,7 +14,7 @@ class LevelCounts(NamedTuple):
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.stats.tally import count_levels
+    >>> from auclid.stats.level_counts import count_levels
     >>> (count_levels(np.array([0.0, np.nan, 0.0])) + count_levels(np.array([2.0]))).rows
     array([1, 2, 0, 1])
     """
