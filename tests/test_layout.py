@@ -24,7 +24,7 @@ _version _sizes _hints errors _sparse _weights _threads _generic _random _page
 data _labels _sources _check _progress
 losses penalties schedules stats _apart _tables columns metrics solvers plot pairs objectives
 base square pairwise online kernels semi additive boost torch
-registry warm baselines trees auto calibrated
+registry warm baselines trees auto calibrated exporters
 datasets io cli
 """.split()
 
