@@ -7,15 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid import _check
-from auclid._apart import by_parts
+from auclid import validation
 from auclid._hints import listed
-from auclid._sources import to_measure
 from auclid.additive._binning import BinLimits, BinnedCard, binned_card
 from auclid.additive._html import scorecard_page
 from auclid.additive._points import Bin, Scale, as_frame, binned_lines, binned_row_points, point_bins, row_points
 from auclid.errors import InvalidValueError
 from auclid.metrics._auc import checked_auc
+from auclid.validation import labels_to_score, partwise
 
 USUAL_BINS = 8
 """Bins of a column where "auto" finds them to be enough."""
@@ -154,7 +153,7 @@ class PointTable:
         table = self._table(scale, base, odds, True, higher, BinSettings(max_bins))
         return table.lines(_renamed(self.shapes_, [column.name for column in self._kept_columns], names))
 
-    @by_parts
+    @partwise
     def total_points(
         self,
         X: Any,
@@ -209,7 +208,7 @@ class PointTable:
         -------
         float
         """
-        y, sample_weight = to_measure(self, X, y, sample_weight)
+        y, sample_weight = labels_to_score(self, X, y, sample_weight)
         points = self.total_points(X, scale, max_bins=max_bins)
         exact = checked_auc("Scorecard.auc_lost", y, self.decision_function(X), sample_weight, self.classes_[1])
         whole = checked_auc("Scorecard.auc_lost", y, points, sample_weight, self.classes_[1])
@@ -219,7 +218,7 @@ class PointTable:
         self, scale: float | str, base: float, odds: float, whole: bool, higher: str, bins: BinSettings
     ) -> "_Table":
         """What makes lines and the points of rows with these parameters."""
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         in_points = self._scale(scale, base, odds, whole, higher)
         return _Table(self._card, self._odds, in_points, self._binned(bins))
 
@@ -282,7 +281,7 @@ class PointTable:
         -------
         str
         """
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         bins = self.point_bins(scale, base=base, odds=odds, max_bins=max_bins, higher=higher, names=names)
         labels = _as_many("classes", classes, self.classes_.tolist())

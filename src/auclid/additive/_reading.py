@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid import _check
-from auclid._apart import by_parts, part_answers
+from auclid import validation
 from auclid.additive._columns import cell_block
 from auclid.additive._plot import plot_shapes
 from auclid.additive._shapes import OTHER, PairShape, Shape, card_contributions
+from auclid.validation import part_answers, partwise
 
 
 class ReasonCode(NamedTuple):
@@ -34,7 +34,7 @@ class Readable:
     _counts: Any
     _cells: Any
 
-    @by_parts
+    @partwise
     def contributions(self, X: Any) -> np.ndarray:
         """What each column, then each pair, adds to the score of each row: rows sum to the score less ``intercept_``.
 
@@ -106,7 +106,7 @@ class Readable:
         -------
         array of matplotlib axes
         """
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         if most is not None:
             _positive("most", "plot", most)
         return plot_shapes(self.shapes_, axes, most)
