@@ -225,7 +225,7 @@ ESTIMATORS = NameTable(
         "Scorecard",
         "auclid.additive.scorecard.Scorecard",
         BINARY + "intercept_:double[1] alpha_:real cv_auc_:real focus_:real interactions_:list knots_:dict loss_:str "
-        "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _features:list<Feature> "
+        "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _features:list<Feature> "
         "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple",
     ),
     Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real"),
@@ -316,6 +316,9 @@ STRUCTS = NameTable(
     Entry("scorecard feature", "auclid.additive._features.Feature"),
     Entry("scorecard basis", "auclid.additive._basis.Basis"),
     Entry("scorecard values", "auclid.additive._shapes.Card"),
+    Entry("scorecard counts", "auclid.additive._counts.CardCounts"),
+    Entry("counts of a column", "auclid.additive._counts.ColumnCounts"),
+    Entry("counts of a pair", "auclid.additive._counts.PairCounts"),
     Entry("shape", "auclid.additive._shapes.Shape"),
     Entry("shape of a pair", "auclid.additive._shapes.PairShape"),
     Entry("odds", "auclid.stats.odds.Odds"),
