@@ -290,9 +290,12 @@ def test_points_are_finer_where_rounding_would_blur_them():
     coarse, fine = (Scorecard(LeastSquaresAUC(alpha=1.0), interactions=0, n_knots=3).fit(X, y) for X in (few, many))
     assert coarse.scale_ == 50.0 < fine.scale_
     np.testing.assert_array_equal(fine.total_points(many), fine.total_points(many, fine.scale_))
-    exact = {"max_bins": None, "whole": False}
-    both = [(fine.total_points(many, s, max_bins=None), fine.total_points(many, s, **exact)) for s in (50.0, fine.scale_)]
-    lost = [rounded - points for rounded, points in both]
+
+    def rounding(scale):
+        rounded, exact = (fine.total_points(many, scale, max_bins=None, whole=whole) for whole in (True, False))
+        return rounded - exact
+
+    lost = [rounding(scale) for scale in (50.0, fine.scale_)]
     spread = [np.abs(each).mean() / s for each, s in zip(lost, (50.0, fine.scale_), strict=True)]
     assert spread[1] < 0.6 * spread[0]
     score = fine.decision_function(many)

@@ -106,7 +106,7 @@ def _without_constants(binned: BinnedCard) -> BinnedCard:
     offset, missing = 0.0, binned.missing.copy()
     columns, pairs = list(binned.columns), list(binned.pairs)
     for j, (bins, counts) in enumerate(zip(columns, binned.counts.columns, strict=True)):
-        if len(bins.values) == 1 and not counts.missing.any():
+        if len(bins.values) == 1 and (not counts.missing.any() or missing[j] == bins.values[0]):
             offset += float(bins.values[0])
             columns[j], missing[j] = bins._replace(values=np.zeros(1)), 0.0
     for m, bins in enumerate(pairs):

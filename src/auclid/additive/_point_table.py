@@ -88,8 +88,8 @@ class PointTable:
         odds : float in (0, inf), default=50
         max_bins : int of at least 1, "auto" or None, default="auto"
             Bins of a column or pair, at the most. "auto": 8, and where more than ``max_auc_lost`` would be lost, up to
-            24 for some, with no more than 120 lines in all, or 8 a column. None: a bin for each stretch of values that rounds
-            to the same points, and a line for each node of the grid of a pair, so that rounding is all that is lost.
+            24 for some, with no more than 120 lines in all, or 8 a column. None: a bin for each stretch of values that
+            rounds to the same points, and a line for each node of the grid of a pair: rounding is all that is lost.
         higher : "riskier" or "safer", default="riskier"
             Whether points rise with the odds of ``classes_[1]``, or with those of ``classes_[0]``.
         min_share : float in [0, 0.5], default=0.002

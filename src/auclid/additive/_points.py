@@ -196,9 +196,9 @@ def binned_lines(
     for j, (shape, bins) in enumerate(zip(shapes[:d], binned.columns, strict=True)):
         assert isinstance(shape, Shape)
         counts = binned.counts.columns[j]
-        if len(bins.values) > 1 or counts.missing.any():
-            points = scale.rounded(factor * bins.values)
-            out += _column_lines(shape, counts, bins, points)
+        if len(bins.values) == 1 and not bins.values[0] and not binned.missing[j]:
+            continue
+        out += _column_lines(shape, counts, bins, scale.rounded(factor * bins.values))
         if counts.missing.any():
             missing = float(scale.rounded(np.array(factor * binned.missing[j])))
             line = Bin(shape.name, "missing", np.nan, np.nan, missing)

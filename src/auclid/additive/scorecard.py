@@ -14,6 +14,7 @@ from auclid.additive import _fit
 from auclid.additive._basis import Basis, make_basis, same_basis
 from auclid.additive._columns import ColumnSpec, cell_encoder, learn_columns, table_cells
 from auclid.additive._counts import CardCounts, count_rows, stream_counts
+from auclid.additive._editing import Editable
 from auclid.additive._features import Feature, given_knots, invalid_knots
 from auclid.additive._fit import ScorecardColumns, ScorecardFit
 from auclid.additive._moments import class_sums
@@ -31,7 +32,7 @@ from auclid.stats.odds import prior_shift
 from auclid.validation import RowAccess, checked_table, encoded_batch, encoded_labelled_rows, partwise
 
 
-class Scorecard(Readable, PointTable, Ranker):
+class Scorecard(Readable, PointTable, Editable, Ranker):
     """An additive ranker f(x) = offset + Σ g_k(x_k) (+ Σ g_kl(x_k, x_l)): every score is a sum that can be read.
 
     A numeric column has a broken line on knots, a category a value for each level, and each a value for missing cells.
@@ -195,6 +196,7 @@ class Scorecard(Readable, PointTable, Ranker):
         settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
         some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
         fit = _fit.fit_scorecard(self, columns, some, settings)
+        self._edits, self._unedited = [], None
         self._publish(fit)
         self._counts = count_rows(fit.features, fit.card.basis, *some).separated(*fit.separation)
         self._chosen = self.alpha_, self.smooth_, self.focus_
@@ -279,7 +281,7 @@ class Scorecard(Readable, PointTable, Ranker):
             features = _fit.first_features(self, columns, cells, weight, self._generator())
             basis = make_basis(features)
         else:
-            columns, features, basis = self._stream_columns(), self._features, self._card.basis
+            columns, features, basis = self._stream_columns(), self._features, self._learnt_card.basis
             cells = table_cells(self, X, columns.specs)
         moments = class_sums(basis, cells, y == classes[1], weight).classes()
         counts = stream_counts(features, basis) if first else self._counts
@@ -302,14 +304,15 @@ class Scorecard(Readable, PointTable, Ranker):
         self
         """
         validation.mergeable(self, other)
-        if not same_basis(self._card.basis, other._card.basis) or self._kept_columns != other._kept_columns:
+        same = same_basis(self._learnt_card.basis, other._learnt_card.basis)
+        if not same or self._kept_columns != other._kept_columns:
             raise ValueError(
                 "merge must be given a Scorecard with the same knots, levels and pairs; got others. Give both models "
                 "n_knots=model.knots_ and interactions=0, or start both from copies of one model."
             )
         both = ClassMoments(*self._seen) + ClassMoments(*other._seen)
         counts = None if self._counts is None or other._counts is None else self._counts.merged(other._counts)
-        return self._resume(self._stream_columns(), self._features, self._card.basis, both, counts)
+        return self._resume(self._stream_columns(), self._features, self._learnt_card.basis, both, counts)
 
     def _stream_columns(self) -> ScorecardColumns:
         """The columns of a model that goes on from its moments."""
@@ -329,6 +332,9 @@ class Scorecard(Readable, PointTable, Ranker):
         self._publish(fit)
         self._counts = None if counts is None else counts.separated(*fit.separation)
         self.intercept_ = np.array([-threshold])
+        self._unedited = None
+        if self._edits:
+            self._replay(self.edits_)
         return self
 
     def _categories(self, names: list[str]) -> list[int]:
@@ -344,16 +350,21 @@ class Scorecard(Readable, PointTable, Ranker):
         """Set the fitted attributes, but for the threshold."""
         self._card, self._kept_columns, self._features = fit.card, fit.specs, fit.features
         self._seen, self._odds = (fit.moments.pos, fit.moments.neg), fit.odds
-        self.shapes_, self.cv_auc_, self.scale_, self.loss_ = fit.shapes, fit.cv_auc, fit.scale, fit.loss
+        self.shapes_ = fit.shapes
+        self.cv_auc_, self.scale_, self.loss_ = fit.cv_auc, fit.scale, fit.loss
         self.alpha_, self.smooth_, self.focus_ = map(float, fit.penalty)
         self.knots_ = {f.name: f.levels if f.knots is None else f.knots for f in fit.features}
         self.interactions_ = [shape.name for shape in fit.shapes if isinstance(shape.name, tuple)]
+        self._lock()
         validation.finite(self, fit.card.values)
 
     def _sound(self) -> bool:
         """Whether what was loaded fits together: kernels trust its numbers of slots and coefficients."""
         if not hasattr(self, "shapes_"):
             return True
+        self._lock()
+        if self._unedited is not None and not sound_card(self._unedited.card, self._kept_columns):
+            return False
         counted = len(self._kept_columns) == len(self._features) == self.n_features_in_
         return counted and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)
 
