@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid import _random
-from auclid.metrics._apart import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._bootstrap import (
     Errors,
     Masses,
@@ -20,6 +19,7 @@ from auclid.metrics._bootstrap import (
     runs,
 )
 from auclid.metrics._interval import warn_of_few
+from auclid.metrics._partitioned import sample_of_parts
 from auclid.metrics._placements import area_terms
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error
@@ -111,12 +111,12 @@ def compare_auc(
     question = checked_question(owner, level, alternative, margin)
     region = checked_region(owner, max_fpr, min_tpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
-    if lie_apart(y_true, score_a, score_b):
-        whole_and_plain(owner, method, groups, region.whole)
-        found = placed_both(owner, y_true, [score_a, score_b], sample_weight, pos_label)
-        variance = float(np.array([1.0, -1.0]) @ found.covariance() @ np.array([1.0, -1.0]))
-        difference = float(found.areas[0] - found.areas[1])
-        return answer(difference, float(np.sqrt(max(variance, 0.0))), found.trials, question)
+    asked: dict[str, Any] = {"groups": groups, "method": method, "whole": region.whole}
+    parts = sample_of_parts(owner, y_true, [score_a, score_b], sample_weight, pos_label, **asked)
+    if parts is not None:
+        contrast = np.array([1.0, -1.0])
+        variance = float(contrast @ parts.covariance() @ contrast)
+        return answer(float(contrast @ parts.areas()), float(np.sqrt(max(variance, 0.0))), parts.trials, question)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     of_a, of_b = (area_terms(sample, score, region) for score in sample.scores)
@@ -203,12 +203,13 @@ def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Questio
             warn_of_few(sample, region, depth=4)
         se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
         return answer(difference, se, trials, question)
-    drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in _apart(a, b, plan)]
+    seeded = _with_generators(a, b, plan)
+    drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in seeded]
     errors = Errors.of(a, of_a).minus(Errors.of(b, of_b))
     return from_draws(difference, region.slope * (drawn[0] - drawn[1]), errors, plan.method, question)
 
 
-def _apart(a: Sample, b: Sample, plan: Plan) -> list[tuple[Sample, np.random.Generator]]:
+def _with_generators(a: Sample, b: Sample, plan: Plan) -> list[tuple[Sample, np.random.Generator]]:
     """Both samples with draws of their own from one seed."""
     rng = _random.generator(plan.random_state)
     return [(sample, np.random.default_rng(rng.integers(1 << 63))) for sample in (a, b)]
