@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from auclid.additive import Scorecard
-from auclid.additive._basis import REACH, Basis
+from auclid.additive._basis import Basis
 from auclid.additive._columns import ColumnSpec
 from auclid.additive._shapes import Card
 from auclid.data.encoding import as_text
@@ -60,7 +60,7 @@ def _level_term(x: Expression, table: dict[str, float], other: float, missing: f
 
 
 def broken_line(x: Expression, knots: list[float], steps: list[bool], values: list[float], missing: float) -> Piecewise:
-    """A shape of a numeric column: straight between knots or a jump halfway, and a little beyond the outer knots."""
+    """A shape of a numeric column: straight between knots or a jump halfway, level beyond the outer knots."""
     starts: list[float] = []
     pieces: list[Piece] = []
 
@@ -77,11 +77,11 @@ def broken_line(x: Expression, knots: list[float], steps: list[bool], values: li
             add(step_boundary(a, b), Piece(b, v, 0.0))
             continue
         if k == 0:
-            add(start, Piece(a, u - REACH * (v - u), 0.0))
-            start = a - REACH * (b - a)
+            add(start, Piece(a, u, 0.0))
+            start = a
         add(start, Piece(a, u, (v - u) / (b - a)))
         if k == last:
-            add(b + REACH * (b - a), Piece(b, u + (1.0 + REACH) * (v - u), 0.0))
+            add(b, Piece(b, v, 0.0))
     return Piecewise(x, tuple(starts[1:]), tuple(pieces), missing)
 
 
