@@ -75,6 +75,13 @@ class PlacedClasses(NamedTuple):
         return few + many / self.mass**2 * (self.rows / (self.rows - 1.0))
 
     @property
+    def counts(self) -> dict[str, Any]:
+        """Rows of each class, as results tell them."""
+        few, many = len(self.gathered.own), self.rows
+        n_pos, n_neg = (few, many) if self.few_is_pos else (many, few)
+        return {"n_positive": n_pos, "n_negative": n_neg, "n_groups": None}
+
+    @property
     def trials(self) -> int:
         """Disjoint pairs of rows."""
         return min(len(self.gathered.own), self.rows)

@@ -9,9 +9,10 @@ from scipy.special import ndtr
 
 from auclid._labels import codes, column, number_in, same_length, weight_column
 from auclid.metrics._bootstrap import Plan
-from auclid.metrics._compare import AUCComparison, Question, answer, unpaired
-from auclid.metrics._interval import AUCInterval, interval
+from auclid.metrics._compare import Question, answer, unpaired
+from auclid.metrics._interval import interval
 from auclid.metrics._placements import area_terms
+from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
 from auclid.metrics._variance import standard_error
 
@@ -20,24 +21,6 @@ MIN_DRAWS, MAX_DRAWS, MAX_DRAWN = 2_000, 20_000, 2_000_000
 
 DRAWS_AT_ONCE = 1_000
 """Draws that are in memory at a time."""
-
-
-class GroupPair(NamedTuple):
-    """Two groups, and a comparison of what is said of them; its p-value allows for the choice of the pair."""
-
-    first: Any
-    second: Any
-    auc: float
-    comparison: AUCComparison
-
-
-class GroupAUC(NamedTuple):
-    """AUCs by group: within each, of all pairs of groups, the worst pair, and the two groups that differ most."""
-
-    intervals: dict[Any, AUCInterval]
-    table: np.ndarray
-    worst: GroupPair
-    gap: GroupPair
 
 
 def auc_by_group(
@@ -73,7 +56,7 @@ def auc_by_group(
     Returns
     -------
     GroupAUC
-        Named tuple (intervals, table, worst, gap). `intervals` has an `AUCInterval` by group, `table` is G x G in the
+        Unpacks to (intervals, table, worst, gap). `intervals` has an `AUCInterval` by group, `table` is G x G in the
         sorted order of groups. `worst` is the pair (positives of, negatives of) with the lowest AUC, and its
         difference to the AUC of all rows with a test; `gap` the two groups whose own AUCs differ most, and their
         difference with a test. Both p-values allow for the pair being the most extreme of all (the first, a one-sided

@@ -22,17 +22,9 @@ from auclid.metrics._bootstrap import (
 )
 from auclid.metrics._interval import warn_of_few
 from auclid.metrics._placements import area_terms
+from auclid.metrics._results import AUCComparison
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error
-
-
-class AUCComparison(NamedTuple):
-    """AUC of the first score minus the second's, its confidence interval and the p-value of no difference."""
-
-    difference: float
-    low: float
-    high: float
-    pvalue: float
 
 
 class Question(NamedTuple):
@@ -90,7 +82,7 @@ def compare_auc(
     Returns
     -------
     AUCComparison
-        Named tuple (difference, low, high, pvalue).
+        Unpacks to (difference, low, high, pvalue).
 
     Examples
     --------
@@ -116,17 +108,22 @@ def compare_auc(
         found = placed_both(owner, y_true, [score_a, score_b], sample_weight, pos_label)
         variance = float(np.array([1.0, -1.0]) @ found.covariance() @ np.array([1.0, -1.0]))
         difference = float(found.areas[0] - found.areas[1])
-        return answer(difference, float(np.sqrt(max(variance, 0.0))), found.trials, question)
+        compared = answer(difference, float(np.sqrt(max(variance, 0.0))), found.trials, question)
+        a, b = map(float, found.areas)
+        return compared._replace(method=method, estimate_a=a, estimate_b=b, **found.counts)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     of_a, of_b = (area_terms(sample, score, region) for score in sample.scores)
     gap = (of_a - of_b).scaled(region.slope)
     if plan.method == "delong":
         warn_of_few(sample, region)
-        return answer(gap.area, standard_error(sample, gap), sample.trials, question)
-    steps = [runs(sample.is_pos, score) for score in sample.scores]
-    drawn = region.slope * replicates(sample, steps, lambda pair: _difference(pair, region), plan)
-    return from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
+        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question)
+    else:
+        steps = [runs(sample.is_pos, score) for score in sample.scores]
+        drawn = region.slope * replicates(sample, steps, lambda pair: _difference(pair, region), plan)
+        compared = from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
+    a, b = region.value(of_a.area), region.value(of_b.area)
+    return compared._replace(method=method, estimate_a=a, estimate_b=b, **sample.counts)
 
 
 def compare_auc_unpaired(
@@ -168,7 +165,7 @@ def compare_auc_unpaired(
     Returns
     -------
     AUCComparison
-        Named tuple (difference, low, high, pvalue).
+        Unpacks to (difference, low, high, pvalue).
 
     Examples
     --------
@@ -196,16 +193,26 @@ def compare_auc_unpaired(
 
 def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Question) -> AUCComparison:
     """`compare_auc_unpaired` of checked samples."""
-    of_a, of_b = (area_terms(sample, sample.scores[0], region).scaled(region.slope) for sample in (a, b))
+    areas = [area_terms(sample, sample.scores[0], region) for sample in (a, b)]
+    of_a, of_b = (area.scaled(region.slope) for area in areas)
     difference, trials = of_a.area - of_b.area, min(a.trials, b.trials)
     if plan.method == "delong":
         for sample in (a, b):
             warn_of_few(sample, region, depth=4)
         se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
-        return answer(difference, se, trials, question)
-    drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in _apart(a, b, plan)]
-    errors = Errors.of(a, of_a).minus(Errors.of(b, of_b))
-    return from_draws(difference, region.slope * (drawn[0] - drawn[1]), errors, plan.method, question)
+        compared = answer(difference, se, trials, question)
+    else:
+        drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in _apart(a, b, plan)]
+        errors = Errors.of(a, of_a).minus(Errors.of(b, of_b))
+        compared = from_draws(difference, region.slope * (drawn[0] - drawn[1]), errors, plan.method, question)
+    value_a, value_b = (region.value(area.area) for area in areas)
+    counts = {name: _sum(a.counts[name], b.counts[name]) for name in a.counts}
+    return compared._replace(method=plan.method, estimate_a=value_a, estimate_b=value_b, **counts)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    """The sum of two counts; None where neither sample has any."""
+    return None if a is None and b is None else (a or 0) + (b or 0)
 
 
 def _apart(a: Sample, b: Sample, plan: Plan) -> list[tuple[Sample, np.random.Generator]]:
@@ -241,15 +248,17 @@ def answer(
 ) -> AUCComparison:
     """Interval and p-value from a standard error."""
     level, alternative, margin = question
+    how: dict[str, Any] = {"se": se, "level": level, "alternative": alternative, "margin": margin}
     if se == 0.0:
         pvalue = sign_pvalue(difference, trials, alternative, margin)
-        if difference == 0.0:
-            return AUCComparison(0.0, 0.0, 0.0, pvalue)
-        seen = ((1.0 - level) / 2.0) ** (1.0 / trials)
-        return AUCComparison(difference, seen * difference - (1.0 - seen), seen * difference + (1.0 - seen), pvalue)
+        seen = 1.0 if difference == 0.0 else ((1.0 - level) / 2.0) ** (1.0 / trials)
+        middle, reach = seen * difference, 1.0 - seen
+        return AUCComparison(difference, middle - reach, middle + reach, pvalue, **how)
     reach = quantile(level, df) * se
     pvalue = normal_pvalue(difference, se, alternative, margin, df)
-    return AUCComparison(difference, difference - reach, difference + reach, pvalue)
+    shift = {"greater": margin, "less": -margin}.get(alternative, 0.0)
+    how |= {"statistic": (difference + shift) / se, "df": df}
+    return AUCComparison(difference, difference - reach, difference + reach, pvalue, **how)
 
 
 def from_draws(

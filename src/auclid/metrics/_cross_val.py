@@ -12,29 +12,10 @@ from sklearn.utils import _safe_indexing, indexable
 from auclid._labels import both_classes, codes, column, number_in, positives, same_length, weight_column
 from auclid.metrics._compare import Question, answer, checked_question
 from auclid.metrics._placements import AreaTerms, area_terms
+from auclid.metrics._results import CrossValAUC, CrossValComparison
 from auclid.metrics._sample import Sample
 from auclid.metrics._scorer import scores_of
 from auclid.metrics._variance import degrees, share_interval, unit_strata, unit_sums
-
-
-class CrossValAUC(NamedTuple):
-    """A cross-validated AUC, its interval and standard error, and the AUC of each fold."""
-
-    auc: float
-    low: float
-    high: float
-    se: float
-    folds: np.ndarray
-
-
-class CrossValComparison(NamedTuple):
-    """Difference of two cross-validated AUCs, its interval and p-value, and the difference in each fold."""
-
-    difference: float
-    low: float
-    high: float
-    pvalue: float
-    folds: np.ndarray
 
 
 def cross_val_auc(
@@ -76,7 +57,7 @@ def cross_val_auc(
     Returns
     -------
     CrossValAUC
-        Named tuple (auc, low, high, se, folds).
+        Unpacks to (auc, low, high, se, folds).
 
     Notes
     -----
@@ -104,8 +85,8 @@ def cross_val_auc(
     areas = np.array([fold.areas[0].area for fold in found])
     se, freedom = _error(rows, found, [fold.areas[0] for fold in found])
     auc = float(areas.mean())
-    trials = _trials(found)
-    return CrossValAUC(auc, *share_interval(auc, se, trials, level, freedom), se, areas)
+    ends = share_interval(auc, se, _trials(found), level, freedom)
+    return CrossValAUC(auc, *ends, se, areas, level=level, method="cross-validation", df=freedom, **rows.counts)
 
 
 def compare_cross_val_auc(
@@ -139,7 +120,7 @@ def compare_cross_val_auc(
     Returns
     -------
     CrossValComparison
-        Named tuple (difference, low, high, pvalue, folds).
+        Unpacks to (difference, low, high, pvalue, folds).
 
     Examples
     --------
@@ -163,7 +144,10 @@ def compare_cross_val_auc(
     gaps = [fold.areas[0] - fold.areas[1] for fold in found]
     folds = np.array([gap.area for gap in gaps])
     se, freedom = _error(rows, found, gaps)
-    return CrossValComparison(*answer(float(folds.mean()), se, _trials(found), question, freedom), folds)
+    compared = answer(float(folds.mean()), se, _trials(found), question, freedom)
+    a, b = (float(np.mean([fold.areas[k].area for fold in found])) for k in (0, 1))
+    how = {"folds": folds, "method": "cross-validation", "estimate_a": a, "estimate_b": b} | rows.counts
+    return compared.converted(CrossValComparison, **how)
 
 
 class _Rows(NamedTuple):
@@ -175,6 +159,11 @@ class _Rows(NamedTuple):
     cluster: np.ndarray | None
     weight: np.ndarray | None
     splits: list[tuple[np.ndarray, np.ndarray]]
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Rows of each class and groups, as results tell them."""
+        return Sample(self.is_pos, (), None, self.cluster).counts
 
 
 class _Fold(NamedTuple):

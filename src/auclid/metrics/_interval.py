@@ -1,7 +1,7 @@
 """How sure an AUC is, whole or in part: DeLong's variance by ranks, clustered and weighted, or the bootstrap."""
 
 import warnings
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,20 +11,12 @@ from auclid.metrics._apart import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, deviation, ends, replicates, runs
 from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._places import spread_of_places
+from auclid.metrics._results import AUCInterval
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
 
 FEW = 12
 """Positives in a two-way region below which DeLong's interval covers less than it says."""
-
-
-class AUCInterval(NamedTuple):
-    """An AUC, the two ends of its confidence interval, and its standard error."""
-
-    auc: float
-    low: float
-    high: float
-    se: float
 
 
 def auc_interval(
@@ -83,7 +75,7 @@ def auc_interval(
     Returns
     -------
     AUCInterval
-        Named tuple (auc, low, high, se).
+        Unpacks to (auc, low, high, se).
 
     Notes
     -----
@@ -117,7 +109,8 @@ def auc_interval(
         whole_and_plain(owner, method, groups, region.whole)
         found = placed_both(owner, y_true, [y_score], sample_weight, pos_label)
         auc, se = float(found.areas[0]), float(np.sqrt(found.covariance()[0, 0]))
-        return AUCInterval(auc, *share_interval(auc, se, found.trials, level), se)
+        ends = share_interval(auc, se, found.trials, level)
+        return AUCInterval(auc, *ends, se, level=level, method=method, df=np.inf, **found.counts)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
     return interval(sample, region, plan, level)
@@ -129,7 +122,8 @@ def interval(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInt
         return _by_bootstrap(sample, region, plan, level)
     if sample.weight is None and sample.cluster is None and region.whole:
         auc, se = delong(sample.is_pos, sample.scores[0])
-        return AUCInterval(auc, *share_interval(auc, se, sample.trials, level), se)
+        ends = share_interval(auc, se, sample.trials, level)
+        return AUCInterval(auc, *ends, se, level=level, method="delong", df=np.inf, **sample.counts)
     size = area_terms(sample, sample.scores[0], region)
     warn_of_few(sample, region, depth=4)
     return of_terms(sample, size, region, level)
@@ -141,7 +135,8 @@ def of_terms(sample: Sample, size: AreaTerms, region: Region, level: float) -> A
     trials = trials_in(sample, region)
     low, high = share_interval(size.area / region.best, se / region.best, trials, level)
     low, high = (region.value(region.best * end) for end in (low, high))
-    return AUCInterval(region.value(size.area), low, high, region.slope * se)
+    how: dict[str, Any] = {"level": level, "method": "delong", "df": np.inf} | sample.counts
+    return AUCInterval(region.value(size.area), low, high, region.slope * se, **how)
 
 
 def trials_in(sample: Sample, region: Region) -> int:
@@ -174,10 +169,13 @@ def of_draws(
     """The interval of an area, by bootstrap draws of it."""
     se = deviation(drawn)
     if se == 0.0:  # all draws alike: a perfect ranking
-        return of_terms(sample, AreaTerms(size.area, 0.0 * size.pos, 0.0 * size.neg), region, level)
-    low, high = ends(drawn, level, size.area, Errors.of(sample, size), method)
+        flat = AreaTerms(size.area, 0.0 * size.pos, 0.0 * size.neg)
+        return of_terms(sample, flat, region, level)._replace(method=method)
+    errors = Errors.of(sample, size)
+    low, high = ends(drawn, level, size.area, errors, method)
     low, high = (region.value(end) for end in (low, high))
-    return AUCInterval(region.value(size.area), low, high, region.slope * se)
+    how: dict[str, Any] = {"level": level, "method": method, "df": errors.freedom} | sample.counts
+    return AUCInterval(region.value(size.area), low, high, region.slope * se, **how)
 
 
 def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:

@@ -1,27 +1,15 @@
 """The top of the list as marketing and credit read it: precision at k, lift, gain, Gini, Kolmogorov-Smirnov."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid._labels import whole_number
 from auclid.metrics._auc import auc_from_parts
+from auclid.metrics._results import LiftTable
 from auclid.metrics._roc import rates, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
-
-
-class LiftTable(NamedTuple):
-    """Columns of a table with a line for each part of the list, best scores first; `pandas.DataFrame(t._asdict())`."""
-
-    top: np.ndarray
-    threshold: np.ndarray
-    rows: np.ndarray
-    positives: np.ndarray
-    precision: np.ndarray
-    lift: np.ndarray
-    gain: np.ndarray
-    cumulative_lift: np.ndarray
 
 
 def gini(
@@ -163,7 +151,7 @@ def lift_table(
     Returns
     -------
     LiftTable
-        Named tuple of arrays (top, threshold, rows, positives, precision, lift, gain, cumulative_lift): `top` is the
+        Unpacks to arrays (top, threshold, rows, positives, precision, lift, gain, cumulative_lift): `top` is the
         share of rows down to here and `threshold` the lowest score in the part.
 
     Examples

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,34 +10,14 @@ from scipy.special import fdtrc
 
 from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, replicates, runs
-from auclid.metrics._compare import AUCComparison, Question, answer, from_draws
-from auclid.metrics._interval import AUCInterval, of_draws, of_terms, warn_of_few
+from auclid.metrics._compare import Question, answer, from_draws
+from auclid.metrics._interval import of_draws, of_terms, warn_of_few
 from auclid.metrics._placements import AreaTerms, area_terms
+from auclid.metrics._results import AUCComparison, ManyComparison, PairComparison
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import covariance, sign_pvalue
 
 CORRECTIONS = ("holm", "bonferroni", "none")
-
-
-class PairComparison(NamedTuple):
-    """AUC of model `a` minus that of `b`, its interval, p-value, and the p-value allowing for the number of pairs."""
-
-    a: str
-    b: str
-    difference: float
-    low: float
-    high: float
-    pvalue: float
-    adjusted: float
-
-
-class ManyComparison(NamedTuple):
-    """The interval of each model, all pairs, and the test that all AUCs are equal."""
-
-    intervals: dict[str, AUCInterval]
-    pairs: list[PairComparison]
-    statistic: float
-    pvalue: float
 
 
 def compare_many(
@@ -81,7 +61,7 @@ def compare_many(
     Returns
     -------
     ManyComparison
-        Named tuple (intervals, pairs, statistic, pvalue): by name an `AUCInterval`; for each pair of names a
+        Unpacks to (intervals, pairs, statistic, pvalue): by name an `AUCInterval`; for each pair of names a
         `PairComparison`; T and the p-value of no difference at all.
 
     Examples
@@ -131,9 +111,17 @@ def compare_many(
         found = _by_draws(scaled, region.slope * drawn, sample, method, Question(level))
     adjusted = corrected(np.array([one.pvalue for one in found]), correction)
     told = zip(combinations(names, 2), found, adjusted, strict=True)
-    pairs = [PairComparison(*both, *one, float(p)) for both, one, p in told]
+    pairs = [_pair(*both, one, float(p), method) for both, one, p in told]
     value = np.array([interval.auc for interval in intervals.values()])
-    return ManyComparison(intervals, pairs, *_all_alike(value, cov, sample.trials))
+    test = _all_alike(value, cov, sample.trials)
+    return ManyComparison(intervals, pairs, *test, level=level, method=method, **sample.counts)
+
+
+def _pair(a: str, b: str, compared: AUCComparison, adjusted: float, method: str) -> PairComparison:
+    """The comparison of two models, with their names."""
+    difference, low, high, pvalue = compared
+    how: dict[str, Any] = {"statistic": compared.statistic, "df": compared.df, "level": compared.level}
+    return PairComparison(a, b, difference, low, high, pvalue, adjusted, se=compared.se, method=method, **how)
 
 
 def _drawn(sample: Sample, region: Region, plan: Plan) -> np.ndarray:

@@ -7,8 +7,8 @@ from numpy.typing import ArrayLike
 
 from auclid._labels import codes, column, finite_column, label_set, number_in, one_of, same_length, weight_column
 from auclid.metrics._auc import warn_if_undefined
-from auclid.metrics._interval import AUCInterval
 from auclid.metrics._placements import area_terms
+from auclid.metrics._results import AUCInterval
 from auclid.metrics._sample import Sample
 from auclid.metrics._variance import share_interval
 
@@ -57,7 +57,7 @@ def multiclass_auc(
     Returns
     -------
     AUCInterval
-        Named tuple (auc, low, high, se).
+        Unpacks to (auc, low, high, se).
 
     Examples
     --------
@@ -90,10 +90,13 @@ def multiclass_auc(
     auc, terms = _mean(label, table, weight, _contests(label, count, multi_class, average))
     if groups is None:
         se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
-        return AUCInterval(auc, *share_interval(auc, se, int(count.min()), level), se)
-    cluster = _clusters(owner, y_true, groups, sample_weight)
-    se, fewest = _between(owner, terms, label, cluster, len(count))
-    return AUCInterval(auc, *share_interval(auc, se, fewest, level), se)
+        fewest, n_groups = int(count.min()), None
+    else:
+        cluster = _clusters(owner, y_true, groups, sample_weight)
+        se, fewest = _between(owner, terms, label, cluster, len(count))
+        n_groups = int(cluster.max()) + 1
+    ends = share_interval(auc, se, fewest, level)
+    return AUCInterval(auc, *ends, se, level=level, method=multi_class, df=np.inf, n_groups=n_groups)
 
 
 def _clusters(

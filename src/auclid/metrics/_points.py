@@ -8,32 +8,11 @@ from numpy.typing import ArrayLike
 from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Masses, Progress, checked_draws, distinct, replicates
 from auclid.metrics._operating_point import best_threshold
+from auclid.metrics._results import OperatingPoint, OperatingPointInterval
 from auclid.metrics._roc import from_the_top, roc_curve, thresholds
 from auclid.metrics._sample import Sample, checked_sample
 
 CRITERIA = ("youden", "accuracy", "cost", "fscore", "corner")
-
-
-class OperatingPoint(NamedTuple):
-    """A threshold with the true and false positive rates of predicting `score > threshold`."""
-
-    threshold: float
-    tpr: float
-    fpr: float
-
-
-class OperatingPointInterval(NamedTuple):
-    """An operating point with bootstrap intervals of its threshold and rates."""
-
-    threshold: float
-    threshold_low: float
-    threshold_high: float
-    tpr: float
-    tpr_low: float
-    tpr_high: float
-    fpr: float
-    fpr_low: float
-    fpr_high: float
 
 
 class Aim(NamedTuple):
@@ -89,7 +68,7 @@ def operating_point(
     Returns
     -------
     OperatingPoint
-        Named tuple (threshold, tpr, fpr). The threshold is exact in the floating type of the scores.
+        Unpacks to (threshold, tpr, fpr). The threshold is exact in the floating type of the scores.
 
     Examples
     --------
@@ -145,7 +124,7 @@ def operating_point_interval(
     Returns
     -------
     OperatingPointInterval
-        Named tuple (threshold, threshold_low, threshold_high, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high).
+        Unpacks to (threshold, threshold_low, threshold_high, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high).
 
     Examples
     --------
@@ -180,7 +159,8 @@ def operating_point_interval(
     drawn = replicates(sample, [steps], point, plan)
     low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
     found = _point(sample, aim)
-    return OperatingPointInterval(*(float(x) for k in range(3) for x in (found[k], low[k], high[k])))
+    ends = (float(x) for k in range(3) for x in (found[k], low[k], high[k]))
+    return OperatingPointInterval(*ends, level=level, method="bootstrap", **sample.counts)
 
 
 def _checked_aim(owner: str, criterion: str, cost_ratio: float, prevalence: float | None, beta: float) -> Aim:

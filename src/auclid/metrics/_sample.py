@@ -38,6 +38,13 @@ class Sample(NamedTuple):
         return self._replace(scores=scores)
 
     @property
+    def counts(self) -> dict[str, Any]:
+        """Rows of each class and groups, as results tell them."""
+        n_pos = int(np.count_nonzero(self.is_pos))
+        n_groups = None if self.cluster is None else int(self.cluster.max()) + 1
+        return {"n_positive": n_pos, "n_negative": len(self.is_pos) - n_pos, "n_groups": n_groups}
+
+    @property
     def trials(self) -> int:
         """Disjoint pairs of independent rows: the smaller number of rows, or of groups, of a class."""
         return min(self.units)

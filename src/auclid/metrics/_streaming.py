@@ -6,18 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid._labels import column, number_in, numbers_column, weight_column, whole_number
-from auclid.metrics._interval import AUCInterval
+from auclid.metrics._results import AUCBounds, AUCInterval
 from auclid.metrics._variance import share_interval
 
 SIGN = np.uint64(1 << 63)
-
-
-class AUCBounds(NamedTuple):
-    """An estimate of the AUC and the bounds that are sure to hold it; nan until both classes were seen."""
-
-    auc: float
-    low: float
-    high: float
 
 
 class Bins(NamedTuple):
@@ -134,7 +126,7 @@ class StreamingAUC:
         return both
 
     def result(self) -> AUCBounds:
-        """Named tuple (auc, low, high): the AUC of all rows lies in [low, high]."""
+        """Unpacks to (auc, low, high): the AUC of all rows lies in [low, high]."""
         bins = self._merged()
         pos, neg = bins.pos, bins.neg
         if not pos.any() or not neg.any():
@@ -153,7 +145,7 @@ class StreamingAUC:
         return AUCBounds(*(value / twice_pairs for value in twice))
 
     def interval(self, *, level: float = 0.95) -> AUCInterval:
-        """Named tuple (auc, low, high, se): a confidence interval for the AUC of the source of the rows.
+        """Unpacks to (auc, low, high, se): a confidence interval for the AUC of the source of the rows.
 
         `result` bounds the AUC of the rows that were seen; this says what other rows of the same source would give. It
         is `auc_interval` by the placements of the bins, from the lower bound down and from the upper bound up, and
@@ -170,7 +162,8 @@ class StreamingAUC:
         se = _standard_error(bins)
         trials = int(min(sizes))
         low, high = (share_interval(bound, se, trials, level)[end] for end, bound in enumerate((lowest, highest)))
-        return AUCInterval(auc, low, high, se)
+        rows = {"n_positive": int(bins.pos.sum()), "n_negative": int(bins.neg.sum())} if bins.counted else {}
+        return AUCInterval(auc, low, high, se, level=level, method="delong", df=np.inf, **rows)
 
     def _positives(self, y: np.ndarray) -> np.ndarray:
         is_pos = np.asarray(y == self.pos_label, dtype=bool)
