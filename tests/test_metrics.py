@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 from scipy.stats import norm
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import roc_auc_score
@@ -314,7 +315,7 @@ def test_comparison_is_delongs(table, data):
     assert got.difference == pytest.approx(reference.auc(is_pos, a) - reference.auc(is_pos, b), abs=1e-14)
     se = np.sqrt(max(cov[0, 0] + cov[1, 1] - 2.0 * cov[0, 1], 0.0))
     if se > 1e-6:
-        assert got.high - got.low == pytest.approx(2 * 1.6448536269514722 * se, rel=1e-6)
+        assert got.high - got.low == pytest.approx(2 * stdtrit(got.df, 0.95) * se, rel=1e-6)
     mirrored = compare_auc(is_pos, b, a, level=0.9)
     assert mirrored == pytest.approx((-got.difference, -got.high, -got.low, got.pvalue))
     assert 0.0 <= got.pvalue <= 1.0

@@ -10,6 +10,7 @@ import numpy as np
 
 from auclid.data.dask import DaskDataset, counted, is_dask, vector_parts
 from auclid.data.dataset import Part, Totals
+from auclid.metrics._variance import degrees_of_sums, welch_degrees
 from auclid.stats.pair_sums import count_below, merged_counts, running_sums
 
 ROUNDING = 1e-14
@@ -43,6 +44,8 @@ class PlacedClasses(NamedTuple):
     rows: int
     squares: np.ndarray
     """(models + 1, models + 1): sums of w^2 (1, V)(1, V)' over the larger class, V the share of the rarer below."""
+    fourths: np.ndarray
+    """(models, 5): sums of w^4 (1, V, ..., V^4) over the larger class."""
 
     @property
     def shares(self) -> np.ndarray:
@@ -61,18 +64,45 @@ class PlacedClasses(NamedTuple):
 
     def covariance(self) -> np.ndarray:
         """DeLong's covariance of the areas, weighted where rows are."""
-        own, shares = self.gathered.own, self.shares
-        share = own / own.sum()
+        few, many = self._products()
+        n = len(self.gathered.own)
+        own = few * (n / (n - 1.0)) if n > 1 else np.full(few.shape, np.nan)
+        return own + many * (self.rows / (self.rows - 1.0))
+
+    def degrees(self) -> float:
+        """Degrees of freedom of the variance of the first model's area."""
+        few, many = self._products()
+        mean = float(self._centre[0])
+        power = np.array([mean**4, -4.0 * mean**3, 6.0 * mean**2, -4.0 * mean, 1.0])
+        fourth = np.sum(self._terms[0] ** 4), max(float(self.fourths[0] @ power), 0.0) / self.mass**4
+        counts = len(self.gathered.own), self.rows
+        return degrees_of_sums((few[0, 0], many[0, 0]), fourth, counts, self.trials - 1.0)
+
+    def welch_degrees(self, contrast: np.ndarray) -> float:
+        """Degrees of freedom of the variance of a contrast of areas."""
+        second = [float(contrast @ part @ contrast) for part in self._products()]
+        return welch_degrees(np.maximum(second, 0.0), (len(self.gathered.own), self.rows))
+
+    @property
+    def _terms(self) -> np.ndarray:
+        """(models, rows): what each row of the rarer class adds to the error of an area."""
+        share, shares = self.gathered.own / self.gathered.own.sum(), self.shares
         terms = share * (shares - (shares @ share)[:, None])
         terms[np.ptp(shares, axis=1) <= ROUNDING] = 0.0
-        n = len(own)
-        few = (terms @ terms.T) * (n / (n - 1.0)) if n > 1 else np.full((len(terms),) * 2, np.nan)
+        return terms
+
+    @property
+    def _centre(self) -> np.ndarray:
+        """The mean of V over the larger class, for each model."""
+        return 1.0 - self.shares @ (self.gathered.own / self.gathered.own.sum())
+
+    def _products(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the rarer and over the larger class of products of two models' terms."""
         # sum w^2 (V - A)(V - A)', from the sums of w^2 (1, V)(1, V)'; V is the share below, so A = 1 - beaten.
-        mean = 1.0 - self.shares @ share
-        left = np.column_stack([-mean, np.eye(len(mean))])
+        left = np.column_stack([-self._centre, np.eye(len(self._centre))])
         many = left @ self.squares @ left.T
         many[np.abs(many) <= 10.0 * ROUNDING * self.squares[0, 0]] = 0.0
-        return few + many / self.mass**2 * (self.rows / (self.rows - 1.0))
+        return self._terms @ self._terms.T, many / self.mass**2
 
     @property
     def counts(self) -> dict[str, Any]:
@@ -161,7 +191,8 @@ def part_places(part: Part, label: Any, few: Gathered) -> Totals:
         not_above.append(np.bincount(upper, own, minlength=n + 1))
         shares.append(0.5 * (mass[places] + mass[upper]) / mass[-1])
     terms = own * np.array(shares)
-    return Totals([np.array(below), np.array(not_above), float(own.sum()), len(at), terms @ terms.T])
+    fourths = [own**4 @ np.vander(share, 5, increasing=True) for share in shares[1:]]
+    return Totals([np.array(below), np.array(not_above), float(own.sum()), len(at), terms @ terms.T, np.array(fourths)])
 
 
 def _merged(many: np.ndarray, few: Gathered) -> Totals:
@@ -172,7 +203,24 @@ def _merged(many: np.ndarray, few: Gathered) -> Totals:
     places = np.arange(n + 1, dtype=np.float64)
     first = 0.5 * (float(below @ places) + float(not_above @ places)) / n
     terms = np.array([[float(m), first], [first, squares / (4.0 * n * n)]])
-    return Totals([below[None].astype(np.float64), not_above[None].astype(np.float64), float(m), m, terms])
+    masses = below[None].astype(np.float64), not_above[None].astype(np.float64)
+    return Totals([*masses, float(m), m, terms, _powers(ranked, below, not_above)])
+
+
+def _powers(ranked: np.ndarray, below: np.ndarray, not_above: np.ndarray) -> np.ndarray:
+    """(1, 5): sums of (1, V, ..., V^4), from how many rows have so many sorted ones below and not above them.
+
+    Between two different sorted scores the two numbers are one; at a score they are its first and its last place.
+    """
+    n = len(ranked)
+    first = np.flatnonzero(np.concatenate([[True], ranked[1:] != ranked[:-1]]))
+    last = np.append(first[1:], n)
+    tied = np.cumsum(below)[first] - np.cumsum(not_above)[first]  # not below the score, and not above it
+    ends = np.append(first, n)
+    between = not_above[ends].astype(np.float64)
+    between[1:] -= tied
+    share = np.concatenate([ends / n, 0.5 * (first + last) / n])
+    return (np.concatenate([between, tied]) @ np.vander(share, 5, increasing=True))[None]
 
 
 def whole_and_plain(owner: str, method: str, groups: Any, whole: bool) -> None:
@@ -212,8 +260,8 @@ def placed_classes(
     else:  # what is rarer in some part is not so in all
         gathered = parts.persist(parts.merge(gather, parts.map(part_few, few)))
     del first
-    below, not_above, mass, count, squares = parts.compute(parts.reduce(part_places, many, gathered))
-    return PlacedClasses(few == positive, parts.compute(gathered), below, not_above, mass, count, squares)
+    sums = parts.compute(parts.reduce(part_places, many, gathered))
+    return PlacedClasses(few == positive, parts.compute(gathered), *sums)
 
 
 def _rows_by_label(owner: str, counts: list[dict], pos_label: Any) -> dict[Any, int]:

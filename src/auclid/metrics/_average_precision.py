@@ -10,15 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import column, number_in, numbers_column, one_of, positives, same_length, weight_column
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
 from auclid.metrics._cells import masses, stepped
 from auclid.metrics._compare import answer, checked_question, from_draws
 from auclid.metrics._placements import AreaTerms
 from auclid.metrics._results import APComparison, APInterval
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Sample, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
+from auclid.validation.parameters import number_in, one_of
+from auclid.validation.vectors import column, numbers_column, positives, same_length, weight_column
 
 METHODS = ("delta", "bootstrap", "bca")
 
@@ -228,8 +229,10 @@ def compare_average_precision(
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     of_a, of_b = (ap_terms(sample, score, ratio) for score in sample.scores)
     gap, how = of_a - of_b, {"method": method, "estimate_a": of_a.area, "estimate_b": of_b.area} | sample.counts
+    errors = Errors.of(sample, gap, difference=True)
     if method == "delta":
-        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question)
+        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
         return compared.converted(APComparison, **how)
     steps = [distinct(sample.is_pos, score)[1] for score in sample.scores]
 
@@ -237,7 +240,7 @@ def compare_average_precision(
         return ap_of_masses(pair[0], ratio) - ap_of_masses(pair[1], ratio)
 
     drawn = replicates(sample, steps, difference, plan)
-    compared = from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
+    compared = from_draws(gap.area, drawn, errors, plan.method, question)
     return compared.converted(APComparison, **how)
 
 

@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from auclid._labels import codes, column, number_in, same_length, weight_column
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._compare import Question, answer, unpaired
 from auclid.metrics._interval import interval
@@ -15,6 +14,8 @@ from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
 from auclid.metrics._variance import standard_error
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import codes, column, same_length, weight_column
 
 MIN_DRAWS, MAX_DRAWS, MAX_DRAWN = 2_000, 20_000, 2_000_000
 """Normal draws that tell how extreme the most extreme of several differences is, and differences drawn in all."""
@@ -230,8 +231,10 @@ def _allowing(found: AUCComparison, z: float, pairs: int, sides: float, extremes
     By 2,000 to 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter
     to each other, by their number (Bonferroni). ``extremes(rng, count)`` draws the most extreme one.
     """
+    if pairs == 1:
+        return found
     bonferroni = pairs * sides * float(ndtr(-z))
-    if bonferroni < 1e-3 or pairs == 1:
+    if bonferroni < 1e-3:
         return found._replace(pvalue=min(1.0, bonferroni))
     rng, count = np.random.default_rng(0), int(np.clip(MAX_DRAWN // pairs, MIN_DRAWS, MAX_DRAWS)) // DRAWS_AT_ONCE
     drawn = np.concatenate([extremes(rng, DRAWS_AT_ONCE) for _ in range(count)])

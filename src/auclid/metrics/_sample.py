@@ -11,17 +11,23 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import (
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import (
     both_classes,
     codes,
     column,
     finite_column,
-    number_in,
     numbers_column,
     positives,
     same_length,
     weight_column,
 )
+
+ENOUGH_FOR_NORMAL_INTERVAL = 100
+"""Rows of each class from which on the interval of an area uses normal quantiles in place of Student's."""
+
+ENOUGH_FOR_NORMAL_TEST = 30
+"""The same for a difference of two areas, whose error is more even."""
 
 
 class Sample(NamedTuple):
@@ -43,6 +49,10 @@ class Sample(NamedTuple):
         n_pos = int(np.count_nonzero(self.is_pos))
         n_groups = None if self.cluster is None else int(self.cluster.max()) + 1
         return {"n_positive": n_pos, "n_negative": len(self.is_pos) - n_pos, "n_groups": n_groups}
+
+    def is_plain(self, fewest: int) -> bool:
+        """Whether rows are independent and of one weight, and each class has at least `fewest` of them."""
+        return self.weight is None and self.cluster is None and self.trials >= fewest
 
     @property
     def trials(self) -> int:
