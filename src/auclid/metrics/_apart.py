@@ -12,6 +12,7 @@ from auclid.data.dask import DaskDataset, counted, is_dask, vector_parts
 from auclid.data.dataset import Part, Totals
 from auclid.metrics._variance import degrees_of_sums, welch_degrees
 from auclid.stats.pair_sums import count_below, merged_counts, running_sums
+from auclid.validation.vectors import declared_positive, refuse_text
 
 ROUNDING = 1e-14
 """Shares that are closer than this are equal, but for rounding."""
@@ -247,6 +248,7 @@ def placed_classes(
 ) -> PlacedClasses | None:
     """The larger class placed into the rarer; None where there is one class only."""
     parts: DaskDataset = vector_parts(owner, y, scores, weight, only_ranked)
+    pos_label = declared_positive(y, pos_label)
     first = parts.persist(parts.map(part_first, owner))
     counts, given = parts.compute(parts.merge(first_counts, first))
     totals = _rows_by_label(owner, counts, pos_label)
@@ -271,6 +273,8 @@ def _rows_by_label(owner: str, counts: list[dict], pos_label: Any) -> dict[Any, 
         raise ValueError(f"y_true of {owner} must have a label in each row; some are missing.")
     if len(labels) > 2:
         raise ValueError(f"y_true of {owner} must hold two labels; got {len(labels)}: {labels[:3]}. Use y == label.")
-    if pos_label is not None and pos_label not in labels:
+    if pos_label is None:
+        refuse_text(owner, labels)
+    elif pos_label not in labels:
         raise ValueError(f"The 'pos_label' parameter of {owner} must be a label of y_true. Got {pos_label!r} instead.")
     return {label: sum(part[label].weighed for part in counts if label in part) for label in labels}

@@ -12,7 +12,7 @@ from auclid.metrics._cells import masses
 from auclid.metrics._places import in_order, sum_twice_below
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import checked_region
-from auclid.validation.vectors import column, numbers_column, positives, same_length, weight_column
+from auclid.validation.vectors import column, declared_positive, numbers_column, positives, same_length, weight_column
 
 
 def roc_auc(
@@ -26,14 +26,14 @@ def roc_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind (numbers, bools, strings). The greater one is positive.
+        Two labels. Of numbers and bools the greater one is positive; strings need `pos_label`.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. Only their order counts; infinities are allowed, NaN is
         not. Compared as float32 or float64.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -75,6 +75,7 @@ def _rows(
 
     Of dask collections, fewer rows with the same curve.
     """
+    pos_label = declared_positive(y_true, pos_label)
     if lie_apart(y_true, y_score):
         found = placed_classes(owner, y_true, [y_score], sample_weight, pos_label)
         return (np.ones(1, bool), np.zeros(1), None) if found is None else found.compressed()
@@ -111,7 +112,7 @@ def partial_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     max_fpr : float in (0, 1]
@@ -123,7 +124,7 @@ def partial_auc(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); rates are shares of weight.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------

@@ -19,7 +19,7 @@ from auclid.metrics._results import APComparison, APInterval
 from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Sample, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
 from auclid.validation.parameters import number_in, one_of
-from auclid.validation.vectors import column, numbers_column, positives, same_length, weight_column
+from auclid.validation.vectors import column, declared_positive, numbers_column, positives, same_length, weight_column
 
 METHODS = ("delta", "bootstrap", "bca")
 
@@ -40,7 +40,7 @@ def average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. Infinities are allowed, NaN is not.
     prevalence : float in (0, 1), optional
@@ -49,7 +49,7 @@ def average_precision(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -76,6 +76,7 @@ def average_precision(
     owner = "average_precision"
     ratio = _ratio(owner, prevalence)
     y, score = column(owner, "y_true", y_true), numbers_column(owner, "y_score", y_score)
+    pos_label = declared_positive(y_true, pos_label)
     same_length(owner, y_true=y, y_score=score)
     weight = None
     if sample_weight is not None:
@@ -110,7 +111,7 @@ def average_precision_interval(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     level : float in (0, 1)
@@ -125,7 +126,7 @@ def average_precision_interval(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf): how much a row counts, not how often it was seen.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
     n_bootstrap, random_state, progress
         As in `auc_interval`.
 
@@ -198,7 +199,7 @@ def compare_average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n,)
         Scores, greater for rows thought positive; the two may be on different scales.
     level, method, prevalence, groups, sample_weight, pos_label, n_bootstrap, random_state, progress

@@ -81,7 +81,7 @@ def compare_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n,)
         Scores, greater for rows thought positive; the two may be on different scales.
     level : float in (0, 1)
@@ -176,7 +176,7 @@ def compare_auc_unpaired(
     Parameters
     ----------
     y_a, y_b : array-like of shape (n_a,) and (n_b,)
-        Two labels of any kind, at least two rows of each in each sample. The greater one is positive.
+        Two labels, at least two rows of each in each sample; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n_a,) and (n_b,)
         Scores, greater for rows thought positive.
     level, method, pos_label, max_fpr, min_tpr, n_bootstrap, random_state, alternative, margin, progress

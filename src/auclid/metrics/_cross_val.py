@@ -18,7 +18,17 @@ from auclid.metrics._sample import Region, Sample, checked_region
 from auclid.metrics._scorer import scores_of
 from auclid.metrics._variance import degrees, share_interval, unit_strata, unit_sums
 from auclid.validation.parameters import number_in, one_of
-from auclid.validation.vectors import both_classes, codes, column, positives, same_length, weight_column
+from auclid.validation.vectors import (
+    NUMERIC,
+    both_classes,
+    codes,
+    column,
+    declared_positive,
+    label_set,
+    positives,
+    same_length,
+    weight_column,
+)
 
 METHODS = ("nadeau-bengio", "ledell")
 
@@ -50,7 +60,7 @@ def cross_val_auc(
         Anything with fit and decision_function or predict_proba; a copy is fitted to each fold.
     X : array, CSR matrix or frame of shape (n, d)
     y : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels. The greater one is positive, as scikit-learn's estimators have it; of ordered categories, the last.
     groups : array-like of shape (n,), optional
         Which rows belong together: the default splitter keeps them in one fold, and the variance is between groups.
     cv : int, splitter or iterable of (train, test)
@@ -63,7 +73,7 @@ def cross_val_auc(
         Weights in [0, inf), given to `fit` (of a pipeline, to its last step) and used in measuring; rows of weight zero
         are left out.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
     max_fpr, min_tpr : float in (0, 1] and in [0, 1)
         The region of `partial_auc`, whose standardised value is then reported.
 
@@ -210,6 +220,7 @@ def _checked_rows(
     owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, sample_weight: ArrayLike | None, pos_label: Any
 ) -> _Rows:
     label, weight = column(owner, "y", y), None
+    pos_label = declared_positive(y, pos_label)
     if sample_weight is not None:
         weight = weight_column(owner, sample_weight)
         same_length(owner, y=label, sample_weight=weight)
@@ -222,6 +233,8 @@ def _checked_rows(
             groups = groups[used]
     X, label = indexable(X, label)
     same_length(owner, y=label)
+    if pos_label is None and label.dtype.kind not in NUMERIC:
+        pos_label = label_set(owner, label, "y")[-1]  # what estimators rank on top, by scikit-learn's rule
     is_pos = positives(owner, label, pos_label, name="y")
     both_classes(owner, label, is_pos, pos_label)
     cluster = None

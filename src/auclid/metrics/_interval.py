@@ -55,7 +55,7 @@ def auc_interval(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     level : float in (0, 1)
@@ -68,7 +68,7 @@ def auc_interval(
         Weights in [0, inf): how much a row counts, not how often it was seen (repeat rows for that). A pair weighs
         the product of its rows' weights.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
     max_fpr, min_tpr : float in (0, 1] and in [0, 1)
         The region of `partial_auc`, whose standardised value is then reported.
     n_bootstrap : int in [100, inf)

@@ -48,7 +48,7 @@ def compare_many(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     scores : dict of name to array-like of shape (n,)
         Scores of two or more models, greater for rows thought positive.
     correction : {"holm", "bonferroni", "none"}

@@ -16,6 +16,7 @@ from auclid.validation.vectors import (
     both_classes,
     codes,
     column,
+    declared_positive,
     finite_column,
     numbers_column,
     positives,
@@ -126,7 +127,7 @@ def checked_sample(
 ) -> Sample:
     """The rows of positive weight, at least `fewest` independent ones of each class; infinities where only ranked."""
     numbers = numbers_column if only_ranked else finite_column
-    y = column(owner, "y_true", y_true)
+    y, pos_label = column(owner, "y_true", y_true), declared_positive(y_true, pos_label)
     columns = {name: numbers(owner, name, values) for name, values in scores.items()}
     same_length(owner, y_true=y, **columns)
     kept = list(columns.values())
