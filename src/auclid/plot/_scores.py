@@ -30,7 +30,7 @@ def scores(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores of one model. The outer half percents of a class are put into the end bins.
     ax : matplotlib axis, optional
@@ -124,7 +124,7 @@ def calibration(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Probabilities in [0, 1] of one model or of several.
     ax : matplotlib axis, optional
@@ -136,7 +136,7 @@ def calibration(
     level : float in (0, 1) or None
         Of the intervals; None draws none.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
