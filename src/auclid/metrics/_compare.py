@@ -47,6 +47,7 @@ def compare_auc(
     pos_label: Any = None,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
+    min_fpr: float = 0.0,
     n_bootstrap: int = 2000,
     random_state: Any = None,
     alternative: str = "two-sided",
@@ -72,7 +73,7 @@ def compare_auc(
     method : {"delong", "bootstrap", "bca"}
         As in `auc_interval`. A bootstrap p-value is Student's of the difference divided by the draws' deviation, with
         the degrees of freedom and the correction for few rows of the interval.
-    groups, sample_weight, pos_label, max_fpr, min_tpr, n_bootstrap, random_state, progress
+    groups, sample_weight, pos_label, max_fpr, min_tpr, min_fpr, n_bootstrap, random_state, progress
         As in `auc_interval`.
     alternative : {"two-sided", "greater", "less"}
         What the test should show: that the AUCs differ, that AUC(a) > AUC(b) - margin, or AUC(a) < AUC(b) + margin.
@@ -101,7 +102,7 @@ def compare_auc(
     """
     owner = "compare_auc"
     question = checked_question(owner, level, alternative, margin)
-    region = checked_region(owner, max_fpr, min_tpr)
+    region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
     if lie_apart(y_true, score_a, score_b):
         whole_and_plain(owner, method, groups, region.whole)

@@ -30,6 +30,7 @@ def auc_interval(
     pos_label: Any = None,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
+    min_fpr: float = 0.0,
     n_bootstrap: int = 2000,
     random_state: Any = None,
     progress: Progress = False,
@@ -63,7 +64,7 @@ def auc_interval(
         the product of its rows' weights.
     pos_label : label, optional
         The positive label, where that is not the greater one.
-    max_fpr, min_tpr : float in (0, 1] and in [0, 1)
+    max_fpr, min_tpr, min_fpr : float in (0, 1], in [0, 1) and in [0, max_fpr)
         The region of `partial_auc`, whose standardised value is then reported.
     n_bootstrap : int in [100, inf)
         Draws of the bootstrap.
@@ -103,7 +104,7 @@ def auc_interval(
     """
     owner = "auc_interval"
     level = number_in(owner, "level", level, 0.0, 1.0)
-    region = checked_region(owner, max_fpr, min_tpr)
+    region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
     if lie_apart(y_true, y_score):
         whole_and_plain(owner, method, groups, region.whole)
@@ -142,7 +143,8 @@ def of_terms(sample: Sample, size: AreaTerms, region: Region, level: float) -> A
 def trials_in(sample: Sample, region: Region) -> int:
     """Disjoint pairs of independent rows in a region, at least one."""
     n_pos, n_neg = sample.units
-    return max(1, int(min(n_pos * (1.0 - region.min_tpr), n_neg * region.max_fpr) + 1e-9))
+    wide, high = region.max_fpr - region.min_fpr, 1.0 - region.min_tpr
+    return max(1, int(min(n_pos * high, n_neg * wide) + 1e-9))
 
 
 def delong(is_pos: np.ndarray, score: np.ndarray) -> tuple[float, float]:
