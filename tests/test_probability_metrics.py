@@ -129,7 +129,8 @@ def test_net_benefit_counts_treated_rows():
 def test_below_all_probabilities_everyone_is_treated():
     y, p = calibrated()
     found = net_benefit(y, 0.2 + 0.6 * p, 0.1)
-    assert (found.versus_all[0], found.versus_all_low[0], found.versus_all_high[0]) == (0.0, 0.0, 0.0)
+    ends = found.versus_all[0], found.versus_all_low[0], found.versus_all_high[0]
+    assert ends == pytest.approx((0.0, 0.0, 0.0), abs=1e-12)
 
 
 def test_the_difference_to_another_model_is_paired():

@@ -171,7 +171,7 @@ def calibration_slope(
     Parameters
     ----------
     y_true, y_prob, level, groups, sample_weight, pos_label
-        As in `brier_interval`. Probabilities of 0 and 1 are moved to 1 / (2 n) from there.
+        As in `brier_interval`. Probabilities of 0 and 1 are moved by 1 / (2 n), or to the nearest of the others.
 
     Returns
     -------
@@ -349,8 +349,11 @@ def _score_interval(
 
 
 def _log_odds(prob: np.ndarray) -> np.ndarray:
+    """Log odds; probabilities of 0 and 1 are moved by 1 / (2 n), or to the nearest of the others."""
+    inside = prob[(prob > 0.0) & (prob < 1.0)]
     room = 0.5 / len(prob)
-    return logit(np.clip(prob, room, 1.0 - room))
+    low, high = min(room, inside.min(initial=1.0)), max(1.0 - room, inside.max(initial=0.0))
+    return logit(np.clip(prob, low, high))
 
 
 class _Line(NamedTuple):
