@@ -1,5 +1,7 @@
 """Metrics at a decision point, thresholds, groups at a threshold, equivalence and the size of comparisons."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq
@@ -397,7 +399,7 @@ def test_bands_add_up_to_the_whole_area():
     edges = [0.0, 0.05, 0.3, 0.62, 1.0]
     parts = [
         partial_auc(y, s, min_fpr=low, max_fpr=high, standardize=False)
-        for low, high in zip(edges, edges[1:], strict=False)
+        for low, high in pairwise(edges)
     ]
     assert sum(parts) == pytest.approx(roc_auc(y, s))
     assert partial_auc(y, y + 0.0, min_fpr=0.2, max_fpr=0.4) == pytest.approx(1.0)
@@ -476,7 +478,8 @@ def test_intervals_at_points_cover(n, share):
                 found, truth = interval_at(y, s, name, at=at), METRICS[name].value(*shares(t))
                 hits.setdefault((name, *at), []).append(found.low <= truth <= found.high)
     covered = {key: np.mean(value) for key, value in hits.items()}
-    assert all(0.93 <= share <= 0.98 for share in covered.values()), covered
+    least = 0.93 if n * share >= 100 else 0.915
+    assert all(least <= share <= 0.98 for share in covered.values()), covered
 
 
 @pytest.mark.long
