@@ -60,7 +60,7 @@ def test_two_models_are_compared_in_pairs():
 
 def test_the_slope_is_that_of_a_logistic_regression():
     y, p = calibrated(800)
-    said = expit(2.0 * logit(p) + 0.7)
+    said = expit(2.0 * logit(p) + 2.5)
     fit = calibration_slope(y, said)
     own = LogisticRegression(C=np.inf, tol=1e-10, solver="newton-cholesky").fit(logit(said)[:, None], y)
     assert fit.slope == pytest.approx(own.coef_[0, 0], abs=1e-5)

@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from auclid._weights import normalize_weights
 from auclid.additive._basis import Basis, basis_rows
 from auclid.additive._columns import ColumnSpec, cell_block
 from auclid.additive._features import Feature, learn_features, max_knots
@@ -33,6 +32,7 @@ from auclid.solvers.iteration import at_most, run
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.moments import ClassMoments, Moments
 from auclid.stats.odds import Odds, fit_sigmoid, sigmoid_from_moments
+from auclid.stats.weights import normalize_weights
 
 STREAM_PENALTY = Penalty(1e-3, 0.2)
 """Penalties of a stream, where nothing can be held out; alpha in units of twice the mean variance of the basis."""

@@ -8,16 +8,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid import _check
-from auclid._apart import by_parts, part_answers
+from auclid import validation
 from auclid._hints import listed
-from auclid._sources import to_measure
 from auclid.additive._columns import cell_block
 from auclid.additive._html import scorecard_page
 from auclid.additive._plot import plot_shapes
 from auclid.additive._points import Bin, Scale, as_frame, point_bins, row_points
 from auclid.additive._shapes import OTHER, PairShape, Shape, card_contributions
 from auclid.metrics._auc import checked_auc
+from auclid.validation import labels_to_score, part_answers, partwise
 
 
 class ReasonCode(NamedTuple):
@@ -49,7 +48,7 @@ class Readable:
     _cells: Any
     decision_function: Any
 
-    @by_parts
+    @partwise
     def contributions(self, X: Any) -> np.ndarray:
         """What each column, then each pair, adds to the score of each row: rows sum to the score less ``intercept_``.
 
@@ -136,7 +135,7 @@ class Readable:
         -------
         frame of pandas with the columns ``column``, ``bin``, ``low``, ``high``, ``points``
         """
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         frame = as_frame(point_bins(self.shapes_, self._odds, self._scale(scale, base, odds, whole)), bool(whole))
         if path is not None:
             frame.to_csv(path, index=False)
@@ -155,11 +154,11 @@ class Readable:
         -------
         list of records ``column``, ``bin``, ``low``, ``high``, ``points``
         """
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         return point_bins(shapes, self._odds, self._scale(scale, 600.0, 50.0, True))
 
-    @by_parts
+    @partwise
     def total_points(
         self, X: Any, scale: float | str = "auto", *, base: float = 600.0, odds: float = 50.0, whole: bool = True
     ) -> np.ndarray:
@@ -193,7 +192,7 @@ class Readable:
         -------
         float
         """
-        y, sample_weight = to_measure(self, X, y, sample_weight)
+        y, sample_weight = labels_to_score(self, X, y, sample_weight)
         exact = checked_auc("Scorecard.auc_lost", y, self.decision_function(X), sample_weight, self.classes_[1])
         whole = checked_auc("Scorecard.auc_lost", y, self.total_points(X, scale), sample_weight, self.classes_[1])
         return float(exact - whole)
@@ -224,7 +223,7 @@ class Readable:
         -------
         array of matplotlib axes
         """
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         if most is not None:
             _positive("most", "plot", most)
         return plot_shapes(self.shapes_, axes, most)
@@ -259,7 +258,7 @@ class Readable:
         -------
         str
         """
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         bins = self.point_bins(scale, names=names)
         no, yes = _as_many("classes", classes, self.classes_.tolist())

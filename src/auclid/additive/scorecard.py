@@ -8,10 +8,8 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_y
 
-from auclid import _check, _random, _sizes
-from auclid._apart import by_parts
+from auclid import _random, _sizes, validation
 from auclid._random import RandomState
-from auclid._tables import checked_table, encoded_batch, encoded_labelled_rows
 from auclid.additive import _fit
 from auclid.additive._basis import Basis, make_basis, same_basis
 from auclid.additive._columns import ColumnSpec, cell_encoder, learn_columns, table_cells
@@ -28,6 +26,7 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample
 from auclid.stats.moments import ClassMoments
 from auclid.stats.odds import prior_shift
+from auclid.validation import RowAccess, checked_table, encoded_batch, encoded_labelled_rows, partwise
 
 
 class Scorecard(Readable, Ranker):
@@ -129,13 +128,15 @@ class Scorecard(Readable, Ranker):
 
     _parameter_constraints: dict = {
         "ranker": [LinearRanker, None],
-        "n_knots": [_check.at_least(2), StrOptions({"auto"}), Mapping],
-        "interactions": [_check.at_least(0), StrOptions({"auto"})],
+        "n_knots": [validation.at_least(2), StrOptions({"auto"}), Mapping],
+        "interactions": [validation.at_least(0), StrOptions({"auto"})],
         "monotone": [Mapping, None],
         "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],
-        "smooth": [_check.real(), StrOptions({"auto"})],
+        "smooth": [validation.real(), StrOptions({"auto"})],
         "random_state": _random.RANDOM_STATE,
     }
+
+    _row_access = RowAccess.PARTS
 
     def __init__(
         self,
@@ -156,7 +157,7 @@ class Scorecard(Readable, Ranker):
         self.smooth = smooth
         self.random_state = random_state
 
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows.
 
@@ -233,7 +234,7 @@ class Scorecard(Readable, Ranker):
         shift = prior_shift(masses, _masses(sample.labels, sample.weight))
         self._odds, self.scale_, self.cv_auc_ = odds._replace(offset=odds.offset + shift), scale, cv_auc
 
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; with the same knots, the model is then that of all rows added so far.
 
@@ -258,13 +259,13 @@ class Scorecard(Readable, Ranker):
                 f"LeastSquaresAUCCV. Got ranker={self.ranker!r} instead. Use fit on all rows."
             )
         first = not hasattr(self, "classes_")
-        _check.labelled(self, y)
-        y = _check.labels(_check_y(y, estimator=self))
+        validation.require_labels(self, y)
+        y = validation.labels(_check_y(y, estimator=self))
         X = checked_table(self, X, reset=first)
         check_consistent_length(X, y)
-        weight = _check.weights(sample_weight, X)
+        weight = validation.weights(sample_weight, X)
         classes = self._stream_classes(y, classes, first)
-        _check.known_labels(self, y, classes)
+        validation.known_labels(self, y, classes)
         self.classes_ = classes
         if first:
             specs, given, _ = self._columns_of(encoded_batch(self, X, weight, self._categories))
@@ -291,7 +292,7 @@ class Scorecard(Readable, Ranker):
         -------
         self
         """
-        _check.mergeable(self, other)
+        validation.mergeable(self, other)
         if not same_basis(self._card.basis, other._card.basis) or self._kept_columns != other._kept_columns:
             raise ValueError(
                 "merge must be given a Scorecard with the same knots, levels and pairs; got others. Give both models "
@@ -329,7 +330,7 @@ class Scorecard(Readable, Ranker):
         self.alpha_, self.smooth_, self.focus_ = map(float, fit.penalty)
         self.knots_ = {f.name: f.levels if f.knots is None else f.knots for f in fit.features}
         self.interactions_ = [shape.name for shape in fit.shapes if isinstance(shape.name, tuple)]
-        _check.finite(self, fit.card.values)
+        validation.finite(self, fit.card.values)
 
     def _sound(self) -> bool:
         """Whether what was loaded fits together: kernels trust its numbers of slots and coefficients."""
@@ -339,10 +340,10 @@ class Scorecard(Readable, Ranker):
         return counted and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)
 
     def _cells(self, X: Any) -> Any:
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         return table_cells(self, checked_table(self, X, reset=False), self._kept_columns)
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
@@ -356,9 +357,9 @@ class Scorecard(Readable, Ranker):
         """
         cells = self._cells(X)
         scores = card_scores(self._card, cells) + self.intercept_[0]
-        return _check.finite_scores(self, scores, getattr(cells, "dtype", np.float64))
+        return validation.finite_scores(self, scores, getattr(cells, "dtype", np.float64))
 
-    @by_parts
+    @partwise
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class: a sigmoid of the score, fitted to scores of held-out folds.
 

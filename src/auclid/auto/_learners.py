@@ -123,7 +123,7 @@ def fold_scores_at_once(
         return model, _fold_scores(X, is_pos, weight, folds, float(model.alpha_))
     if not isinstance(recipe, Kernelized) or not isinstance(recipe.ranker, LeastSquaresAUCCV):
         return None
-    feature_map = fitted_map(recipe.feature_map, as_table(X), None)
+    feature_map = fitted_map(recipe.feature_map, as_table(X), None, X.shape[0])
     rows = embedded(as_table(X), feature_map)
     Z = rows.part(slice(None))
     ranker = _quietly(_with_fewer_alphas(recipe.ranker, Z, is_pos, weight).fit, Z, is_pos, weight)

@@ -36,7 +36,7 @@ class Encodings(NamedTuple):
     @classmethod
     def of(cls, rows: Dataset, categories: Collection[int]) -> "Encodings":
         """The `Encodings` of a dataset; ``categories`` are categories by request."""
-        encodings = rows.encodings()
+        encodings = rows.column_encodings()
         texts = tuple(k for k, each in encodings.items() if each.is_categorical)
         requested = tuple(k for k in categories if k not in texts)
         dates = tuple(k for k, each in encodings.items() if each.kind == "date" and k not in categories)

@@ -15,16 +15,17 @@ class FileDataset(Dataset):
     _one_run = False
     """Whether parts are made one after the other: they are at hand, or making them takes memory and BLAS's threads."""
 
-    def __init__(self, rows: Rows, steps: Sequence[Callable] = (), gaps: bool = False, words: bool = False) -> None:
-        if not words:
+    def __init__(self, rows: Rows, *, allow_missing: bool = False, allow_categorical: bool = False) -> None:
+        if not allow_categorical:
             rows.require_numeric()
-        self._rows, self._steps, self._gaps, self._words = rows, tuple(steps), gaps, words
+        self._rows, self._allowed = rows, (allow_missing, allow_categorical)
+        self._steps: tuple[Callable, ...] = ()
         self.columns, self.dtype = rows.columns if rows.named else None, rows.dtype
-        self.meanings, self.memory = rows.encodings, rows.memory
+        self.encodings, self.memory = rows.encodings, rows.memory
         self.width = len(rows.columns)
 
     def _parts(self) -> Iterator[Part]:
-        for number, block in enumerate(self._rows.read(self._gaps, self._words)):
+        for number, block in enumerate(self._rows.read(*self._allowed)):
             yield Part(number, *block)
 
     def _runs(self, function: Callable[[Iterator[Part]], Any]) -> Iterator[Any]:
@@ -32,7 +33,7 @@ class FileDataset(Dataset):
         if self._one_run:
             return iter([function(self._parts())])
         return self._rows.map_runs(
-            lambda blocks: function(Part(number, *block) for number, block in blocks), self._gaps, self._words
+            lambda blocks: function(Part(number, *block) for number, block in blocks), *self._allowed
         )
 
     def map(self, function: Callable, *shared: Any) -> Any:
@@ -58,7 +59,7 @@ class FileDataset(Dataset):
         other = object.__new__(type(self))
         vars(other).update(vars(self), _steps=(*self._steps, step))
         if width is not None:
-            other.width, other.columns, other.meanings, other._one_run = width, None, {}, True
+            other.width, other.columns, other.encodings, other._one_run = width, None, {}, True
         return other
 
     def cached(self, step: Callable) -> "Dataset":
@@ -72,7 +73,7 @@ class CachedFileDataset(FileDataset):
 
     def __init__(self, source: FileDataset, steps: Sequence[Callable], memory: int) -> None:
         self.columns, self.dtype, self.width, self._steps = source.columns, source.dtype, source.width, ()
-        self.meanings, self.memory = source.meanings, source.memory
+        self.encodings, self.memory = source.encodings, source.memory
         self._store, self._rest = Store(memory), []
         for part in source._parts():
             for step in steps:

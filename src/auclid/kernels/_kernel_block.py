@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from auclid._check import DTYPES
 from auclid._generic import kernel
 from auclid.data import Table, row_squared_norms, scaled_products, sizes
 from auclid.data.blocks import Block
+from auclid.validation import DTYPES
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453

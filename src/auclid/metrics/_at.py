@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betainc
 
-from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._cells import masses
 from auclid.metrics._compare import Question, answer, checked_question
 from auclid.metrics._confusion import (
@@ -27,6 +26,7 @@ from auclid.metrics._rates import ROUNDING
 from auclid.metrics._roc import roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import clopper_pearson
+from auclid.validation.parameters import number_in, one_of, whole_number
 
 POINTS = ("fpr", "specificity", "tpr", "threshold", "alerts", "alert_rate")
 """What a point of the curve can be given by."""

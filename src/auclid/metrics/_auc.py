@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from auclid._labels import column, numbers_column, positives, same_length, weight_column
 from auclid.metrics._apart import lie_apart, placed_classes
 from auclid.metrics._cells import masses
 from auclid.metrics._placements import region_area
 from auclid.metrics._places import in_order, sum_twice_below
 from auclid.metrics._roc import rates
 from auclid.metrics._sample import checked_region
+from auclid.validation.vectors import column, numbers_column, positives, same_length, weight_column
 
 
 def roc_auc(

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import column, number_in, numbers_column, one_of, positives, same_length, weight_column
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
 from auclid.metrics._cells import masses, stepped
@@ -19,6 +18,8 @@ from auclid.metrics._placements import AreaTerms
 from auclid.metrics._results import APComparison, APInterval
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
+from auclid.validation.parameters import number_in, one_of
+from auclid.validation.vectors import column, numbers_column, positives, same_length, weight_column
 
 METHODS = ("delta", "bootstrap", "bca")
 

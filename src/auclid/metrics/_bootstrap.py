@@ -8,12 +8,12 @@ import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
 from auclid import _random
-from auclid._labels import one_of, whole_number
 from auclid.metrics._cells import stepped
 from auclid.metrics._placements import AreaTerms, region_area
 from auclid.metrics._roc import from_the_top
 from auclid.metrics._sample import Region, Sample
 from auclid.metrics._variance import degrees, unit_strata, unit_sums
+from auclid.validation.parameters import one_of, whole_number
 
 METHODS = ("delong", "bootstrap", "bca")
 

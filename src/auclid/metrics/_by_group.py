@@ -7,7 +7,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
-from auclid._labels import codes, column, number_in, same_length, weight_column
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._compare import Question, answer, unpaired
 from auclid.metrics._interval import interval
@@ -15,6 +14,8 @@ from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
 from auclid.metrics._variance import standard_error
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import codes, column, same_length, weight_column
 
 MIN_DRAWS, MAX_DRAWS, MAX_DRAWN = 2_000, 20_000, 2_000_000
 """Normal draws that tell how extreme the most extreme of several differences is, and differences drawn in all."""

@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid import _random
-from auclid._labels import number_in, one_of
 from auclid.metrics._apart import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._bootstrap import (
     Errors,
@@ -25,6 +24,7 @@ from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCComparison
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error
+from auclid.validation.parameters import number_in, one_of
 
 
 class Question(NamedTuple):

@@ -9,13 +9,14 @@ from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
 from sklearn.utils import _safe_indexing, indexable
 
-from auclid._labels import both_classes, codes, column, number_in, positives, same_length, weight_column
 from auclid.metrics._compare import Question, answer, checked_question
 from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._results import CrossValAUC, CrossValComparison
 from auclid.metrics._sample import Sample
 from auclid.metrics._scorer import scores_of
 from auclid.metrics._variance import degrees, share_interval, unit_strata, unit_sums
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import both_classes, codes, column, positives, same_length, weight_column
 
 
 def cross_val_auc(

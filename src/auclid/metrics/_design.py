@@ -5,9 +5,9 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
 
-from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._results import SampleSize
 from auclid.metrics._variance import ALTERNATIVES
+from auclid.validation.parameters import number_in, one_of, whole_number
 
 LARGEST = 10**9
 

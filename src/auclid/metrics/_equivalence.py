@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from auclid._labels import number_in
 from auclid.metrics._decision_results import Equivalence
 from auclid.metrics._results import Comparison
 from auclid.metrics._variance import normal_pvalue, quantile
+from auclid.validation.parameters import number_in
 
 
 def equivalence(comparison: Comparison, margin: float, *, level: float = 0.95) -> Equivalence:

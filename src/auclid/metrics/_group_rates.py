@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import codes, number_in, weight_column
 from auclid.metrics._confusion import METRICS, Cut, Metric, metric_terms, wilson_interval
 from auclid.metrics._decision_results import GroupRates, MetricInterval
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import quantile
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import codes, weight_column
 
 NAMES = ("alert_rate", "tpr", "fpr", "precision", "npv", "accuracy")
 

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in
 from auclid.metrics._apart import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, deviation, ends, replicates, runs
 from auclid.metrics._placements import AreaTerms, area_terms
@@ -14,6 +13,7 @@ from auclid.metrics._places import spread_of_places
 from auclid.metrics._results import AUCInterval
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
+from auclid.validation.parameters import number_in
 
 FEW = 12
 """Positives in a two-way region below which DeLong's interval covers less than it says."""

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, whole_number
 from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._results import LiftTable
 from auclid.metrics._roc import rates, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
+from auclid.validation.parameters import number_in, whole_number
 
 
 def gini(

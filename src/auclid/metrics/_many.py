@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
-from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, replicates, runs
 from auclid.metrics._compare import Question, answer, from_draws
 from auclid.metrics._interval import of_draws, of_terms, warn_of_few
@@ -16,6 +15,7 @@ from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._results import AUCComparison, ManyComparison, PairComparison
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import covariance, sign_pvalue
+from auclid.validation.parameters import number_in, one_of
 
 CORRECTIONS = ("holm", "bonferroni", "none")
 

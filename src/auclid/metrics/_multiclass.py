@@ -5,12 +5,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import codes, column, finite_column, label_set, number_in, one_of, same_length, weight_column
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCInterval
 from auclid.metrics._sample import Sample
 from auclid.metrics._variance import share_interval
+from auclid.validation.parameters import number_in, one_of
+from auclid.validation.vectors import codes, column, finite_column, label_set, same_length, weight_column
 
 Contest = tuple[float, np.ndarray, np.ndarray, int]
 """Share of the mean, positives, negatives, and the column of their scores."""

@@ -5,12 +5,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Masses, Progress, checked_draws, distinct, replicates
 from auclid.metrics._operating_point import best_threshold
 from auclid.metrics._results import OperatingPoint, OperatingPointInterval
 from auclid.metrics._roc import from_the_top, roc_curve, thresholds
 from auclid.metrics._sample import Sample, checked_sample
+from auclid.validation.parameters import number_in, one_of
 
 CRITERIA = ("youden", "accuracy", "cost", "fscore", "corner")
 

@@ -6,10 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
-from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._design import LARGEST, _negatives, _variance, _variance_of_difference
 from auclid.metrics._results import SampleSize
 from auclid.metrics._variance import ALTERNATIVES, quantile
+from auclid.validation.parameters import number_in, one_of, whole_number
 
 DESIGNS = ("paired", "unpaired")
 

@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import chdtrc, expit, logit, ndtr
 
-from auclid._labels import number_in, one_of
 from auclid.metrics._at import difference_of
 from auclid.metrics._compare import Question
 from auclid.metrics._confusion import Terms, effective_units
 from auclid.metrics._decision_results import CalibrationFit, CalibrationTest, MetricComparison, ScoreInterval
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import clopper_pearson, quantile
+from auclid.validation.parameters import number_in, one_of
 
 LEAST = np.finfo(np.float64).eps
 """Probabilities nearer to 0 or 1 count as this far from it in a log loss, as in scikit-learn."""

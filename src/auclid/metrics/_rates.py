@@ -5,13 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, replicates
 from auclid.metrics._confusion import METRICS, Cut, Measured, Shares, measure, predictive_values
 from auclid.metrics._results import RatesAt
 from auclid.metrics._roc import Curve, from_the_top, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import quantile
+from auclid.validation.parameters import number_in, one_of, whole_number
 
 ROUNDING = 1e-12
 """A rate that misses a bound by less meets it."""

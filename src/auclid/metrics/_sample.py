@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import (
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import (
     both_classes,
     codes,
     column,
     finite_column,
-    number_in,
     numbers_column,
     positives,
     same_length,

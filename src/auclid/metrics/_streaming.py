@@ -5,9 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import column, number_in, numbers_column, weight_column, whole_number
 from auclid.metrics._results import AUCBounds, AUCInterval
 from auclid.metrics._variance import share_interval
+from auclid.validation.parameters import number_in, whole_number
+from auclid.validation.vectors import column, numbers_column, weight_column
 
 SIGN = np.uint64(1 << 63)
 

@@ -5,7 +5,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, whole_number
 from auclid.metrics._at import checked_prevalence
 from auclid.metrics._bootstrap import Masses, Plan, Steps, checked_draws, distinct, replicates
 from auclid.metrics._confusion import GIVEN, METRICS, Cut, Given, Metric, cost_metric, measure
@@ -13,6 +12,7 @@ from auclid.metrics._decision_results import Cell, MetricInterval, ThresholdChoi
 from auclid.metrics._rates import ROUNDING
 from auclid.metrics._roc import from_the_top, thresholds
 from auclid.metrics._sample import Sample, checked_sample
+from auclid.validation.parameters import number_in, whole_number
 
 CELLS = {
     "tp": Metric(lambda tp, fp, p: tp),

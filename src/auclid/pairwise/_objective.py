@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from auclid import _check
+from auclid import validation
 from auclid._generic import as_floats
 from auclid.losses import Loss, as_loss, curvature, hinges, slope, value
 from auclid.metrics._sample import Region
@@ -84,7 +84,7 @@ def checked_loss(owner: str, loss: str | Loss, region: Region) -> str | Loss:
             f"The 'loss' parameter of {owner} must be 'hinge', 'squared_hinge' or a sum of squared hinges, with "
             f"auclid.losses.hinges implemented, where max_fpr or min_tpr cut. Got {loss!r} instead."
         )
-    return _check.implements(owner, "loss", struct, [value, slope, curvature])
+    return validation.implements(owner, "loss", struct, [value, slope, curvature])
 
 
 def _check_convex(owner: str, loss: Loss) -> None:

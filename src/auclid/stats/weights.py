@@ -12,7 +12,7 @@ def rescale_weights(weight: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid._weights import rescale_weights
+    >>> from auclid.stats.weights import rescale_weights
     >>> rescale_weights(np.array([1.0, 2.0])), rescale_weights(np.array([1e200, 2e200])).round(2)
     (array([1., 2.]), array([0.33, 0.65]))
     """
@@ -32,7 +32,7 @@ def repeats(weight: np.ndarray, group: np.ndarray) -> np.ndarray:
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid._weights import repeats
+    >>> from auclid.stats.weights import repeats
     >>> repeats(np.array([1.0, 1.5, 0.0]), np.array([0, 1, 1]))
     array([2., 3., 0.])
     >>> repeats(np.array([1.0, np.sqrt(2.0), np.pi]), np.array([0, 1, 1])).round(2)
@@ -65,7 +65,7 @@ def normalize_weights(weight: np.ndarray | None) -> np.ndarray | None:
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid._weights import normalize_weights
+    >>> from auclid.stats.weights import normalize_weights
     >>> normalize_weights(np.array([0.0, 10.0, 30.0]))
     array([0., 1., 3.])
     >>> normalize_weights(np.array([0.0, 1.0, np.pi])).round(2)

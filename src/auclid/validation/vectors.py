@@ -1,6 +1,6 @@
-"""Labels, scores, weights and groups as people pass them, checked once and turned into plain arrays.
+"""Labels, scores, weights and groups, one value a row, as users pass them; turned into plain arrays.
 
-Metrics name the parameter that is wrong, as functions do; estimators speak as scikit-learn's checks want it.
+Metrics name the parameter that is wrong, as functions do; estimators use the sentences of scikit-learn's checks.
 """
 
 import numbers
@@ -15,17 +15,24 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from auclid._hints import reads_as_number
-from auclid._weights import rescale_weights
 from auclid.data.files import Rows
 from auclid.errors import InvalidValueError
+from auclid.stats.weights import rescale_weights
+from auclid.validation.parameters import owner_name
 
 NUMERIC = "biuf"
+
 
 EXACT = 1 << 53
 """The integers up to here are all floats; beyond, only some."""
 
+
 LONG = 10_000
 """Bits from which on an integer is not written out: Python refuses to write very long ones."""
+
+
+MEETINGS = 100.0
+"""Times that a row of a batch may be met, in the mean: more are a scale of weights that was not meant so."""
 
 
 def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
@@ -251,44 +258,6 @@ def _mark(owner: str, y: np.ndarray, labels: Any, pos_label: Any) -> np.ndarray:
     return np.asarray(y == pos_label, dtype=bool) if known else np.zeros(len(y), bool)
 
 
-def number_in(owner: str, name: str, value: Any, low: float, high: float, *, closed: str = "") -> float:
-    """`value` as a float inside (low, high); `closed` lists the ends that belong to the range."""
-    ends = ("[" if "l" in closed else "(", "]" if "r" in closed else ")")
-    inside = isinstance(value, numbers.Real) and bool(
-        low < value < high  # type: ignore[operator]
-        or ("l" in closed and value == low) or ("r" in closed and value == high)
-    )
-    if not inside:
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must be a float in "
-            f"{ends[0]}{low}, {high}{ends[1]}. Got {value!r} instead."
-        )
-    return float(value)
-
-
-def whole_number(owner: str, name: str, value: Any, low: int, high: int | None = None) -> int:
-    """`value` as an int, `low` or more (and `high` or less)."""
-    fits = isinstance(value, numbers.Integral) and not isinstance(value, bool | np.bool_)
-    if not fits or value < low or (high is not None and value > high):
-        end = "inf)" if high is None else f"{high}]"
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must be an int in [{low}, {end}. Got {value!r} instead."
-        )
-    return int(value)
-
-
-def one_of(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> str:
-    """`value`, where it is one of the words."""
-    if not isinstance(value, str) or value not in choices:
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must be one of {choices}. Got {value!r} instead."
-        )
-    return value
-
-
-# What estimators ask of labels and weights
-
-
 def labels(y: Any) -> np.ndarray:
     """y as a one-dimensional array of class labels."""
     y = column_or_1d(y, warn=True)
@@ -330,7 +299,7 @@ def common_text_on_top(labels: Sequence[Any], counts: Sequence[int]) -> bool:
 
     Examples
     --------
-    >>> from auclid._labels import common_text_on_top
+    >>> from auclid.validation.vectors import common_text_on_top
     >>> common_text_on_top(["fraud", "legit"], [10, 990]), common_text_on_top(["no", "yes"], [990, 10])
     (True, False)
     >>> common_text_on_top([0, 1], [10, 990])
@@ -402,6 +371,10 @@ def weighed_classes(estimator: Any, negative: float, positive: float) -> None:
             )
 
 
-def owner_name(owner: Any) -> str:
-    """Who is speaking: an estimator's class, or a function by the name it is given."""
-    return owner if isinstance(owner, str) else type(owner).__name__
+def check_weight_scale(estimator: Any, weight: np.ndarray | None) -> None:
+    """Raise where the weights of a batch would have its rows met very often."""
+    if weight is not None and len(weight) and weight.sum() > MEETINGS * len(weight):
+        raise ValueError(
+            f"sample_weight of {owner_name(estimator)}.partial_fit must be at most {MEETINGS:.0f} in the mean of a "
+            f"batch, since it says how often a row is met; got {weight.mean():.4g}. Divide all weights by about that."
+        )
