@@ -13,6 +13,7 @@ from auclid.metrics import (
     compare_brier,
     log_loss_interval,
     net_benefit,
+    reliability,
 )
 
 
@@ -166,3 +167,24 @@ def test_intervals_cover_and_tests_keep_their_level():
         covered["benefit"].append(curve.low[0] <= benefit <= curve.high[0])
     assert all(0.035 <= np.mean(hits) <= 0.065 for hits in rejected.values()), rejected
     assert all(0.93 <= np.mean(hits) <= 0.97 for hits in covered.values()), covered
+
+
+def test_reliability_does_not_depend_on_the_order_of_rows_with_ties():
+    y, p = calibrated(1000)
+    p = p.round(1)
+    again = np.random.default_rng(0).permutation(len(y))
+    one, other = reliability(y, p, n_bins=5), reliability(y[again], p[again], n_bins=5)
+    np.testing.assert_allclose(np.array(tuple(one)), np.array(tuple(other)))
+    assert one.rows.sum() == len(y)
+    for k in range(len(one.rows)):
+        assert one.low[k] <= one.observed[k] <= one.high[k]
+    assert len(reliability(y, (p > 0.5) * 0.5 + 0.2).rows) == 2
+
+
+def test_the_line_of_calibrated_probabilities_holds_the_diagonal():
+    y, p = calibrated(3000)
+    found = reliability(y, p)
+    inside = (found.line_low <= found.line_at) & (found.line_at <= found.line_high)
+    assert inside.mean() > 0.9
+    assert np.all(found.line_low < found.line) and np.all(found.line < found.line_high)
+    assert reliability(y, np.full(len(y), 0.3)).line.size == 0

@@ -15,6 +15,7 @@ from auclid.metrics._decision_results import (
     MetricComparison,
     MetricInterval,
     NetBenefit,
+    Reliability,
     ScoreInterval,
     ThresholdChoice,
     TopK,
@@ -35,6 +36,7 @@ from auclid.metrics._probabilities import (
     calibration_test,
     compare_brier,
     log_loss_interval,
+    reliability,
 )
 from auclid.metrics._rates import rates_at
 from auclid.metrics._results import (
@@ -84,6 +86,7 @@ __all__ = [
     "OperatingPointInterval",
     "PairComparison",
     "RatesAt",
+    "Reliability",
     "Result",
     "SampleSize",
     "ScoreInterval",
@@ -125,6 +128,7 @@ __all__ = [
     "precision_at_k",
     "rates_at",
     "rates_by_group",
+    "reliability",
     "roc_auc",
     "sample_size",
     "top_k",

@@ -280,8 +280,48 @@ class CalibrationTest(Estimate):
     pvalue: float
 
 
+class _Columns(Result):
+    """A result whose items are columns of one table."""
+
+    def __str__(self) -> str:
+        lines = [[*self._fields], *([format_value(value) for value in row.values()] for row in self._rows())]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [dict(zip(self._fields, row, strict=True)) for row in zip(*self, strict=True)]
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class NetBenefit(Result):
+class Reliability(_Columns):
+    """Share of positives by predicted probability: a value a bin, with intervals; `to_frame` has a row for each.
+
+    Attributes
+    ----------
+    predicted : ndarray
+        Mean probability of the rows of a bin.
+    observed, low, high : ndarray
+        Share of positives among them, and its interval.
+    rows : ndarray
+        Rows of the bin, or their weight.
+    line_at, line, line_low, line_high : ndarray
+        Probabilities, the share of positives there after a logistic regression, and its band.
+    """
+
+    predicted: np.ndarray
+    observed: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    rows: np.ndarray
+    line_at: np.ndarray | None = field(default=None, kw_only=True)
+    line: np.ndarray | None = field(default=None, kw_only=True)
+    line_low: np.ndarray | None = field(default=None, kw_only=True)
+    line_high: np.ndarray | None = field(default=None, kw_only=True)
+    level: float | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NetBenefit(_Columns):
     """Net benefit by threshold, with intervals, and its difference to the two default policies.
 
     `to_frame` has a row for each threshold.
@@ -307,11 +347,3 @@ class NetBenefit(Result):
     versus_all_low: np.ndarray
     versus_all_high: np.ndarray
     level: float | None = field(default=None, kw_only=True)
-
-    def __str__(self) -> str:
-        lines = [[*self._fields], *([format_value(value) for value in row.values()] for row in self._rows())]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [dict(zip(self._fields, row, strict=True)) for row in zip(*self, strict=True)]

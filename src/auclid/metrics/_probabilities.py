@@ -8,11 +8,17 @@ from scipy.special import chdtrc, expit, logit, ndtr
 
 from auclid.metrics._at import difference_of
 from auclid.metrics._compare import Question
-from auclid.metrics._confusion import Terms, effective_units
-from auclid.metrics._decision_results import CalibrationFit, CalibrationTest, MetricComparison, ScoreInterval
+from auclid.metrics._confusion import METRICS, Cut, Terms, effective_units, measure
+from auclid.metrics._decision_results import (
+    CalibrationFit,
+    CalibrationTest,
+    MetricComparison,
+    Reliability,
+    ScoreInterval,
+)
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import clopper_pearson, quantile
-from auclid.validation.parameters import number_in, one_of
+from auclid.validation.parameters import number_in, one_of, whole_number
 
 LEAST = np.finfo(np.float64).eps
 """Probabilities nearer to 0 or 1 count as this far from it in a log loss, as in scikit-learn."""
@@ -219,6 +225,81 @@ def calibration_slope(
         method="information" if line.model_based else "sandwich",
         **sample.counts,
     )
+
+
+def reliability(
+    y_true: ArrayLike,
+    y_prob: ArrayLike,
+    *,
+    n_bins: int = 10,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> Reliability:
+    """Share of positives among rows of similar probability, with intervals, and a smooth line with a band.
+
+    Bins hold about equally many rows; rows of one probability are never parted, so the order of rows does not matter.
+    Intervals are Wilson's. The line is the logistic regression of `calibration_slope`, its band Wald's on the scale of
+    log odds.
+
+    Parameters
+    ----------
+    y_true, y_prob, level, groups, sample_weight, pos_label
+        As in `brier_interval`.
+    n_bins : int in [2, inf)
+        Bins at the most.
+
+    Returns
+    -------
+    Reliability
+        Arrays (predicted, observed, low, high, rows), a value a bin; the line by name as line_at, line, line_low and
+        line_high, empty where all probabilities are equal.
+
+    Examples
+    --------
+    >>> from auclid.metrics import reliability
+    >>> found = reliability([0, 0, 1, 0, 1, 1], [0.1, 0.2, 0.4, 0.4, 0.7, 0.9], n_bins=2)
+    >>> found.predicted.round(3).tolist(), found.observed.round(3).tolist()
+    ([0.15, 0.6], [0.0, 0.75])
+
+    References
+    ----------
+    Murphy & Winkler (1977), Reliability of subjective probability forecasts, Applied Statistics 26.
+    """
+    owner = "reliability"
+    level, n_bins = number_in(owner, "level", level, 0.0, 1.0), whole_number(owner, "n_bins", n_bins, 2)
+    sample, prob = _checked(owner, y_true, y_prob, groups, sample_weight, pos_label)
+    weight = np.ones(len(prob)) if sample.weight is None else sample.weight
+    number = _bins(prob, weight, n_bins)
+    found = []
+    for each in np.unique(number):
+        cut = Cut(prob, float("nan"), (number == each).astype(np.float64))
+        share, mass = measure(sample, cut, METRICS["precision"], level=level), weight * cut.flagged
+        found.append((float(mass @ prob) / float(mass.sum()), share.value, share.low, share.high, float(mass.sum())))
+    line = _calibration_line(sample, prob, level)
+    return Reliability(*(np.array(column) for column in zip(*found, strict=True)), **line, level=level)
+
+
+def _bins(prob: np.ndarray, weight: np.ndarray, n_bins: int) -> np.ndarray:
+    """The bin of each row: by the share of rows below the middle of those of its probability."""
+    value, step = np.unique(prob, return_inverse=True)
+    mass = np.bincount(step, weight, len(value))
+    middle = (np.cumsum(mass) - 0.5 * mass) / mass.sum()
+    return np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)[step]
+
+
+def _calibration_line(sample: Sample, prob: np.ndarray, level: float, points: int = 41) -> dict[str, Any]:
+    """The share of positives by probability after a logistic regression, and its band."""
+    if np.ptp(prob) == 0.0:
+        return {name: np.empty(0) for name in ("line_at", "line", "line_low", "line_high")}
+    odds = _log_odds(prob)
+    line = _logistic(sample, np.column_stack([np.ones(len(odds)), odds]), np.zeros(len(odds)))
+    at = np.column_stack([np.ones(points), np.linspace(odds.min(), odds.max(), points)])
+    centre = at @ line.coefficients
+    reach = quantile(level) * np.sqrt(np.maximum(np.sum(at @ line.covariance * at, axis=1), 0.0))
+    ends = {"line": expit(centre), "line_low": expit(centre - reach), "line_high": expit(centre + reach)}
+    return {"line_at": expit(at[:, 1]), **ends}
 
 
 def calibration_test(
