@@ -51,6 +51,7 @@ WORDS = {
     "calibrated": (4, "probabilities"),
     "metrics": (5, "areas, intervals, tests"),
     "plot": (5, "curves and bands"),
+    "exporters": (5, "SQL, ONNX, JSON, Python"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
 }

@@ -13,9 +13,12 @@ from auclid._random import RandomState
 from auclid.additive import _fit
 from auclid.additive._basis import Basis, make_basis, same_basis
 from auclid.additive._columns import ColumnSpec, cell_encoder, learn_columns, table_cells
+from auclid.additive._counts import CardCounts, count_rows, stream_counts
+from auclid.additive._editing import Editable
 from auclid.additive._features import Feature, given_knots, invalid_knots
 from auclid.additive._fit import ScorecardColumns, ScorecardFit
 from auclid.additive._moments import class_sums
+from auclid.additive._point_table import PointTable
 from auclid.additive._reading import Readable
 from auclid.additive._selection import LabelledCells
 from auclid.additive._shapes import card_scores, sound_card, sound_moments
@@ -29,7 +32,7 @@ from auclid.stats.odds import prior_shift
 from auclid.validation import RowAccess, checked_table, encoded_batch, encoded_labelled_rows, partwise
 
 
-class Scorecard(Readable, Ranker):
+class Scorecard(Readable, PointTable, Editable, Ranker):
     """An additive ranker f(x) = offset + Σ g_k(x_k) (+ Σ g_kl(x_k, x_l)): every score is a sum that can be read.
 
     A numeric column has a broken line on knots, a category a value for each level, and each a value for missing cells.
@@ -193,7 +196,9 @@ class Scorecard(Readable, Ranker):
         settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
         some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
         fit = _fit.fit_scorecard(self, columns, some, settings)
+        self._edits, self._unedited = [], None
         self._publish(fit)
+        self._counts = count_rows(fit.features, fit.card.basis, *some).separated(*fit.separation)
         self._chosen = self.alpha_, self.smooth_, self.focus_
         if not sample.complete:
             self._learn_from_all(columns, cells, sample)
@@ -228,10 +233,12 @@ class Scorecard(Readable, Ranker):
             share = len(sample.labels) / int(cells.counts.sum())
             errors = [None if shape.error is None else np.sqrt(share) * shape.error for shape in self.shapes_]
             neg, pos = cells.parts.compute(cells.parts.reduce(part_moments, self._card.basis))
-            self._resume(columns, self._features, self._card.basis, ClassMoments(pos, neg))
+            self._resume(columns, self._features, self._card.basis, ClassMoments(pos, neg), self._counts)
             self.shapes_ = [shape._replace(error=error) for shape, error in zip(self.shapes_, errors, strict=True)]
             masses = np.array([neg.n, pos.n])
-        shift = prior_shift(masses, _masses(sample.labels, sample.weight))
+        drawn = _masses(sample.labels, sample.weight)
+        self._counts = self._counts.scaled(masses / drawn)
+        shift = prior_shift(masses, drawn)
         self._odds, self.scale_, self.cv_auc_ = odds._replace(offset=odds.offset + shift), scale, cv_auc
 
     @validation.checked_with_parts
@@ -274,10 +281,14 @@ class Scorecard(Readable, Ranker):
             features = _fit.first_features(self, columns, cells, weight, self._generator())
             basis = make_basis(features)
         else:
-            columns, features, basis = self._stream_columns(), self._features, self._card.basis
+            columns, features, basis = self._stream_columns(), self._features, self._learnt_card.basis
             cells = table_cells(self, X, columns.specs)
         moments = class_sums(basis, cells, y == classes[1], weight).classes()
-        return self._resume(columns, features, basis, moments if first else ClassMoments(*self._seen) + moments)
+        counts = stream_counts(features, basis) if first else self._counts
+        if counts is not None:
+            counts = counts.plus(cells, y == classes[1], weight, basis)
+        both = moments if first else ClassMoments(*self._seen) + moments
+        return self._resume(columns, features, basis, both, counts)
 
     def merge(self, other: "Scorecard") -> Self:
         """Add the rows another model has seen; returns self.
@@ -293,24 +304,37 @@ class Scorecard(Readable, Ranker):
         self
         """
         validation.mergeable(self, other)
-        if not same_basis(self._card.basis, other._card.basis) or self._kept_columns != other._kept_columns:
+        same = same_basis(self._learnt_card.basis, other._learnt_card.basis)
+        if not same or self._kept_columns != other._kept_columns:
             raise ValueError(
                 "merge must be given a Scorecard with the same knots, levels and pairs; got others. Give both models "
                 "n_knots=model.knots_ and interactions=0, or start both from copies of one model."
             )
         both = ClassMoments(*self._seen) + ClassMoments(*other._seen)
-        return self._resume(self._stream_columns(), self._features, self._card.basis, both)
+        counts = None if self._counts is None or other._counts is None else self._counts.merged(other._counts)
+        return self._resume(self._stream_columns(), self._features, self._learnt_card.basis, both, counts)
 
     def _stream_columns(self) -> ScorecardColumns:
         """The columns of a model that goes on from its moments."""
         specs = self._kept_columns
         return ScorecardColumns(specs, {}, _fit.monotone_directions(self, specs))
 
-    def _resume(self, columns: ScorecardColumns, features: list[Feature], basis: Basis, moments: ClassMoments) -> Self:
-        """Publish what the moments of all rows so far give."""
+    def _resume(
+        self,
+        columns: ScorecardColumns,
+        features: list[Feature],
+        basis: Basis,
+        moments: ClassMoments,
+        counts: CardCounts | None,
+    ) -> Self:
+        """Publish what the moments and the counts of all rows so far give."""
         fit, threshold = _fit.fit_moments(self, columns, features, basis, moments)
         self._publish(fit)
+        self._counts = None if counts is None else counts.separated(*fit.separation)
         self.intercept_ = np.array([-threshold])
+        self._unedited = None
+        if self._edits:
+            self._replay(self.edits_)
         return self
 
     def _categories(self, names: list[str]) -> list[int]:
@@ -326,16 +350,21 @@ class Scorecard(Readable, Ranker):
         """Set the fitted attributes, but for the threshold."""
         self._card, self._kept_columns, self._features = fit.card, fit.specs, fit.features
         self._seen, self._odds = (fit.moments.pos, fit.moments.neg), fit.odds
-        self.shapes_, self.cv_auc_, self.scale_, self.loss_ = fit.shapes, fit.cv_auc, fit.scale, fit.loss
+        self.shapes_ = fit.shapes
+        self.cv_auc_, self.scale_, self.loss_ = fit.cv_auc, fit.scale, fit.loss
         self.alpha_, self.smooth_, self.focus_ = map(float, fit.penalty)
         self.knots_ = {f.name: f.levels if f.knots is None else f.knots for f in fit.features}
         self.interactions_ = [shape.name for shape in fit.shapes if isinstance(shape.name, tuple)]
+        self._lock()
         validation.finite(self, fit.card.values)
 
     def _sound(self) -> bool:
         """Whether what was loaded fits together: kernels trust its numbers of slots and coefficients."""
         if not hasattr(self, "shapes_"):
             return True
+        self._lock()
+        if self._unedited is not None and not sound_card(self._unedited.card, self._kept_columns):
+            return False
         counted = len(self._kept_columns) == len(self._features) == self.n_features_in_
         return counted and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)
 

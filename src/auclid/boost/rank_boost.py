@@ -17,6 +17,7 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled
 from auclid.solvers.stumps import Entries, Stump, add_stumps, boost
 from auclid.stats.sets import POSITIVE, UNLABELED, members
+from auclid.validation import partwise
 
 
 class RankBoost(CallbackSupportMixin, PartlyLabelled):
@@ -97,7 +98,9 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         self.unlabeled = unlabeled
 
     @validation.checked
-    def fit(self, X: Any, y: ArrayLike, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from labelled rows, and from unlabelled ones near them.
 
         Parameters
@@ -160,7 +163,8 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         threshold = best_threshold(is_pos, stump_scores(stumps, table.dense(rows)), weight)
         return {"stumps_": list(stumps), "n_iter_": max(1, len(stumps)), "intercept_": -float(threshold)}
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    @partwise
+    def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters

@@ -7,13 +7,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from auclid.metrics._apart import lie_apart, placed_classes
 from auclid.metrics._cells import masses
+from auclid.metrics._partitioned import place_classes
 from auclid.metrics._placements import region_area
 from auclid.metrics._places import in_order, sum_twice_below
 from auclid.metrics._roc import rates
 from auclid.metrics._sample import checked_region
-from auclid.validation.vectors import column, numbers_column, positives, same_length, weight_column
+from auclid.validation.vectors import (
+    column,
+    numbers_column,
+    partitioned_columns,
+    positives,
+    same_length,
+    weight_column,
+)
 
 
 def roc_auc(
@@ -51,10 +58,9 @@ def roc_auc(
     ----------
     Hanley & McNeil (1982), The meaning and use of the area under a ROC curve, Radiology 143.
     """
-    if not lie_apart(y_true, y_score):
-        y_score = numbers_column("roc_auc", "y_score", y_score)
-        _warn_of_predictions(y_score)
-    return checked_auc("roc_auc", y_true, y_score, sample_weight, pos_label)
+    is_pos, score, weight = _rows("roc_auc", y_true, y_score, sample_weight, pos_label)
+    _warn_of_predictions(score)
+    return warn_if_undefined("roc_auc", auc_from_parts(is_pos, score, weight))
 
 
 def checked_auc(
@@ -76,9 +82,10 @@ def _rows(
 
     Of dask collections, fewer rows with the same curve.
     """
-    if lie_apart(y_true, y_score):
-        found = placed_classes(owner, y_true, [y_score], sample_weight, pos_label)
-        return (np.ones(1, bool), np.zeros(1), None) if found is None else found.compressed()
+    parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
+    if parts is not None:
+        placed = place_classes(owner, parts, pos_label)
+        return (np.ones(1, bool), np.zeros(1), None) if placed is None else placed.compressed()
     y = column(owner, "y_true", y_true)
     score = numbers_column(owner, "y_score", y_score)
     same_length(owner, y_true=y, y_score=score)

@@ -10,18 +10,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._apart import lie_apart, placed_both, placed_classes
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
 from auclid.metrics._cells import masses, stepped
 from auclid.metrics._compare import answer, checked_question, from_draws
+from auclid.metrics._partitioned import place_classes, sample_of_parts
 from auclid.metrics._placements import AreaTerms
 from auclid.metrics._places import in_order, twice_below
 from auclid.metrics._results import APComparison, APInterval
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
 from auclid.validation.parameters import number_in, one_of
-from auclid.validation.vectors import column, numbers_column, positives, same_length, weight_column
+from auclid.validation.vectors import (
+    column,
+    numbers_column,
+    partitioned_columns,
+    positives,
+    same_length,
+    weight_column,
+)
 
 METHODS = ("delta", "bootstrap", "bca")
 
@@ -77,8 +84,9 @@ def average_precision(
     """
     owner = "average_precision"
     ratio = _ratio(owner, prevalence)
-    if lie_apart(y_true, y_score):
-        found = placed_classes(owner, y_true, [y_score], sample_weight, pos_label)
+    parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
+    if parts is not None:
+        found = place_classes(owner, parts, pos_label)
         if found is not None and found.few_is_pos:
             return ap_of_masses(masses(*found.compressed())[1:], ratio)
     y, score = column(owner, "y_true", y_true), numbers_column(owner, "y_score", y_score)
@@ -266,11 +274,10 @@ def _plain_interval(
     owner: str, y_true: ArrayLike, y_score: ArrayLike, pos_label: Any, ratio: float | None, level: float
 ) -> APInterval:
     """The interval of rows that stand alone and weigh alike, from counts: no row has terms of its own."""
-    counts, placed = None, None
-    if lie_apart(y_true, y_score):
-        placed = placed_both(owner, y_true, [y_score], None, pos_label)
-        if placed.few_is_pos:
-            counts = masses(*placed.compressed())[1:]
+    asked: dict[str, Any] = {"groups": None, "method": "delong", "whole": True}
+    counts, parts = None, sample_of_parts(owner, y_true, [y_score], None, pos_label, **asked)
+    if parts is not None and parts.few_is_pos:
+        counts = masses(*parts.compressed())[1:]
     if counts is None:
         sample = checked_sample(owner, y_true, {"y_score": y_score}, pos_label=pos_label)
         counts = _counts(sample.is_pos, sample.scores[0])

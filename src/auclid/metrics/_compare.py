@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid import _random
-from auclid.metrics._apart import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._bootstrap import (
     Errors,
     Masses,
@@ -20,6 +19,7 @@ from auclid.metrics._bootstrap import (
     runs,
 )
 from auclid.metrics._interval import warn_of_few
+from auclid.metrics._partitioned import sample_of_parts
 from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCComparison
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
@@ -104,14 +104,13 @@ def compare_auc(
     question = checked_question(owner, level, alternative, margin)
     region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
-    if lie_apart(y_true, score_a, score_b):
-        whole_and_plain(owner, method, groups, region.whole)
-        found = placed_both(owner, y_true, [score_a, score_b], sample_weight, pos_label)
-        variance = float(np.array([1.0, -1.0]) @ found.covariance() @ np.array([1.0, -1.0]))
-        difference = float(found.areas[0] - found.areas[1])
-        compared = answer(difference, float(np.sqrt(max(variance, 0.0))), found.trials, question)
-        a, b = map(float, found.areas)
-        return compared._replace(method=method, estimate_a=a, estimate_b=b, **found.counts)
+    asked: dict[str, Any] = {"groups": groups, "method": method, "whole": region.whole}
+    parts = sample_of_parts(owner, y_true, [score_a, score_b], sample_weight, pos_label, **asked)
+    if parts is not None:
+        contrast, (a, b) = np.array([1.0, -1.0]), map(float, parts.areas())
+        variance = float(contrast @ parts.covariance() @ contrast)
+        compared = answer(a - b, float(np.sqrt(max(variance, 0.0))), parts.trials, question)
+        return compared._replace(method=method, estimate_a=a, estimate_b=b, **parts.row_counts)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     of_a, of_b = (area_terms(sample, score, region) for score in sample.scores)
@@ -203,7 +202,8 @@ def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Questio
         se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
         compared = answer(difference, se, trials, question)
     else:
-        drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in _apart(a, b, plan)]
+        seeded = _with_generators(a, b, plan)
+        drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in seeded]
         errors = Errors.of(a, of_a).minus(Errors.of(b, of_b))
         compared = from_draws(difference, region.slope * (drawn[0] - drawn[1]), errors, plan.method, question)
     value_a, value_b = (region.value(area.area) for area in areas)
@@ -216,7 +216,7 @@ def _sum(a: int | None, b: int | None) -> int | None:
     return None if a is None and b is None else (a or 0) + (b or 0)
 
 
-def _apart(a: Sample, b: Sample, plan: Plan) -> list[tuple[Sample, np.random.Generator]]:
+def _with_generators(a: Sample, b: Sample, plan: Plan) -> list[tuple[Sample, np.random.Generator]]:
     """Both samples with draws of their own from one seed."""
     rng = _random.generator(plan.random_state)
     return [(sample, np.random.default_rng(rng.integers(1 << 63))) for sample in (a, b)]

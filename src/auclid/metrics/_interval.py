@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._apart import lie_apart, placed_both, whole_and_plain
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, deviation, ends, replicates, runs
+from auclid.metrics._partitioned import sample_of_parts
 from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._places import spread_of_places
 from auclid.metrics._results import AUCInterval
@@ -106,12 +106,12 @@ def auc_interval(
     level = number_in(owner, "level", level, 0.0, 1.0)
     region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
-    if lie_apart(y_true, y_score):
-        whole_and_plain(owner, method, groups, region.whole)
-        found = placed_both(owner, y_true, [y_score], sample_weight, pos_label)
-        auc, se = float(found.areas[0]), float(np.sqrt(found.covariance()[0, 0]))
-        ends = share_interval(auc, se, found.trials, level)
-        return AUCInterval(auc, *ends, se, level=level, method=method, df=np.inf, **found.counts)
+    asked: dict[str, Any] = {"groups": groups, "method": method, "whole": region.whole}
+    parts = sample_of_parts(owner, y_true, [y_score], sample_weight, pos_label, **asked)
+    if parts is not None:
+        auc, se = float(parts.areas()[0]), float(np.sqrt(parts.covariance()[0, 0]))
+        ends = share_interval(auc, se, parts.trials, level)
+        return AUCInterval(auc, *ends, se, level=level, method=method, df=np.inf, **parts.row_counts)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
     return interval(sample, region, plan, level)

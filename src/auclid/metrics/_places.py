@@ -25,10 +25,10 @@ def twice_places(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndar
     order = np.argsort(few)
     ranked = few[order]
     below_many = twice_below(ranked, many)
-    above_sorted = _above_few(ranked, np.bincount(below_many, minlength=2 * len(few) + 1))
-    above_few = np.empty(len(few), np.int64)
-    above_few[order] = above_sorted
-    return above_few, below_many
+    above_sorted = twice_above(ranked, np.bincount(below_many, minlength=2 * len(few) + 1))
+    above = np.empty(len(few), np.int64)
+    above[order] = above_sorted
+    return above, below_many
 
 
 def in_order(scores: np.ndarray) -> np.ndarray:
@@ -45,7 +45,7 @@ def spread_of_places(few: np.ndarray, many: np.ndarray) -> tuple[int, float, flo
     ranked = in_order(few)
     below = twice_below(ranked, many)
     count = np.bincount(below, minlength=2 * len(few) + 1)
-    above = _above_few(ranked, count)
+    above = twice_above(ranked, count)
     return int(above.sum()), _variance(above), _variance(below, count)
 
 
@@ -60,7 +60,7 @@ def _variance(values: np.ndarray, count: np.ndarray | None = None) -> float:
     return float(count @ number**2) / (len(values) - 1.0)
 
 
-def _above_few(ranked: np.ndarray, count: np.ndarray) -> np.ndarray:
+def twice_above(ranked: np.ndarray, count: np.ndarray) -> np.ndarray:
     """A score of many below a tie of few at positions l to r - 1 has 2 l or less, one at it l + r, one above 2 r."""
     upto = np.cumsum(count)
     first = ranked[1:] != ranked[:-1]

@@ -206,6 +206,8 @@ class PartlyLabelled(Ranker):
             return validation.prepared_dataset(self, X)
         if validation.is_partitioned(self, X):
             return _partitioned(self, X, y, X_unlabeled, sample_weight)
+        y, sample_weight = validation.labels_to_score(self, X, y, sample_weight, allow_missing=True)
+        validation.require_labels(self, y)
         marked = read(y, self.unlabeled)
         table, _ = validation.check_rows_and_labels(self, X, marked.y, reset=True)
         classes = _classes(self, marked.labels)

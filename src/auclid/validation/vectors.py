@@ -15,6 +15,8 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import column_or_1d
 
 from auclid._hints import reads_as_number
+from auclid.data.dask import is_dask, vector_parts
+from auclid.data.dataset import Dataset
 from auclid.data.files import Rows
 from auclid.errors import InvalidValueError
 from auclid.stats.weights import rescale_weights
@@ -55,6 +57,15 @@ def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
             f"Got shape {array.shape} instead.{hint}"
         )
     return array
+
+
+def partitioned_columns(
+    owner: str, y: Any, scores: list[Any], weight: Any = None, only_ranked: bool = True
+) -> Dataset | None:
+    """Labels, scores and weights as a dataset where labels or scores are Dask collections; None where none is."""
+    if not any(is_dask(column) for column in (y, *scores)):
+        return None
+    return vector_parts(owner, y, scores, weight, only_ranked)
 
 
 def numbers_column(owner: str, name: str, values: ArrayLike) -> np.ndarray:
