@@ -150,7 +150,7 @@ def test_the_bootstrap_finds_the_point_anew():
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        ({}, "exactly one of fpr, tpr, threshold and alerts. Got none instead"),
+        ({}, "exactly one of fpr, tpr, specificity, threshold and alerts. Got none instead"),
         ({"fpr": 0.1, "alerts": 3}, "Got fpr, alerts instead"),
         ({"fpr": 1.1}, r"'fpr' parameter of rates_at must be a float in \[0.0, 1.0\]"),
         ({"tpr": 0.0}, r"'tpr' parameter of rates_at must be a float in \(0.0, 1.0\]"),

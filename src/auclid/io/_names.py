@@ -163,6 +163,7 @@ ESTIMATORS = NameTable(
         "LeastSquaresAUCCV",
         "auclid.square.least_squares_cv.LeastSquaresAUCCV",
         LINEAR + "alpha_:real alphas_:real[m] cv_auc_:real[*,m]",
+        change=Change(added={"metric": "roc_auc"}),
     ),
     Entry(
         "ConstrainedAUC",
@@ -215,6 +216,7 @@ ESTIMATORS = NameTable(
         "RankSVM",
         "auclid.pairwise.rank_svm.RankSVM",
         LINEAR + "n_iter_:count alpha_:real gap_:real objective_:real softness_:real?",
+        change=Change(added={"metric": "roc_auc"}),
     ),
     Entry(
         "SAMULT",

@@ -10,8 +10,8 @@ from scipy.special import ndtr, ndtri, stdtr
 from auclid import _random
 from auclid.errors import InvalidValueError
 from auclid.metrics._cells import stepped
-from auclid.metrics._placements import AreaTerms
-from auclid.metrics._roc import area, from_the_top
+from auclid.metrics._placements import AreaTerms, region_area
+from auclid.metrics._roc import from_the_top
 from auclid.metrics._sample import Region, Sample
 from auclid.metrics._variance import TRANSFORMS, degrees, quantile, unit_strata, unit_sums, welch_degrees
 from auclid.validation.parameters import one_of, whole_number
@@ -103,7 +103,7 @@ def area_of(masses: Masses, region: Region) -> float:
         beaten = np.cumsum(neg)
         return float(pos @ (beaten - 0.5 * neg)) / (float(pos.sum()) * float(beaten[-1]))
     fpr, tpr = from_the_top(neg), from_the_top(pos)
-    return area(fpr / fpr[-1], tpr / tpr[-1], region.max_fpr, region.min_tpr)
+    return region_area(fpr / fpr[-1], tpr / tpr[-1], region)
 
 
 def replicates(

@@ -62,6 +62,7 @@ def compare_auc(
     pos_label: Any = None,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
+    min_fpr: float = 0.0,
     n_bootstrap: int = 2000,
     random_state: Any = None,
     alternative: str = "two-sided",
@@ -89,7 +90,7 @@ def compare_auc(
     method : {"delong", "bootstrap", "bca"}
         As in `auc_interval`. A bootstrap p-value is 1 - level of the interval that ends at the null, or Student's of
         the difference divided by the draws' deviation where no draw lies beyond the null.
-    groups, sample_weight, pos_label, max_fpr, min_tpr, n_bootstrap, random_state, progress
+    groups, sample_weight, pos_label, max_fpr, min_tpr, min_fpr, n_bootstrap, random_state, progress
         As in `auc_interval`.
     alternative : {"two-sided", "greater", "less"}
         What the test should show: that the AUCs differ, that AUC(a) > AUC(b) - margin, or AUC(a) < AUC(b) + margin.
@@ -118,7 +119,7 @@ def compare_auc(
     """
     owner = "compare_auc"
     question = checked_question(owner, level, alternative, margin)
-    region = checked_region(owner, max_fpr, min_tpr)
+    region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
     asked: dict[str, Any] = {"groups": groups, "method": method, "whole": region.whole}
     parts = sample_of_parts(owner, y_true, [score_a, score_b], sample_weight, pos_label, **asked)
@@ -129,7 +130,7 @@ def compare_auc(
         df = np.inf if plain else parts.welch_degrees(contrast)
         compared = answer(float(contrast @ areas), se, parts.trials, question, df)
         a, b = map(float, areas)
-        return compared._replace(method=method, estimate_a=a, estimate_b=b, **parts.class_counts)
+        return compared._replace(method=method, estimate_a=a, estimate_b=b, **parts.row_counts)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     of_a, of_b = (area_terms(sample, score, region) for score in sample.scores)

@@ -33,6 +33,7 @@ def auc_interval(
     pos_label: Any = None,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
+    min_fpr: float = 0.0,
     n_bootstrap: int = 2000,
     random_state: Any = None,
     progress: Progress = False,
@@ -69,7 +70,7 @@ def auc_interval(
         the product of its rows' weights.
     pos_label : label, optional
         The positive label, where that is not the greater of two numbers or the last of ordered categories.
-    max_fpr, min_tpr : float in (0, 1] and in [0, 1)
+    max_fpr, min_tpr, min_fpr : float in (0, 1], in [0, 1) and in [0, max_fpr)
         The region of `partial_auc`, whose standardised value is then reported.
     n_bootstrap : int in [100, inf)
         Draws of the bootstrap.
@@ -115,7 +116,7 @@ def auc_interval(
     """
     owner = "auc_interval"
     level = number_in(owner, "level", level, 0.0, 1.0)
-    region = checked_region(owner, max_fpr, min_tpr)
+    region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress, transform)
     asked: dict[str, Any] = {"groups": groups, "method": method, "whole": region.whole}
     parts = sample_of_parts(owner, y_true, [y_score], sample_weight, pos_label, **asked)
@@ -124,7 +125,7 @@ def auc_interval(
         plain = sample_weight is None and parts.trials >= ENOUGH_FOR_NORMAL_INTERVAL
         df = np.inf if plain else parts.degrees()
         low, high = share_interval(auc, se, parts.trials, level, df, plan.transform)
-        return AUCInterval(auc, low, high, se, **plan.told(level, df), **parts.class_counts)
+        return AUCInterval(auc, low, high, se, **plan.told(level, df), **parts.row_counts)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
     return interval(sample, region, plan, level)
@@ -158,7 +159,8 @@ def of_terms(sample: Sample, size: AreaTerms, region: Region, plan: Plan, level:
 def trials_in(sample: Sample, region: Region) -> int:
     """Disjoint pairs of independent rows in a region, at least one."""
     n_pos, n_neg = sample.units
-    return max(1, int(min(n_pos * (1.0 - region.min_tpr), n_neg * region.max_fpr) + 1e-9))
+    wide, high = region.max_fpr - region.min_fpr, 1.0 - region.min_tpr
+    return max(1, int(min(n_pos * high, n_neg * wide) + 1e-9))
 
 
 def delong(is_pos: np.ndarray, score: np.ndarray) -> tuple[float, float, float]:

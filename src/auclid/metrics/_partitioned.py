@@ -62,6 +62,13 @@ class PartitionedSample(NamedTuple):
     """(models, 5): sums of w^4 (1, V, ..., V^4) over the larger class."""
 
     @property
+    def row_counts(self) -> dict[str, Any]:
+        """Rows of each class, as results tell them."""
+        few, many = len(self.few.own), self.rows
+        n_pos, n_neg = (few, many) if self.few_is_pos else (many, few)
+        return {"n_positive": n_pos, "n_negative": n_neg, "n_groups": None}
+
+    @property
     def trials(self) -> int:
         """Disjoint pairs of rows."""
         return min(len(self.few.own), self.rows)
@@ -99,13 +106,6 @@ class PartitionedSample(NamedTuple):
         """Degrees of freedom of the variance of a contrast of areas."""
         second = [float(contrast @ products @ contrast) for products in self._products()]
         return welch_degrees(np.maximum(second, 0.0), (len(self.few.own), self.rows))
-
-    @property
-    def class_counts(self) -> dict[str, Any]:
-        """Rows of each class, as results have them."""
-        few, many = len(self.few.own), self.rows
-        n_pos, n_neg = (few, many) if self.few_is_pos else (many, few)
-        return {"n_positive": n_pos, "n_negative": n_neg, "n_groups": None}
 
     def _terms(self) -> np.ndarray:
         """(models, rows): what each row of the rarer class adds to the error of an area."""

@@ -347,7 +347,23 @@ class GroupAUC(Result):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class RatesAt(Measured):
-    """A threshold, the rates of predicting `score > threshold` with their intervals, and the precision."""
+    """A threshold, the rates of predicting `score > threshold` with their intervals, and the precision.
+
+    Attributes
+    ----------
+    precision_low, precision_high : float
+        The interval of the precision (positive predictive value).
+    npv, npv_low, npv_high : float
+        Negative predictive value: share of negatives among the rows that are not flagged.
+    accuracy, accuracy_low, accuracy_high : float
+        Share of rows predicted right.
+    lr_positive, lr_positive_low, lr_positive_high : float
+        Positive likelihood ratio, TPR / FPR.
+    lr_negative, lr_negative_low, lr_negative_high : float
+        Negative likelihood ratio, (1 - TPR) / (1 - FPR).
+    prevalence : float
+        The share of positives that precision, npv and accuracy refer to.
+    """
 
     threshold: float
     tpr: float
@@ -357,6 +373,21 @@ class RatesAt(Measured):
     fpr_low: float
     fpr_high: float
     precision: float
+    precision_low: float | None = field(default=None, kw_only=True)
+    precision_high: float | None = field(default=None, kw_only=True)
+    npv: float | None = field(default=None, kw_only=True)
+    npv_low: float | None = field(default=None, kw_only=True)
+    npv_high: float | None = field(default=None, kw_only=True)
+    accuracy: float | None = field(default=None, kw_only=True)
+    accuracy_low: float | None = field(default=None, kw_only=True)
+    accuracy_high: float | None = field(default=None, kw_only=True)
+    lr_positive: float | None = field(default=None, kw_only=True)
+    lr_positive_low: float | None = field(default=None, kw_only=True)
+    lr_positive_high: float | None = field(default=None, kw_only=True)
+    lr_negative: float | None = field(default=None, kw_only=True)
+    lr_negative_low: float | None = field(default=None, kw_only=True)
+    lr_negative_high: float | None = field(default=None, kw_only=True)
+    prevalence: float | None = field(default=None, kw_only=True)
 
     def _line(self) -> str:
         return f"{_rates_line(self)}, precision {format_value(self.precision)}"

@@ -71,26 +71,33 @@ class Sample(NamedTuple):
 
 
 class Region(NamedTuple):
-    """The part of the square under the ROC curve that counts: left of `max_fpr` and above `min_tpr`."""
+    """The part of the square under the ROC curve that counts: from `min_fpr` to `max_fpr` and above `min_tpr`."""
 
     max_fpr: float = 1.0
     min_tpr: float = 0.0
     standardize: bool = True
+    min_fpr: float = 0.0
 
     @property
     def whole(self) -> bool:
         """Whether that is all of it."""
-        return self.max_fpr == 1.0 and self.min_tpr == 0.0
+        return self.max_fpr == 1.0 and self.min_tpr == 0.0 and self.min_fpr == 0.0
 
     @property
     def best(self) -> float:
         """The area of a perfect ranking."""
-        return self.max_fpr * (1.0 - self.min_tpr)
+        return (self.max_fpr - self.min_fpr) * (1.0 - self.min_tpr)
 
     @property
     def chance(self) -> float:
         """The area of the diagonal."""
-        return max(self.max_fpr - self.min_tpr, 0.0) ** 2 / 2.0
+        return (max(self.max_fpr - self.min_tpr, 0.0) ** 2 - max(self.min_fpr - self.min_tpr, 0.0) ** 2) / 2.0
+
+    @property
+    def ends(self) -> "list[Region]":
+        """Regions from a false positive rate of 0 whose difference this is: up to `max_fpr`, and up to `min_fpr`."""
+        bare = self._replace(min_fpr=0.0, standardize=False)
+        return [bare] if self.min_fpr == 0.0 else [bare, bare._replace(max_fpr=self.min_fpr)]
 
     @property
     def slope(self) -> float:
@@ -107,11 +114,14 @@ class Region(NamedTuple):
 WHOLE = Region()
 
 
-def checked_region(owner: str, max_fpr: float, min_tpr: float, standardize: bool = True) -> Region:
+def checked_region(
+    owner: str, max_fpr: float, min_tpr: float, standardize: bool = True, min_fpr: float = 0.0
+) -> Region:
     """The region, or a sentence where it is outside the square."""
     right = number_in(owner, "max_fpr", max_fpr, 0.0, 1.0, closed="r")
     bottom = number_in(owner, "min_tpr", min_tpr, 0.0, 1.0, closed="l")
-    return Region(right, bottom, bool(standardize))
+    left = number_in(owner, "min_fpr", min_fpr, 0.0, right, closed="l")
+    return Region(right, bottom, bool(standardize), left)
 
 
 def checked_sample(

@@ -13,6 +13,7 @@ from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_ob
 from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
 from auclid.solvers import newton
 from auclid.solvers.partial_auc import checked_region, class_sizes
+from auclid.solvers.path import METRICS
 from auclid.stats.labelled import LabelledDataset
 from auclid.validation import RowAccess
 
@@ -59,6 +60,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         How gradually rows are in the top or out of it, in units of the loss; without effect where all pairs count.
         "auto": of 10, 3, 1, 0.3, 0.1 and 0.03 the largest that is not clearly worse than the best, by partial AUC in
         five folds. The fewer rows the top has, the more softness pays.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What ``alpha="auto"`` is chosen by; the loss that is minimised stays the same.
 
     Attributes
     ----------
@@ -131,6 +134,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         "max_fpr": [validation.real(0.0, 1.0, closed="right"), StrOptions({"top"})],
         "min_tpr": [validation.real(0.0, 1.0, closed="left")],
         "softness": [validation.real(closed="neither"), StrOptions({"auto"})],
+        "metric": [StrOptions(set(METRICS))],
     }
 
     def __init__(
@@ -143,6 +147,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         max_fpr: float | str = 1.0,
         min_tpr: float = 0.0,
         softness: float | str = SOFTNESS,
+        metric: str = "roc_auc",
     ) -> None:
         self.alpha = alpha
         self.loss = loss
@@ -151,6 +156,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         self.max_fpr = max_fpr
         self.min_tpr = min_tpr
         self.softness = softness
+        self.metric = metric
 
     @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
@@ -195,8 +201,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         elif not region.whole:
             settings = settings._replace(softness=best_softness(rows, given, settings) or SOFTNESS)
         if given is None:
-            for_the_top = self.softness == "auto" and not region.whole
-            given = (best_partial_auc_alpha(rows, settings) if for_the_top else None) or best_alpha(rows)
+            for_the_top = self.softness == "auto" and not region.whole and self.metric == "roc_auc"
+            given = (best_partial_auc_alpha(rows, settings) if for_the_top else None) or best_alpha(rows, self.metric)
         self.alpha_, self.softness_ = given, settings.softness
         return dataset_objective(rows, given, settings)
 
