@@ -304,9 +304,9 @@ def test_a_scorecard_leaves_a_page_and_its_points(table):
     model = auclid.load("card.auclid")
     assert isinstance(model, auclid.Scorecard) and model.shapes_[0].missing != 0.0
     page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
-    assert "Rounding points to whole numbers costs" in page and "Row " in page
-    assert "likelier sick against fine: 600 points are odds of 50 to one" in page
-    assert points[0] == "column,bin,low,high,points" and any(line.startswith("a,missing,,,") for line in points)
+    assert "The points cost" in page and "Row " not in page
+    assert "likelier sick: 600 points are odds of sick of 50 to one" in page
+    assert points[0] == "column,bin,low,high,points,rows,positives,rate,woe,iv" and any(line.startswith("a,missing,,,") for line in points)
     assert table("predict", "card.auclid", "gaps.csv").exit_code == 0
 
 

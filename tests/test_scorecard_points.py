@@ -195,6 +195,12 @@ def test_edges_lie_around_frequent_values():
 # --- steps ----------------------------------------------------------------------------------------
 
 
+def test_classes_that_are_far_apart_have_bins_all_the_same():
+    X, y = np.arange(60.0)[:, None], np.arange(60) >= 30
+    model = Scorecard().fit(X, y)
+    assert len(model.points()) > 2 and roc_auc(y, model.total_points(X)) == 1.0
+
+
 @pytest.mark.parametrize("seed", range(3))
 def test_steps_are_the_best_of_all(seed):
     rng = np.random.default_rng(seed)
