@@ -6,7 +6,7 @@ from auclid.metrics._by_group import auc_by_group
 from auclid.metrics._compare import compare_auc, compare_auc_unpaired
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
 from auclid.metrics._design import auc_power, sample_size
-from auclid.metrics._interval import auc_interval
+from auclid.metrics._interval import auc_interval, auc_test
 from auclid.metrics._lift import gini, ks, lift_table, precision_at_k
 from auclid.metrics._many import compare_many
 from auclid.metrics._multiclass import multiclass_auc
@@ -18,6 +18,7 @@ from auclid.metrics._results import (
     AUCBounds,
     AUCComparison,
     AUCInterval,
+    AUCTest,
     CrossValAUC,
     CrossValComparison,
     GroupAUC,
@@ -40,6 +41,7 @@ __all__ = [
     "AUCBounds",
     "AUCComparison",
     "AUCInterval",
+    "AUCTest",
     "CrossValAUC",
     "CrossValComparison",
     "GroupAUC",
@@ -56,6 +58,7 @@ __all__ = [
     "auc_by_group",
     "auc_interval",
     "auc_power",
+    "auc_test",
     "average_precision",
     "average_precision_interval",
     "compare_auc",
