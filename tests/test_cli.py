@@ -306,7 +306,8 @@ def test_a_scorecard_leaves_a_page_and_its_points(table):
     page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
     assert "The points cost" in page and "Row " not in page
     assert "likelier sick: 600 points are odds of sick of 50 to one" in page
-    assert points[0] == "column,bin,low,high,points,rows,positives,rate,woe,iv" and any(line.startswith("a,missing,,,") for line in points)
+    assert points[0] == "column,bin,low,high,points,rows,positives,rate,woe,iv"
+    assert any(line.startswith("a,missing,,,") for line in points)
     assert table("predict", "card.auclid", "gaps.csv").exit_code == 0
 
 

@@ -272,3 +272,25 @@ def test_decision_curve_draws_net_benefit_beside_the_defaults():
     assert len(ax.collections) == 1
     with pytest.raises(ValueError, match="probabilities"):
         plot.decision_curve(y, p + 1.0)
+
+
+def test_calibration_does_not_depend_on_the_order_of_rows_with_one_probability():
+    rng = np.random.default_rng(0)
+    given = rng.choice([0.1, 0.3, 0.35, 0.8], 203, p=[0.5, 0.2, 0.1, 0.2])
+    y, weight, groups = rng.random(203) < given, rng.random(203) + 0.5, rng.integers(0, 60, 203)
+    order = np.argsort(-y.astype(float), kind="stable")
+    for keywords in ({}, {"sample_weight": weight}, {"groups": groups}):
+        own = {name: values[order] for name, values in keywords.items()}
+        one, other = plot.calibration(y, given, **keywords), plot.calibration(y[order], given[order], **own)
+        np.testing.assert_allclose(one.lines[-1].get_xydata(), other.lines[-1].get_xydata(), atol=1e-12)
+        assert set(one.lines[-1].get_xdata().round(12)) == {0.1, 0.3, 0.35, 0.8}
+    whole = plot.calibration(y, given, sample_weight=weight).lines[-1].get_ydata()
+    assert whole[0] == pytest.approx(np.average(y[given == 0.1], weights=weight[given == 0.1]))
+
+
+def test_calibration_bins_hold_about_equally_many_rows():
+    rng = np.random.default_rng(0)
+    given = rng.random(1000)
+    points = plot.calibration(rng.random(1000) < given, given, n_bins=5).lines[-1].get_xdata()
+    want = [part.mean() for part in np.array_split(np.sort(given), 5)]
+    assert list(points) == pytest.approx(want, abs=1e-9)

@@ -23,7 +23,7 @@ from auclid.metrics._decision_results import (
 from auclid.metrics._design import auc_power, sample_size
 from auclid.metrics._equivalence import equivalence
 from auclid.metrics._group_rates import rates_by_group
-from auclid.metrics._interval import auc_interval
+from auclid.metrics._interval import auc_interval, auc_test
 from auclid.metrics._lift import gini, ks, lift_table, precision_at_k
 from auclid.metrics._many import compare_many
 from auclid.metrics._multiclass import multiclass_auc
@@ -45,6 +45,7 @@ from auclid.metrics._results import (
     AUCBounds,
     AUCComparison,
     AUCInterval,
+    AUCTest,
     CrossValAUC,
     CrossValComparison,
     GroupAUC,
@@ -68,6 +69,7 @@ __all__ = [
     "AUCBounds",
     "AUCComparison",
     "AUCInterval",
+    "AUCTest",
     "CalibrationFit",
     "CalibrationTest",
     "Cell",
@@ -96,6 +98,7 @@ __all__ = [
     "auc_by_group",
     "auc_interval",
     "auc_power",
+    "auc_test",
     "average_precision",
     "average_precision_interval",
     "brier_interval",
