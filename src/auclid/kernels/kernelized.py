@@ -139,7 +139,7 @@ class Kernelized(Ranker):
         counts = rows.counts.sum(axis=0)
         given = KMeansNystroem(min(COLUMNS, int(counts.sum())), random_state=0)
         feature_map = given if self.feature_map is None else self.feature_map
-        size = min(int(counts.sum()), max(MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
+        size = min(int(counts.sum()), max(MAP_ROWS, 20 * (getattr(feature_map, "n_components", None) or COLUMNS)))
         drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
         sample = as_table(sampled(rows, drawn.tolist())[0])
         self.feature_map_ = fitted_map(feature_map, sample, None, int(counts.sum()))
@@ -239,11 +239,16 @@ def embedded_part(feature_map: Any, part: Part) -> Part:
     return part._replace(X=embedded(as_table(part.X), feature_map))
 
 
+def _size(feature_map: FeatureMap, table: Table, count: int | None) -> tuple[int, int]:
+    """Rows and columns of what a map makes of all rows; a table of some of them fits it."""
+    return count or table.shape[0], getattr(feature_map, "n_components", None) or table.shape[0]
+
+
 def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int | None = None) -> Any:
     """A copy of the map, fitted on a table, which may stand for ``count`` rows; a frozen one as it is."""
     feature_map = clone(feature_map)
     if isinstance(feature_map, FeatureMap):
-        return feature_map._fit(table, working_type(count or table.shape[0], feature_map.n_components, table.dtype))
+        return feature_map._fit(table, working_type(*_size(feature_map, table, count), table.dtype))
     feature_map.fit(table.part(slice(None)), y)
     columns, known = table.shape[1], getattr(feature_map, "n_features_in_", table.shape[1])
     if columns != known:
@@ -255,7 +260,7 @@ def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int |
 
 def enough_rows(feature_map: Any, table: Table) -> None:
     """Refuse to look for more landmarks than the first batch of a stream has rows."""
-    if isinstance(feature_map, KMeansNystroem) and table.shape[0] < feature_map.n_components:
+    if isinstance(feature_map, KMeansNystroem) and table.shape[0] < (feature_map.n_components or 0):
         raise ValueError(
             f"The first batch of a stream must hold at least the n_components={feature_map.n_components} landmarks of "
             f"KMeansNystroem; got {table.shape[0]} rows. Fit the map beforehand and pass FrozenEstimator(feature_map), "

@@ -159,6 +159,8 @@ class ASAM(PairSampler):
 
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
+    The steps are the paper's algorithm 10; ``make("ASAM", published=True)`` also has an alpha of its range.
+
     References
     ----------
     Khalid, "Scalable large margin pairwise learning algorithms", Colorado State University 2019, chapter 6.
@@ -238,6 +240,8 @@ class PSAM(PairSampler):
     -----
     `partial_fit` works as in `ASAM`: a step for each row of a batch, on that row and one of the other class,
     drawn from a reservoir of 1,000 rows per class. There is no ``class_weight``: pairs are balanced already.
+
+    The steps are the paper's algorithm 11; ``make("PSAM", published=True)`` also has an alpha of its range.
 
     References
     ----------

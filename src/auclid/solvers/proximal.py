@@ -86,6 +86,7 @@ class ProximalSolver(StreamSolver[ProximalState]):
 
     steps: ProximalSteps
     average: bool
+    centred: bool = True  # whether dense rows are centred
 
     def init(self, d: int) -> ProximalState:
         return _initial_state(empty_means(d))
@@ -94,7 +95,7 @@ class ProximalSolver(StreamSolver[ProximalState]):
         return _initial_state(means_of(summary))
 
     def update(self, batch: Batch, state: ProximalState) -> ProximalState:
-        for rows, at, label, numbers in batch.chunks(state.means.centre):
+        for rows, at, label, numbers in batch.chunks(state.means.centre if self.centred else None):
             means = state.means if batch.summary is None else batch.summary.means_for(numbers)
             sweep = self._sweep(rows)
             state = state if sweep is sweep_elastic_net else without_shrinkage(state)

@@ -48,6 +48,9 @@ class SPAM(StreamRanker):
         Whether `fit` shuffles the rows of each epoch.
     average : bool, default=True
         Whether ``coef_`` is the average of the iterates, weighted by t², or the last one.
+    centre : bool, default=True
+        Whether dense rows are centred at their mean, which changes single steps but no pair. The paper does not
+        centre them. Sparse rows are never centred.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -62,13 +65,17 @@ class SPAM(StreamRanker):
     schedule_ : struct
         The step sizes in use; those of "auto", "sqrt" and "constant" for the share of positives and E|x|² of the rows
         so far.
+    a_, b_, dual_ : float
+        The paper's a(w) = w·μ₊, b(w) = w·μ₋ and α(w) = w·(μ₋ − μ₊) at ``coef_``, for the class means of the rows so
+        far; zero before both classes were seen.
 
     Notes
     -----
     The defaults are not the published algorithm: the steps, their bound, the five passes and the weighted average are
-    ours. ``SPAM(schedule="thm3", average=False)`` is the published one (the last iterate, with the steps of theorem 3;
-    "thm2" has those of theorem 2), and so is any other schedule with ``guard=False``. The paper's β and β₁ are
-    p(1−p)·alpha and p(1−p)·l1. Dense rows are centred at their mean, which changes single steps but no pair.
+    ours. ``make("SPAM-L2", published=True)`` is the published one: the last iterate of one pass over rows that are not
+    centred, with the steps of theorem 2 (``schedule="thm3"``: of theorem 3). Any other schedule with ``guard=False``,
+    ``centre=False`` and ``average=False`` is the paper's algorithm 1, too. The paper's β and β₁ are p(1−p)·alpha and
+    p(1−p)·l1.
 
     References
     ----------
@@ -91,6 +98,7 @@ class SPAM(StreamRanker):
         "schedule": [StrOptions({"auto", "sqrt", "constant", "thm2", "thm3"}), tuple],
         "guard": ["boolean"],
         "average": ["boolean"],
+        "centre": ["boolean"],
     }
 
     def __init__(
@@ -104,6 +112,7 @@ class SPAM(StreamRanker):
         n_epochs: int = 5,
         shuffle: bool = True,
         average: bool = True,
+        centre: bool = True,
         random_state: RandomState = None,
     ) -> None:
         self.alpha = alpha
@@ -114,10 +123,11 @@ class SPAM(StreamRanker):
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average
+        self.centre = centre
         self.random_state = random_state
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
-        return first_pass(table, is_pos, products=True, weight=weight)
+        return first_pass(table, is_pos, products=True, weight=weight, centred=self.centre)
 
     def _solver(self) -> ProximalSolver:
         return self._solver_with(None)
@@ -127,7 +137,7 @@ class SPAM(StreamRanker):
 
     def _solver_with(self, summary: FirstPass | None) -> ProximalSolver:
         schedule, relative, guarded = self._schedule(summary)
-        return ProximalSolver(ProximalSteps(schedule, relative, guarded, self._penalty()), self.average)
+        return ProximalSolver(ProximalSteps(schedule, relative, guarded, self._penalty()), self.average, self.centre)
 
     def _penalty(self) -> Penalty:
         if self.penalty is None:
@@ -167,3 +177,6 @@ class SPAM(StreamRanker):
 
     def _publish_settings(self, solver: ProximalSolver, state: ProximalState) -> None:
         self.schedule_ = solver.schedule(state)
+        mean = state.means.total / np.maximum(state.means.n, 1.0)[:, None]
+        b, a = mean @ self.coef_[0]
+        self.a_, self.b_, self.dual_ = float(a), float(b), float(b - a)
