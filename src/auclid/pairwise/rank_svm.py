@@ -188,7 +188,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         minimised = self._objective(rows)
         _check.finite(self, np.array(minimised.start_norm))
         solver: Any = newton if penalty is None else proximal_newton
-        state = newton.init(minimised) if penalty is None else proximal_newton.init(minimised, penalty, self.tol)
+        state: Any = newton.init(minimised) if penalty is None else proximal_newton.init(minimised, penalty, self.tol)
         look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
         shown = (None, None) if rows.partitioned else (X, y)
         for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):

@@ -1,20 +1,23 @@
 """SPAM: stochastic proximal AUC maximisation, one row per step, no buffers."""
 
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import _check, _random
 from auclid._generic import as_floats
+from auclid._progress import fit_iterations
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.data import Table
+from auclid.data import SparseTable, Table
 from auclid.penalties import L2, ElasticNet, Penalty, prox
 from auclid.schedules import Constant, Harmonic, Power, Schedule, rate
-from auclid.solvers.proximal import ProximalSolver, ProximalState, ProximalSteps
-from auclid.stats.class_means import FirstPass, first_pass
+from auclid.solvers.proximal import ProximalSolver, ProximalState, ProximalSteps, initial_state
+from auclid.solvers.saga import SagaSolver
+from auclid.stats.class_means import FirstPass, class_midpoint, first_pass, means_of
+from auclid.stats.labelled import LabelledDataset
 
 
 class SPAM(StreamRanker):
@@ -51,6 +54,12 @@ class SPAM(StreamRanker):
     centre : bool, default=True
         Whether dense rows are centred at their mean, which changes single steps but no pair. The paper does not
         centre them. Sparse rows are never centred.
+    variance_reduction : {None, "saga"}, default=None
+        "saga" gives the exact optimum of the rows, to which it converges linearly: each row's last gradient is kept, a
+        number a row, and subtracted from its next one. Rows are drawn at random in proportion to the size of their
+        gradients, an epoch is as many steps as there are rows, and ``coef_`` is the last iterate; ``schedule``,
+        ``guard``, ``average`` and ``shuffle`` have no effect. A step costs O(nnz of the row), or O(d) for dense rows,
+        ``l1`` and other penalties. There is no `partial_fit`: it needs all rows.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -99,6 +108,7 @@ class SPAM(StreamRanker):
         "guard": ["boolean"],
         "average": ["boolean"],
         "centre": ["boolean"],
+        "variance_reduction": [StrOptions({"saga"}), None],
     }
 
     def __init__(
@@ -113,6 +123,7 @@ class SPAM(StreamRanker):
         shuffle: bool = True,
         average: bool = True,
         centre: bool = True,
+        variance_reduction: str | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.alpha = alpha
@@ -124,7 +135,77 @@ class SPAM(StreamRanker):
         self.shuffle = shuffle
         self.average = average
         self.centre = centre
+        self.variance_reduction = variance_reduction
         self.random_state = random_state
+
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from all rows, ``n_epochs`` times over.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,), any two labels
+        sample_weight : array of shape (n,), optional
+            Relative frequencies of the rows in an epoch: a row of weight 2 occurs twice as often as one of weight 1.
+            Numbers of occurrences are fixed if the weights are proportional to small integers, else random. With
+            variance reduction the weights are exact.
+
+        Returns
+        -------
+        self
+        """
+        if self.variance_reduction is None:
+            return super().fit(X, y, sample_weight)
+        return self._fit_saga(X, y, sample_weight)
+
+    @_check.checked
+    def _fit_saga(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        summary, rng = self._first_pass(table, is_pos, weight), _random.generator(self.random_state)
+        solver, centre = SagaSolver(self._penalty()), summary.centre if self.centre else None
+        problem = solver.problem(table, is_pos, weight, summary)
+        state, midpoint = solver.init(problem), class_midpoint(summary.total, summary.n)
+
+        def look() -> dict[str, np.ndarray]:
+            return {"coef_": state.w.reshape(1, -1).copy(), "intercept_": np.array([-state.w @ midpoint])}
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            for number in fit_iterations(self, self.n_epochs, look, X, y):
+                state = solver.epoch(table, centre, problem, state, rng)
+                self.n_iter_ = number + 1
+        self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), state.w)
+        self._state = initial_state(means_of(summary))
+        self._state.iterate.v[:] = state.w
+        self._rng, self._dense, self.schedule_ = rng, not isinstance(table, SparseTable), Constant(problem.step)
+        self._publish_means(self._state)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows of a batch, once, in their order.
+
+        A batch may contain one class only; before both were seen, ``coef_`` and all scores are zero. A batch that
+        raises an error changes nothing.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        classes : the two labels, optional
+            Needed on the first call unless that batch holds both.
+        sample_weight : array of shape (n,), optional
+            The number of times each row is used: 2 is twice in succession, 0.5 is with probability one half. Later
+            batches are not known, so divide weights whose mean is far from 1 by their mean.
+
+        Returns
+        -------
+        self
+        """
+        if self.variance_reduction is not None:
+            raise ValueError(
+                "variance_reduction of SPAM must be None in partial_fit, since it needs all rows; got "
+                f"{self.variance_reduction!r}. Use fit, or SPAM()."
+            )
+        return super().partial_fit(X, y, classes, sample_weight)
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         return first_pass(table, is_pos, products=True, weight=weight, centred=self.centre)
@@ -177,6 +258,10 @@ class SPAM(StreamRanker):
 
     def _publish_settings(self, solver: ProximalSolver, state: ProximalState) -> None:
         self.schedule_ = solver.schedule(state)
+        self._publish_means(state)
+
+    def _publish_means(self, state: ProximalState) -> None:
+        """Set the projected class means at ``coef_``."""
         mean = state.means.total / np.maximum(state.means.n, 1.0)[:, None]
         b, a = mean @ self.coef_[0]
         self.a_, self.b_, self.dual_ = float(a), float(b), float(b - a)
