@@ -247,6 +247,13 @@ def test_fit_for_the_top(table):
         assert "must be a float in (0.0, 1.0]" in said(told)
 
 
+def test_fit_as_published(table):
+    options = "fit", "plain.csv", "--target", "y", "--published", "--model", "p.auclid"
+    result = table(*options, "--method", "solam")
+    assert result.exit_code == 0 and auclid.io.about("p.auclid")["method"] == "SOLAM (as published)"
+    assert "--published must have a --method" in said(table(*options))
+
+
 def test_fit_predict_evaluate(table):
     assert (
         table("fit", "plain.csv", "--target", "y", "--method", "RankSVM", "--model", "m.auclid").exit_code

@@ -130,12 +130,15 @@ def fit(
     every: Annotated[int, typer.Option(min=1, help="Rows from one checkpoint to the next.")] = 1_000_000,
     scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster.")] = None,
     max_fpr: MaxFPR = 1.0,
+    published: Annotated[
+        bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
+    ] = False,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr)
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 

@@ -231,8 +231,8 @@ ESTIMATORS = NameTable(
         "_features:list<Feature> "
         "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:Unedited?",
     ),
-    Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real"),
-    Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any"),
+    Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
+    Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),
     Entry("UniExp", "auclid.online.uni_exp.UniExp", STREAM + "step_:real"),
 )
 """The estimators that files may name, each by its class's name.
