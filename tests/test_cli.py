@@ -16,12 +16,13 @@ from typer.testing import CliRunner
 
 import auclid
 from auclid.cli import compare as job
-from auclid.cli import curves, evaluation, main, models
+from auclid.cli import evaluation, main, models
 from auclid.cli._app import app
 from auclid.cli.data import positives, text
 from auclid.cli.report import report
 from auclid.cli.verdict import verdict
 from auclid.metrics import AUCComparison, AUCInterval, auc_interval, compare_auc, gini, rates_at, roc_auc
+from auclid.reports import curves
 
 LIGHT = ["--against", "logistic,ridge"]
 

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from auclid.pairwise import *  # noqa: F403
     from auclid.registry import algorithms as algorithms
     from auclid.registry import make as make
+    from auclid.reports import report as report
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
 
@@ -44,6 +45,7 @@ OTHER_NAMES = {
     "exporters": ("export",),
     "io": ("load", "save"),
     "registry": ("algorithms", "make"),
+    "reports": ("report",),
 }
 """Public names of other modules."""
 
