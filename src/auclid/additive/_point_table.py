@@ -286,7 +286,7 @@ class PointTable:
         bins = self.point_bins(scale, base=base, odds=odds, max_bins=max_bins, higher=higher, names=names)
         labels = _as_many("classes", classes, self.classes_.tolist())
         in_points = self._scale(scale, base, odds, True, higher)
-        page = scorecard_page(title, [*self._facts(in_points, labels), *facts], shapes, bins)
+        page = scorecard_page(title, [*self._facts(in_points, labels), *facts], shapes, bins, self._counts)
         if path is not None:
             Path(os.fspath(path)).write_text(page, encoding="utf-8")
         return page
