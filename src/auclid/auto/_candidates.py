@@ -26,6 +26,9 @@ FOREST_TREES = 200, 100
 MIN_LANDMARKS, MAX_LANDMARKS = 50, 400
 """Landmarks of the kernel: one for twenty rows, no fewer and no more than these."""
 
+QUALITIES = ("fast", "default", "best")
+"""How much time a search may take."""
+
 LINEAR, CURVED = range(2)
 """How complicated a model is: folds are repeated for the simple ones alone."""
 
@@ -41,6 +44,8 @@ class TableShape(NamedTuple):
     """Rows of the rarer class."""
     categories: tuple[int, ...] = ()
     max_fpr: float = 1.0
+    quality: str = "default"
+    """How much time the search may take: "fast", "default" or "best"."""
 
 
 def linear_seconds(recipe: Any, n: float, d: int) -> float:

@@ -14,9 +14,11 @@ from auclid._weights import normalize_weights
 from auclid.auto._blend import FILLED, choose_blend, leaderboard, untried
 from auclid.auto._candidates import Candidate, TableShape, candidates, with_more_trees
 from auclid.auto._cost import TimeBudget, fit_count
+from auclid.auto._folds import make_folds
+from auclid.auto._judge import Judge
 from auclid.auto._learners import fit_candidate, with_smaller_alphas, without_lightgbm
 from auclid.auto._preparation import PreparedRows, TrainingSet, canonical, dense, prepare
-from auclid.auto._trial import AllRows, Trial, TrialTask, block_scores, make_folds, run_trial
+from auclid.auto._trial import AllRows, Trial, TrialTask, block_scores, run_trial
 from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
@@ -41,8 +43,9 @@ class SearchSettings(NamedTuple):
     names: list[str]
     cv: Any
     seed: int
-    max_fpr: float
+    judge: Judge
     budget: float | None
+    quality: str = "default"
     start: float = 0.0
     """When the fit began, by `time.perf_counter`."""
 
@@ -53,18 +56,19 @@ class Search:
     def __init__(self, columns: Columns, given: TrainingSet, settings: SearchSettings) -> None:
         every = canonical(given)
         self.columns, self.rows, self.is_pos, self.weight = columns, every.rows, every.is_pos, every.weight
-        shape = shape_of(every.rows, int(min(every.is_pos.sum(), (~every.is_pos).sum())), settings.max_fpr)
+        rarest = int(min(every.is_pos.sum(), (~every.is_pos).sum()))
+        shape = shape_of(every.rows, rarest, settings.judge.max_fpr, settings.quality)
         self.candidates = candidates(settings.names, shape, settings.seed)
         compared = compared_rows(every, settings.seed)
         self.whole = compared is None
         all_rows = None
         if compared is not None and settings.budget is None and not shape.is_sparse:  # which have to be made dense
-            all_rows = AllRows(every.rows, every.is_pos, every.weight, every.groups, compared)
+            all_rows = AllRows(every.rows, every.is_pos, every.weight, every.groups, every.time, compared)
             self.candidates = [with_more_trees(each) for each in self.candidates]
         some = every if compared is None else every.take(compared)
         rarest = int(min(some.is_pos.sum(), (~some.is_pos).sum()))
-        folds, size = make_folds(some.cv, some.is_pos, rarest, settings.seed, some.groups)
-        how = every.has_given_folds, settings.max_fpr, all_rows, not self.whole
+        folds, size = make_folds(some.cv, some.is_pos, rarest, settings.seed, some.groups, some.time)
+        how = every.has_given_folds, settings.judge, all_rows, not self.whole
         self.task = TrialTask(some.rows, some.is_pos, some.weight, folds, size, *how)
         self.budget = TimeBudget(settings.budget, settings.start, shape, len(some.is_pos))
         self.trials: dict[str, Trial] = {}
@@ -77,7 +81,7 @@ class Search:
         if self.trials and not self.budget.has_room(candidate, count):
             self.dropped[candidate.name] = "dropped: more than the budget leaves"
             return
-        leader = max(self.trials.values(), key=lambda trial: trial.aucs.mean(), default=None)
+        leader = max(self.trials.values(), key=lambda trial: trial.values.mean(), default=None)
         is_late = partial(self.budget.is_late, candidate) if self.trials else lambda *_, **__: False
         trial = run_trial(self.budget.limited(candidate, count), self.task, parallel, leader, is_late)
         if isinstance(trial, str):
@@ -184,10 +188,10 @@ def refitted(member: Member, model: Any, rows: PreparedRows, weight: np.ndarray 
     return member._replace(middle=after + (member.middle - before) * ratio, spread=member.spread * ratio, model=model)
 
 
-def shape_of(rows: PreparedRows, rarest: int, max_fpr: float) -> TableShape:
-    """The shape of prepared rows with so many of the rarer class."""
+def shape_of(rows: PreparedRows, rarest: int, max_fpr: float, quality: str) -> TableShape:
+    """The shape of prepared rows with so many of the rarer class, and what was asked for."""
     n, d = rows.scaled.shape
-    return TableShape(n, d, sparse.issparse(rows.plain), rarest, rows.categories, max_fpr)
+    return TableShape(n, d, sparse.issparse(rows.plain), rarest, rows.categories, max_fpr, quality)
 
 
 def compared_rows(every: TrainingSet, seed: int) -> np.ndarray | None:

@@ -1,15 +1,15 @@
 """AUCClassifier: compare, choose, blend, calibrate, refit."""
 
-import time
 import warnings
 from numbers import Integral
+from time import perf_counter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel
 from sklearn.base import clone
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from auclid import _check, _random, _sizes
 from auclid._apart import by_parts, remember_columns
@@ -18,16 +18,18 @@ from auclid._sources import to_measure
 from auclid._tables import checked_groups, checked_table, floating, labelled_rows
 from auclid._threads import limit_threads
 from auclid.auto._blend import FILLED, untried
-from auclid.auto._candidates import candidate_names, candidates
+from auclid.auto._candidates import QUALITIES, candidate_names, candidates
 from auclid.auto._cost import ExpectedCost, expected_cost
+from auclid.auto._folds import checked_time, repeat_count
+from auclid.auto._judge import METRICS, Judge
 from auclid.auto._learners import fit_candidate
 from auclid.auto._preparation import PreparedRows, TrainingSet, prepare
 from auclid.auto._sampling import SampledRows, draw_sample, refit_on_all, with_fitted_rows
 from auclid.auto._search import Member, Search, SearchSettings, blend_scores, odds_and_threshold, shape_of
-from auclid.auto._trial import repeat_count
 from auclid.base import Ranker
 from auclid.baselines import has_missing
 from auclid.columns import Columns
+from auclid.errors import InvalidValueError
 from auclid.metrics._auc import auc_from_parts
 from auclid.square import LeastSquaresAUC
 from auclid.stats.odds import log_odds, probability
@@ -46,6 +48,7 @@ class PreparedTable(NamedTuple):
     rows: PreparedRows
     weight: np.ndarray | None
     groups: np.ndarray | None
+    time: np.ndarray | None
     source: SampledRows | None
     """Where the rows were drawn from, if they are not all."""
 
@@ -151,6 +154,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         "methods": [list, tuple, str],
         "cv": [_check.at_least(2), HasMethods(["split"]), list],
         "n_jobs": [_check.at_least(1), Interval(Integral, None, -1, closed="right"), None],
+        "metric": [StrOptions(set(METRICS))],
+        "quality": [StrOptions(set(QUALITIES))],
         "max_fpr": [_check.real(0.0, 1.0, closed="right")],
         "threads": [_check.at_least(1), None],
         "random_state": _random.RANDOM_STATE,
@@ -160,6 +165,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self,
         budget: float | None = None,
         *,
+        metric: str = "roc_auc",
+        quality: str = "default",
         methods: Any = "auto",
         cv: Any = 5,
         n_jobs: int | None = None,
@@ -168,6 +175,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         random_state: Any = None,
     ) -> None:
         self.budget = budget
+        self.metric = metric
+        self.quality = quality
         self.methods = methods
         self.cv = cv
         self.n_jobs = n_jobs
@@ -176,7 +185,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self.random_state = random_state
 
     @_check.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Self:
         """Compare, choose, blend, calibrate; then fit what was chosen on all rows.
 
         Parameters
@@ -193,15 +202,23 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             repeated so often, and held out together.
         groups : array of shape (n,), optional
             Rows of one group (a customer, a patient) are held out together. Beside dask, also a collection cut as X.
+        time : array of shape (n,), optional
+            When each row was seen: numbers, dates, or texts of dates in ISO format. Models are then compared as they
+            will be used, on rows that are later than those they learnt from: the rows are cut by time into ``cv`` + 1
+            blocks of about equal size, and each block but the first is held out once, from models of all earlier
+            blocks (rolling origin). Rows of equal time share a block; blocks with one class only are not held out.
+            ``cv`` must be an int. What is chosen is fitted on all rows.
 
         Returns
         -------
         self
         """
-        start = time.perf_counter()
-        candidate_names(self.methods)
+        start = perf_counter()
+        self._check_settings(time)
         rows = labelled_rows(self, X, y, sample_weight, multiclass=True)
-        places = None if groups is None else checked_groups(type(self).__name__, groups, X, rows)
+        owner = type(self).__name__
+        places = None if groups is None else checked_groups(owner, groups, X, rows)
+        times = None if time is None else checked_groups(owner, time, X, rows, "time")
         sample, source = draw_sample(rows)
         X = rows.parts.decode(sample.X)
         y = rows.classes[sample.labels]
@@ -213,13 +230,28 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             columns = _fit_columns(X, sample.weight)
             remember_columns(columns, getattr(self, "feature_names_in_", None), self.n_features_in_)
             own_groups = None if places is None else places.at(sample.places)
+            own_time = None if times is None else checked_time(owner, times.at(sample.places))
             prepared = prepare(columns, X)
-            table = PreparedTable(X, y, sample.labels, columns, prepared, sample.weight, own_groups, source)
+            table = PreparedTable(X, y, sample.labels, columns, prepared, sample.weight, own_groups, own_time, source)
             if len(self.classes_) > 2:
                 self.models_ = [self._one_against_rest(table, number) for number in range(len(self.classes_))]
             else:
                 self._fit_binary(table, 1, start)
         return self
+
+    def _check_settings(self, time: Any) -> None:
+        """Refuse settings that do not go together."""
+        candidate_names(self.methods)
+        if self.metric == "average_precision" and self.max_fpr < 1.0:
+            raise InvalidValueError(
+                owner=self, parameter="max_fpr", expected="be 1.0 where metric='average_precision'",
+                got=repr(self.max_fpr), hint="Average precision looks at the top of the list already.",
+            )  # fmt: skip
+        if time is not None and not isinstance(self.cv, Integral):
+            raise InvalidValueError(
+                owner=self, parameter="cv", expected="be an int where fit is given time=", got=repr(self.cv),
+                hint="Leave time out to use these folds.",
+            )  # fmt: skip
 
     def _one_against_rest(self, table: PreparedTable, number: int) -> "AUCClassifier":
         """A copy that tells one class of many from the rest; all share the budget alike."""
@@ -227,7 +259,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         model = clone(self).set_params(budget=share)
         remember_columns(model, getattr(self, "feature_names_in_", None), self.n_features_in_)
         model.classes_ = np.array([False, True])
-        return model._fit_copy(table, number, time.perf_counter())
+        return model._fit_copy(table, number, perf_counter())
 
     @_check.checked
     def _fit_copy(self, *given: Any) -> Self:
@@ -251,8 +283,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """The fitted attributes after all candidates were tried, or as many as callbacks let be."""
         seed = int(_random.generator(self.random_state).integers(2**31 - 10))
         names = candidate_names(self.methods)
-        settings = SearchSettings(names, self.cv, seed, self.max_fpr, self.budget, start)
-        training = TrainingSet(table.rows, is_pos, table.weight, table.groups, self.cv)
+        judge = Judge(self.metric, self.max_fpr)
+        settings = SearchSettings(names, self.cv, seed, judge, self.budget, self.quality, start)
+        training = TrainingSet(table.rows, is_pos, table.weight, table.groups, self.cv, table.time)
         search = Search(table.columns, training, settings)
         with Parallel(n_jobs=self.n_jobs) as parallel:
             for number in fit_iterations(self, len(search.candidates), search.conclusion, table.X, table.y):
@@ -284,7 +317,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         X = checked_table(AUCClassifier(), X, reset=True)
         counts = [X.shape[0] // 2] if y is None else np.unique(np.asarray(y), return_counts=True)[1]
-        shape = shape_of(prepare(_fit_columns(X, None), X), int(min(counts)), self.max_fpr)
+        shape = shape_of(prepare(_fit_columns(X, None), X), int(min(counts)), self.max_fpr, self.quality)
         folds = int(self.cv) if isinstance(self.cv, Integral) else 5
         every, searched = candidates(candidate_names(self.methods), shape, 0), min(shape.n, _sizes.COMPARED_ROWS)
         seconds, size = expected_cost(every, shape, searched, folds, repeat_count(shape.rarest))
