@@ -14,6 +14,7 @@ from auclid import _sizes, baselines
 from auclid.additive import Scorecard
 from auclid.auto._folds import Split
 from auclid.auto._logistic import held_out_scores
+from auclid.auto._network import NetworkRecipe, Networks, fit_networks
 from auclid.base import Ranker
 from auclid.data import as_table
 from auclid.kernels import Kernelized
@@ -78,6 +79,8 @@ def fit_candidate(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | 
         return grow_forest(recipe, X, is_pos, weight).model
     if isinstance(recipe, Boosting):
         return _quietly(partial(fit_boosting, recipe), X, is_pos, weight)
+    if isinstance(recipe, NetworkRecipe):
+        return _quietly(partial(fit_networks, recipe), X, is_pos, weight)
     if isinstance(recipe, Scorecard):
         model = clone(recipe)
         _quietly(partial(model._fit_and_hold_out, coarse=True), X, is_pos, weight)
@@ -280,6 +283,8 @@ def model_scores(model: Any, X: Any) -> np.ndarray:
     """
     if isinstance(model, Trees):
         return tree_scores(model, X)
+    if isinstance(model, Networks):
+        return model.scores(X)
     if hasattr(model, "model_to_string"):
         return _raw_score(model, X)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)

@@ -12,11 +12,12 @@ from sklearn.model_selection import train_test_split
 from auclid import _sizes
 from auclid._weights import normalize_weights
 from auclid.auto._blend import FILLED, choose_blend, leaderboard, untried
-from auclid.auto._candidates import Candidate, TableShape, candidates, with_more_trees
+from auclid.auto._candidates import Candidate, TableShape, candidates
 from auclid.auto._cost import TimeBudget, fit_count
 from auclid.auto._folds import make_folds
 from auclid.auto._judge import Judge
 from auclid.auto._learners import fit_candidate, with_smaller_alphas, without_lightgbm
+from auclid.auto._network import Networks
 from auclid.auto._preparation import PreparedRows, TrainingSet, canonical, dense, prepare
 from auclid.auto._trial import AllRows, Trial, TrialTask, block_scores, run_trial
 from auclid.baselines import has_missing
@@ -64,7 +65,6 @@ class Search:
         all_rows = None
         if compared is not None and settings.budget is None and not shape.is_sparse:  # which have to be made dense
             all_rows = AllRows(every.rows, every.is_pos, every.weight, every.groups, every.time, compared)
-            self.candidates = [with_more_trees(each) for each in self.candidates]
         some = every if compared is None else every.take(compared)
         rarest = int(min(some.is_pos.sum(), (~some.is_pos).sum()))
         folds, size = make_folds(some.cv, some.is_pos, rarest, settings.seed, some.groups, some.time)
@@ -120,7 +120,8 @@ class Search:
         """The spread of the fitted blend over that of the held-out blend, on the compared rows.
 
         Members that were fitted again on many more rows agree more with one another than the models of folds do, so
-        their weighted sum is wider. Held-out scores stand in for trees, which fit these rows too closely.
+        their weighted sum is wider. Held-out scores stand in for trees and networks, which fit these
+        rows too closely.
         """
         if self.whole or len(members) == 1:
             return 1.0
@@ -128,7 +129,7 @@ class Search:
         for member in members:
             held_out = self.trials[member.name].scores[rows]
             before += member.weight * held_out
-            fitted = held_out if isinstance(member.model, Trees) else self._standard_scores(member)[rows]
+            fitted = held_out if isinstance(member.model, Trees | Networks) else self._standard_scores(member)[rows]
             after += member.weight * fitted
         weight = self.task.weights(rows)
         return standardize(after, weight)[2] / standardize(before, weight)[2]
@@ -163,14 +164,12 @@ class Search:
         return without_lightgbm(model, X.shape[1])
 
     def _final_recipe(self, candidate: Candidate, trial: Trial, waiting: list[str]) -> Any:
-        """The recipe with what the trial has found: a penalty, or the number of trees that did best; twice the last
-        number where more rows or trees help, unless later candidates need the budget."""
+        """The recipe with what the trial has found: a penalty, or the number of trees that did best, unless later
+        candidates need the budget."""
         if trial.stage is None:
             return with_smaller_alphas(candidate.recipe, trial.model)
-        last, many = candidate.stages[-1], len(self.is_pos) >= _sizes.MANY_ROWS
-        more = many and (trial.stage == last or not self.whole) and self.task.all_rows is None
         seconds = None if self.budget.budget is None else self.budget.left_for(waiting)
-        return candidate.recipe._replace(n_trees=2 * last if more else trial.stage, seconds=seconds)
+        return candidate.recipe._replace(n_trees=trial.stage, seconds=seconds)
 
 
 def refitted(member: Member, model: Any, rows: PreparedRows, weight: np.ndarray | None) -> Member:

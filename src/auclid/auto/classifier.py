@@ -54,18 +54,17 @@ class PreparedTable(NamedTuple):
 
 
 class AUCClassifier(CallbackSupportMixin, Ranker):
-    """The front door: takes any table, compares, tunes and blends models by cross-validated AUC, and calibrates.
+    """The front door: takes any table, compares, tunes and blends models by cross-validation, and calibrates.
 
     Columns are prepared by `auclid.Columns`. Candidates are linear AUC rankers, logistic regression, boosted trees,
-    extremely randomised trees and a random forest, a scorecard and a kernel ranker, as the table's shape allows. What
-    is used is a blend of those that add to it,
+    extremely randomised trees, a scorecard and a kernel ranker, as the table's shape allows. What is used is a blend of
+    those that add to it,
 
         f(x) = Σₘ wₘ fₘ(x),  wₘ ≥ 0, Σ wₘ = 1,
 
-    whose weights minimise the square loss over all pairs of held-out scores plus (100/r) Σ wₘ², with r rows of the
-    rarer class: the fewer there are, the more a weight follows what its member achieves alone (stacking with
-    shrinkage). Where that is not ahead of the mean of the linear members by a standard error of the difference, on
-    held-out rows, the mean it is; where one member is ahead of it by two standard errors, that member alone.
+    whose weights come from logistic regression on the members' held-out scores, with both classes of equal weight, no
+    negative coefficient, and the penalty (1/r) Σ wₘ² for r rows of the rarer class: the fewer there are, the more a
+    weight follows what its member achieves alone (stacking with shrinkage).
 
     Parameters
     ----------
@@ -73,18 +72,30 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         Seconds for the whole fit, about. None: all candidates that the shape of the data suggests, so the same seed
         gives the same model. With a budget they run in a fixed order; one that cannot end in time is left out, as its
         note in ``leaderboard_`` says, and the result may vary from run to run.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What is maximised: candidates, numbers of trees and ``leaderboard_`` are judged by it. For average precision the
+        weights are the mean of those above and of those that greedy selection finds: members are added one after the
+        other, with repetition, while the average precision of the sum rises.
+    quality : {"fast", "default", "best"}, default="default"
+        How much time the search takes, beside LightGBM with 200 trees on tables of some thousand rows: "fast" about
+        twice as long (linear models, one kind of boosting, 100 randomised trees), "default" about five times, "best"
+        about fifty times (more kinds of boosting, forests of 400 trees, small networks).
     methods : "auto", str or list of str, default="auto"
         Candidates, in the order in which they run: names that `auclid.algorithms` lists, "logistic" (scikit-learn's
-        LogisticRegression), "boosting" (LightGBM's trees where it is installed, else scikit-learn's), "forest" and
-        "random forest" (extremely randomised trees, and trees of best cuts; judged out of bag), "Scorecard" and
-        "kernel" (k-means Nyström features with `LeastSquaresAUCCV`). "auto": LeastSquaresAUC and logistic, with RankSVM
-        where ``max_fpr`` is below 1; up to 2,000 columns boosting, forest and kernel too (trees up to 500 where X is
-        sparse or has more columns than rows), and up to 5,000 rows the random forest; up to 100 dense columns
-        Scorecard.
+        LogisticRegression), "boosting" (LightGBM's trees where it is installed, else scikit-learn's), "slow boosting"
+        (200 trees of 8 leaves in smaller steps, each on 80 % of the rows and half of the columns), "slowest boosting"
+        (400 trees of up to 24 leaves, smaller steps still), "forest" and "random forest" (extremely randomised trees,
+        and trees of best cuts; judged out of bag), "Scorecard", "kernel" (k-means Nyström features with
+        `LeastSquaresAUCCV`) and "network" (two networks of two hidden layers on the prepared columns). "auto":
+        LeastSquaresAUC and logistic, with RankSVM where ``max_fpr`` is below 1; up to 2,000 columns boosting, slow
+        boosting, forest and kernel too (trees up to 500 where X is sparse or has more columns than rows); up to 100
+        dense columns Scorecard. With quality="fast" only slow boosting and forest of these; with "best" also slowest
+        boosting, random forest, and up to 500 columns network.
     cv : int in [2, inf), splitter or list of (train, test), default=5
         Stratified folds. For linear candidates they are repeated below 300 rows of the rarer class, up to six times;
         boosting is judged by as many folds as hold out 100 rows of it, forests out of bag, a scorecard by the folds in
-        which it chooses its penalties. A splitter, or a list of folds, is not repeated, and goes for all.
+        which it chooses its penalties. A splitter, or a list of folds, is not repeated, and goes for all; it may hold
+        out some of the rows only (`TimeSeriesSplit`, `PredefinedSplit`), or some more than once (`ShuffleSplit`).
     n_jobs : int or None, default=None
         Folds that are fitted at a time, each in a process of its own, as in joblib. It does not change the model.
     max_fpr : float in (0, 1], default=1.0
@@ -99,9 +110,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     best_ : str
         The name of the model in use, or "blend".
     leaderboard_ : list of records
-        ``name``, ``auc`` (mean over held-out folds), ``low`` and ``high`` (DeLong's 95 % interval), ``fit_seconds``
-        (mean of a fit), ``weight`` in the model in use, and a ``note``: what was dropped and why, and for whom missing
-        values were replaced. The best first; "blend" is among them.
+        ``name``, ``auc`` and ``ap`` (means over held-out folds), ``low`` and ``high`` (the 95 % interval of the
+        ``metric``), ``fit_seconds`` (mean of a fit), ``weight`` in the model in use, and a ``note``: what was dropped
+        and why, and for whom missing values were replaced. The best first; "blend" is among them.
     members_ : list of records
         What the score is made of, fitted on all rows: ``name``, ``weight``, ``middle``, ``spread``, ``raw`` (whether
         it sees the columns as they came), ``model``; each counts as weight·(score − middle)/spread.
@@ -122,7 +133,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     rows least squares then chooses among the penalty of the sample and two smaller ones, down to a tenth of it. With
     folds of 3,000 rows or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and
     two standard errors behind the leader (boosting only where all rows are compared); so is a forest that is .05 behind
-    with 25 trees, and a candidate that is .01 behind after two folds. Folds of linear and kernel models follow from
+    with 100 trees, and a candidate that is .01 behind after two folds. Folds of linear and kernel models follow from
     sums over all rows. With fewer than 10 rows in a class there is no search: one strongly regularised linear ranker is
     fitted, with a warning.
 
@@ -133,7 +144,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
     References
     ----------
-    Gao, Jin, Zhu & Zhou, "One-pass AUC optimization", ICML 2013 (the square loss that finds the blend).
+    Caruana, Niculescu-Mizil, Crew & Ksikes, "Ensemble selection from libraries of models", ICML 2004.
 
     Wolpert, "Stacked generalization", Neural Networks 1992; Breiman, "Stacked regressions", Machine Learning 1996.
 

@@ -311,6 +311,7 @@ STRUCTS = NameTable(
     Entry("normal scores", "auclid.columns._numbers.NormalScores", "values:finite[n] scores:finite[n]"),
     Entry("levels", "auclid.columns._levels.Levels"),
     Entry("trees", "auclid.trees.structs.Trees"),
+    Entry("networks", "auclid.auto._network.Networks"),
     Entry("member", "auclid.auto._search.Member"),
     Entry("leaderboard entry", "auclid.auto._blend.Entry", change=Change(added={"ap": float("nan")})),
     Entry("scorecard column", "auclid.additive._columns.ColumnSpec"),
