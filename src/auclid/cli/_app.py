@@ -179,6 +179,26 @@ def evaluate(
 
 
 @app.command()
+def export(
+    model: Model,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file to write; else SQL, JSON and Python are printed.")
+    ] = None,
+    to: Annotated[str, typer.Option(help="sql, onnx, json or python; else by the ending of --output.")] = "",
+    dialect: Annotated[str, typer.Option(help="Of SQL: ansi, sqlite, duckdb, postgresql or spark.")] = "ansi",
+    table: Annotated[str, typer.Option(help="The table that SQL selects from.")] = "t",
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A column to select beside the score; repeatable.")
+    ] = None,
+    probability: Annotated[bool, typer.Option("--probability", help="Select the probability too.")] = False,
+) -> None:
+    """Write a model as code that scores rows without auclid: SQL, ONNX, JSON or Python."""
+    from auclid.cli import exporting
+
+    exporting.export(model, output, exporting.Wishes(to, dialect, table, keep, probability))
+
+
+@app.command()
 def methods() -> None:
     """List every method by the name its paper gives it."""
     from auclid.registry import algorithms

@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from auclid._check import names_known
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.calibrated import Calibrated
@@ -28,6 +27,7 @@ from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
 from auclid.errors import DataError
 from auclid.io import save
+from auclid.validation import names_known
 
 
 class Fitted(NamedTuple):

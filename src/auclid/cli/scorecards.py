@@ -5,12 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from auclid._tables import take_rows
 from auclid.additive import Scorecard
 from auclid.additive._points import Bin
 from auclid.cli.data import BinaryTable
 from auclid.cli.predictions import csv_line
 from auclid.io import replacing
+from auclid.validation import take_rows
 
 EXAMPLES = 3
 """Rows of the highest scores whose reasons are told."""

@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._threads import limit_threads
 from auclid.data import Table, as_array, row_squared_norms
 from auclid.data.blocks import Block
@@ -99,7 +99,7 @@ class KMeansNystroem(FeatureMap):
         self.gamma_ = self._gamma(table, min(len(self.landmarks_), table.shape[0] / 20) / 400, rng)
         rows, centre = self.landmarks_.astype(np.float64), table.centre().astype(table.dtype)
         W = kernel_of(self.kernel, rows, self.gamma_, centre, np.float64)(rows)
-        self.whitening_ = whitening(_check.measurable(self, W), CUT[dtype])
+        self.whitening_ = whitening(validation.measurable(self, W), CUT[dtype])
         self._kernel = kernel_of(self.kernel, rows, self.gamma_, centre, dtype)
 
     @property
@@ -133,7 +133,7 @@ class KMeansNystroem(FeatureMap):
             return table.dense(slice(None))
         chosen = np.sort(rng.permutation(n)[: PER_LANDMARK * m])
         sample = table.part(chosen)
-        _check.measurable(self, row_squared_norms(sample))
+        validation.measurable(self, row_squared_norms(sample))
         return centres(sample, m, rng)
 
     def _values(self) -> Callable[[Block], np.ndarray]:

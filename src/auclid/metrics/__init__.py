@@ -1,26 +1,41 @@
 """Areas under ROC curves, how sure they are, and where to cut: exact, with ties counted one half."""
 
 from auclid.metrics._auc import partial_auc, roc_auc
-from auclid.metrics._average_precision import (
-    APInterval,
-    average_precision,
-    average_precision_interval,
-    compare_average_precision,
-)
-from auclid.metrics._by_group import GroupAUC, GroupPair, auc_by_group
-from auclid.metrics._compare import AUCComparison, compare_auc, compare_auc_unpaired
-from auclid.metrics._cross_val import CrossValAUC, CrossValComparison, compare_cross_val_auc, cross_val_auc
-from auclid.metrics._design import SampleSize, auc_power, sample_size
-from auclid.metrics._interval import AUCInterval, auc_interval
-from auclid.metrics._lift import LiftTable, gini, ks, lift_table, precision_at_k
-from auclid.metrics._many import ManyComparison, PairComparison, compare_many
+from auclid.metrics._average_precision import average_precision, average_precision_interval, compare_average_precision
+from auclid.metrics._by_group import auc_by_group
+from auclid.metrics._compare import compare_auc, compare_auc_unpaired
+from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
+from auclid.metrics._design import auc_power, sample_size
+from auclid.metrics._interval import auc_interval
+from auclid.metrics._lift import gini, ks, lift_table, precision_at_k
+from auclid.metrics._many import compare_many
 from auclid.metrics._multiclass import multiclass_auc
-from auclid.metrics._points import OperatingPoint, OperatingPointInterval, operating_point, operating_point_interval
-from auclid.metrics._rates import RatesAt, rates_at
+from auclid.metrics._points import operating_point, operating_point_interval
+from auclid.metrics._rates import rates_at
+from auclid.metrics._results import (
+    APComparison,
+    APInterval,
+    AUCBounds,
+    AUCComparison,
+    AUCInterval,
+    CrossValAUC,
+    CrossValComparison,
+    GroupAUC,
+    GroupPair,
+    LiftTable,
+    ManyComparison,
+    OperatingPoint,
+    OperatingPointInterval,
+    PairComparison,
+    RatesAt,
+    Result,
+    SampleSize,
+)
 from auclid.metrics._scorer import partial_auc_scorer
-from auclid.metrics._streaming import AUCBounds, StreamingAUC
+from auclid.metrics._streaming import StreamingAUC
 
 __all__ = [
+    "APComparison",
     "APInterval",
     "AUCBounds",
     "AUCComparison",
@@ -35,6 +50,7 @@ __all__ = [
     "OperatingPointInterval",
     "PairComparison",
     "RatesAt",
+    "Result",
     "SampleSize",
     "StreamingAUC",
     "auc_by_group",

@@ -7,12 +7,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.exceptions import UndefinedMetricWarning
 
-from auclid._labels import column, numbers_column, positives, same_length, weight_column
-from auclid.metrics._apart import lie_apart, placed_classes
 from auclid.metrics._cells import masses
+from auclid.metrics._partitioned import place_classes
 from auclid.metrics._places import in_order, sum_twice_below
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import checked_region
+from auclid.validation.vectors import (
+    column,
+    declared_positive,
+    numbers_column,
+    partitioned_columns,
+    positives,
+    same_length,
+    weight_column,
+)
 
 
 def roc_auc(
@@ -26,14 +34,14 @@ def roc_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind (numbers, bools, strings). The greater one is positive.
+        Two labels. Of numbers and bools the greater one is positive; strings need `pos_label`.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. Only their order counts; infinities are allowed, NaN is
         not. Compared as float32 or float64.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -50,10 +58,9 @@ def roc_auc(
     ----------
     Hanley & McNeil (1982), The meaning and use of the area under a ROC curve, Radiology 143.
     """
-    if not lie_apart(y_true, y_score):
-        y_score = numbers_column("roc_auc", "y_score", y_score)
-        _warn_of_predictions(y_score)
-    return checked_auc("roc_auc", y_true, y_score, sample_weight, pos_label)
+    is_pos, score, weight = _rows("roc_auc", y_true, y_score, sample_weight, pos_label)
+    _warn_of_predictions(score)
+    return warn_if_undefined("roc_auc", auc_from_parts(is_pos, score, weight))
 
 
 def checked_auc(
@@ -75,9 +82,11 @@ def _rows(
 
     Of dask collections, fewer rows with the same curve.
     """
-    if lie_apart(y_true, y_score):
-        found = placed_classes(owner, y_true, [y_score], sample_weight, pos_label)
-        return (np.ones(1, bool), np.zeros(1), None) if found is None else found.compressed()
+    pos_label = declared_positive(y_true, pos_label)
+    parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
+    if parts is not None:
+        placed = place_classes(owner, parts, pos_label)
+        return (np.ones(1, bool), np.zeros(1), None) if placed is None else placed.compressed()
     y = column(owner, "y_true", y_true)
     score = numbers_column(owner, "y_score", y_score)
     same_length(owner, y_true=y, y_score=score)
@@ -111,7 +120,7 @@ def partial_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     max_fpr : float in (0, 1]
@@ -123,7 +132,7 @@ def partial_auc(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); rates are shares of weight.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------

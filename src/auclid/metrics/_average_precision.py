@@ -5,30 +5,23 @@ precision at s is P(s) = a/(a + ρb) and AP is its mean over the positives: a fu
 scores, whose influence values are differences of cumulative sums over the sorted scores.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import column, number_in, numbers_column, one_of, positives, same_length, weight_column
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
 from auclid.metrics._cells import masses, stepped
-from auclid.metrics._compare import AUCComparison, answer, checked_question, from_draws
+from auclid.metrics._compare import answer, checked_question, from_draws
 from auclid.metrics._placements import AreaTerms
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._results import APComparison, APInterval
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Sample, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
+from auclid.validation.parameters import number_in, one_of
+from auclid.validation.vectors import column, declared_positive, numbers_column, positives, same_length, weight_column
 
 METHODS = ("delta", "bootstrap", "bca")
-
-
-class APInterval(NamedTuple):
-    """An average precision, the two ends of its confidence interval, and its standard error."""
-
-    ap: float
-    low: float
-    high: float
-    se: float
 
 
 def average_precision(
@@ -47,7 +40,7 @@ def average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. Infinities are allowed, NaN is not.
     prevalence : float in (0, 1), optional
@@ -56,7 +49,7 @@ def average_precision(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -83,6 +76,7 @@ def average_precision(
     owner = "average_precision"
     ratio = _ratio(owner, prevalence)
     y, score = column(owner, "y_true", y_true), numbers_column(owner, "y_score", y_score)
+    pos_label = declared_positive(y_true, pos_label)
     same_length(owner, y_true=y, y_score=score)
     weight = None
     if sample_weight is not None:
@@ -117,7 +111,7 @@ def average_precision_interval(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     level : float in (0, 1)
@@ -132,14 +126,14 @@ def average_precision_interval(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf): how much a row counts, not how often it was seen.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
     n_bootstrap, random_state, progress
         As in `auc_interval`.
 
     Returns
     -------
     APInterval
-        Named tuple (ap, low, high, se).
+        Unpacks to (ap, low, high, se).
 
     Notes
     -----
@@ -170,9 +164,14 @@ def average_precision_interval(
         drawn = replicates(sample, steps, lambda each: ap_of_masses(each[0], ratio), plan)
         se = deviation(drawn)
         if se > 0.0:
-            return APInterval(terms.area, *ends(drawn, level, terms.area, Errors.of(sample, terms), plan.method), se)
+            errors = Errors.of(sample, terms)
+            both = ends(drawn, level, terms.area, errors, plan.method)
+            return APInterval(
+                terms.area, *both, se, level=level, method=method, df=errors.freedom, **sample.counts
+            )
     se = standard_error(sample, terms)
-    return APInterval(terms.area, *share_interval(terms.area, se, sample.trials, level), se)
+    both = share_interval(terms.area, se, sample.trials, level)
+    return APInterval(terms.area, *both, se, level=level, method=method, df=np.inf, **sample.counts)
 
 
 def compare_average_precision(
@@ -191,7 +190,7 @@ def compare_average_precision(
     n_bootstrap: int = 2000,
     random_state: Any = None,
     progress: Progress = False,
-) -> AUCComparison:
+) -> APComparison:
     """Difference of the average precisions of two scores of the same rows, with a paired test.
 
     The variance is that of the difference of the two influence values of each row; interval and p-value as in
@@ -200,7 +199,7 @@ def compare_average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n,)
         Scores, greater for rows thought positive; the two may be on different scales.
     level, method, prevalence, groups, sample_weight, pos_label, n_bootstrap, random_state, progress
@@ -212,8 +211,8 @@ def compare_average_precision(
 
     Returns
     -------
-    AUCComparison
-        Named tuple (difference, low, high, pvalue).
+    APComparison
+        Unpacks to (difference, low, high, pvalue).
 
     Examples
     --------
@@ -229,16 +228,21 @@ def compare_average_precision(
     plan = checked_plan(owner, _resampling(owner, method), n_bootstrap, random_state, progress)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
-    gap = ap_terms(sample, sample.scores[0], ratio) - ap_terms(sample, sample.scores[1], ratio)
+    of_a, of_b = (ap_terms(sample, score, ratio) for score in sample.scores)
+    gap, how = of_a - of_b, {"method": method, "estimate_a": of_a.area, "estimate_b": of_b.area} | sample.counts
+    errors = Errors.of(sample, gap, difference=True)
     if method == "delta":
-        return answer(gap.area, standard_error(sample, gap), sample.trials, question)
+        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
+        return compared.converted(APComparison, **how)
     steps = [distinct(sample.is_pos, score)[1] for score in sample.scores]
 
     def difference(pair: list[Masses]) -> float:
         return ap_of_masses(pair[0], ratio) - ap_of_masses(pair[1], ratio)
 
     drawn = replicates(sample, steps, difference, plan)
-    return from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
+    compared = from_draws(gap.area, drawn, errors, plan.method, question)
+    return compared.converted(APComparison, **how)
 
 
 def ap_of_masses(found: Masses, ratio: float | None = None) -> float:

@@ -5,27 +5,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, one_of, whole_number
 from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, replicates
+from auclid.metrics._results import RatesAt
 from auclid.metrics._roc import Curve, from_the_top, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import quantile
+from auclid.validation.parameters import number_in, one_of, whole_number
 
 ROUNDING = 1e-12
 """A rate that misses a bound by less meets it."""
-
-
-class RatesAt(NamedTuple):
-    """A threshold, the rates of predicting `score > threshold` with their intervals, and the precision."""
-
-    threshold: float
-    tpr: float
-    tpr_low: float
-    tpr_high: float
-    fpr: float
-    fpr_low: float
-    fpr_high: float
-    precision: float
 
 
 class Wish(NamedTuple):
@@ -61,7 +49,7 @@ def rates_at(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     fpr : float in [0, 1], optional
@@ -84,7 +72,7 @@ def rates_at(
     Returns
     -------
     RatesAt
-        Named tuple (threshold, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high, precision); the precision is 0 where
+        Unpacks to (threshold, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high, precision); the precision is 0 where
         no row is flagged.
 
     Examples
@@ -153,7 +141,8 @@ def point_at(sample: Sample, threshold: float, level: float) -> RatesAt:
     tpr, fpr = (_rate(sample, flagged, of, level) for of in (sample.is_pos, ~sample.is_pos))
     weight = np.ones(len(score)) if sample.weight is None else sample.weight
     hit, called = float(weight[flagged & sample.is_pos].sum()), float(weight[flagged].sum())
-    return RatesAt(threshold, *tpr, *fpr, hit / called if called > 0.0 else 0.0)
+    precision = hit / called if called > 0.0 else 0.0
+    return RatesAt(threshold, *tpr, *fpr, precision, level=level, method="wilson", **sample.counts)
 
 
 def _rate(sample: Sample, flagged: np.ndarray, of: np.ndarray, level: float) -> tuple[float, float, float]:
@@ -207,7 +196,7 @@ def _by_bootstrap(sample: Sample, wish: Wish, plan: Plan, level: float) -> Rates
         point = point._replace(tpr_low=float(tpr_low), tpr_high=float(tpr_high))
     if fpr_low < fpr_high:
         point = point._replace(fpr_low=float(fpr_low), fpr_high=float(fpr_high))
-    return point
+    return point._replace(method="bootstrap")
 
 
 def band(curve: Curve, level: float) -> tuple[np.ndarray, np.ndarray]:

@@ -5,17 +5,16 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairwise import _top_search
-from auclid.pairwise._alpha import best_alpha
-from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective
-from auclid.pairwise._warning import warn_unless_converged
+from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
+from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
 from auclid.solvers import newton
-from auclid.solvers.region import checked_region, class_sizes
+from auclid.solvers.partial_auc import checked_region, class_sizes
 from auclid.stats.labelled import LabelledDataset
+from auclid.validation import RowAccess
 
 SOFTNESS = 0.1
 """The softness of the top."""
@@ -122,16 +121,16 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     True
     """
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
     _parameter_constraints: dict = {
-        "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
+        "alpha": [validation.real(closed="neither"), StrOptions({"auto"})],
         "loss": [StrOptions(set(NAMES)), tuple],
-        "tol": [_check.real(closed="neither")],
-        "max_iter": [_check.at_least(1)],
-        "max_fpr": [_check.real(0.0, 1.0, closed="right"), StrOptions({"top"})],
-        "min_tpr": [_check.real(0.0, 1.0, closed="left")],
-        "softness": [_check.real(closed="neither"), StrOptions({"auto"})],
+        "tol": [validation.real(closed="neither")],
+        "max_iter": [validation.at_least(1)],
+        "max_fpr": [validation.real(0.0, 1.0, closed="right"), StrOptions({"top"})],
+        "min_tpr": [validation.real(0.0, 1.0, closed="left")],
+        "softness": [validation.real(closed="neither"), StrOptions({"auto"})],
     }
 
     def __init__(
@@ -153,7 +152,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         self.min_tpr = min_tpr
         self.softness = softness
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows.
 
@@ -170,7 +169,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         """
         rows = self._labelled_dataset(X, y, sample_weight)
         minimised = self._objective(rows)
-        _check.finite(self, np.array(minimised.start_norm))
+        validation.finite(self, np.array(minimised.start_norm))
         state = newton.init(minimised)
         look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
         shown = (None, None) if rows.partitioned else (X, y)
@@ -194,10 +193,10 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         if self.softness != "auto":
             settings = settings._replace(softness=float(self.softness))
         elif not region.whole:
-            settings = settings._replace(softness=_top_search.best_softness(rows, given, settings) or SOFTNESS)
+            settings = settings._replace(softness=best_softness(rows, given, settings) or SOFTNESS)
         if given is None:
             for_the_top = self.softness == "auto" and not region.whole
-            given = (_top_search.best_alpha(rows, settings) if for_the_top else None) or best_alpha(rows)
+            given = (best_partial_auc_alpha(rows, settings) if for_the_top else None) or best_alpha(rows)
         self.alpha_, self.softness_ = given, settings.softness
         return dataset_objective(rows, given, settings)
 

@@ -5,10 +5,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid import _check
+from auclid import validation
 from auclid.base import LinearRanker
 from auclid.solvers.path import CrossValidated, cross_validate
 from auclid.stats.moments import require_room
+from auclid.validation import RowAccess
 
 
 class LeastSquaresAUCCV(LinearRanker):
@@ -50,7 +51,7 @@ class LeastSquaresAUCCV(LinearRanker):
     (5, 50)
     """
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
     _parameter_constraints: dict = {"alphas": ["array-like", None], "cv": ["cv_object"]}
 
@@ -58,7 +59,7 @@ class LeastSquaresAUCCV(LinearRanker):
         self.alphas = alphas
         self.cv = cv
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Choose alpha by cross-validation, then learn from all rows.
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from auclid import _check
+from auclid import validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
@@ -87,9 +87,9 @@ class SOLAM(StreamRanker):
 
     _parameter_constraints: dict = {
         **StreamRanker._parameter_constraints,
-        "radius": [_check.real(closed="neither"), None],
-        "zeta": [_check.real(closed="neither"), None],
-        "alpha": [_check.real(), None],
+        "radius": [validation.real(closed="neither"), None],
+        "zeta": [validation.real(closed="neither"), None],
+        "alpha": [validation.real(), None],
     }
 
     def __init__(

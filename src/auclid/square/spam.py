@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._generic import as_floats
 from auclid._random import RandomState
 from auclid.base import StreamRanker
@@ -85,8 +85,8 @@ class SPAM(StreamRanker):
 
     _parameter_constraints: dict = {
         **StreamRanker._parameter_constraints,
-        "alpha": [_check.real()],
-        "l1": [_check.real()],
+        "alpha": [validation.real()],
+        "l1": [validation.real()],
         "penalty": [tuple, None],
         "schedule": [StrOptions({"auto", "sqrt", "constant", "thm2", "thm3"}), tuple],
         "guard": ["boolean"],
@@ -134,7 +134,7 @@ class SPAM(StreamRanker):
             return as_floats(ElasticNet(self.l1, self.alpha) if self.l1 else L2(self.alpha))
         if self.l1 or self.alpha != 1e-4:
             raise ValueError("penalty of SPAM must stand alone; got alpha or l1 as well. Put them into the penalty.")
-        return _check.implements(self, "penalty", self.penalty, (prox,))
+        return validation.implements(self, "penalty", self.penalty, (prox,))
 
     def _schedule(self, summary: FirstPass | None) -> tuple[Schedule, bool, bool]:
         """The schedule, whether it is relative to the stable step, and whether steps along long rows are bounded."""
@@ -144,7 +144,7 @@ class SPAM(StreamRanker):
             return Constant(0.1), True, self.guard
         if self.schedule in ("thm2", "thm3"):
             return self._theorem(summary), False, False
-        return _check.implements(self, "schedule", self.schedule, (rate,)), False, self.guard
+        return validation.implements(self, "schedule", self.schedule, (rate,)), False, self.guard
 
     def _theorem(self, summary: FirstPass | None) -> Power | Harmonic:
         """The constants of the paper's theorems 2 and 3."""
