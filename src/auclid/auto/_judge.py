@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.metrics import (
+    APComparison,
+    AUCComparison,
     auc_interval,
     average_precision,
     average_precision_interval,
@@ -51,7 +53,7 @@ class Judge(NamedTuple):
         """How far scores are ahead of others on the same rows, and the standard error of that."""
         how: dict[str, Any] = {"sample_weight": weight}
         if self.metric == "average_precision":
-            gain = compare_average_precision(is_pos, scores, others, **how)
+            gain: AUCComparison | APComparison = compare_average_precision(is_pos, scores, others, **how)
         else:
             gain = compare_auc(is_pos, scores, others, max_fpr=self.max_fpr, **how)
         return gain.difference, (gain.high - gain.low) / ERRORS_PER_INTERVAL
