@@ -18,6 +18,7 @@ from auclid.metrics._multiclass import multiclass_auc
 from auclid.metrics._points import OperatingPoint, OperatingPointInterval, operating_point, operating_point_interval
 from auclid.metrics._rates import RatesAt, rates_at
 from auclid.metrics._scorer import partial_auc_scorer
+from auclid.metrics._stability import population_stability
 from auclid.metrics._streaming import AUCBounds, StreamingAUC
 
 __all__ = [
@@ -56,6 +57,7 @@ __all__ = [
     "operating_point_interval",
     "partial_auc",
     "partial_auc_scorer",
+    "population_stability",
     "precision_at_k",
     "rates_at",
     "roc_auc",

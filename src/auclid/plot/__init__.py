@@ -8,5 +8,6 @@ from auclid.plot._forest import intervals
 from auclid.plot._gaps import gap_curve
 from auclid.plot._scores import calibration, scores
 from auclid.plot._shapes import shapes
+from auclid.plot._time import over_time
 
-__all__ = ["calibration", "gap_curve", "intervals", "lift", "roc", "scores", "shapes"]
+__all__ = ["calibration", "gap_curve", "intervals", "lift", "over_time", "roc", "scores", "shapes"]
