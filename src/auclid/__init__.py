@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from auclid.pairwise import *  # noqa: F403
     from auclid.registry import algorithms as algorithms
     from auclid.registry import make as make
+    from auclid.reports import report as report
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
 
@@ -45,6 +46,7 @@ OTHER_NAMES = {
     "exporters": ("export",),
     "io": ("load", "save"),
     "registry": ("algorithms", "make"),
+    "reports": ("report",),
 }
 """Public names of other modules."""
 

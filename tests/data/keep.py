@@ -67,6 +67,7 @@ def models() -> Iterator[tuple[str, Any]]:
     yield "Kernelized", auclid.Kernelized(auclid.KMeansNystroem(8, kernel="polynomial"))
     yield "Fourier-OAM", auclid.Kernelized(auclid.RandomFourier(8), auclid.OAM(buffer_size=5))
     yield "AUCClassifier-trees", auclid.AUCClassifier(methods=["boosting"], cv=2)
+    yield "AUCClassifier-network", auclid.AUCClassifier(methods=["network"], cv=2)
     yield "AUCClassifier-few", auclid.AUCClassifier(methods=["LeastSquaresAUC", "logistic"], cv=2)
     yield "Scorecard-pairs", auclid.Scorecard(n_knots=4, interactions=1)
     yield "Scorecard-edited", auclid.Scorecard(n_knots=4, interactions=0)

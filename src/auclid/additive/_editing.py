@@ -13,12 +13,12 @@ from auclid import validation
 from auclid.additive._columns import cell_block
 from auclid.additive._editor import EvaluationRows, editor_page
 from auclid.additive._edits import check_edit, edited_card, edited_shapes
-from auclid.additive._point_table import BinSettings
+from auclid.additive._point_table import BinSettings, renamed
 from auclid.additive._points import range_text
 from auclid.additive._shapes import Card, PairShape, Shape, locked, read_only
 from auclid.errors import DataError, InvalidValueError
 from auclid.metrics import compare_auc, roc_auc
-from auclid.validation import labels_to_score
+from auclid.validation import labels_to_score, partwise
 
 
 class Unedited(NamedTuple):
@@ -42,6 +42,7 @@ class Editable:
     _unedited: Unedited | None = None
     _binned: Any
     _cells: Any
+    _kept_columns: list
     contributions: Any
     decision_function: Any
 
@@ -182,6 +183,7 @@ class Editable:
         y: Any = None,
         max_rows: int = 2_000,
         max_bins: int | str = "auto",
+        names: Any = None,
         title: str = "Scorecard editor",
     ) -> str:
         """An HTML page on which the points of shapes, or bins, are dragged; it saves a JSON file for `apply`.
@@ -199,6 +201,8 @@ class Editable:
             Rows that are written, at the most: every so manieth.
         max_bins : int of at least 1 or "auto", default="auto"
             As for `points`.
+        names : list of str, optional
+            What to call the columns, where X had no names.
         title : str, default="Scorecard editor"
 
         Returns
@@ -211,7 +215,8 @@ class Editable:
             raise InvalidValueError("Scorecard.editor must have bins; fit the model anew, or give max_bins=8.")
         rows = None if X is None else self._evaluation_rows(X, y, max_rows)
         factor = self.scale_ * self._odds.slope / np.log(2.0)
-        page = editor_page(title, self.shapes_, binned, factor, rows)
+        shapes = renamed(self.shapes_, [column.name for column in self._kept_columns], names)
+        page = editor_page(title, shapes, binned, factor, rows)
         if path is not None:
             Path(os.fspath(path)).write_text(page, encoding="utf-8")
         return page
@@ -223,10 +228,14 @@ class Editable:
                 f"The 'max_rows' of Scorecard.editor must be an int of at least 1; got {max_rows!r}."
             )
         y, _ = labels_to_score(self, X, y, None)
-        cells, parts, scores = self._cells(X), self.contributions(X), self.decision_function(X)
+        cells, parts, scores = self._dense_cells(X), self.contributions(X), self.decision_function(X)
         some = slice(None, None, max(1, -(-len(scores) // int(max_rows))))
         labels = np.asarray(y)[some] == self.classes_[1]
-        return EvaluationRows(cell_block(cells, some), labels, np.asarray(scores, np.float64)[some], parts[some])
+        return EvaluationRows(cells[some], labels, np.asarray(scores, np.float64)[some], parts[some])
+
+    @partwise
+    def _dense_cells(self, X: Any) -> np.ndarray:
+        return cell_block(self._cells(X), slice(None))
 
     def _replay(self, edits: list[dict[str, Any]]) -> None:
         """The card as it was learnt, with all of these edits."""

@@ -13,7 +13,7 @@ from auclid.metrics._roc import Curve, roc_curve
 roc = roc_curve
 
 LEVEL = 0.95
-POINTS = 200
+POINTS = 120
 BINS = 40
 
 
@@ -42,10 +42,10 @@ def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
     return edges, *shares
 
 
-def stops(curve: Any, must: Sequence[int] = ()) -> np.ndarray:
-    """Numbers of some POINTS thresholds for a slider, evenly along the curve, with some that must be."""
+def stops(curve: Any, must: Sequence[int] = (), points: int = POINTS) -> np.ndarray:
+    """Numbers of about so many thresholds for a slider, evenly along the curve, with some that must be."""
     along = curve.fpr + curve.tpr
-    even = np.searchsorted(along, np.linspace(0.0, 2.0, POINTS)).clip(max=len(along) - 1)
+    even = np.searchsorted(along, np.linspace(0.0, 2.0, points)).clip(max=len(along) - 1)
     return np.unique(np.concatenate([even, np.asarray(must, dtype=np.intp)]))
 
 
