@@ -204,6 +204,28 @@ def export(
 
 
 @app.command()
+def monitor(
+    model: Model,
+    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="Files of new rows, with or without labels.")],
+    target: Target = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rows to compare with, labelled ones unseen by the model.")
+    ] = None,
+    period: Annotated[str, typer.Option(help="day, week, month, quarter or year.")] = "week",
+    threshold: Annotated[float | None, typer.Option(help="Scores above are alerts; else the model's own.")] = None,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, .html.")] = Path("monitor.html"),
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="A JSON file to write as well.")] = None,
+    memory: Memory = None,
+) -> None:
+    """Compare new rows with those a model has learnt from; exit code 3 where something calls for action."""
+    from auclid.cli import monitoring
+
+    wishes = monitoring.Wishes(target, time, reference, period, threshold, output, json, memory)
+    raise typer.Exit(monitoring.monitor(model, new, wishes))
+
+
+@app.command()
 def points(
     model: Card,
     output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file.")] = Path("points.csv"),

@@ -60,6 +60,7 @@ from auclid.metrics._results import (
     SampleSize,
 )
 from auclid.metrics._scorer import partial_auc_scorer
+from auclid.metrics._stability import population_stability
 from auclid.metrics._streaming import StreamingAUC
 from auclid.metrics._thresholds import choose_threshold
 
@@ -128,6 +129,7 @@ __all__ = [
     "operating_point_interval",
     "partial_auc",
     "partial_auc_scorer",
+    "population_stability",
     "precision_at_k",
     "rates_at",
     "rates_by_group",
