@@ -5,6 +5,7 @@ from auclid.metrics._average_precision import average_precision, average_precisi
 from auclid.metrics._by_group import auc_by_group
 from auclid.metrics._compare import compare_auc, compare_auc_unpaired
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
+from auclid.metrics._curve import ROC
 from auclid.metrics._design import auc_power, sample_size
 from auclid.metrics._interval import auc_interval, auc_test
 from auclid.metrics._lift import gini, ks, lift_table, precision_at_k
@@ -51,6 +52,7 @@ __all__ = [
     "OperatingPoint",
     "OperatingPointInterval",
     "PairComparison",
+    "ROC",
     "RatesAt",
     "Result",
     "SampleSize",
