@@ -277,7 +277,7 @@ def test_fit_predict_evaluate(table):
     y = np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=2, dtype=str)
     result = table("evaluate", "m.auclid", "plain.csv")
     assert (
-        f"AUC {roc_auc(y, model.decision_function(X)):.4f}" in result.stdout
+        f"AUC {roc_auc(y, model.decision_function(X), pos_label='sick'):.4f}" in result.stdout
         and "called sick" in result.stdout
     )
 
@@ -311,9 +311,9 @@ def test_a_scorecard_leaves_a_page_and_its_points(table):
     model = auclid.load("card.auclid")
     assert isinstance(model, auclid.Scorecard) and model.shapes_[0].missing != 0.0
     page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
-    assert "Rounding points to whole numbers costs" in page and "Row " in page
-    assert "likelier sick against fine: 600 points are odds of 50 to one" in page
-    assert points[0] == "column,bin,low,high,points" and any(line.startswith("a,missing,,,") for line in points)
+    assert "The points cost" in page and "Row " not in page
+    assert "likelier sick: 600 points are odds of sick of 50 to one" in page
+    assert points[0] == "column,bin,low,high,points,rows,positives,rate,woe,iv" and any(line.startswith("a,missing,,,") for line in points)
     assert table("predict", "card.auclid", "gaps.csv").exit_code == 0
 
 
@@ -398,10 +398,10 @@ BAD = {
         "Did you mean logistic?",
     ),
     "baseline first": (["compare", "bytes.csv", "--target", "y", "--against", "logistik"], "Did you mean logistic?"),
-    "bytes": (["compare", "bytes.csv", "--target", "y"], "'bytes.csv' must be text in UTF-8; it is in "),
+    "bytes": (["compare", "bytes.csv", "--target", "y"], "'bytes.csv' must hold text in UTF-8; it is in "),
     "bytes by blocks": (
         ["fit", "bytes.csv", "--target", "y", "--memory", "1MB", "--model", "m"],
-        "'bytes.csv' must be text in UTF-8; it is in ",
+        "'bytes.csv' must hold text in UTF-8; it is in ",
     ),
     "label": (["fit", "plain.csv", "--target", "y", "--positive", "dead", "--model", "m"], "got 'dead'"),
     "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
@@ -586,7 +586,7 @@ def test_text_in_another_encoding_is_named(run):
     Path("latin.csv").write_bytes("\n".join(lines).encode("latin-1"))
     result = run("fit", "latin.csv", "--target", "y", "--method", "RankSVM", "--model", "m.auclid")
     assert result.exit_code == 2
-    assert "must be text in UTF-8" in said(result)
+    assert "must hold text in UTF-8" in said(result)
 
 
 # --- evaluate: what a statistician asks for -------------------------------------------------------

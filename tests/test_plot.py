@@ -11,7 +11,16 @@ from sklearn.linear_model import LogisticRegression
 
 import auclid
 from auclid import LeastSquaresAUC, plot
-from auclid.metrics import auc_by_group, auc_interval, compare_many, cross_val_auc, lift_table, roc_auc
+from auclid.metrics import (
+    auc_by_group,
+    auc_interval,
+    average_precision,
+    compare_many,
+    cross_val_auc,
+    lift_table,
+    net_benefit,
+    roc_auc,
+)
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
@@ -228,3 +237,38 @@ def test_matplotlib_is_imported_only_when_used_and_its_absence_says_what_to_inst
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "auclid.plot needs matplotlib: pip install 'auclid[plot]'"
+
+
+@pytest.mark.parametrize("bins", [1, 10_001, 10**9])
+def test_a_number_of_bins_out_of_range_gets_a_sentence(bins):
+    with pytest.raises(ValueError, match=r"The 'bins' parameter of plot.scores must be an int in"):
+        plot.scores([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], bins=bins)
+
+
+def test_precision_recall_draws_the_steps_and_the_band():
+    rng = np.random.default_rng(0)
+    y = rng.random(400) < 0.2
+    s = rng.normal(size=400) + y
+    ax = plot.precision_recall(y, {"a": s, "b": -s})
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    (label,) = [name for name in lines if name.startswith("a: AP ")]
+    assert label.startswith(f"a: AP {average_precision(y, s):.3f} [")
+    recall, precision = lines[label].get_data()
+    assert recall[-1] == 1.0 and precision[-1] == pytest.approx(y[s >= s[y].min()].mean())
+    assert len(ax.collections) == 2
+    assert len(plot.precision_recall(y, s, level=None, iso_f1=False).get_lines()) == 2
+
+
+def test_decision_curve_draws_net_benefit_beside_the_defaults():
+    rng = np.random.default_rng(0)
+    p = rng.random(400)
+    y = rng.random(400) < p
+    ax = plot.decision_curve(y, p, name="mine", thresholds=[0.1, 0.2, 0.5])
+    lines = {line.get_label(): line for line in ax.get_lines()}
+    assert set(lines) == {"mine", "treat all", "treat none"}
+    found = net_benefit(y, p, [0.1, 0.2, 0.5])
+    np.testing.assert_allclose(lines["mine"].get_ydata(), found.net_benefit)
+    np.testing.assert_allclose(lines["treat all"].get_ydata(), found.treat_all)
+    assert len(ax.collections) == 1
+    with pytest.raises(ValueError, match="probabilities"):
+        plot.decision_curve(y, p + 1.0)

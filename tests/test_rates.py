@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, false_discovery_control, ks_2samp, multivariate_normal, norm, t
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.model_selection import (
@@ -17,6 +18,8 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import reference_metrics as reference
 from auclid import LeastSquaresAUC
@@ -44,6 +47,7 @@ from auclid.metrics import (
 )
 from auclid.metrics._design import _both, _variance, _variance_of_difference
 from auclid.metrics._many import corrected
+from auclid.metrics._scorer import scores_of
 
 
 def rows(n=60, share=0.4, digits=1, seed=0, rises=1.0):
@@ -146,7 +150,7 @@ def test_the_bootstrap_finds_the_point_anew():
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        ({}, "exactly one of fpr, tpr, threshold and alerts. Got none instead"),
+        ({}, "exactly one of fpr, tpr, specificity, threshold and alerts. Got none instead"),
         ({"fpr": 0.1, "alerts": 3}, "Got fpr, alerts instead"),
         ({"fpr": 1.1}, r"'fpr' parameter of rates_at must be a float in \[0.0, 1.0\]"),
         ({"tpr": 0.0}, r"'tpr' parameter of rates_at must be a float in \(0.0, 1.0\]"),
@@ -557,11 +561,51 @@ def test_cross_validated_auc_is_the_mean_of_folds_with_their_variances(table):
     assert got.low < got.auc < got.high
 
 
+@pytest.mark.parametrize("cv", [StratifiedKFold(2), RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)])
+def test_the_comparison_of_ways_to_learn_is_nadeau_and_bengios(table, cv):
+    X, y = table
+    got = compare_cross_val_auc(LeastSquaresAUC(), GaussianNB(), X, y, cv=cv)
+    ratio = np.mean([len(test) / len(train) for train, test in cv.split(X, y)])
+    se = np.sqrt((1 / len(got.folds) + ratio) * np.var(got.folds, ddof=1))
+    assert (got.se, got.df) == (pytest.approx(se), len(got.folds) - 1)
+    assert got.pvalue == pytest.approx(2 * t.sf(abs(got.difference) / se, got.df))
+    assert got.high - got.difference == pytest.approx(t.ppf(0.975, got.df) * se)
+
+
+def test_one_split_is_no_sample_of_splits(table):
+    X, y = table
+    split = [(np.arange(0, len(y), 2), np.arange(1, len(y), 2))]
+    with pytest.raises(ValueError, match="'cv' parameter of compare_cross_val_auc must give two splits"):
+        compare_cross_val_auc(LeastSquaresAUC(), GaussianNB(), X, y, cv=split)
+
+
+def test_folds_take_the_weights_of_pipelines_another_positive_label_and_a_part_of_the_curve(table):
+    X, y = table
+    weight = np.random.default_rng(0).random(len(y)) + 0.5
+    alone = cross_val_auc(LeastSquaresAUC(), X, y, sample_weight=weight)
+    piped = make_pipeline(FunctionTransformer(), make_pipeline(FunctionTransformer(), LeastSquaresAUC()))
+    assert cross_val_auc(piped, X, y, sample_weight=weight) == alone
+    named = np.where(y == 1, "case", "control")
+    for model in (LeastSquaresAUC(), GaussianNB()):
+        want = cross_val_auc(model, X, y)
+        assert cross_val_auc(model, X, named, pos_label="case")[:4] == pytest.approx(want[:4])
+        part = cross_val_auc(model, X, y, max_fpr=0.3)
+        areas = []
+        for train, test in StratifiedKFold(5).split(X, y):
+            score = scores_of("f", clone(model).fit(X[train], y[train]), X[test])
+            areas.append(partial_auc(y[test], score, max_fpr=0.3))
+        assert part.auc == pytest.approx(np.mean(areas))
+        assert list(part.folds) == pytest.approx(areas)
+        assert part.low < part.auc < part.high
+    gap = compare_cross_val_auc(LeastSquaresAUC(), GaussianNB(), X, named, pos_label="case", max_fpr=0.3)
+    assert gap.estimate_b == pytest.approx(part.auc)
+
+
 def test_the_comparison_on_folds_is_paired(table):
     X, y = table
     cv = StratifiedKFold(4, shuffle=True, random_state=0)
     models = LeastSquaresAUC(), GaussianNB()
-    got = compare_cross_val_auc(*models, X, y, cv=cv)
+    got = compare_cross_val_auc(*models, X, y, cv=cv, method="ledell")
     np.testing.assert_allclose(
         got.folds, [a - b for a, b in zip(*(cross_val_auc(m, X, y, cv=cv).folds for m in models), strict=True)]
     )
@@ -570,14 +614,14 @@ def test_the_comparison_on_folds_is_paired(table):
         a = models[0].fit(X[train], y[train]).decision_function(X[test])
         b = models[1].fit(X[train], y[train]).predict_proba(X[test])[:, 1]
         gap = compare_auc(y[test], a, b)
-        gaps.append((gap.high - gap.low) / 2)
+        gaps.append(gap.se)
         for k, (of_a, of_b) in enumerate(zip(*(reference.placements(y[test] == 1, s) for s in (a, b)), strict=True)):
             apart = np.asarray(of_a) - np.asarray(of_b)
             terms.extend((apart - apart.mean()) / np.sqrt(len(apart) * (len(apart) - 1)))
             strata.extend([k] * len(apart))
-    widened = t.ppf(0.975, reference.satterthwaite(terms, strata, y.sum() - 4.0)) / norm.ppf(0.975)
+    widened = t.ppf(0.975, reference.satterthwaite(terms, strata, y.sum() - 4.0))
     assert (got.high - got.low) / 2 == pytest.approx(widened * np.sqrt(np.sum(np.square(gaps))) / 4)
-    mirrored = compare_cross_val_auc(*models[::-1], X, y, cv=cv)
+    mirrored = compare_cross_val_auc(*models[::-1], X, y, cv=cv, method="ledell")
     assert mirrored[:4] == pytest.approx((-got.difference, -got.high, -got.low, got.pvalue))
     same = compare_cross_val_auc(models[0], models[0], X, y)
     assert same[:4] == (0.0, 0.0, 0.0, 1.0)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from auclid.columns import *  # noqa: F403
     from auclid.data.files import Rows as Rows
     from auclid.data.files import scan as scan
+    from auclid.exporters import export as export
     from auclid.io import load as load
     from auclid.io import save as save
     from auclid.kernels import *  # noqa: F403
@@ -40,6 +41,7 @@ FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "pairwi
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
     "data.files": ("Rows", "scan"),
+    "exporters": ("export",),
     "io": ("load", "save"),
     "registry": ("algorithms", "make"),
 }

@@ -18,9 +18,8 @@ from auclid.data import as_table
 from auclid.kernels import Kernelized
 from auclid.kernels._map import embedded
 from auclid.kernels.kernelized import fitted_map
-from auclid.solvers.closed_form import minimiser
+from auclid.solvers.least_squares import minimiser, project_to_row_space
 from auclid.solvers.path import alpha_grid
-from auclid.solvers.row_space import project_to_row_space
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.folds import Fold, training_moments
 from auclid.stats.moments import class_moments
@@ -123,7 +122,7 @@ def fold_scores_at_once(
         return model, _fold_scores(X, is_pos, weight, folds, float(model.alpha_))
     if not isinstance(recipe, Kernelized) or not isinstance(recipe.ranker, LeastSquaresAUCCV):
         return None
-    feature_map = fitted_map(recipe.feature_map, as_table(X), None)
+    feature_map = fitted_map(recipe.feature_map, as_table(X), None, X.shape[0])
     rows = embedded(as_table(X), feature_map)
     Z = rows.part(slice(None))
     ranker = _quietly(_with_fewer_alphas(recipe.ranker, Z, is_pos, weight).fit, Z, is_pos, weight)

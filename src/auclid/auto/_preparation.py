@@ -13,10 +13,10 @@ import numpy as np
 from sklearn.model_selection import check_cv
 
 from auclid import _sizes
-from auclid._weights import normalize_weights, repeats
 from auclid.columns import Columns
 from auclid.data import as_array, as_table
 from auclid.stats.epochs import MAX_SORTED_ROWS, content_order
+from auclid.stats.weights import normalize_weights, repeats
 
 
 class PreparedRows(NamedTuple):

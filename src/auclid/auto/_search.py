@@ -10,7 +10,6 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 
 from auclid import _sizes
-from auclid._weights import normalize_weights
 from auclid.auto._blend import FILLED, choose_blend, leaderboard, untried
 from auclid.auto._candidates import Candidate, TableShape, candidates, with_more_trees
 from auclid.auto._cost import TimeBudget, fit_count
@@ -21,6 +20,7 @@ from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
 from auclid.stats.odds import fit_sigmoid, log_odds, standardize
+from auclid.stats.weights import normalize_weights
 from auclid.trees.structs import Trees
 
 

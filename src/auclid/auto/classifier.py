@@ -11,11 +11,8 @@ from sklearn.base import clone
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import HasMethods, Interval
 
-from auclid import _check, _random, _sizes
-from auclid._apart import by_parts, remember_columns
+from auclid import _random, _sizes, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
-from auclid._sources import to_measure
-from auclid._tables import checked_groups, checked_table, floating, labelled_rows
 from auclid._threads import limit_threads
 from auclid.auto._blend import FILLED, untried
 from auclid.auto._candidates import candidate_names, candidates
@@ -32,6 +29,15 @@ from auclid.metrics._auc import auc_from_parts
 from auclid.square import LeastSquaresAUC
 from auclid.stats.odds import log_odds, probability
 from auclid.trees.structs import Trees
+from auclid.validation import (
+    RowAccess,
+    checked_groups,
+    checked_table,
+    floating,
+    labels_to_score,
+    partwise,
+    remember_columns,
+)
 
 
 class PreparedTable(NamedTuple):
@@ -147,14 +153,16 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     """
 
     _parameter_constraints: dict = {
-        "budget": [_check.real(closed="neither"), None],
+        "budget": [validation.real(closed="neither"), None],
         "methods": [list, tuple, str],
-        "cv": [_check.at_least(2), HasMethods(["split"]), list],
-        "n_jobs": [_check.at_least(1), Interval(Integral, None, -1, closed="right"), None],
-        "max_fpr": [_check.real(0.0, 1.0, closed="right")],
-        "threads": [_check.at_least(1), None],
+        "cv": [validation.at_least(2), HasMethods(["split"]), list],
+        "n_jobs": [validation.at_least(1), Interval(Integral, None, -1, closed="right"), None],
+        "max_fpr": [validation.real(0.0, 1.0, closed="right")],
+        "threads": [validation.at_least(1), None],
         "random_state": _random.RANDOM_STATE,
     }
+
+    _row_access = RowAccess.PARTS
 
     def __init__(
         self,
@@ -175,7 +183,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self.threads = threads
         self.random_state = random_state
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Compare, choose, blend, calibrate; then fit what was chosen on all rows.
 
@@ -200,7 +208,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         start = time.perf_counter()
         candidate_names(self.methods)
-        rows = labelled_rows(self, X, y, sample_weight, multiclass=True)
+        rows = validation.labelled_dataset(self, X, y, sample_weight, multiclass=True, raw=True)
         places = None if groups is None else checked_groups(type(self).__name__, groups, X, rows)
         sample, source = draw_sample(rows)
         X = rows.parts.decode(sample.X)
@@ -208,7 +216,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         for attribute in ("members_", "models_"):
             self.__dict__.pop(attribute, None)
         if len(self.classes_) == 2:
-            _check.warn_if_common_on_top(self, y, self.classes_)
+            validation.warn_if_common_on_top(self, y, self.classes_)
         with limit_threads(self.threads):
             columns = _fit_columns(X, sample.weight)
             remember_columns(columns, getattr(self, "feature_names_in_", None), self.n_features_in_)
@@ -229,14 +237,14 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         model.classes_ = np.array([False, True])
         return model._fit_copy(table, number, time.perf_counter())
 
-    @_check.checked
+    @validation.checked
     def _fit_copy(self, *given: Any) -> Self:
         return self._fit_binary(*given)
 
     def _fit_binary(self, table: PreparedTable, number: int, start: float) -> Self:
         """Tell one class, by its number, from all others."""
         is_pos = table.labels == number
-        _check.both_weighed(self, is_pos, table.weight)
+        validation.both_weighed(self, is_pos, table.weight)
         counted = is_pos if table.weight is None else is_pos[table.weight > 0.0]
         rarest = int(min(counted.sum(), (~counted).sum()))
         if rarest < _sizes.MIN_ROWS_TO_COMPARE:
@@ -291,7 +299,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         times = len(counts) if len(counts) > 2 else 1
         return ExpectedCost(float(min(times * seconds, self.budget or np.inf)), size)
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> np.ndarray:
         """Calibrated log-odds of ``classes_[1]``: the higher, the more likely.
 
@@ -304,7 +312,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         -------
         array of shape (n,), of X's floating type; of more than two classes (n, classes), each against the rest
         """
-        _check.fitted(self, "classes_")
+        validation.fitted(self, "classes_")
         X = checked_table(self, X, reset=False)
         with limit_threads(self.threads):
             if not hasattr(self, "models_"):
@@ -314,9 +322,10 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
     def _odds_of(self, X: Any, dtype: np.dtype) -> np.ndarray:
         """The log-odds of a checked table, or of the rows that were made of it."""
-        return _check.finite_scores(self, log_odds(self._odds, blend_scores(self.members_, self._columns, X)), dtype)
+        odds = log_odds(self._odds, blend_scores(self.members_, self._columns, X))
+        return validation.finite_scores(self, odds, dtype)
 
-    @by_parts
+    @partwise
     def predict(self, X: Any) -> np.ndarray:
         """The likelier class of each row: ``classes_[1]`` where `decision_function` is positive.
 
@@ -331,7 +340,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         scores = self.decision_function(X)
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(np.intp)]
 
-    @by_parts
+    @partwise
     def predict_proba(self, X: Any) -> np.ndarray:
         """Calibrated probabilities of all classes, in the order of `decision_function`.
 
@@ -363,9 +372,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         if not hasattr(self, "models_"):
             return super().score(X, y, sample_weight)
-        y, sample_weight = to_measure(self, X, y, sample_weight)
+        y, sample_weight = labels_to_score(self, X, y, sample_weight)
         scores, y = np.asarray(self.decision_function(X)), np.asarray(y)
-        weight = _check.weights(sample_weight, scores)
+        weight = validation.weights(sample_weight, scores)
         present = [k for k, label in enumerate(self.classes_) if (y == label).any() and (y != label).any()]
         return float(np.mean([auc_from_parts(y == self.classes_[k], scores[:, k], weight) for k in present]))
 

@@ -12,22 +12,22 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from auclid._check import names_known
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.calibrated import Calibrated
 from auclid.cli import _show, models
 from auclid.cli._show import escape
 from auclid.cli.checkpoint import Checkpoint, require_stream, stream_rows
-from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, positives, shaped
+from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, positives
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
-from auclid.cli.scorecards import card_facts, card_paths, leave_scorecard
+from auclid.cli.scorecards import PointWishes, card_facts, card_paths, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
 from auclid.errors import DataError
 from auclid.io import save
+from auclid.validation import names_known
 
 
 class Fitted(NamedTuple):
@@ -78,7 +78,9 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
         _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, {judged}."))
     _show.say(escape(f"{fitted.name}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
-        for path in leave_scorecard(estimator, model, fitted.columns, fitted.classes, fitted.facts):
+        for path in leave_scorecard(
+            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, PointWishes()
+        ):
             _show.say(escape(f"To read: {path}"))
 
 
@@ -101,14 +103,14 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
 def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
     name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
-    columns, rows = task.rows.columns, shaped(task.rows)
-    with _noted(task.notes), names_known(), _show.passes(task.rows):
+    columns, rows = task.rows.columns, task.rows
+    with _noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
             estimator = _with_probabilities(model).fit(rows)
         else:
-            kinds = task.rows.non_numeric
+            kinds = rows.non_numeric
             checkpoint.agree(columns=[[name, kinds.get(name, "number")] for name in columns], classes=task.classes)
-            estimator = stream_rows(task.rows, rows, clone(model), checkpoint)
+            estimator = stream_rows(rows, clone(model), checkpoint)
             if not hasattr(estimator, "predict_proba"):
                 estimator = Calibrated(model)._fit_around(estimator, rows)
     facts = _facts(estimator, task, how) if isinstance(estimator, Scorecard) else []

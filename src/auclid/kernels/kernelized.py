@@ -10,26 +10,27 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
-from auclid import _check, _sources
-from auclid._apart import by_parts, lies_apart, remember_columns
+from auclid import validation
 from auclid.base import LinearRanker, Ranker
-from auclid.data import Embedded, Stacked, Table, as_table
-from auclid.data.dask import is_dask
+from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
 from auclid.data.embedded import working_type
-from auclid.data.files import Rows
 from auclid.kernels._kernel_block import floats
 from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
-from auclid.stats.labelled import sampled
+from auclid.stats.labelled import LabelledDataset, sampled
+from auclid.validation import RowAccess, partwise
 
 MAP_ROWS = 20_000
 """Rows, at least, from which a map learns where rows lie in files or on a cluster."""
 
 COLUMNS = 800
 """Landmarks, or Fourier features, where no map is given."""
+
+MIN_CLASS_ROWS_FOR_CV = 5
+"""Rows of each class from which on the default ranker cross-validates its alpha."""
 
 
 class Kernelized(Ranker):
@@ -85,7 +86,7 @@ class Kernelized(Ranker):
     0.97
     """
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
     _parameter_constraints: dict = {"feature_map": [HasMethods(["fit", "transform"]), None], "ranker": [Ranker, None]}
 
@@ -98,7 +99,7 @@ class Kernelized(Ranker):
         """The two labels."""
         return self.ranker_.classes_
 
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
         """Fit the map on all rows, then the ranker on what it makes of them.
 
@@ -115,42 +116,21 @@ class Kernelized(Ranker):
         -------
         self
         """
-        if lies_apart(X) and (is_dask(X) or (self.ranker or LeastSquaresAUCCV)._fits_apart):
-            return self._fit_apart(X, y, X_unlabeled, **params)
-        if isinstance(X, Rows):
-            y = _sources.own_labels(self, X) if y is None else y
-        table = self._rows(X, y, reset=True)
-        free = None if X_unlabeled is None else _check.rows(self, X_unlabeled)
-        every, labels = (table, y) if free is None else (Stacked(table, free), None)
-        default = KMeansNystroem(min(COLUMNS, every.shape[0]), random_state=0)
-        self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, every, labels)
-        if free is not None:
-            params["X_unlabeled"] = embedded(free, self.feature_map_)
-        ranker = default_ranker(y, params.get("sample_weight")) if self.ranker is None else clone(self.ranker)
-        rows = embedded(table, self.feature_map_)
-        self.ranker_ = ranker.fit(rows, y, **params)
-        return self._publish(rows)
-
-    def _fit_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> Self:
-        """The map learns from a sample of the rows, the ranker from what it makes of each part."""
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
-        rows = ranker._labelled_dataset(X, y, sample_weight, X_unlabeled)
-        remember_columns(self, rows.parts.columns, rows.parts.width)
-        counts = rows.counts.sum(axis=0)
-        given = KMeansNystroem(min(COLUMNS, int(counts.sum())), random_state=0)
-        feature_map = given if self.feature_map is None else self.feature_map
-        size = min(int(counts.sum()), max(MAP_ROWS, 20 * (getattr(feature_map, "n_components", None) or COLUMNS)))
-        drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
-        sample = as_table(sampled(rows, drawn.tolist())[0])
-        self.feature_map_ = fitted_map(feature_map, sample, None, int(counts.sum()))
-        columns = embedded(sample, self.feature_map_).shape[1]
-        if self.ranker is None and counts.min() < 5:
+        rows = ranker._labelled_dataset(X, y, X_unlabeled=X_unlabeled, **params)
+        validation.remember_columns(self, getattr(ranker, "feature_names_in_", None), rows.width)
+        table, labels = _rows_for_map(rows, self.feature_map)
+        default = KMeansNystroem(min(COLUMNS, table.shape[0]), random_state=0)
+        feature_map = default if self.feature_map is None else self.feature_map
+        self.feature_map_ = fitted_map(feature_map, table, labels, rows.n_rows)
+        if self.ranker is None and rows.counts.sum(axis=0).min() < MIN_CLASS_ROWS_FOR_CV:
             ranker = LeastSquaresAUC()
+        columns = embedded(table, self.feature_map_).shape[1]
         self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns))
-        return self._publish(embedded(sample, self.feature_map_))
+        return self._publish(embedded(table, self.feature_map_))
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
         """Learn from a batch, with a map that is fitted on the first one unless it is frozen.
 
@@ -174,7 +154,8 @@ class Kernelized(Ranker):
         if first:
             default = RandomFourier(COLUMNS, random_state=0)
             enough_rows(self.feature_map, table)
-            self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, table, y)
+            feature_map = default if self.feature_map is None else self.feature_map
+            self.feature_map_ = fitted_map(feature_map, table, y, table.shape[0])
             self.ranker_ = LeastSquaresAUC() if self.ranker is None else clone(self.ranker)
         rows = embedded(table, self.feature_map_)
         self.ranker_.partial_fit(rows, y, classes=classes, **params)
@@ -192,7 +173,7 @@ class Kernelized(Ranker):
             self._weights = w, rows.values_weights(w)
         return self
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
 
@@ -204,14 +185,14 @@ class Kernelized(Ranker):
         -------
         array of shape (n,), of X's floating type
         """
-        _check.fitted(self, "ranker_")
-        table = _check.rows(self, X)
+        validation.fitted(self, "ranker_")
+        table = validation.check_rows(self, X)
         rows = embedded(table, self.feature_map_, self.ranker_.n_features_in_)
         if not isinstance(self.ranker_, LinearRanker):
             return self.ranker_.decision_function(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
-        return _check.finite_scores(self, scores, table.dtype)
+        return validation.finite_scores(self, scores, table.dtype)
 
     def _values_weights(self, rows: Embedded) -> np.ndarray:
         """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""
@@ -228,10 +209,22 @@ class Kernelized(Ranker):
 
     def _rows(self, X: Any, y: ArrayLike, reset: bool) -> Table:
         """Checked rows; what the labels mean is the ranker's business."""
-        _check.labelled(self, y)
-        table = _check.rows(self, X, reset=reset)
+        validation.require_labels(self, y)
+        table = validation.check_rows(self, X, reset=reset)
         check_consistent_length(table, y)
         return table
+
+
+def _rows_for_map(rows: LabelledDataset, feature_map: Any) -> tuple[Table, np.ndarray | None]:
+    """The rows that a map learns from, and their classes if all have one: all in memory, a sample of rows in parts."""
+    labelled = rows.counts.shape[1] == len(rows.classes)
+    if not rows.partitioned:
+        return rows.table(), rows.labels()[0] if labelled else None
+    counts = rows.counts.sum(axis=0)
+    size = min(int(counts.sum()), max(MAP_ROWS, 20 * (getattr(feature_map, "n_components", None) or COLUMNS)))
+    drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
+    X, labels, _ = sampled(rows, drawn.tolist())
+    return as_table(X), labels if labelled else None
 
 
 def embedded_part(feature_map: Any, part: Part) -> Part:
@@ -239,16 +232,12 @@ def embedded_part(feature_map: Any, part: Part) -> Part:
     return part._replace(X=embedded(as_table(part.X), feature_map))
 
 
-def _size(feature_map: FeatureMap, table: Table, count: int | None) -> tuple[int, int]:
-    """Rows and columns of what a map makes of all rows; a table of some of them fits it."""
-    return count or table.shape[0], getattr(feature_map, "n_components", None) or table.shape[0]
-
-
-def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int | None = None) -> Any:
-    """A copy of the map, fitted on a table, which may stand for ``count`` rows; a frozen one as it is."""
+def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int) -> Any:
+    """A copy of the map, fitted on a table, of some of ``count`` rows; a frozen one as it is."""
     feature_map = clone(feature_map)
     if isinstance(feature_map, FeatureMap):
-        return feature_map._fit(table, working_type(*_size(feature_map, table, count), table.dtype))
+        columns = getattr(feature_map, "n_components", None) or table.shape[0]
+        return feature_map._fit(table, working_type(count, columns, table.dtype))
     feature_map.fit(table.part(slice(None)), y)
     columns, known = table.shape[1], getattr(feature_map, "n_features_in_", table.shape[1])
     if columns != known:
@@ -266,10 +255,3 @@ def enough_rows(feature_map: Any, table: Table) -> None:
             f"KMeansNystroem; got {table.shape[0]} rows. Fit the map beforehand and pass FrozenEstimator(feature_map), "
             "or use RandomFourier."
         )
-
-
-def default_ranker(y: ArrayLike, weight: ArrayLike | None = None) -> LeastSquaresAUC | LeastSquaresAUCCV:
-    """The square loss with alpha cross-validated; as it is where a class has too few rows for the folds."""
-    y = np.asarray(y) if weight is None else np.asarray(y)[np.asarray(weight) > 0.0]
-    _, counts = np.unique(y, return_counts=True)
-    return LeastSquaresAUCCV() if counts.min() >= 5 else LeastSquaresAUC()

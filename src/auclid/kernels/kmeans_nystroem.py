@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._threads import limit_threads
 from auclid.data import Table, as_array, centre_rows, row_squared_norms
 from auclid.data.blocks import Block
@@ -87,10 +87,10 @@ class KMeansNystroem(FeatureMap):
 
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
-        "n_components": [_check.at_least(1), None],
-        "gamma": [_check.real(closed="neither"), StrOptions({"variance"}), None],
+        "n_components": [validation.at_least(1), None],
+        "gamma": [validation.real(closed="neither"), StrOptions({"variance"}), None],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS))],
-        "rows_per_landmark": [_check.at_least(1), None],
+        "rows_per_landmark": [validation.at_least(1), None],
     }
 
     def __init__(
@@ -113,7 +113,7 @@ class KMeansNystroem(FeatureMap):
         self.gamma_ = self._width(table, rng)
         rows, centre = self.landmarks_.astype(np.float64), table.centre().astype(table.dtype)
         W = kernel_of(self.kernel, rows, self.gamma_, centre, np.float64)(rows)
-        self.whitening_ = whitening(_check.measurable(self, W), CUT[dtype])
+        self.whitening_ = whitening(validation.measurable(self, W), CUT[dtype])
         self._kernel = kernel_of(self.kernel, rows, self.gamma_, centre, dtype)
 
     def _width(self, table: Table, rng: np.random.Generator) -> float | None:
@@ -126,7 +126,7 @@ class KMeansNystroem(FeatureMap):
         mean = np.asarray(block.mean(axis=0)).ravel()
         rows, shift = centre_rows(block, mean)
         spread = float(row_squared_norms(rows).mean() - np.sum((mean - shift) ** 2))
-        return _check.measurable(self, 1.0 / spread if spread > 0.0 else np.inf)
+        return validation.measurable(self, 1.0 / spread if spread > 0.0 else np.inf)
 
     @property
     def _dtype(self) -> np.dtype:  # type: ignore[override]
@@ -163,7 +163,7 @@ class KMeansNystroem(FeatureMap):
         if self.rows_per_landmark is not None:
             chosen = np.sort(rng.permutation(n)[: self.rows_per_landmark * m])
         sample = table.part(chosen)
-        _check.measurable(self, row_squared_norms(sample))
+        validation.measurable(self, row_squared_norms(sample))
         return centres(sample, m, rng)
 
     def _values(self) -> Callable[[Block], np.ndarray]:

@@ -5,17 +5,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtr, ndtri, owens_t
 
-from auclid._labels import number_in, one_of, whole_number
+from auclid.metrics._results import SampleSize
 from auclid.metrics._variance import ALTERNATIVES
+from auclid.validation.parameters import number_in, one_of, whole_number
 
 LARGEST = 10**9
-
-
-class SampleSize(NamedTuple):
-    """Positives and negatives that a study needs."""
-
-    n_pos: int
-    n_neg: int
 
 
 def sample_size(
@@ -54,7 +48,7 @@ def sample_size(
     Returns
     -------
     SampleSize
-        Named tuple (n_pos, n_neg).
+        Unpacks to (n_pos, n_neg).
 
     Examples
     --------

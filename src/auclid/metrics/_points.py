@@ -5,35 +5,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Masses, Progress, checked_draws, distinct, replicates
 from auclid.metrics._operating_point import best_threshold
+from auclid.metrics._results import OperatingPoint, OperatingPointInterval
 from auclid.metrics._roc import from_the_top, roc_curve, thresholds
 from auclid.metrics._sample import Sample, checked_sample
+from auclid.validation.parameters import number_in, one_of
 
 CRITERIA = ("youden", "accuracy", "cost", "fscore", "corner")
-
-
-class OperatingPoint(NamedTuple):
-    """A threshold with the true and false positive rates of predicting `score > threshold`."""
-
-    threshold: float
-    tpr: float
-    fpr: float
-
-
-class OperatingPointInterval(NamedTuple):
-    """An operating point with bootstrap intervals of its threshold and rates."""
-
-    threshold: float
-    threshold_low: float
-    threshold_high: float
-    tpr: float
-    tpr_low: float
-    tpr_high: float
-    fpr: float
-    fpr_low: float
-    fpr_high: float
 
 
 class Aim(NamedTuple):
@@ -69,7 +48,7 @@ def operating_point(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. A row of score +inf is always predicted positive, of -inf
         never.
@@ -84,12 +63,12 @@ def operating_point(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf).
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
     OperatingPoint
-        Named tuple (threshold, tpr, fpr). The threshold is exact in the floating type of the scores.
+        Unpacks to (threshold, tpr, fpr). The threshold is exact in the floating type of the scores.
 
     Examples
     --------
@@ -145,7 +124,7 @@ def operating_point_interval(
     Returns
     -------
     OperatingPointInterval
-        Named tuple (threshold, threshold_low, threshold_high, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high).
+        Unpacks to (threshold, threshold_low, threshold_high, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high).
 
     Examples
     --------
@@ -180,7 +159,8 @@ def operating_point_interval(
     drawn = replicates(sample, [steps], point, plan)
     low, high = np.quantile(drawn, [(1.0 - level) / 2.0, (1.0 + level) / 2.0], axis=0)
     found = _point(sample, aim)
-    return OperatingPointInterval(*(float(x) for k in range(3) for x in (found[k], low[k], high[k])))
+    ends = (float(x) for k in range(3) for x in (found[k], low[k], high[k]))
+    return OperatingPointInterval(*ends, level=level, method="bootstrap", **sample.counts)
 
 
 def _checked_aim(owner: str, criterion: str, cost_ratio: float, prevalence: float | None, beta: float) -> Aim:

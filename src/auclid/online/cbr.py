@@ -3,7 +3,7 @@
 from scipy.special import ndtri
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._random import RandomState
 from auclid.online._buffered import BufferedRanker
 from auclid.solvers.confidence_weighted import ConfidenceWeightedSolver
@@ -90,9 +90,9 @@ class CBR(BufferedRanker):
 
     _parameter_constraints: dict = {
         **BufferedRanker._parameter_constraints,
-        "confidence": [_check.real(0.5, 1.0)],
+        "confidence": [validation.real(0.5, 1.0)],
         "covariance": [StrOptions({"full", "diagonal", "printed", "printed_full"})],
-        "mean_step": [_check.real(closed="neither")],
+        "mean_step": [validation.real(closed="neither")],
     }
 
     def __init__(

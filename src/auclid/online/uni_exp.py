@@ -2,7 +2,7 @@
 
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.solvers.univariate import UnivariateSolver, UnivariateState, UnivariateSteps
@@ -74,8 +74,8 @@ class UniExp(StreamRanker):
 
     _parameter_constraints: dict = {
         **StreamRanker._parameter_constraints,
-        "alpha": [_check.real()],
-        "step": [_check.real(closed="neither"), None],
+        "alpha": [validation.real()],
+        "step": [validation.real(closed="neither"), None],
         "update": [StrOptions({"implicit", "gradient"})],
         "centre": ["boolean"],
     }

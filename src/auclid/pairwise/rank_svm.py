@@ -5,19 +5,19 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._generic import as_floats
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairwise import _top_search
-from auclid.pairwise._alpha import best_alpha
-from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective
-from auclid.pairwise._warning import warn_unless_converged
+from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
+from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
 from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
 from auclid.solvers import newton, proximal_newton
-from auclid.solvers.region import checked_region, class_sizes
+from auclid.solvers.partial_auc import checked_region, class_sizes
+from auclid.solvers.path import METRICS
 from auclid.stats.labelled import LabelledDataset
+from auclid.validation import RowAccess
 
 SOFTNESS = 0.1
 """The softness of the top."""
@@ -68,6 +68,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         How gradually rows are in the top or out of it, in units of the loss; without effect where all pairs count.
         "auto": of 10, 3, 1, 0.3, 0.1 and 0.03 the largest that is not clearly worse than the best, by partial AUC in
         five folds. The fewer rows the top has, the more softness pays.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What ``alpha="auto"`` is chosen by; the loss that is minimised stays the same.
 
     Attributes
     ----------
@@ -131,18 +133,19 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     True
     """
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
     _parameter_constraints: dict = {
-        "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
+        "alpha": [validation.real(closed="neither"), StrOptions({"auto"})],
         "loss": [StrOptions(set(NAMES)), tuple],
-        "l1": [_check.real()],
+        "l1": [validation.real()],
         "penalty": [tuple, None],
-        "tol": [_check.real(closed="neither")],
-        "max_iter": [_check.at_least(1)],
-        "max_fpr": [_check.real(0.0, 1.0, closed="right"), StrOptions({"top"})],
-        "min_tpr": [_check.real(0.0, 1.0, closed="left")],
-        "softness": [_check.real(closed="neither"), StrOptions({"auto"})],
+        "tol": [validation.real(closed="neither")],
+        "max_iter": [validation.at_least(1)],
+        "max_fpr": [validation.real(0.0, 1.0, closed="right"), StrOptions({"top"})],
+        "min_tpr": [validation.real(0.0, 1.0, closed="left")],
+        "softness": [validation.real(closed="neither"), StrOptions({"auto"})],
+        "metric": [StrOptions(set(METRICS))],
     }
 
     def __init__(
@@ -157,6 +160,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         max_fpr: float | str = 1.0,
         min_tpr: float = 0.0,
         softness: float | str = SOFTNESS,
+        metric: str = "roc_auc",
     ) -> None:
         self.alpha = alpha
         self.loss = loss
@@ -167,8 +171,9 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         self.max_fpr = max_fpr
         self.min_tpr = min_tpr
         self.softness = softness
+        self.metric = metric
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows.
 
@@ -186,7 +191,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         penalty = self._penalty()
         rows = self._labelled_dataset(X, y, sample_weight)
         minimised = self._objective(rows)
-        _check.finite(self, np.array(minimised.start_norm))
+        validation.finite(self, np.array(minimised.start_norm))
         solver: Any = newton if penalty is None else proximal_newton
         state: Any = newton.init(minimised) if penalty is None else proximal_newton.init(minimised, penalty, self.tol)
         look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
@@ -219,7 +224,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
             return as_floats(ElasticNet(self.l1, 0.0))
         if self.l1 or self.alpha != "auto":
             raise ValueError("penalty of RankSVM must stand alone; got alpha or l1 as well. Put them into the penalty.")
-        return _check.implements(self, "penalty", self.penalty, (prox, penalty_value))
+        return validation.implements(self, "penalty", self.penalty, (prox, penalty_value))
 
     def _objective(self, rows: LabelledDataset) -> Any:
         """The objective; keeps the alpha and the softness in use."""
@@ -232,10 +237,10 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         if self.softness != "auto":
             settings = settings._replace(softness=float(self.softness))
         elif not region.whole:
-            settings = settings._replace(softness=_top_search.best_softness(rows, given, settings) or SOFTNESS)
+            settings = settings._replace(softness=best_softness(rows, given, settings) or SOFTNESS)
         if given is None:
-            for_the_top = self.softness == "auto" and not region.whole
-            given = (_top_search.best_alpha(rows, settings) if for_the_top else None) or best_alpha(rows)
+            for_the_top = self.softness == "auto" and not region.whole and self.metric == "roc_auc"
+            given = (best_partial_auc_alpha(rows, settings) if for_the_top else None) or best_alpha(rows, self.metric)
         self.alpha_, self.softness_ = given, settings.softness
         return dataset_objective(rows, given, settings)
 

@@ -6,12 +6,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check, _random
+from auclid import _random, validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
-from auclid.pairwise._alpha import best_alpha
+from auclid.pairwise._search import best_alpha
 from auclid.penalties import prox
 from auclid.solvers.penalized_pairs import L1PairsSolver, PenalizedPairsSolver
 from auclid.solvers.random_pairs import (
@@ -38,13 +38,13 @@ class PairSampler(StreamRanker):
     """The base class of ASAM and PSAM: everything but the step on a pair, ``_rule``."""
 
     _parameter_constraints: dict = {
-        "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
-        "l1": [_check.real()],
+        "alpha": [validation.real(closed="neither"), StrOptions({"auto"})],
+        "l1": [validation.real()],
         "penalty": [tuple, None],
-        "n_epochs": [_check.at_least(1)],
-        "t0": [_check.real(), None],
-        "rskip": [_check.at_least(1)],
-        "askip": [_check.at_least(1)],
+        "n_epochs": [validation.at_least(1)],
+        "t0": [validation.real(), None],
+        "rskip": [validation.at_least(1)],
+        "askip": [validation.at_least(1)],
         "average": ["boolean"],
         "random_state": _random.RANDOM_STATE,
     }
@@ -80,7 +80,7 @@ class PairSampler(StreamRanker):
         # Before the first pass: a table that is computed on demand may be stored from then on.
         self.alpha_ = float(self.alpha) if self.alpha != "auto" else self._search_alpha(table, is_pos, weight)
         summary = first_pass(table, is_pos, weight=weight)
-        _check.finite(self, summary.pair_square)
+        validation.finite(self, summary.pair_square)
         return summary
 
     def _search_alpha(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
@@ -108,7 +108,7 @@ class PairSampler(StreamRanker):
                 raise ValueError(
                     f"penalty of {type(self).__name__} must stand alone; got l1 as well. Put it into the penalty."
                 )
-            penalty = _check.implements(self, "penalty", self.penalty, (prox,))
+            penalty = validation.implements(self, "penalty", self.penalty, (prox,))
             return PenalizedPairsSolver(steps, t0, self.average, penalty=penalty)
         if self.l1:
             return L1PairsSolver(steps, t0, self.average, l1=float(self.l1))
@@ -205,7 +205,7 @@ class ASAM(PairSampler):
     }
 
     def _rule(self) -> tuple[PairRule, Loss]:
-        loss = _check.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[SubgradientStep])
+        loss = validation.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[SubgradientStep])
         return subgradient_rule(loss), loss
 
 
@@ -294,4 +294,4 @@ class PSAM(PairSampler):
     }
 
     def _rule(self) -> tuple[PairRule, Loss]:
-        return ProximalStep(), _check.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[ProximalStep])
+        return ProximalStep(), validation.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[ProximalStep])

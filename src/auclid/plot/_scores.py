@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import finite_column, number_in, one_of, whole_number
 from auclid.metrics._points import CRITERIA, operating_point
 from auclid.metrics._rates import wilson
 from auclid.metrics._sample import checked_sample
 from auclid.plot._axes import FAINT, STYLES, Plot, PlotOfProbabilities, axes, by_name, style, tidy, unit_square
+from auclid.validation.parameters import number_in, one_of, whole_number
+from auclid.validation.vectors import finite_column
 
 
 @Plot
@@ -29,14 +30,14 @@ def scores(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores of one model. The outer half percents of a class are put into the end bins.
     ax : matplotlib axis, optional
         Where to draw; else in a new figure.
     name : str, optional
         Of the model, for the label of the axis.
-    bins : int in [2, inf)
+    bins : int in [2, 10000]
         Bars from the lowest score to the highest.
     threshold : float, criterion of `operating_point`, or None
         Where to draw a line.
@@ -58,7 +59,7 @@ def scores(
     Scott (2015), Multivariate density estimation, chapter 3 (histograms).
     """
     owner = "plot.scores"
-    whole_number(owner, "bins", bins, 2)
+    whole_number(owner, "bins", bins, 2, 10_000)
     models = by_name(owner, y_score, name)
     if len(models) > 1:
         raise ValueError(f"{owner} expects the scores of one model. Got {len(models)} instead.")
@@ -123,7 +124,7 @@ def calibration(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Probabilities in [0, 1] of one model or of several.
     ax : matplotlib axis, optional
@@ -135,7 +136,7 @@ def calibration(
     level : float in (0, 1) or None
         Of the intervals; None draws none.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------

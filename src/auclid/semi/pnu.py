@@ -5,9 +5,9 @@ from typing import Any
 
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.unlabeled import PNU
+from auclid.solvers.semi_supervised import PNU
 from auclid.stats.prior import energy_prior
 from auclid.stats.sets import SemiSupervisedStats, Sets
 
@@ -96,9 +96,9 @@ class PNUAUC(ClosedForm):
     """
 
     _parameter_constraints: dict = {
-        "unlabeled_weight": [_check.real(-1.0, 1.0, closed="both"), StrOptions({"auto"})],
-        "prior": [_check.real(0.0, 1.0, closed="neither"), None],
-        "alpha": [_check.real(), StrOptions({"auto"})],
+        "unlabeled_weight": [validation.real(-1.0, 1.0, closed="both"), StrOptions({"auto"})],
+        "prior": [validation.real(0.0, 1.0, closed="neither"), None],
+        "alpha": [validation.real(), StrOptions({"auto"})],
         "unlabeled": "no_validation",
     }
 

@@ -4,9 +4,9 @@ from typing import Any
 
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.unlabeled import Samult
+from auclid.solvers.semi_supervised import Samult
 from auclid.stats.sets import SemiSupervisedStats, Sets
 
 
@@ -85,8 +85,8 @@ class SAMULT(ClosedForm):
     """
 
     _parameter_constraints: dict = {
-        "unlabeled_weight": [_check.real(0.0, 1.0, closed="both"), StrOptions({"auto"})],
-        "alpha": [_check.real(), StrOptions({"auto"})],
+        "unlabeled_weight": [validation.real(0.0, 1.0, closed="both"), StrOptions({"auto"})],
+        "alpha": [validation.real(), StrOptions({"auto"})],
         "unlabeled": "no_validation",
     }
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
 from auclid.solvers.all_pairs import WIDE, LinearSpace, PairPoint, hessian
-from auclid.solvers.coordinate import descend
+from auclid.solvers.iterative import descend
 from auclid.solvers.partitioned_pairs import PartitionedPoint
 
 MAX_PASSES = 1000

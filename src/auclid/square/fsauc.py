@@ -5,7 +5,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check, _random
+from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import LinearRanker
@@ -13,7 +13,6 @@ from auclid.solvers.fsauc import MultiStageSolver, means_of_seen, n_stages, stag
 from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
 from auclid.stats.class_means import class_midpoint, first_pass
 from auclid.stats.epochs import EpochSampler
-from auclid.stats.labelled import LabelledDataset
 
 DEFAULT_STAGE_STEP = 0.1
 """The first stage's step size, for rows of mean square length 1 and classes of one size."""
@@ -77,10 +76,10 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
     """
 
     _parameter_constraints: dict = {
-        "radius": [_check.real(closed="neither"), None],
-        "step": [_check.real(closed="neither"), None],
+        "radius": [validation.real(closed="neither"), None],
+        "step": [validation.real(closed="neither"), None],
         "norm": [StrOptions({"l2", "l1"})],
-        "n_epochs": [_check.at_least(1)],
+        "n_epochs": [validation.at_least(1)],
         "centre": ["boolean"],
         "random_state": _random.RANDOM_STATE,
     }
@@ -102,7 +101,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         self.centre = centre
         self.random_state = random_state
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
@@ -117,7 +116,8 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        rows = self._labelled_dataset(X, y, sample_weight)
+        table, is_pos, weight = rows.labelled_table()
         epochs, rng = EpochSampler(table, is_pos, weight), _random.generator(self.random_state)
         summary = first_pass(table, is_pos, weight=epochs.count, centred=self.centre)
         count, times, seen = n_stages(epochs.length * self.n_epochs), np.zeros(len(is_pos)), np.zeros(2)
@@ -134,7 +134,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
             self.n_iter_ = number + 1
         del summary, orders  # frees several numbers per row before the threshold search allocates its own
         self.radius_ = stage.radius
-        self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), stage.start)
+        self._publish_fit(rows, stage.start)
         warn_if_binding(self, state.is_binding)
         return self
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from auclid import _check
+from auclid import validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table, row_squared_norms
@@ -97,9 +97,9 @@ class SOLAM(StreamRanker):
 
     _parameter_constraints: dict = {
         **StreamRanker._parameter_constraints,
-        "radius": [_check.real(closed="neither"), None],
-        "zeta": [_check.real(closed="neither"), None],
-        "alpha": [_check.real(), None],
+        "radius": [validation.real(closed="neither"), None],
+        "zeta": [validation.real(closed="neither"), None],
+        "alpha": [validation.real(), None],
         "centre": ["boolean"],
     }
 
@@ -160,9 +160,9 @@ class SOLAM(StreamRanker):
         >>> short.duality_gap(X, y) > long.duality_gap(X, y) > 0.0
         True
         """
-        _check.fitted(self, "coef_")
-        table, y = _check.rows_and_labels(self, X, y, reset=False)
-        _check.known_labels(self, y, self.classes_)
+        validation.fitted(self, "coef_")
+        table, y = validation.check_rows_and_labels(self, X, y, reset=False)
+        validation.known_labels(self, y, self.classes_)
         require_room("The duality gap of SOLAM", table.shape[1], "Measure it on fewer columns.")
         moments = class_moments(table, y == self.classes_[1])
         longest = np.sqrt(max(row_squared_norms(block).max() for _, block in table.blocks()))

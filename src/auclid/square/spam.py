@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check, _random
+from auclid import _random, validation
 from auclid._generic import as_floats
 from auclid._progress import fit_iterations
 from auclid._random import RandomState
@@ -17,7 +17,6 @@ from auclid.schedules import Constant, Harmonic, Power, Schedule, rate
 from auclid.solvers.proximal import ProximalSolver, ProximalState, ProximalSteps, initial_state
 from auclid.solvers.saga import SagaSolver
 from auclid.stats.class_means import FirstPass, class_midpoint, first_pass, means_of
-from auclid.stats.labelled import LabelledDataset
 
 
 class SPAM(StreamRanker):
@@ -101,8 +100,8 @@ class SPAM(StreamRanker):
 
     _parameter_constraints: dict = {
         **StreamRanker._parameter_constraints,
-        "alpha": [_check.real()],
-        "l1": [_check.real()],
+        "alpha": [validation.real()],
+        "l1": [validation.real()],
         "penalty": [tuple, None],
         "schedule": [StrOptions({"auto", "sqrt", "constant", "thm2", "thm3"}), tuple],
         "guard": ["boolean"],
@@ -158,9 +157,10 @@ class SPAM(StreamRanker):
             return super().fit(X, y, sample_weight)
         return self._fit_saga(X, y, sample_weight)
 
-    @_check.checked
+    @validation.checked
     def _fit_saga(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        rows = self._labelled_dataset(X, y, sample_weight)
+        table, is_pos, weight = rows.labelled_table()
         summary, rng = self._first_pass(table, is_pos, weight), _random.generator(self.random_state)
         solver, centre = SagaSolver(self._penalty()), summary.centre if self.centre else None
         problem = solver.problem(table, is_pos, weight, summary)
@@ -173,7 +173,7 @@ class SPAM(StreamRanker):
             for number in fit_iterations(self, self.n_epochs, look, X, y):
                 state = solver.epoch(table, centre, problem, state, rng)
                 self.n_iter_ = number + 1
-        self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), state.w)
+        self._publish_fit(rows, state.w)
         self._state = initial_state(means_of(summary))
         self._state.iterate.v[:] = state.w
         self._rng, self._dense, self.schedule_ = rng, not isinstance(table, SparseTable), Constant(problem.step)
@@ -225,7 +225,7 @@ class SPAM(StreamRanker):
             return as_floats(ElasticNet(self.l1, self.alpha) if self.l1 else L2(self.alpha))
         if self.l1 or self.alpha != 1e-4:
             raise ValueError("penalty of SPAM must stand alone; got alpha or l1 as well. Put them into the penalty.")
-        return _check.implements(self, "penalty", self.penalty, (prox,))
+        return validation.implements(self, "penalty", self.penalty, (prox,))
 
     def _schedule(self, summary: FirstPass | None) -> tuple[Schedule, bool, bool]:
         """The schedule, whether it is relative to the stable step, and whether steps along long rows are bounded."""
@@ -235,7 +235,7 @@ class SPAM(StreamRanker):
             return Constant(0.1), True, self.guard
         if self.schedule in ("thm2", "thm3"):
             return self._theorem(summary), False, False
-        return _check.implements(self, "schedule", self.schedule, (rate,)), False, self.guard
+        return validation.implements(self, "schedule", self.schedule, (rate,)), False, self.guard
 
     def _theorem(self, summary: FirstPass | None) -> Power | Harmonic:
         """The constants of the paper's theorems 2 and 3."""
