@@ -53,6 +53,7 @@ WORDS = {
     "plot": (5, "curves and bands"),
     "exporters": (5, "SQL, ONNX, JSON, Python"),
     "monitoring": (5, "drift, AUC over time"),
+    "reports": (5, "the page to decide on"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
 }
