@@ -181,12 +181,13 @@ def evaluate(
     ] = 1.0,
     alerts: Annotated[int | None, typer.Option(min=1, help="What happens if so many rows are looked at.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="A page to decide on a threshold with.")] = None,
     memory: Memory = None,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
     from auclid.cli import evaluation, verbs
 
-    wishes = evaluation.Wishes(groups, max_fpr, alerts, plot)
+    wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
     verbs.evaluate(model, data, target, positive, wishes, memory)
 
 

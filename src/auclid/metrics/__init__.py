@@ -6,6 +6,7 @@ from auclid.metrics._average_precision import average_precision, average_precisi
 from auclid.metrics._by_group import auc_by_group
 from auclid.metrics._compare import compare_auc, compare_auc_unpaired
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
+from auclid.metrics._curve import ROC
 from auclid.metrics._decision_results import (
     CalibrationFit,
     CalibrationTest,
@@ -88,6 +89,7 @@ __all__ = [
     "OperatingPoint",
     "OperatingPointInterval",
     "PairComparison",
+    "ROC",
     "RatesAt",
     "Reliability",
     "Result",

@@ -71,7 +71,7 @@ def report(
         raise ValueError("report expects one fitted model or more by name. Got none.")
     owner = "report"
     labels = column(owner, "y", X if y is None else y)
-    classes = getattr(next(iter(models.values())), "classes_", ())
+    classes: Any = getattr(next(iter(models.values())), "classes_", ())
     if pos_label is None and len(classes) == 2:
         pos_label = classes[1]
     is_pos = positives(owner, labels, pos_label, "y")
