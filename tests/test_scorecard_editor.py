@@ -38,7 +38,7 @@ def test_rows_are_on_the_page_only_where_they_are_asked_for(fitted, tmp_path):
     assert len(data[1]["rows"]["labels"]) == 300 and "the values of 300 rows" in full
     exact = [float(X["debt"].max()), float(X["debt"].iloc[3])]
     assert str(exact[1]) in full and str(exact[1]) not in bare
-    with pytest.raises(ValueError, match="'max_rows' of Scorecard.editor must be an int of at least 1; got 0"):
+    with pytest.raises(ValueError, match=r"'max_rows' of Scorecard.editor must be an int of at least 1; got 0"):
         model.editor(X=X, y=y, max_rows=0)
 
 

@@ -14,6 +14,7 @@ from auclid._version import __version__ as __version__
 if TYPE_CHECKING:
     from auclid import datasets as datasets
     from auclid import metrics as metrics
+    from auclid import monitoring as monitoring
     from auclid import objectives as objectives
     from auclid import pairs as pairs
     from auclid import plot as plot
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from auclid.pairwise import *  # noqa: F403
     from auclid.registry import algorithms as algorithms
     from auclid.registry import make as make
+    from auclid.reports import report as report
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
 
@@ -44,11 +46,12 @@ OTHER_NAMES = {
     "exporters": ("export",),
     "io": ("load", "save"),
     "registry": ("algorithms", "make"),
+    "reports": ("report",),
 }
 """Public names of other modules."""
 
 
-PUBLIC_MODULES = ("datasets", "metrics", "objectives", "pairs", "plot")
+PUBLIC_MODULES = ("datasets", "metrics", "monitoring", "objectives", "pairs", "plot")
 
 OTHER_MODULES = (
     "base", "baselines", "cli", "data", "errors", "losses", "penalties", "schedules", "solvers", "stats", "torch",

@@ -184,7 +184,8 @@ def _best_trial(
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
     trials, last = _trial_grid(plain, settings), np.zeros(len(every))
     first = every[:PAIR_FIRST_FOLDS]
-    looks = {size: aucs_of(counts[0], trials, few, first, size) for size in _grids(len(held_out.is_pos), min(counts[0], len(candidates)))}
+    sizes = _grids(len(held_out.is_pos), min(counts[0], len(candidates)))
+    looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
     size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
     for count in counts:
         most = few if count <= few else counts[-1]

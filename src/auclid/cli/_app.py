@@ -130,12 +130,15 @@ def fit(
     every: Annotated[int, typer.Option(min=1, help="Rows from one checkpoint to the next.")] = 1_000_000,
     scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster.")] = None,
     max_fpr: MaxFPR = 1.0,
+    published: Annotated[
+        bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
+    ] = False,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr)
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -170,12 +173,13 @@ def evaluate(
     ] = 1.0,
     alerts: Annotated[int | None, typer.Option(min=1, help="What happens if so many rows are looked at.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="A page to decide on a threshold with.")] = None,
     memory: Memory = None,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
     from auclid.cli import evaluation, verbs
 
-    wishes = evaluation.Wishes(groups, max_fpr, alerts, plot)
+    wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
     verbs.evaluate(model, data, target, positive, wishes, memory)
 
 
@@ -197,6 +201,28 @@ def export(
     from auclid.cli import exporting
 
     exporting.export(model, output, exporting.Wishes(to, dialect, table, keep, probability))
+
+
+@app.command()
+def monitor(
+    model: Model,
+    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="Files of new rows, with or without labels.")],
+    target: Target = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rows to compare with, labelled ones unseen by the model.")
+    ] = None,
+    period: Annotated[str, typer.Option(help="day, week, month, quarter or year.")] = "week",
+    threshold: Annotated[float | None, typer.Option(help="Scores above are alerts; else the model's own.")] = None,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, .html.")] = Path("monitor.html"),
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="A JSON file to write as well.")] = None,
+    memory: Memory = None,
+) -> None:
+    """Compare new rows with those a model has learnt from; exit code 3 where something calls for action."""
+    from auclid.cli import monitoring
+
+    wishes = monitoring.Wishes(target, time, reference, period, threshold, output, json, memory)
+    raise typer.Exit(monitoring.monitor(model, new, wishes))
 
 
 @app.command()

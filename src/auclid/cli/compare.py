@@ -18,12 +18,18 @@ from auclid.cli import models
 from auclid.cli.data import BinaryTable
 from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
-from auclid.cli.verdict import likely, measured_by, verdict
+from auclid.cli.verdict import LEVEL, likely, measured_by, verdict
 from auclid.cli.wording import sentence
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
 from auclid.datasets import DataError
-from auclid.metrics import auc_interval, compare_auc, compare_many
+from auclid.metrics import (
+    auc_interval,
+    average_precision_interval,
+    compare_auc,
+    compare_average_precision,
+    compare_many,
+)
 from auclid.metrics._sample import checked_region
 from auclid.validation import take_rows
 
@@ -42,6 +48,9 @@ class Row(NamedTuple):
     scores: Any = None
     trouble: str = ""
     score: Any = None  # a function from rows of the table to scores
+    ap: Any = None  # average precision: ap, low, high, se
+    ap_gap: Any = None  # its difference to the best baseline, with a paired test
+    probabilities: Any = None  # of the test rows, where the model has them
 
 
 class Comparison(NamedTuple):
@@ -123,7 +132,7 @@ def compare(
             tell(name)
             rows.append(measure(name, is_ours, model, shared, notes, max_fpr))
     rows = _against_best(sorted(rows, key=_order), data.is_pos[test], max_fpr)
-    notes += _all_alike(rows, data.is_pos[test], max_fpr)
+    notes += _all_alike(rows, data.is_pos[test], max_fpr) + _by_average_precision(rows)
     if not is_frame(data.X) and has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for trees and scorecards.")
     told = verdict(rows, max_fpr)
@@ -211,12 +220,24 @@ def measure(
             scores = scored(last, X_test)
         shared.fitted[name] = last
         interval = auc_interval(shared.is_pos[shared.test], scores, max_fpr=max_fpr)
+        ap = average_precision_interval(shared.is_pos[shared.test], scores)
+        probabilities = np.asarray(last.predict_proba(X_test))[:, 1] if hasattr(last, "predict_proba") else None
     except (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError) as error:
         return Row(name, is_ours, trouble=sentence(error))
     if any(issubclass(warning.category, ConvergenceWarning) for warning in heard):
         notes.append(f"{name} stopped before it had converged.")
     scores = np.asarray(scores, dtype=np.float64)
-    return Row(name, is_ours, interval, None, seconds, scores, score=shared.score(model, last))
+    return Row(
+        name,
+        is_ours,
+        interval,
+        None,
+        seconds,
+        scores,
+        score=shared.score(model, last),
+        ap=ap,
+        probabilities=probabilities,
+    )
 
 
 def _few(y: np.ndarray, negatives: int = 300, positives: int = 60) -> np.ndarray:
@@ -229,6 +250,30 @@ def _against_best(rows: list[Row], is_pos: np.ndarray, max_fpr: float) -> list[R
     if best is None:
         return rows
     test = partial(compare_auc, is_pos, score_b=best.scores, max_fpr=max_fpr)
+    by_precision = partial(compare_average_precision, is_pos, score_b=best.scores)
     return [
-        row if row is best or row.trouble else row._replace(gap=test(score_a=row.scores)) for row in rows
+        row
+        if row is best or row.trouble
+        else row._replace(gap=test(score_a=row.scores), ap_gap=by_precision(score_a=row.scores))
+        for row in rows
     ]
+
+
+def _by_average_precision(rows: list[Row]) -> list[str]:
+    """What average precision says of the best of ours and the best baseline, and whether that is what the AUC says."""
+    measured = [row for row in rows if not row.trouble]
+    best, rival = (next((row for row in measured if row.ours == ours), None) for ours in (True, False))
+    if best is None or rival is None or best.ap_gap is None:
+        return []
+    gap = best.ap_gap
+    figures = f"{best.ap.ap:.4f} against {rival.ap.ap:.4f}, p {likely(gap.pvalue, equals='= ')}"
+    of_auc, of_ap = (each.pvalue < LEVEL for each in (best.gap, gap))
+    if of_auc and of_ap:
+        same = (best.gap.difference > 0.0) == (gap.difference > 0.0)
+        told = "both differ, and in the same direction" if same else "both differ, in opposite directions"
+    else:
+        told = {
+            (True, False): "only the AUC differs by more than chance",
+            (False, True): "only the average precision differs by more than chance",
+        }.get((of_auc, of_ap), "neither differs by more than chance")
+    return [f"Average precision of {best.name} and {rival.name}: {figures}; of AUC and average precision, {told}."]

@@ -91,10 +91,13 @@ def predict(model: Path, data: Path, output: Path, identifiers: list[str], memor
 def evaluate(
     model: Path, data: Path, target: str | None, positive: str | None, wishes: evaluation.Wishes, memory: str | None
 ) -> None:
-    """Measure a model on labelled rows, and draw it where a picture is asked for."""
-    if wishes.plot is not None:
-        check_paths({"MODEL": model, "DATA": data}, {"--plot": wishes.plot})
-        check_ending("--plot", wishes.plot, evaluation.PICTURES)
+    """Measure a model on labelled rows; draw it, or write a page about it, where that is asked for."""
+    written = {"--plot": wishes.plot, "--html": wishes.html}
+    check_paths({"MODEL": model, "DATA": data}, {name: path for name, path in written.items() if path is not None})
+    for name, endings in (("--plot", evaluation.PICTURES), ("--html", (".html", ".htm"))):
+        path = written[name]
+        if path is not None:
+            check_ending(name, path, endings)
     saved = SavedModel.open(model)
     target = target or saved.target
     if target is None and not has_own_labels(data):
@@ -104,16 +107,22 @@ def evaluate(
         raise DataError(NO_LABELS)
     with _show.passes(rows):
         labelled, notes = labelled_rows(rows, target)
-        scores, called = evaluation.scores_of(saved.answers(rows), labelled)
+        scores, called, probability = evaluation.scores_of(saved.answers(rows), labelled)
     y = rows.labels().values(labelled)
     y = y.astype(str) if y.dtype == object else y
     if positive is None:
         saved.expect(y)
     is_pos, classes = positives(y, positive or saved.positive)
     groups = None if wishes.groups is None else evaluation.group_column(data, wishes.groups, labelled)
-    found = evaluation.evaluate(is_pos, scores, called, classes, groups, wishes)
+    if positive not in (None, saved.positive):
+        probability = None  # that of the other label
+    found = evaluation.evaluate(is_pos, scores, called, classes, groups, wishes, probability)
     _show.remarks([*unknown_columns(rows, [target, wishes.groups]), *notes, *missing_note(rows.missing_counts())])
     _show.evaluation(found)
     if wishes.plot is not None:
         evaluation.draw(found, wishes.plot)
         _show.say(escape(f"Picture: {wishes.plot}"))
+    if wishes.html is not None:
+        with replacing(wishes.html, "w") as file:
+            file.write(evaluation.page(found, f"{model.name} on {data.name}"))
+        _show.say(escape(f"Report: {wishes.html}"))
