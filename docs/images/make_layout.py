@@ -52,6 +52,7 @@ WORDS = {
     "metrics": (5, "areas, intervals, tests"),
     "plot": (5, "curves and bands"),
     "exporters": (5, "SQL, ONNX, JSON, Python"),
+    "reports": (5, "pages to decide on"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
 }
