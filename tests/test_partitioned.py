@@ -38,7 +38,7 @@ from auclid import (
 )
 from auclid.auto._sampling import draw_sample
 from auclid.data.dataset import tree_sum
-from auclid.data.file_table import FileTable
+from auclid.data.file_dataset import FileTable
 from auclid.metrics import auc_interval, roc_auc
 from auclid.validation import labelled_dataset
 
@@ -333,9 +333,9 @@ def test_any_folds_give_the_same_as_in_memory(cv):
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_alpha_is_chosen_by_the_same_rows_as_in_memory(monkeypatch, share):
-    from auclid.pairwise import _alpha
+    from auclid.pairwise import _search
 
-    monkeypatch.setattr(_alpha, "MOST_ROWS", 60)
+    monkeypatch.setattr(_search, "MOST_ROWS", 60)
     X, y, _ = table(share=share)
     assert RankSVM().fit(by_blocks(X, y)).alpha_ == pytest.approx(RankSVM().fit(X, y).alpha_, rel=1e-9)
 

@@ -53,6 +53,7 @@ WORDS = {
     "plot": (5, "curves and bands"),
     "exporters": (5, "SQL, ONNX, JSON, Python"),
     "reports": (5, "pages to decide on"),
+    "monitoring": (5, "drift, AUC over time"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
 }

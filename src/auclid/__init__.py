@@ -14,6 +14,7 @@ from auclid._version import __version__ as __version__
 if TYPE_CHECKING:
     from auclid import datasets as datasets
     from auclid import metrics as metrics
+    from auclid import monitoring as monitoring
     from auclid import objectives as objectives
     from auclid import pairs as pairs
     from auclid import plot as plot
@@ -50,7 +51,7 @@ OTHER_NAMES = {
 """Public names of other modules."""
 
 
-PUBLIC_MODULES = ("datasets", "metrics", "objectives", "pairs", "plot")
+PUBLIC_MODULES = ("datasets", "metrics", "monitoring", "objectives", "pairs", "plot")
 
 OTHER_MODULES = (
     "base", "baselines", "cli", "data", "errors", "losses", "penalties", "schedules", "solvers", "stats", "torch",

@@ -15,8 +15,7 @@ from sklearn.utils.validation import check_consistent_length
 from auclid import losses, validation
 from auclid._generic import as_floats
 from auclid.losses import Hinge, Loss, Square, as_loss, hinges
-from auclid.solvers.region import checked_region, rows_of
-from auclid.solvers.top import hard_top
+from auclid.solvers.partial_auc import checked_region, hard_top, rows_of
 from auclid.stats.loss_sums import LossSums
 from auclid.stats.pair_sums import ActivePairs, Pairs, count_below
 

@@ -14,7 +14,7 @@ from auclid.data import as_array
 from auclid.data.dataset import Dataset, Part
 from auclid.data.encoding import Column, as_numbers, as_texts, is_frame, level_codes, table_columns
 from auclid.data.sizes import BLOCK_BYTES
-from auclid.stats.tally import table_index
+from auclid.stats.level_counts import table_index
 from auclid.validation import is_numeric, numeric_array
 
 MAX_LEVELS = 100

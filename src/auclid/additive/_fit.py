@@ -27,8 +27,7 @@ from auclid.additive._selection import (
 from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
 from auclid.additive._solve import Penalty, minimiser, monotone_columns, penalised, penalty_terms, solve_monotone
 from auclid.data.encoding import column_indices
-from auclid.solvers.coordinate import coordinate_descent
-from auclid.solvers.iteration import at_most, run
+from auclid.solvers.iterative import at_most, coordinate_descent, run
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.moments import ClassMoments, Moments
 from auclid.stats.odds import Odds, fit_sigmoid, sigmoid_from_moments

@@ -151,7 +151,7 @@ class PointTable:
         ``iv``
         """
         table = self._table(scale, base, odds, True, higher, BinSettings(max_bins))
-        return table.lines(_renamed(self.shapes_, [column.name for column in self._kept_columns], names))
+        return table.lines(renamed(self.shapes_, [column.name for column in self._kept_columns], names))
 
     @partwise
     def total_points(
@@ -282,11 +282,11 @@ class PointTable:
         str
         """
         validation.fitted(self, "shapes_")
-        shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
+        shapes = renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         bins = self.point_bins(scale, base=base, odds=odds, max_bins=max_bins, higher=higher, names=names)
         labels = _as_many("classes", classes, self.classes_.tolist())
         in_points = self._scale(scale, base, odds, True, higher)
-        page = scorecard_page(title, [*self._facts(in_points, labels), *facts], shapes, bins)
+        page = scorecard_page(title, [*self._facts(in_points, labels), *facts], shapes, bins, self._counts)
         if path is not None:
             Path(os.fspath(path)).write_text(page, encoding="utf-8")
         return page
@@ -347,7 +347,7 @@ def _check_bins(settings: BinSettings) -> None:
         raise _invalid("max_auc_lost", "be a float of at least 0.0", lost)
 
 
-def _renamed(shapes: list, old: list[str], names: Any) -> list:
+def renamed(shapes: list, old: list[str], names: Any) -> list:
     """Shapes with other names for their columns."""
     if names is None:
         return shapes

@@ -60,6 +60,7 @@ Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
+Card = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit --method Scorecard` wrote.")]
 Target = Annotated[str | None, typer.Option(help="The column with the labels (csv, parquet).")]
 Positive = Annotated[
     str | None, typer.Option(help="The label to rank on top; else the greater of two, if it is a number or the rarer.")
@@ -129,12 +130,15 @@ def fit(
     every: Annotated[int, typer.Option(min=1, help="Rows from one checkpoint to the next.")] = 1_000_000,
     scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster.")] = None,
     max_fpr: MaxFPR = 1.0,
+    published: Annotated[
+        bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
+    ] = False,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr)
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -197,6 +201,72 @@ def export(
     from auclid.cli import exporting
 
     exporting.export(model, output, exporting.Wishes(to, dialect, table, keep, probability))
+
+
+@app.command()
+def monitor(
+    model: Model,
+    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="Files of new rows, with or without labels.")],
+    target: Target = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rows to compare with, labelled ones unseen by the model.")
+    ] = None,
+    period: Annotated[str, typer.Option(help="day, week, month, quarter or year.")] = "week",
+    threshold: Annotated[float | None, typer.Option(help="Scores above are alerts; else the model's own.")] = None,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, .html.")] = Path("monitor.html"),
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="A JSON file to write as well.")] = None,
+    memory: Memory = None,
+) -> None:
+    """Compare new rows with those a model has learnt from; exit code 3 where something calls for action."""
+    from auclid.cli import monitoring
+
+    wishes = monitoring.Wishes(target, time, reference, period, threshold, output, json, memory)
+    raise typer.Exit(monitoring.monitor(model, new, wishes))
+
+
+@app.command()
+def points(
+    model: Card,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file.")] = Path("points.csv"),
+    page: Annotated[Path | None, typer.Option(metavar="FILE", help="The page of the scorecard too, .html.")] = None,
+    scale: Annotated[str, typer.Option(help="Points that double the odds; auto: what the fit has chosen.")] = "auto",
+    base: Annotated[float, typer.Option(help="Points of a row with the odds --odds.")] = 600.0,
+    odds: Annotated[float, typer.Option(help="Odds, to one, of a row with --base points.")] = 50.0,
+    max_bins: Annotated[
+        str, typer.Option(metavar="N", help="Bins of a column, at the most; auto; none: a bin for each whole point.")
+    ] = "auto",
+    higher: Annotated[
+        str, typer.Option(help="riskier: points rise with the odds of the positive label; safer: of the other.")
+    ] = "riskier",
+) -> None:
+    """Write the points of a scorecard: bins with counts, rates and what each is worth."""
+    from auclid.cli import scorecards
+
+    scorecards.points(model, output, page, scorecards.PointWishes(scale, base, odds, max_bins, higher))
+
+
+@app.command()
+def edit(
+    model: Card,
+    edits: Annotated[
+        Path | None, typer.Argument(metavar="[EDITS]", help="A JSON file of edits, as the editor's page saves it.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Labelled rows to measure the change in AUC on.")] = None,
+    target: Target = None,
+    page: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the editor's page, .html.")] = None,
+    with_rows: Annotated[
+        bool, typer.Option("--with-rows", help="Write values of up to 2,000 rows of --data into the page.")
+    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Take earlier edits back first.")] = False,
+    memory: Memory = None,
+) -> None:
+    """Edit a scorecard by hand: apply a file of edits, which the model keeps, or write the editor's page."""
+    from auclid.cli import scorecards
+
+    wishes = scorecards.EditWishes(output, data, target, page, with_rows, replace)
+    scorecards.edit(model, edits, wishes, memory)
 
 
 @app.command()

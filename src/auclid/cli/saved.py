@@ -87,9 +87,10 @@ class SavedModel(NamedTuple):
         for block in rows.read(allow_missing=True, allow_categorical=True):
             X = as_array(block.X) if self.known.get("dense") else block.X
             with names_known():
-                yield self._answer(rows.decode(X))
+                yield self.answer(rows.decode(X))
 
-    def _answer(self, X: Any) -> Answers:
+    def answer(self, X: Any) -> Answers:
+        """What the model says of a table."""
         predicted = self.estimator.predict(X)
         proba = self.estimator.predict_proba(X)[:, 1] if hasattr(self.estimator, "predict_proba") else None
         scores = np.asarray(scored(self.estimator, X), np.float64)

@@ -19,7 +19,7 @@ from auclid.columns._numbers import Extremes, extremes, positive_rows
 from auclid.data import Table, as_array
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.encoding import Column, ColumnEncoding, as_numbers, as_texts, decode, table_columns, text_kind
-from auclid.stats.tally import LevelCounts, count_levels, table_index
+from auclid.stats.level_counts import LevelCounts, count_levels, table_index
 
 
 class Encodings(NamedTuple):

@@ -128,6 +128,7 @@ ESTIMATORS = NameTable(
         "auclid.auto.classifier.AUCClassifier",
         "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] models_:list<AUCClassifier>[k] best_:str "
         "threshold_:finite members_:list<Member> leaderboard_:list<Entry> _columns:Columns _odds:Odds",
+        change=Change(added={"metric": "roc_auc", "quality": "default"}),
     ),
     Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds"),
     Entry("CBR", "auclid.online.cbr.CBR", STREAM + "C_:real"),
@@ -231,8 +232,8 @@ ESTIMATORS = NameTable(
         "_features:list<Feature> "
         "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:Unedited?",
     ),
-    Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real"),
-    Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any"),
+    Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
+    Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),
     Entry("UniExp", "auclid.online.uni_exp.UniExp", STREAM + "step_:real"),
 )
 """The estimators that files may name, each by its class's name.
@@ -272,7 +273,7 @@ STRUCTS = NameTable(
     Entry("scale factors", "auclid.solvers.averaging.ScaleFactors"),
     Entry("iterate", "auclid.solvers.averaging.AveragedIterate"),
     Entry("lagged average", "auclid.solvers.averaging.LaggedAverage"),
-    Entry("SPAM shrinkage", "auclid.solvers.lazy_elastic_net.LazyShrinkage"),
+    Entry("SPAM shrinkage", "auclid.solvers.proximal.LazyShrinkage"),
     Entry("SPAM state", "auclid.solvers.proximal.ProximalState"),
     Entry("SOLAM state", "auclid.solvers.saddle.SaddleState"),
     Entry("OPAUC state", "auclid.solvers.one_pass.OnePassState"),
@@ -313,8 +314,9 @@ STRUCTS = NameTable(
     Entry("normal scores", "auclid.columns._numbers.NormalScores", "values:finite[n] scores:finite[n]"),
     Entry("levels", "auclid.columns._levels.Levels"),
     Entry("trees", "auclid.trees.structs.Trees"),
+    Entry("networks", "auclid.auto._network.Networks"),
     Entry("member", "auclid.auto._search.Member"),
-    Entry("leaderboard entry", "auclid.auto._blend.Entry"),
+    Entry("leaderboard entry", "auclid.auto._blend.Entry", change=Change(added={"ap": float("nan")})),
     Entry("scorecard column", "auclid.additive._columns.ColumnSpec"),
     Entry("scorecard feature", "auclid.additive._features.Feature"),
     Entry("scorecard basis", "auclid.additive._basis.Basis"),

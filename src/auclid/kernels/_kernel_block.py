@@ -112,7 +112,7 @@ def floats(*expected: tuple[Any, tuple[int, ...]]) -> bool:
 
 
 @kernel(fastmath={"contract", "nsz"})
-def exponential(values, row_lengths, lengths):
+def exponential(values: np.ndarray, row_lengths: np.ndarray, lengths: np.ndarray) -> None:
     """2^min(0, value - |z|^2 - |v|^2) in place, float32, to the last digit or two: short enough for vectors.
 
     2^(k + f) with |f| <= 1/2 is a polynomial in f whose exponent bits are raised by k.

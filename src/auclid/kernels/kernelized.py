@@ -221,7 +221,7 @@ def _rows_for_map(rows: LabelledDataset, feature_map: Any) -> tuple[Table, np.nd
     if not rows.partitioned:
         return rows.table(), rows.labels()[0] if labelled else None
     counts = rows.counts.sum(axis=0)
-    size = min(int(counts.sum()), max(MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
+    size = min(int(counts.sum()), max(MAP_ROWS, 20 * (getattr(feature_map, "n_components", None) or COLUMNS)))
     drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
     X, labels, _ = sampled(rows, drawn.tolist())
     return as_table(X), labels if labelled else None
@@ -236,7 +236,8 @@ def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int) 
     """A copy of the map, fitted on a table of some of ``count`` rows; a frozen one as it is."""
     feature_map = clone(feature_map)
     if isinstance(feature_map, FeatureMap):
-        return feature_map._fit(table, working_type(count, feature_map.n_components, table.dtype))
+        columns = getattr(feature_map, "n_components", None) or table.shape[0]
+        return feature_map._fit(table, working_type(count, columns, table.dtype))
     feature_map.fit(table.part(slice(None)), y)
     columns, known = table.shape[1], getattr(feature_map, "n_features_in_", table.shape[1])
     if columns != known:
@@ -248,7 +249,7 @@ def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int) 
 
 def enough_rows(feature_map: Any, table: Table) -> None:
     """Refuse to look for more landmarks than the first batch of a stream has rows."""
-    if isinstance(feature_map, KMeansNystroem) and table.shape[0] < feature_map.n_components:
+    if isinstance(feature_map, KMeansNystroem) and table.shape[0] < (feature_map.n_components or 0):
         raise ValueError(
             f"The first batch of a stream must hold at least the n_components={feature_map.n_components} landmarks of "
             f"KMeansNystroem; got {table.shape[0]} rows. Fit the map beforehand and pass FrozenEstimator(feature_map), "

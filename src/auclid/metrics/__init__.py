@@ -6,6 +6,7 @@ from auclid.metrics._average_precision import average_precision, average_precisi
 from auclid.metrics._by_group import auc_by_group
 from auclid.metrics._compare import compare_auc, compare_auc_unpaired
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
+from auclid.metrics._curve import ROC
 from auclid.metrics._decision_results import (
     CalibrationFit,
     CalibrationTest,
@@ -23,7 +24,7 @@ from auclid.metrics._decision_results import (
 from auclid.metrics._design import auc_power, sample_size
 from auclid.metrics._equivalence import equivalence
 from auclid.metrics._group_rates import rates_by_group
-from auclid.metrics._interval import auc_interval
+from auclid.metrics._interval import auc_interval, auc_test
 from auclid.metrics._lift import gini, ks, lift_table, precision_at_k
 from auclid.metrics._many import compare_many
 from auclid.metrics._multiclass import multiclass_auc
@@ -45,6 +46,7 @@ from auclid.metrics._results import (
     AUCBounds,
     AUCComparison,
     AUCInterval,
+    AUCTest,
     CrossValAUC,
     CrossValComparison,
     GroupAUC,
@@ -59,6 +61,7 @@ from auclid.metrics._results import (
     SampleSize,
 )
 from auclid.metrics._scorer import partial_auc_scorer
+from auclid.metrics._stability import population_stability
 from auclid.metrics._streaming import StreamingAUC
 from auclid.metrics._thresholds import choose_threshold
 
@@ -68,6 +71,7 @@ __all__ = [
     "AUCBounds",
     "AUCComparison",
     "AUCInterval",
+    "AUCTest",
     "CalibrationFit",
     "CalibrationTest",
     "Cell",
@@ -85,6 +89,7 @@ __all__ = [
     "OperatingPoint",
     "OperatingPointInterval",
     "PairComparison",
+    "ROC",
     "RatesAt",
     "Reliability",
     "Result",
@@ -96,6 +101,7 @@ __all__ = [
     "auc_by_group",
     "auc_interval",
     "auc_power",
+    "auc_test",
     "average_precision",
     "average_precision_interval",
     "brier_interval",
@@ -125,6 +131,7 @@ __all__ = [
     "operating_point_interval",
     "partial_auc",
     "partial_auc_scorer",
+    "population_stability",
     "precision_at_k",
     "rates_at",
     "rates_by_group",

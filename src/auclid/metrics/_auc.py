@@ -15,6 +15,7 @@ from auclid.metrics._roc import rates
 from auclid.metrics._sample import checked_region
 from auclid.validation.vectors import (
     column,
+    declared_positive,
     numbers_column,
     partitioned_columns,
     positives,
@@ -34,14 +35,14 @@ def roc_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind (numbers, bools, strings). The greater one is positive.
+        Two labels. Of numbers and bools the greater one is positive; strings need `pos_label`.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. Only their order counts; infinities are allowed, NaN is
         not. Compared as float32 or float64.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -82,6 +83,7 @@ def _rows(
 
     Of dask collections, fewer rows with the same curve.
     """
+    pos_label = declared_positive(y_true, pos_label)
     parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
     if parts is not None:
         placed = place_classes(owner, parts, pos_label)
@@ -121,7 +123,7 @@ def partial_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     max_fpr : float in (0, 1]
@@ -135,7 +137,7 @@ def partial_auc(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); rates are shares of weight.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------

@@ -18,11 +18,12 @@ from auclid.metrics._partitioned import place_classes, sample_of_parts
 from auclid.metrics._placements import AreaTerms
 from auclid.metrics._places import in_order, twice_below
 from auclid.metrics._results import APComparison, APInterval
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Sample, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
 from auclid.validation.parameters import number_in, one_of
 from auclid.validation.vectors import (
     column,
+    declared_positive,
     numbers_column,
     partitioned_columns,
     positives,
@@ -49,7 +50,7 @@ def average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. Infinities are allowed, NaN is not.
     prevalence : float in (0, 1), optional
@@ -58,7 +59,7 @@ def average_precision(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -86,10 +87,11 @@ def average_precision(
     ratio = _ratio(owner, prevalence)
     parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
     if parts is not None:
-        found = place_classes(owner, parts, pos_label)
+        found = place_classes(owner, parts, declared_positive(y_true, pos_label))
         if found is not None and found.few_is_pos:
             return ap_of_masses(masses(*found.compressed())[1:], ratio)
     y, score = column(owner, "y_true", y_true), numbers_column(owner, "y_score", y_score)
+    pos_label = declared_positive(y_true, pos_label)
     same_length(owner, y_true=y, y_score=score)
     weight = None
     if sample_weight is not None:
@@ -124,7 +126,7 @@ def average_precision_interval(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     level : float in (0, 1)
@@ -139,7 +141,7 @@ def average_precision_interval(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf): how much a row counts, not how often it was seen.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
     n_bootstrap, random_state, progress
         As in `auc_interval`.
 
@@ -214,7 +216,7 @@ def compare_average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n,)
         Scores, greater for rows thought positive; the two may be on different scales.
     level, method, prevalence, groups, sample_weight, pos_label, n_bootstrap, random_state, progress
@@ -245,8 +247,10 @@ def compare_average_precision(
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     of_a, of_b = (ap_terms(sample, score, ratio) for score in sample.scores)
     gap, how = of_a - of_b, {"method": method, "estimate_a": of_a.area, "estimate_b": of_b.area} | sample.counts
+    errors = Errors.of(sample, gap, difference=True)
     if method == "delta":
-        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question)
+        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
         return compared.converted(APComparison, **how)
     steps = [distinct(sample.is_pos, score)[1] for score in sample.scores]
 
@@ -254,7 +258,7 @@ def compare_average_precision(
         return ap_of_masses(pair[0], ratio) - ap_of_masses(pair[1], ratio)
 
     drawn = replicates(sample, steps, difference, plan)
-    compared = from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
+    compared = from_draws(gap.area, drawn, errors, plan.method, question)
     return compared.converted(APComparison, **how)
 
 

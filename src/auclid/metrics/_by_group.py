@@ -42,7 +42,7 @@ def auc_by_group(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     groups : array-like of shape (n,)
@@ -52,7 +52,7 @@ def auc_by_group(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf).
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -231,8 +231,10 @@ def _allowing(found: AUCComparison, z: float, pairs: int, sides: float, extremes
     By 2,000 to 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter
     to each other, by their number (Bonferroni). ``extremes(rng, count)`` draws the most extreme one.
     """
+    if pairs == 1:
+        return found
     bonferroni = pairs * sides * float(ndtr(-z))
-    if bonferroni < 1e-3 or pairs == 1:
+    if bonferroni < 1e-3:
         return found._replace(pvalue=min(1.0, bonferroni))
     rng, count = np.random.default_rng(0), int(np.clip(MAX_DRAWN // pairs, MIN_DRAWS, MAX_DRAWS)) // DRAWS_AT_ONCE
     drawn = np.concatenate([extremes(rng, DRAWS_AT_ONCE) for _ in range(count)])

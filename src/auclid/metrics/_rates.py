@@ -52,7 +52,7 @@ def rates_at(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     fpr : float in [0, 1], optional
@@ -182,12 +182,20 @@ def _values_at(sample: Sample, cut: Cut, level: float, prevalence: float | None)
 
 def _rate(sample: Sample, flagged: np.ndarray, of: np.ndarray, level: float) -> tuple[float, float, float]:
     """Share flagged of a class, and its interval."""
-    hit = flagged[of].astype(np.float64)
-    if sample.weight is None and sample.cluster is None:
+    weight, cluster = (None if given is None else given[of] for given in (sample.weight, sample.cluster))
+    return rate_interval(flagged[of], weight, cluster, level)
+
+
+def rate_interval(
+    hits: np.ndarray, weight: np.ndarray | None, cluster: np.ndarray | None, level: float
+) -> tuple[float, float, float]:
+    """The share of rows that are hits, and its Wilson interval, of rows that may be weighted or come in groups."""
+    hit = hits.astype(np.float64)
+    if weight is None and cluster is None:
         low, high = wilson(hit.sum(), len(hit), level)
         return float(hit.mean()), float(low), float(high)
-    weight = np.ones(len(hit)) if sample.weight is None else sample.weight[of]
-    unit = np.arange(len(hit)) if sample.cluster is None else np.unique(sample.cluster[of], return_inverse=True)[1]
+    weight = np.ones(len(hit)) if weight is None else weight
+    unit = np.arange(len(hit)) if cluster is None else np.unique(cluster, return_inverse=True)[1]
     share = weight / weight.sum()
     rate, count = float((weight * hit).sum() / weight.sum()), int(unit.max()) + 1
     if count == 1:  # one row has no variance to see, whatever it weighs

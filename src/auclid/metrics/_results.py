@@ -219,6 +219,21 @@ class AUCInterval(Estimate):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class AUCTest(Estimate):
+    """An AUC, its confidence interval, and the p-value of its being no other than `null`."""
+
+    _title: ClassVar[str] = "AUC"
+
+    auc: float
+    low: float
+    high: float
+    pvalue: float
+    se: float | None = field(default=None, kw_only=True)
+    null: float | None = field(default=None, kw_only=True)
+    alternative: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class APInterval(Estimate):
     """An average precision, the two ends of its confidence interval, and its standard error."""
 

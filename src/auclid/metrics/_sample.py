@@ -16,12 +16,19 @@ from auclid.validation.vectors import (
     both_classes,
     codes,
     column,
+    declared_positive,
     finite_column,
     numbers_column,
     positives,
     same_length,
     weight_column,
 )
+
+ENOUGH_FOR_NORMAL_INTERVAL = 100
+"""Rows of each class from which on the interval of an area uses normal quantiles in place of Student's."""
+
+ENOUGH_FOR_NORMAL_TEST = 30
+"""The same for a difference of two areas, whose error is more even."""
 
 
 class Sample(NamedTuple):
@@ -43,6 +50,10 @@ class Sample(NamedTuple):
         n_pos = int(np.count_nonzero(self.is_pos))
         n_groups = None if self.cluster is None else int(self.cluster.max()) + 1
         return {"n_positive": n_pos, "n_negative": len(self.is_pos) - n_pos, "n_groups": n_groups}
+
+    def is_plain(self, fewest: int) -> bool:
+        """Whether rows are independent and of one weight, and each class has at least `fewest` of them."""
+        return self.weight is None and self.cluster is None and self.trials >= fewest
 
     @property
     def trials(self) -> int:
@@ -126,7 +137,7 @@ def checked_sample(
 ) -> Sample:
     """The rows of positive weight, at least `fewest` independent ones of each class; infinities where only ranked."""
     numbers = numbers_column if only_ranked else finite_column
-    y = column(owner, "y_true", y_true)
+    y, pos_label = column(owner, "y_true", y_true), declared_positive(y_true, pos_label)
     columns = {name: numbers(owner, name, values) for name, values in scores.items()}
     same_length(owner, y_true=y, **columns)
     kept = list(columns.values())

@@ -39,7 +39,7 @@ def roc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Scores of one model or of several.
     ax : matplotlib axis, optional
@@ -147,7 +147,7 @@ def lift(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Scores of one model or of several.
     ax : matplotlib axis, optional

@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike
 from auclid import validation
 from auclid.base import LinearRanker
 from auclid.semi._labels import PartlyLabelled, begin_partial
-from auclid.solvers.unlabeled import Family
-from auclid.solvers.unlabeled_choice import choose
+from auclid.solvers.semi_supervised import Family, choose
 from auclid.stats.moments import require_room
 from auclid.stats.sets import SemiSupervisedStats, Sets
 from auclid.validation import RowAccess

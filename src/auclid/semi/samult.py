@@ -6,7 +6,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.unlabeled import Samult
+from auclid.solvers.semi_supervised import Samult
 from auclid.stats.sets import SemiSupervisedStats, Sets
 
 
@@ -54,6 +54,8 @@ class SAMULT(ClosedForm):
     average, one to two points where positives are rarest, with 1,000 labels nothing. Under a kernel map a well chosen
     alpha does the same, and nothing is gained on average; where alpha is held large, unlabelled rows seem to help, as a
     smaller alpha would. `benchmarks/quality_semi.py` has the figures.
+
+    The paper has a kernel on all rows, in O(n³): ``make("SAMULT", published=True)``.
 
     "auto" tries weights and penalties on up to 2,000 labelled rows a class, kept as a uniform sample. That takes some
     hundreds of solutions of d × d systems: with thousands of columns, give numbers.

@@ -13,10 +13,14 @@ from auclid.data.table import slices
 from auclid.metrics._auc import auc_from_parts, auc_of_two
 from auclid.metrics._average_precision import ap_of_masses
 from auclid.metrics._cells import masses
-from auclid.solvers.closed_form import minimiser, path
-from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
-from auclid.solvers.products import some_path
-from auclid.solvers.row_space import project_to_row_space
+from auclid.solvers.least_squares import (
+    LeastSquares,
+    minimiser,
+    moments_are_cheaper,
+    path,
+    project_to_row_space,
+    some_path,
+)
 from auclid.stats.folds import (
     Fold,
     fold_moments,

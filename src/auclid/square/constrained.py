@@ -13,9 +13,8 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import validation
 from auclid.base import LinearRanker
 from auclid.metrics import auc_by_group, roc_auc
-from auclid.solvers.closed_form import quadratic, solve_symmetric
-from auclid.solvers.coordinate import coordinate_descent
-from auclid.solvers.iteration import at_most, run
+from auclid.solvers.iterative import at_most, coordinate_descent, run
+from auclid.solvers.least_squares import quadratic, solve_symmetric
 from auclid.square._groups import all_groups, group_members, group_moments, joined_groups, sound_groups
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import Moments, require_room

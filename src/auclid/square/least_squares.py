@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
-from auclid.solvers.iteration import IterationCallback, Solution
+from auclid.solvers.iterative import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.stats.labelled import class_moments_of
 from auclid.stats.moments import ClassMoments, class_moments, require_room

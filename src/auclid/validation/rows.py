@@ -15,7 +15,7 @@ from sklearn.utils.validation import validate_data
 from auclid._sparse import FORMATS, fault
 from auclid.data import Table, as_table
 from auclid.data.dask import is_dask
-from auclid.data.file_table import FileTable
+from auclid.data.file_dataset import FileTable
 from auclid.data.files import Rows
 from auclid.validation.parameters import owner_name
 from auclid.validation.vectors import labels
