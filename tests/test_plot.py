@@ -19,12 +19,14 @@ from auclid.metrics import (
     cross_val_auc,
     lift_table,
     net_benefit,
+    reliability,
     roc_auc,
 )
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
+from matplotlib.collections import LineCollection  # noqa: E402
 from matplotlib.colors import to_rgb  # noqa: E402
 
 
@@ -318,3 +320,16 @@ def test_the_axis_of_a_heavy_tail_shows_the_central_values_and_its_labels_do_not
     behind = [other for other in axis.figure.axes if other is not axis]
     assert max(bar.get_height() for bar in behind[0].patches) > 2.0 * min(bar.get_height() for bar in behind[0].patches)
     matplotlib.pyplot.close(axis.figure)
+
+
+def test_calibration_draws_the_band_of_the_metric():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y = rng.random(500) < p
+    found = reliability(y, p)
+    ax = plot.calibration(y, p)
+    (band,) = [each for each in ax.collections if not isinstance(each, LineCollection)]
+    corners = band.get_paths()[0].vertices
+    assert corners[:, 1].min() == pytest.approx(found.line_low.min())
+    assert corners[:, 1].max() == pytest.approx(found.line_high.max())
+    assert len(plot.calibration(y, p, band=False).collections) == len(ax.collections) - 1

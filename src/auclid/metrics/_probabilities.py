@@ -269,7 +269,11 @@ def reliability(
     """
     owner = "reliability"
     level, n_bins = number_in(owner, "level", level, 0.0, 1.0), whole_number(owner, "n_bins", n_bins, 2)
-    sample, prob = _checked(owner, y_true, y_prob, groups, sample_weight, pos_label)
+    return reliability_of(*_checked(owner, y_true, y_prob, groups, sample_weight, pos_label), n_bins, level)
+
+
+def reliability_of(sample: Sample, prob: np.ndarray, n_bins: int, level: float) -> Reliability:
+    """`reliability` of checked rows."""
     weight = np.ones(len(prob)) if sample.weight is None else sample.weight
     number = _bins(prob, weight, n_bins)
     found = []
