@@ -42,7 +42,7 @@ def brier_interval(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_prob : array-like of shape (n,)
         Probabilities in [0, 1] of the positive label.
     level : float in (0, 1)
@@ -52,7 +52,7 @@ def brier_interval(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf).
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------

@@ -46,7 +46,7 @@ def report(
     groups : array-like of shape (n,), optional
         Which rows belong together: intervals then allow for it.
     pos_label : label, optional
-        The positive label, where that is not the greater one (or the model's second class).
+        The positive label, where that is not the model's second class.
     title : str, optional
         The heading of the page; else the names of the models.
 
