@@ -22,8 +22,8 @@ SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 ORDER = """
 _version _sizes _hints errors _sparse _weights _threads _generic _random _page
 data _labels _sources _check _progress
-losses penalties schedules stats _apart _tables columns metrics solvers plot pairs objectives
-base square pairwise online kernels semi additive boost torch
+losses penalties schedules stats _outcomes _apart _tables columns metrics solvers plot pairs objectives
+base square pairwise online ordered kernels semi additive boost torch
 registry warm baselines trees auto calibrated
 datasets io cli
 """.split()
