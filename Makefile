@@ -55,7 +55,7 @@ test-floors:  ## test with the oldest of everything that pyproject.toml admits, 
 	$(call with-pins,$(FLOORS)/floors.txt) $(FLOORS)/$(SCRIPTS)/python $(PIP) -e '.[dev]' -e ./papers
 	$(FLOORS)/$(SCRIPTS)/python -m $(SUITE)
 
-attack: $(VENV)/.ready-dev  ## 20,000 hostile cases in half an hour, and 200 kills: what gets through is printed
+attack: $(VENV)/.ready-dev  ## 20,000 hostile cases in at most ten minutes, and 200 kills: what gets through is printed
 	$(PY) tests/fuzz/attack.py
 	$(PY) tests/fuzz/kills.py
 

@@ -391,10 +391,10 @@ BAD = {
         "Did you mean logistic?",
     ),
     "baseline first": (["compare", "bytes.csv", "--target", "y", "--against", "logistik"], "Did you mean logistic?"),
-    "bytes": (["compare", "bytes.csv", "--target", "y"], "'bytes.csv' must be text in UTF-8; it is in "),
+    "bytes": (["compare", "bytes.csv", "--target", "y"], "'bytes.csv' must hold text in UTF-8; it is in "),
     "bytes by blocks": (
         ["fit", "bytes.csv", "--target", "y", "--memory", "1MB", "--model", "m"],
-        "'bytes.csv' must be text in UTF-8; it is in ",
+        "'bytes.csv' must hold text in UTF-8; it is in ",
     ),
     "label": (["fit", "plain.csv", "--target", "y", "--positive", "dead", "--model", "m"], "got 'dead'"),
     "no folder": (["fit", "plain.csv", "--target", "y", "--model", "none/m"], "must be in a folder that exists"),
@@ -579,7 +579,7 @@ def test_text_in_another_encoding_is_named(run):
     Path("latin.csv").write_bytes("\n".join(lines).encode("latin-1"))
     result = run("fit", "latin.csv", "--target", "y", "--method", "RankSVM", "--model", "m.auclid")
     assert result.exit_code == 2
-    assert "must be text in UTF-8" in said(result)
+    assert "must hold text in UTF-8" in said(result)
 
 
 # --- evaluate: what a statistician asks for -------------------------------------------------------

@@ -16,7 +16,7 @@ pd = pytest.importorskip("pandas")
 @pytest.fixture
 def small_csv_blocks(monkeypatch):
     """Types of csv files are guessed from some hundred bytes."""
-    monkeypatch.setattr(csv, "BLOCK_BYTES", 500)
+    monkeypatch.setattr(csv, "PARSED_BYTES", 500)
 
 
 def test_a_text_in_a_later_block_of_a_csv_makes_a_column_of_texts(tmp_path, small_csv_blocks):
@@ -82,7 +82,7 @@ def test_decimal_commas_are_recognised(tmp_path, delimiter):
 @pytest.mark.parametrize("size", [30, 1 << 22])
 def test_cells_of_a_csv_mean_what_they_mean_in_a_frame(tmp_path, monkeypatch, cells, size):
     """Kinds by blocks are those of the same texts in memory, wherever the odd cell is."""
-    monkeypatch.setattr(csv, "BLOCK_BYTES", size)
+    monkeypatch.setattr(csv, "PARSED_BYTES", size)
     for texts in (cells * 20, cells[1:] * 30 + cells[:1]):
         (tmp_path / "a.csv").write_text("a,b\n" + "".join(f"{text},{k % 7}\n" for k, text in enumerate(texts)))
         rows, frame = auclid.scan(tmp_path / "a.csv"), pd.DataFrame({"a": texts, "b": np.arange(len(texts)) % 7.0})

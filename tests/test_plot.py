@@ -228,3 +228,9 @@ def test_matplotlib_is_imported_only_when_used_and_its_absence_says_what_to_inst
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "auclid.plot needs matplotlib: pip install 'auclid[plot]'"
+
+
+@pytest.mark.parametrize("bins", [1, 10_001, 10**9])
+def test_a_number_of_bins_out_of_range_gets_a_sentence(bins):
+    with pytest.raises(ValueError, match=r"The 'bins' parameter of plot.scores must be an int in"):
+        plot.scores([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], bins=bins)

@@ -192,6 +192,15 @@ def test_labels_of_any_kind(labels):
     ]
 
 
+def test_a_head_of_more_rows_than_there_are_is_all_of_them(tmp_path):
+    X, y, w = table()
+    for source in (by_function(X, y, w), pa.table(named(X, y, w)), X):
+        rows = auclid.scan(source, target="y" if hasattr(source, "schema") else None)
+        assert rows.head(10**13)[0].shape[0] == len(y)  # no array of so many numbers
+    (tmp_path / "a.csv").write_text("a\n1\n2\n")
+    assert auclid.scan(tmp_path / "a.csv").head(10**13)[0].tolist() == [[1.0], [2.0]]
+
+
 def test_names_that_are_numbers():
     frame = pd.DataFrame(np.arange(12.0).reshape(4, 3))
     assert auclid.scan(frame, target="2").columns == ["0", "1"]

@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn.ensemble import HistGradientBoostingClassifier, VotingClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, MaxAbsScaler, OneHotEncoder, StandardScaler
 
 from auclid import load, save
 from auclid.io import ModelFileError
@@ -17,7 +18,7 @@ from auclid.io._learnt import check_attributes
 from auclid.io._sklearn import CHECKS, DERIVED, HOMES, find_sklearn, specifications
 from auclid.io._sklearn_types import SKLEARN_TYPES
 from model_files import forged, opened, signed
-from sklearn_parts import VERSION, X, Y, answers, objects, specimens
+from sklearn_parts import LEVELS, VERSION, X, Y, answers, objects, specimens
 
 NEWER = {"_TemperatureScaling": (1, 8)}
 """Classes that older versions of scikit-learn do not have."""
@@ -69,7 +70,7 @@ def test_the_table_knows_the_attributes_of_every_class_and_no_others():
     for name, seen in attributes_seen().items():
         listed = specifications(name) if name in HOMES else {}
         assert name not in HOMES or seen <= set(listed), name
-        never = {key for key in listed if listed[key] != "former"} - seen - rare
+        never = {key for key in listed if listed[key] != "versioned"} - seen - rare
         assert VERSION != (1, 9) or never == set(), f"{name} never has {never}"
 
 
@@ -95,7 +96,7 @@ def test_arrays_of_another_width_are_refused(specimen):
     for key in [key for key, spec in specs.items() if "d]" in spec and isinstance(values.get(key), np.ndarray)]:
         if "n_features_in_" in values and values[key].ndim:
             wide = {**values, key: np.concatenate([values[key]] * 2, axis=-1)}
-            with pytest.raises(ModelFileError, match=f"{key} of its {name} must be"):
+            with pytest.raises(ModelFileError, match=f"its {name} has learnt does not fit together: {key} must be"):
                 check_attributes(name, " ".join(map(":".join, specs.items())), wide)
 
 
@@ -120,14 +121,28 @@ def test_what_is_derived_is_not_taken_from_a_file(tmp_path):
         assert f"{name!r}, an attribute that auclid does not know" in refusal(path)
 
 
-def test_parameters_that_an_older_scikit_learn_had_or_lacked(tmp_path):
+def test_parameters_that_another_scikit_learn_has_or_lacks(tmp_path):
     def change(tree, entries):
-        tree["sklearn"][1]["multi_class"] = "auto"
+        tree["sklearn"][1].update(multi_class="auto", penalty="deprecated", fit_intercept="warn")
         del tree["sklearn"][1]["tol"]
 
-    loaded = load(forged(tmp_path, LogisticRegression().fit(X, Y), change))
-    assert loaded.tol == LogisticRegression().tol
-    assert hasattr(loaded, "multi_class") == ("multi_class" in LogisticRegression().get_params())
+    loaded, model = load(forged(tmp_path, LogisticRegression().fit(X, Y), change)), LogisticRegression()
+    assert (loaded.tol, loaded.penalty, loaded.fit_intercept) == (model.tol, model.penalty, model.fit_intercept)
+    assert hasattr(loaded, "multi_class") == ("multi_class" in model.get_params())
+
+
+@pytest.mark.parametrize(("model", "attribute"), [(RidgeClassifier(), "classes_"), (SimpleImputer(), "_fill_dtype")])
+def test_attributes_that_an_older_scikit_learn_lacks(model, attribute, tmp_path):
+    fitted = model.fit(X, Y)
+    path = forged(tmp_path, fitted, lambda tree, entries: tree["sklearn"][1].pop(attribute, None) and None)
+    then, now = answers(fitted, X), answers(load(path), X)
+    assert all(same(then[name], now[name]) for name in then)
+
+
+def test_a_parameter_that_is_called_like_a_default_is_kept(tmp_path):
+    encoder = OneHotEncoder(handle_unknown="warn").fit(LEVELS)
+    save(tmp_path / "a", encoder)
+    assert load(tmp_path / "a").handle_unknown == "warn"
 
 
 def test_a_parameter_without_a_default_must_be_there(tmp_path):

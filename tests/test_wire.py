@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator, clone
 import auclid
 from auclid import SPAM, RankSVM
 from auclid.io import ModelFileError, _names, load, save
-from auclid.io._learnt import check_attributes, fits, parse_spec, parse_specs
+from auclid.io._learnt import FIELD_CHECKS, check_attributes, fits, parse_spec, parse_specs
 from auclid.io._names import ESTIMATORS, STRUCTS, Change, Entry, NameTable, class_path
 from data.keep import models, rows, seeded
 from model_files import forged
@@ -35,6 +35,21 @@ def test_a_path_is_where_the_class_is_defined(entry):
     """What is written is found by module and name of its class, so a class that moved must move here too."""
     assert class_path(entry.cls) == entry.path
     assert all(parse_spec(spec) for spec in parse_specs(entry.holds).values())
+
+
+def class_names(specs):
+    """The classes that specifications name."""
+    own = {spec.kind for spec in specs if spec.kind.lstrip("_=")[:1].isupper()}
+    return own.union(*(class_names(spec.items) for spec in specs))
+
+
+def test_specifications_name_classes_of_the_tables():
+    """A class that is renamed must be renamed in specifications too: no object would fit them any longer."""
+    known = {entry.path.rpartition(".")[2] for entry in (*ESTIMATORS, *STRUCTS)}
+    for entry in (*ESTIMATORS, *STRUCTS):
+        for spec in parse_specs(entry.holds).values():
+            assert class_names(parse_spec(spec)) <= known, entry.name
+    assert set(FIELD_CHECKS) | {"buffers"} <= {entry.name for entry in STRUCTS}
 
 
 def test_no_file_is_found_through_the_list_of_loaded_modules():
@@ -260,7 +275,7 @@ def test_a_letter_is_one_length():
     check_attributes("X", holds, {"a": a, "b": b, "c": np.ones(5)})
     check_attributes("X", holds, {"b": b, "c": a})
     for wrong in ({"a": np.ones(3), "b": b}, {"a": a, "b": b, "c": np.ones(3)}):
-        with pytest.raises(ModelFileError, match=r"of its X must be real\[.*where n = "):
+        with pytest.raises(ModelFileError, match=r"X has learnt does not fit together: . must be real\[.* with n = "):
             check_attributes("X", holds, wrong)
     with pytest.raises(ValueError, match="got 'real\\[3'"):
         parse_spec("real[3")

@@ -1,6 +1,6 @@
 """The whole attack: thousands of hostile cases in processes of their own; prints what got through.
 
-    python tests/fuzz/attack.py                    20,000 cases, at most 30 minutes on two cores
+    python tests/fuzz/attack.py                    20,000 cases, at most ten minutes on two cores
     python tests/fuzz/attack.py --cases 2000 --only files,fits
     python tests/fuzz/attack.py --only files --first 1234 --cases 1    one case again
 
@@ -37,6 +37,9 @@ FAMILIES = {
     "tables": ("attack_tables", "table_case", 0.07),
     "several": ("attack_tables", "several_case", 0.05),
     "rows": ("attack_rows", "rows_case", 0.05),
+    "damaged": ("attack_sources", "damaged_case", 0.05),
+    "blocks": ("attack_sources", "blocks_case", 0.02),
+    "threads": ("attack_sources", "threads_case", 0.01),
     "plots": ("attack_plots", "plot_case", 0.02),
 }
 """Module, function and share of all cases."""
@@ -67,7 +70,7 @@ def main() -> int:
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--cases", type=int, default=20_000)
-    parser.add_argument("--seconds", type=float, default=1800.0)
+    parser.add_argument("--seconds", type=float, default=600.0)
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--first", type=int, default=0)

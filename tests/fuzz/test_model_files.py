@@ -33,7 +33,7 @@ from sklearn.preprocessing import (
 )
 
 from attack_files import bytes_case, file_case, peak, reset_peak, used_case
-from auclid import CBR, OAM, OPAUC, SPAM, LeastSquaresAUC
+from auclid import CBR, OAM, OPAUC, SPAM, Columns, LeastSquaresAUC
 from auclid.io import ModelFileError, load, save
 from auclid.io._container import _numpy_header, array_from_bytes, read_array_header
 from model_files import forged, holders, npy
@@ -416,3 +416,12 @@ def test_a_file_starts_no_processes_and_chooses_no_folder(tmp_path, monkeypatch)
     assert loaded.memory is None and loaded["parts"].n_jobs is None
     loaded.fit(X, Y).predict(X)
     assert os.listdir(tmp_path) == ["a"]
+
+
+@pytest.mark.parametrize(("field", "value"), [("spread", 0.0), ("size", np.inf), ("middle", 1.7e308)])
+def test_columns_that_would_not_be_finite_are_refused(field, value, tmp_path):
+    def change(tree, entries):
+        (numbers,) = holders(tree, "numbers")
+        entries[numbers[field]["array"]] = npy(np.full(4, value))
+
+    assert "Columns has learnt does not fit together" in refused(forged(tmp_path, Columns().fit(X), change))

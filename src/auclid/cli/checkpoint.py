@@ -11,8 +11,6 @@ from sklearn.pipeline import Pipeline
 from auclid._check import names_known
 from auclid.cli import _show
 from auclid.cli.paths import companions
-from auclid.data import as_array
-from auclid.data.encoding import is_frame
 from auclid.data.files import Rows
 from auclid.data.readers.open import source_paths
 from auclid.errors import DataError
@@ -117,24 +115,23 @@ def _ranker(model: Any) -> Any:
     return model.steps[-1][1] if isinstance(model, Pipeline) else model
 
 
-def stream_rows(rows: Rows, shaped: Rows, model: Any, checkpoint: Checkpoint) -> Any:
+def stream_rows(rows: Rows, model: Any, checkpoint: Checkpoint) -> Any:
     """The model after one pass in the order of the rows, written down on the way.
 
-    It is a pipeline that prepares columns first, learnt from ``shaped``, or a method that takes any columns itself.
+    It is a pipeline that prepares columns first, or a method that takes any columns itself.
     """
     kept, done = checkpoint.resumed()
     if kept is None:
         kept = model
         if isinstance(kept, Pipeline):
-            kept.steps[0][1].fit(shaped)
+            kept.steps[0][1].fit(rows)
     else:
         _show.say(_show.escape(f"Checkpoint {checkpoint.path}: resuming at row {done:,}."))
     columns = kept.steps[0][1] if isinstance(kept, Pipeline) else None
     at = done
     for X, y, at in pieces(rows, done, checkpoint.every, allow_missing=columns is None):
         with names_known():
-            if columns is not None:
-                X = columns.transform(X if columns._sparse or is_frame(X) else as_array(X))
+            X = X if columns is None else columns.transform(X)
             _ranker(kept).partial_fit(X, y, classes=[0, 1])
         if at % checkpoint.every == 0:
             checkpoint.write(kept, at)

@@ -102,7 +102,7 @@ def open_task(path: Path, options: Options) -> Task:
     chosen = partial(is_one_of, levels[is_pos])
     fits = rows.fits_in_memory()
     rows = mapped(rows, labels=chosen, index=labelled if len(labelled) < rows.shape[0] else None)
-    return Task(str(path), rows, classes, notes, fits)
+    return Task(str(path), dense_or_sparse(rows), classes, notes, fits)
 
 
 def is_one_of(chosen: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -127,19 +127,14 @@ def load_table(task: Task, options: Options, scaled: bool = True) -> BinaryTable
     notes = [*task.notes, *missing_note(count_missing(X, rows.columns))]
     if size < n:
         notes.append(f"Compared on {size:,} of {n:,} rows, drawn at random: as many as --memory lets into memory.")
-    X = decode(X, rows.columns, rows.encodings) if rows.named else as_dense_or_sparse(X)
+    X = decode(X, rows.columns, rows.encodings) if rows.named else X
     if is_frame(X) and task.in_memory:
         notes += odd_columns(X, scaled)
     return BinaryTable(task.source, X, y == 1, task.classes, rows.columns, notes)  # type: ignore[arg-type]
 
 
-def as_dense_or_sparse(X: Any) -> Any:
-    """A CSR matrix as an array where most of its entries are stored."""
-    return X.toarray() if sparse.issparse(X) and X.nnz > DENSE_SHARE * X.shape[0] * X.shape[1] else X
-
-
-def shaped(rows: Rows) -> Rows:
-    """The rows as they are where columns have names; others dense where most of their entries are stored."""
+def dense_or_sparse(rows: Rows) -> Rows:
+    """Rows without names of columns as arrays where most of their entries are stored, else as CSR matrices."""
     if rows.named:
         return rows
     stored = total = 0

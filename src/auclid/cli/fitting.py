@@ -19,7 +19,7 @@ from auclid.calibrated import Calibrated
 from auclid.cli import _show, models
 from auclid.cli._show import escape
 from auclid.cli.checkpoint import Checkpoint, require_stream, stream_rows
-from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, positives, shaped
+from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, positives
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
@@ -101,14 +101,14 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
 def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
     name, model = models.few_passes(how.method, how.seed, how.max_fpr)
-    columns, rows = task.rows.columns, shaped(task.rows)
-    with _noted(task.notes), names_known(), _show.passes(task.rows):
+    columns, rows = task.rows.columns, task.rows
+    with _noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
             estimator = _with_probabilities(model).fit(rows)
         else:
-            kinds = task.rows.non_numeric
+            kinds = rows.non_numeric
             checkpoint.agree(columns=[[name, kinds.get(name, "number")] for name in columns], classes=task.classes)
-            estimator = stream_rows(task.rows, rows, clone(model), checkpoint)
+            estimator = stream_rows(rows, clone(model), checkpoint)
             if not hasattr(estimator, "predict_proba"):
                 estimator = Calibrated(model)._fit_around(estimator, rows)
     facts = _facts(estimator, task, how) if isinstance(estimator, Scorecard) else []

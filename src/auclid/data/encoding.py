@@ -191,13 +191,14 @@ def as_numbers(owner: object, column: Column) -> np.ndarray:
     """
     values = column.values
     if column.kind == "date":
-        out = _days(owner, column)
+        dates = values if values.dtype.kind == "M" else _converted(owner, column, _date, "datetime64[us]")
+        out = np.where(np.isnat(dates), np.nan, (dates - EPOCH) / DAY)
     elif values.dtype.kind in "biuf":
         out = values.astype(np.float64)
     elif values.dtype.kind == "m":
         out = np.where(np.isnat(values), np.nan, values / DAY)
     else:
-        out = _parsed(owner, column)
+        out = _converted(owner, column, _number, "float64")
     if np.isinf(out).any():
         raise ValueError(
             f"Column {column.name!r} of {_owner_name(owner)} must hold finite numbers, or NaN where one is missing; "
@@ -206,45 +207,28 @@ def as_numbers(owner: object, column: Column) -> np.ndarray:
     return out
 
 
-def _parsed(owner: object, column: Column) -> np.ndarray:
-    out = np.empty(len(column.values))
+def _converted(owner: object, column: Column, convert: Callable[[Any], Any], dtype: str) -> np.ndarray:
+    """The cells of a column of objects, each converted; missing and empty ones are NaN or NaT."""
+    out = np.empty(len(column.values), dtype)
     for i, value in enumerate(column.values):
+        missing = is_missing(value) or (isinstance(value, str) and not value.strip())
         try:
-            out[i] = _number(value)
+            out[i] = (np.nan if dtype == "float64" else np.datetime64("NaT")) if missing else convert(value)
         except (TypeError, ValueError, OverflowError):
             raise _unlike(owner, column, value) from None
     return out
 
 
 def _number(value: Any) -> float:
-    if is_missing(value) or (isinstance(value, str) and not value.strip()):
-        return np.nan
     return np.timedelta64(value) / DAY if isinstance(value, DURATIONS) else float(value)
 
 
-def _days(owner: object, column: Column) -> np.ndarray:
-    values = column.values
-    if values.dtype.kind != "M":
-        out = np.empty(len(values), dtype="datetime64[us]")
-        for i, value in enumerate(values):
-            out[i] = _moment(owner, column, value)
-        values = out
-    return np.where(np.isnat(values), np.nan, (values - EPOCH) / DAY)
-
-
-def _moment(owner: object, column: Column, value: Any) -> np.datetime64:
-    """One date, in universal time where it knows its zone."""
-    if is_missing(value) or (isinstance(value, str) and not value.strip()):
-        return np.datetime64("NaT", "us")
-    if isinstance(value, np.datetime64):
-        return value.astype("datetime64[us]")
-    try:
-        day = datetime.datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
-        if getattr(day, "tzinfo", None) is not None:
-            day = day.astimezone(datetime.UTC).replace(tzinfo=None)
-        return np.datetime64(day, "us")
-    except (ValueError, TypeError):
-        raise _unlike(owner, column, value) from None
+def _date(value: Any) -> np.datetime64:
+    """One date, in universal time where it has a zone."""
+    day = datetime.datetime.fromisoformat(value.strip()) if isinstance(value, str) else value
+    if getattr(day, "tzinfo", None) is not None:
+        day = day.astimezone(datetime.UTC).replace(tzinfo=None)
+    return np.datetime64(day, "us")
 
 
 def _unlike(owner: object, column: Column, value: Any) -> ValueError:

@@ -15,7 +15,7 @@ from auclid.data.labels import Labels
 from auclid.data.parallel_read import MIN_RUNS, check_block_size, count_missing, map_runs, missing_error, refuse_array
 from auclid.data.readers import Block, ColumnSelection, Reader, Run, SchemaChanged, open_source
 from auclid.data.readers.arrow import not_numbers
-from auclid.data.readers.reader import check_weight
+from auclid.data.readers.reader import check_weight, first_rows, select_rows
 from auclid.data.sizes import as_bytes, as_count
 from auclid.data.store import Store
 from auclid.errors import DataError, invalid_value
@@ -264,14 +264,14 @@ class Rows:
 
     def head(self, n: int) -> tuple[Any, np.ndarray | None]:
         """(X, y) of the first n rows, as `blocks` gives them."""
-        index = np.arange(as_count("head", n))
+        rows = as_count("head", n)
         self._reader.resolve_schema()
         with self._lock:
             try:
-                X, y = self._select(self._check_blocks(self._first_blocks(), False, True), index)
+                X, y = self._join(first_rows(self._check_blocks(self._first_blocks(), False, True), rows))
             except SchemaChanged as change:
                 self._restart(change)
-                X, y = self._select(self.read(allow_categorical=True), index)
+                X, y = self._join(first_rows(self.read(allow_categorical=True), rows))
         return self._decode_for_user(X), y
 
     def _first_blocks(self) -> Iterator[Block]:
@@ -307,7 +307,7 @@ class Rows:
             raise DataError(self._missing_error)
         X = self._gather_stored(index) if self._complete else self._reader.take(index)
         if X is None or (not allow_missing and first_nonfinite(X) is not None):  # a pass will say where
-            return self._select(self.read(allow_missing, allow_categorical), index)
+            return self._join(select_rows(self.read(allow_missing, allow_categorical), index))
         return X, self.labels().values(index) if self.has_target else None
 
     def _gather_stored(self, index: np.ndarray) -> Any:
@@ -318,17 +318,11 @@ class Rows:
             for number in (np.unique(numbers) if len(index) else [0])
         ])  # fmt: skip
 
-    def _select(self, blocks: Iterator[Block], index: np.ndarray) -> tuple[Any, np.ndarray | None]:
-        """(X, y) of the rows of these numbers from consecutive blocks, up to the last one needed."""
-        parts, labels, start = [], [], 0
-        for X, y, _ in blocks:
-            here = index[np.searchsorted(index, start) : np.searchsorted(index, start + X.shape[0])] - start
-            parts.append(X[here])
-            labels.append(None if y is None else y[here])
-            start += X.shape[0]
-            if not len(index) or start > index[-1]:
-                break
-        return concatenate_rows(parts), np.concatenate(labels) if self.has_target else None  # type: ignore[arg-type]
+    def _join(self, blocks: Iterator[Block]) -> tuple[Any, np.ndarray | None]:
+        """(X, y) of blocks."""
+        parts = list(blocks)
+        y = np.concatenate([block.y for block in parts]) if self.has_target else None
+        return concatenate_rows([block.X for block in parts]), y
 
     def materialize(self) -> None:
         """Make every row available at random: kept, spooled, or already in memory or in a mapped file."""
@@ -450,11 +444,10 @@ class Rows:
 
     def _record(self, number: int, block: Block) -> None:
         """Keep labels, weights and size of a block that is read for the first time."""
-        size = next(part.shape[0] for part in block if part is not None)
         if number == len(self._sizes):
-            self._sizes.append(size)
+            self._sizes.append(block.rows)
         else:
-            check_block_size(self._reader, number, size, self._sizes)
+            check_block_size(self._reader, number, block.rows, self._sizes)
         if block.y is not None and number == self._labels.blocks:
             self._labels.add(block.y, self._reader.where)
         if block.weight is not None and number == len(self._weights) and not self._labelled:

@@ -7,6 +7,7 @@ import numpy as np
 
 from auclid.data.files import Rows
 from auclid.data.readers import Block, Reader
+from auclid.data.readers.reader import select_rows
 
 
 class Mapped(Reader):
@@ -41,16 +42,7 @@ class Mapped(Reader):
 
     def _select(self, blocks: Iterator[Block]) -> Iterator[Block]:
         """The rows of the index; blocks that have none are left out."""
-        if self.index is None:
-            yield from blocks
-            return
-        start = 0
-        for block, size in zip(blocks, self.rows.block_sizes(), strict=True):
-            first, last = np.searchsorted(self.index, [start, start + size])
-            here = self.index[first:last] - start
-            start += size
-            if len(here):
-                yield Block(*(None if part is None else part[here] for part in block))
+        return blocks if self.index is None else (each for each in select_rows(blocks, self.index) if each.rows)
 
     def read(self) -> Iterator[Block]:
         # the consumer of these rows is told of missing values

@@ -9,7 +9,7 @@ A small language says what an attribute must be. ``coef_:double[1,d]`` is an att
 - ``=d``: a positive integer that is the size d; ``count``, ``weight``: an integer, a finite number, of at least 0;
 - ``Moments``, or any other name with a capital: an object of the class of this name, whose fields fit too;
 - ``a|b``: one or the other; ``a?``: a or None;
-- ``derived``, ``former``: anything, in a table of classes that gives these words a meaning of its own.
+- ``derived``, ``versioned``: anything, in a table of classes that gives these words a meaning of its own.
 
 A letter for a length stands for the same number wherever it occurs in one object; ``*`` is any length.
 """
@@ -97,7 +97,8 @@ def check_attributes(owner: str, holds: str, values: Mapping[str, Any]) -> None:
     for name, spec in parse_specs(holds).items():
         if name in values and not fits(parse_spec(spec), values[name], sizes):
             where = ", ".join(f"{letter} = {size}" for letter, size in sizes.items())
-            raise ModelFileError(f"{name} of its {owner} must be {spec}{where and f', where {where}'}; it is not.")
+            wanted = f"{spec} with {where}" if where else spec
+            raise ModelFileError(f"what its {owner} has learnt does not fit together: {name} must be {wanted}.")
 
 
 def fits(specs: tuple[Spec, ...], value: Any, sizes: Sizes) -> bool:
@@ -144,12 +145,25 @@ def _fields_fit(value: Any, sizes: Sizes) -> bool:
     specs = parse_specs(entry.holds)
     inside = {letter: sizes[letter] for letter in "d" if letter in sizes}
     known = all(fits(parse_spec(spec), getattr(value, name), inside) for name, spec in specs.items())
-    return known and (type(value).__name__ != "ReservoirSample" or _has_held_rows(value))
+    return known and FIELD_CHECKS.get(entry.name, lambda value: True)(value)
 
 
 def _has_held_rows(sample: Any) -> bool:
     """Whether a sample has as many rows as it says."""
     return sample.seen == 0 if sample.rows is None else sample.rows.shape[0] == sample.held
+
+
+def _scales_finitely(numbers: Any) -> bool:
+    """Whether scaled columns are finite: (x - middle) / spread of x between low and high, where these are finite."""
+    bounded = np.isfinite(numbers.low) & np.isfinite(numbers.high)
+    with np.errstate(over="ignore", invalid="ignore"):
+        ends = [(end - numbers.middle)[bounded] / numbers.spread[bounded] for end in (numbers.low, numbers.high)]
+    plain = (numbers.middle[~bounded] == 0.0) & (numbers.spread[~bounded] == 1.0)
+    return bool(np.isfinite(ends).all() and plain.all())
+
+
+FIELD_CHECKS: dict[str, Callable[[Any], bool]] = {"numbers": _scales_finitely, "sample": _has_held_rows}
+"""Checks of structs beyond their specifications, by their names in files."""
 
 
 def _has_shape(shape: tuple[int, ...], wanted: tuple[str, ...] | None, sizes: Sizes) -> bool:
@@ -242,7 +256,7 @@ SCALAR_KINDS: dict[str, Callable[[Any], bool]] = {
     "part": lambda value: isinstance(value, BaseEstimator),
     "output": _is_output_config,
     "derived": lambda value: True,
-    "former": lambda value: True,
+    "versioned": lambda value: True,
 }
 
 
@@ -293,7 +307,8 @@ def _count_bytes(value: Any) -> int:
 def _is_like(value: Any, fresh: list[Any], model: Any) -> bool:
     """Whether a value has the type and shape that fresh ones for 1, 2 and 3 columns predict."""
     first = fresh[0]
-    if type(first).__name__ == "ClassBuffers":
+    entry = STRUCTS.of(first)
+    if entry is not None and entry.name == "buffers":
         return type(value) is type(first) and _buffers_fit(value, int(model.n_features_in_), model)
     if isinstance(first, tuple):
         return type(value) is type(first) and all(

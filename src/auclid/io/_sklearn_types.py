@@ -1,14 +1,14 @@
 """The classes of scikit-learn that files may hold, with every attribute that their objects have besides parameters.
 
-Specifications are in the language of `auclid.io._learnt`. ``former`` marks a parameter of an older scikit-learn, which
-is dropped where the class no longer has it. ``derived`` marks what is not written: `auclid.io._sklearn` computes it
-again, or a new fit does. The table covers scikit-learn 1.7 to 1.9; tests/test_sklearn_parts.py fits an object of every
-class and compares.
+Specifications are in the language of `auclid.io._learnt`. ``versioned`` marks a parameter that not every version of
+scikit-learn has; it is dropped where the class does not have it. ``derived`` marks what is not written:
+`auclid.io._sklearn` computes it again, or a new fit does. The table covers scikit-learn 1.7 to 1.9;
+tests/test_sklearn_parts.py fits an object of every class and compares.
 
 A class is in the table only if nothing that its objects learn can lead compiled code astray: either NumPy does its
-work, which checks indices, or `auclid.io._sklearn` checks what it has learnt. Nearest neighbours, support vector
-machines, k-means, single trees and forests index with what they learnt and check nothing; `OneVsRestClassifier` indexes
-with what its members predict.
+work, which checks indices, or `auclid.io._sklearn_checks` does. Nearest neighbours, support vector machines, k-means,
+single trees and forests index with what they learnt and check nothing; `OneVsRestClassifier` indexes with what its
+members predict.
 """
 
 CLASSES = "classes_:label[k] "
@@ -47,7 +47,8 @@ SKLEARN_TYPES: dict[str, dict[str, str]] = {
     },
     "sklearn.compose": {
         "ColumnTransformer": "transformers_:list<tuple[3]> _columns:list _remainder:tuple[3] "
-        "_transformer_to_input_indices:dict output_indices_:dict sparse_output_:bool force_int_remainder_cols:former",
+        "_transformer_to_input_indices:dict output_indices_:dict sparse_output_:bool "
+        "force_int_remainder_cols:versioned",
     },
     "sklearn.decomposition": {
         "FactorAnalysis": "components_:finite[k,d] loglike_:list mean_:finite[d] n_iter_:count "
@@ -68,7 +69,8 @@ SKLEARN_TYPES: dict[str, dict[str, str]] = {
         "covariance_:finite[d,d] explained_variance_ratio_:finite[*] means_:finite[k,d] priors_:finite[k] "
         "scalings_:finite[d,*] xbar_:finite[d]",
         "QuadraticDiscriminantAnalysis": CLASSES + "covariance_:list<finite[d,d]>[k] means_:finite[k,d] "
-        "priors_:finite[k] rotations_:list<finite[d,*]>[k] scalings_:list<finite[*]>[k]",
+        "priors_:finite[k] rotations_:list<finite[d,*]>[k] scalings_:list<finite[*]>[k] solver:versioned "
+        "shrinkage:versioned covariance_estimator:versioned",
     },
     "sklearn.dummy": {
         "DummyClassifier": CLASSES + "_strategy:str class_prior_:finite[k] n_classes_:=k n_outputs_:=1 "
@@ -128,15 +130,15 @@ SKLEARN_TYPES: dict[str, dict[str, str]] = {
         "scores_:list|real[*] sigma_:real[d,d]",
         "ElasticNet": LINEAR_REGRESSOR + "dual_gap_:real|real[*] n_iter_:count|list",
         "ElasticNetCV": LINEAR_REGRESSOR + "_alphas:any alpha_:real alphas_:real[*]|real[*,*] dual_gap_:real "
-        "l1_ratio_:real mse_path_:real[*,*]|real[*,*,*] n_iter_:count n_alphas:former",
+        "l1_ratio_:real mse_path_:real[*,*]|real[*,*,*] n_iter_:count n_alphas:versioned",
         "HuberRegressor": LINEAR_REGRESSOR + "n_iter_:count outliers_:bool[*] scale_:real",
         "Lasso": LINEAR_REGRESSOR + "dual_gap_:real|real[*] l1_ratio:real n_iter_:count|list",
         "LassoCV": LINEAR_REGRESSOR + "_alphas:any alpha_:real alphas_:real[*] dual_gap_:real mse_path_:real[*,*] "
-        "n_iter_:count n_alphas:former",
+        "n_iter_:count n_alphas:versioned",
         "LinearRegression": LINEAR_REGRESSOR + "rank_:count singular_:real[*]",
-        "LogisticRegression": LINEAR_CLASSIFIER + "n_iter_:int[*] multi_class:former",
+        "LogisticRegression": LINEAR_CLASSIFIER + "n_iter_:int[*] multi_class:versioned",
         "LogisticRegressionCV": LINEAR_CLASSIFIER + "C_:any Cs_:any coefs_paths_:any l1_ratio_:any l1_ratios_:any "
-        "n_iter_:any scores_:any multi_class:former use_legacy_attributes:former",
+        "n_iter_:any scores_:any multi_class:versioned use_legacy_attributes:versioned",
         "Ridge": LINEAR_REGRESSOR + "n_iter_:int[*]? solver_:str",
         "RidgeCV": LINEAR_REGRESSOR + "alpha_:real|real[*] best_score_:real|real[*] cv_results_:any",
         "RidgeClassifier": LINEAR_CLASSIFIER + "_label_binarizer:LabelBinarizer n_iter_:int[*]? solver_:str",
@@ -174,7 +176,7 @@ SKLEARN_TYPES: dict[str, dict[str, str]] = {
         "KernelCenterer": "K_fit_all_:finite K_fit_rows_:finite[d]",
         "LabelBinarizer": CLASSES + "sparse_input_:bool y_type_:str",
         "LabelEncoder": CLASSES,
-        "MaxAbsScaler": "max_abs_:real[d] n_samples_seen_:count scale_:real[d]",
+        "MaxAbsScaler": "clip:versioned max_abs_:real[d] n_samples_seen_:count scale_:real[d]",
         "MinMaxScaler": "data_max_:real[d] data_min_:real[d] data_range_:real[d] min_:real[d] n_samples_seen_:count "
         "scale_:real[d]",
         "Normalizer": "",

@@ -36,7 +36,7 @@ def scores(
         Where to draw; else in a new figure.
     name : str, optional
         Of the model, for the label of the axis.
-    bins : int in [2, inf)
+    bins : int in [2, 10000]
         Bars from the lowest score to the highest.
     threshold : float, criterion of `operating_point`, or None
         Where to draw a line.
@@ -58,7 +58,7 @@ def scores(
     Scott (2015), Multivariate density estimation, chapter 3 (histograms).
     """
     owner = "plot.scores"
-    whole_number(owner, "bins", bins, 2)
+    whole_number(owner, "bins", bins, 2, 10_000)
     models = by_name(owner, y_score, name)
     if len(models) > 1:
         raise ValueError(f"{owner} expects the scores of one model. Got {len(models)} instead.")

@@ -1,7 +1,5 @@
 """Arrays: an array or CSR matrix in memory, a memory-mapped ``.npy`` file, an ``.npz`` archive."""
 
-import zipfile
-import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid.data.readers.reader import (
+    UNREADABLE,
     Block,
     ColumnSelection,
     FileSizes,
@@ -115,15 +114,8 @@ def load_npy(path: Path) -> Any:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise FileNotFoundError(f"scan must be given a file that exists; there is no {str(path)!r}.") from None
-    except (ValueError, OSError, EOFError) as error:
+    except UNREADABLE as error:
         raise DataError(f"{str(path)!r} must be a .npy file of numbers: {error}.") from None
-
-
-UNREADABLE = (
-    KeyError, ValueError, TypeError, NotImplementedError, OSError, EOFError, AttributeError, IndexError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""How a file that is no npz file, or a damaged one, fails."""
 
 
 class Npz(Arrays):

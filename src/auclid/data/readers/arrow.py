@@ -53,7 +53,7 @@ def arrow_errors(path: Path, kind: str) -> Iterator[None]:
         raise FileNotFoundError(f"{str(path)!r} must stay in its place while scan reads it; it is gone.") from None
     except UnicodeError:
         raise DataError(
-            f"{str(path)!r} must be text in UTF-8; it is in another encoding, or no text. Save it as UTF-8."
+            f"{str(path)!r} must hold text in UTF-8; it is in another encoding, or no {kind}. Save it as UTF-8."
         ) from None
     except (pa.ArrowException, OSError, EOFError, lzma.LZMAError) as error:
         raise DataError(f"{str(path)!r} must be a whole {kind}: {_reason(error)}.") from None
@@ -228,7 +228,7 @@ class FileReader(ArrowReader):
 
     def __init__(self, paths: Sequence[Path], where: str, selection: ColumnSelection) -> None:
         self.paths, self._sizes = list(paths), FileSizes(paths)
-        self._schemas = {path: self.schema(path) for path in self.paths}
+        self._schemas = {path: self._checked_schema(path) for path in self.paths}
         names = [str(name) for name in self._schemas[self.paths[0]].names]
         super().__init__(where, names, self._file_types(where, names, selection), selection)
 
@@ -243,6 +243,12 @@ class FileReader(ArrowReader):
                     f"The files of {where} must have the same columns; {str(path)!r} lacks {listed(absent)}."
                 )
         return {name: [types[name] for types in (first, *others) if name in types] for name in names}
+
+    def _checked_schema(self, path: Path) -> Any:
+        with arrow_errors(path, self.kind):
+            schema = self.schema(path)
+            schema.names  # noqa: B018 - decodes them: a damaged one is no UTF-8
+            return schema
 
     @abstractmethod
     def schema(self, path: Path) -> Any:
@@ -298,7 +304,7 @@ class Ipc(FileReader):
     kind = "Arrow IPC file"
 
     def schema(self, path: Path) -> Any:
-        with arrow_errors(path, self.kind), import_pyarrow().ipc.open_file(path) as file:
+        with import_pyarrow().ipc.open_file(path) as file:
             return file.schema
 
     def open(self, path: Path, columns: Sequence[str], rows: int) -> Iterator[Any]:

@@ -16,7 +16,7 @@ DELIMITERS = ",;\t"
 SNIFFED_BYTES = 1 << 16
 """Bytes from which the dialect of a file is found."""
 
-BLOCK_BYTES = 1 << 22
+PARSED_BYTES = 1 << 22
 """Bytes of text that are parsed at a time; types are guessed from the first block of each file."""
 
 BOOLEANS = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "False", "FALSE"]}
@@ -91,7 +91,7 @@ class Csv(FileReader):
 
     def schema(self, path: Path) -> Any:
         pa = import_pyarrow()
-        with arrow_errors(path, self.kind), self._open_csv(path) as reader:
+        with self._open_csv(path) as reader:
             if any(pa.types.is_binary(field.type) for field in reader.schema):
                 raise UnicodeError("cells that are not UTF-8")
             times = [pa.types.is_time(field.type) for field in reader.schema]
@@ -130,7 +130,7 @@ class Csv(FileReader):
         options = {"null_values": MISSING_MARKS, "strings_can_be_null": True, **BOOLEANS, **convert}
         return csv.open_csv(
             open_text(path),
-            read_options=csv.ReadOptions(block_size=BLOCK_BYTES, column_names=names),
+            read_options=csv.ReadOptions(block_size=PARSED_BYTES, column_names=names),
             parse_options=csv.ParseOptions(delimiter=dialect.delimiter, newlines_in_values=True),
             convert_options=csv.ConvertOptions(decimal_point=dialect.decimal_point, **options),
         )
@@ -140,12 +140,11 @@ def common_guess(types: Sequence[Any], is_target: bool) -> Any:
     """How a column is read in every file: as the guesses of all files allow; days may have hours later."""
     pa = import_pyarrow()
     guesses = {*types} - {pa.null()}
-    if not guesses:
-        return pa.string() if is_target else pa.float64()
-    if all(pa.types.is_integer(each) or pa.types.is_floating(each) for each in guesses):
-        return guesses.pop() if is_target and len(guesses) == 1 else pa.float64()
-    if all(pa.types.is_temporal(each) for each in guesses):
-        zones = {getattr(each, "tz", None) for each in guesses}
-        unit = "ns" if any("ns" in str(each) for each in guesses) else "us"
-        return pa.timestamp(unit, zones.pop()) if len(zones) == 1 else pa.string()
-    return pa.bool_() if guesses == {pa.bool_()} else pa.string()
+    if guesses <= {pa.int64(), pa.float64()}:
+        kept = guesses or {pa.string()}
+        return kept.pop() if is_target and len(kept) == 1 else pa.float64()
+    if not all(map(pa.types.is_temporal, guesses)):
+        return pa.bool_() if guesses == {pa.bool_()} else pa.string()
+    zones = {getattr(each, "tz", None) for each in guesses}
+    unit = "ns" if any("ns" in str(each) for each in guesses) else "us"
+    return pa.timestamp(unit, zones.pop()) if len(zones) == 1 else pa.string()

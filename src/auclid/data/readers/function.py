@@ -69,16 +69,18 @@ class Function(Reader):
                 self._take_first(X, names, y, weight)
         if X.shape[1] != len(self._names):
             raise DataError(f"{where} must have the {len(self._names)} columns of the first; got {X.shape[1]}.")
-        for name, values, expected in (("y", y, self.has_target), ("weight", weight, self.has_weight)):
-            if (values is not None) != expected:
-                raise DataError(f"{where} must have {name} if and only if the first block has.")
-            if values is not None and np.shape(values) != (X.shape[0],):
-                raise DataError(
-                    f"{where} must have one value of {name} a row, {X.shape[0]}; got shape {np.shape(values)}."
-                )
+        labels = self._vector(where, "y", y, X.shape[0], self.has_target)
+        weights = self._vector(where, "weight", weight, X.shape[0], self.has_weight)
         X = X if self._chosen is None else X[:, self._chosen]
-        X = X.astype(self.dtype, copy=False)
-        return Block(X, *(None if values is None else np.asarray(values) for values in (y, weight)))
+        return Block(X.astype(self.dtype, copy=False), labels, weights)
+
+    def _vector(self, where: str, name: str, values: Any, rows: int, expected: bool) -> np.ndarray | None:
+        """One value a row, in every block or in none."""
+        if (values is not None) != expected:
+            raise DataError(f"{where} must have {name} if and only if the first block has.")
+        if values is not None and np.shape(values) != (rows,):
+            raise DataError(f"{where} must have one value of {name} a row, {rows}; got shape {np.shape(values)}.")
+        return None if values is None else np.asarray(values)
 
     def _take_first(self, X: Any, names: list[str] | None, y: Any, weight: Any) -> None:
         """What the first block tells of all: names, types, and whether there are labels and weights."""

@@ -1,7 +1,5 @@
 """libsvm files, a few megabytes of lines at a time; how many columns there are is known after the first pass."""
 
-import lzma
-import zlib
 from collections.abc import Iterator, Sequence
 from io import BytesIO
 from pathlib import Path
@@ -10,7 +8,16 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from auclid.data.readers.reader import COMPRESSED, Block, ColumnSelection, FileSizes, Reader, check_column, prefetch
+from auclid.data.readers.reader import (
+    COMPRESSED,
+    UNREADABLE,
+    Block,
+    ColumnSelection,
+    FileSizes,
+    Reader,
+    check_column,
+    prefetch,
+)
 from auclid.errors import ColumnNotFoundError, DataError
 
 MAX_COLUMNS = 1 << 22
@@ -18,10 +25,6 @@ MAX_COLUMNS = 1 << 22
 
 PIECE_BYTES = 1 << 22
 """Bytes of text that are parsed at once."""
-
-UNREADABLE = (ValueError, OSError, EOFError, IndexError, OverflowError, lzma.LZMAError, zlib.error)
-"""How a file that is no libsvm file, or a damaged one, fails."""
-
 
 class Libsvm(Reader):
     """Lines of 'label column:value ...'; columns are named by their number, from 1, or from 0 where that occurs."""

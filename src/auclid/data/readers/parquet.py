@@ -96,7 +96,7 @@ def read_groups(file: Any, groups: list[int], columns: list[str]) -> Any:
 
 
 def fill_batches(batches: Iterator[Any], rows: int) -> Iterator[Any]:
-    """The same rows in batches of so many, except the last: batches with categories end with their row group."""
+    """Batches joined to so many rows each, except the last: those with categories end with their row group."""
     pending: list[Any] = []
     for batch in batches:
         pending.append(batch)

@@ -3,13 +3,16 @@
 import bz2
 import gzip
 import lzma
+import zlib
 from abc import ABC, abstractmethod
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from tokenize import TokenError
 from types import MappingProxyType
 from typing import Any, NamedTuple
+from zipfile import BadZipFile
 
 import numpy as np
 from scipy import sparse
@@ -26,12 +29,49 @@ COMPRESSED: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open,
 """How text files of these endings are opened."""
 
 
+UNREADABLE = (
+    KeyError, ValueError, TypeError, NotImplementedError, OSError, EOFError, AttributeError, IndexError, SyntaxError,
+    OverflowError, TokenError, BadZipFile, lzma.LZMAError, zlib.error,
+)  # fmt: skip
+"""What parsers raise for a damaged file, or one of another kind."""
+
+
 class Block(NamedTuple):
     """Consecutive rows of a source: an array or CSR matrix of numbers, and a label and a weight a row, or None."""
 
     X: Any
     y: np.ndarray | None
     weight: np.ndarray | None
+
+    @property
+    def rows(self) -> int:
+        """How many rows it has."""
+        return next(part.shape[0] for part in self if part is not None)
+
+    def take(self, rows: Any) -> "Block":
+        """Some of its rows."""
+        return Block(*(None if part is None else part[rows] for part in self))
+
+
+def first_rows(blocks: Iterable[Block], n: int) -> Iterator[Block]:
+    """Consecutive blocks up to the n-th row."""
+    for block in blocks:
+        yield block.take(slice(n))
+        n -= block.rows
+        if n <= 0:
+            return
+
+
+def select_rows(blocks: Iterable[Block], index: np.ndarray) -> Iterator[Block]:
+    """The rows of these numbers, which ascend, of consecutive blocks up to the last one needed."""
+    start = 0
+    for block in blocks:
+        stop = start + block.rows
+        first, last = np.searchsorted(index, [start, stop])
+        yield block.take(index[first:last] - start)
+        start = stop
+        if last == len(index):
+            return
 
 
 class Run(NamedTuple):
@@ -150,7 +190,7 @@ PREFETCHED = 3
 
 
 def prefetch(items: Iterable) -> Iterator:
-    """The same items, made in another thread while those before are in use."""
+    """Items that are made in another thread while those before are in use."""
     source, end = iter(items), object()
     with ThreadPoolExecutor(1) as pool:
         pending = deque(pool.submit(next, source, end) for _ in range(PREFETCHED))
