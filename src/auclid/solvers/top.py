@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.stats.pair_sums import ActivePairs, Pairs, count_below, running_sums
+from auclid.stats.pair_sums import ActivePairs, Pairs, running_sums
 
 ALTERNATIONS = 200
 """Turns at the most between the two tops; each shrinks the error by a factor of about softness squared."""
@@ -82,8 +82,7 @@ class Side:
 
     def __init__(self, pairs: Pairs, scores: np.ndarray, hinges: tuple[tuple[float, float], ...], share: float) -> None:
         self.pairs, self.ranking = pairs, pairs.rank(scores)
-        few, many = self.ranking.few.score, self.ranking.many
-        self.full = [(c, self.ranking.active(r, count_below(few - r, many))) for c, r in hinges]
+        self.full = [(c, self.ranking.within(r)) for c, r in hinges]
         self.active = self.full
         self.mass = share * float(pairs.many_mass.sum())
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from auclid._generic import kernel
+from auclid._generic import kernel, prefetch
 
 LEAF = 16
 """Rows up to which pairs are formed one by one: a shorter recursion costs less."""
@@ -195,36 +195,75 @@ def merge_halves(work, spare, low, middle, high):
             j += 1
 
 
-@kernel
+AHEAD = 12
+"""Rows whose memory is asked for in advance: rows in another order than the table's are waited for longest."""
+
+
+@kernel(allocates=False)
 def paired_rows(
-    Z: np.ndarray,
+    X: np.ndarray,
+    rows: np.ndarray,
+    centre: np.ndarray,
+    begin: int,
     level_end: np.ndarray,
     group_end: np.ndarray,
-    begin: int,
     half_degree: np.ndarray,
     upper: np.ndarray,
     lower: np.ndarray,
-    suffix: np.ndarray,
-    pending: np.ndarray,
+    sums: np.ndarray,
+    Z: np.ndarray,
     Y: np.ndarray,
 ) -> None:
-    """Y_i = half_degree_i z_i - upper_i * (sum of lower_j z_j over the rows j below i), for a block of sorted rows.
+    """z_i = x_i - centre and y_i = half_degree_i z_i - upper_i * (sum of lower_j z_j over the rows j below i).
 
-    Blocks come from the last one to the first. The rows of the block are those from ``begin`` on. ``suffix`` is the sum
-    over the rows of later levels, ``pending`` that of the rows of the same level; both are changed.
+    The rows are those at ``rows`` of X: the sorted rows from ``begin`` on. Blocks come from the last one to the first.
+    ``sums[0]`` is the sum over the rows of later levels, ``sums[1]`` that over the rows of the same level.
     """
-    d = Z.shape[1]
-    for k in range(Z.shape[0] - 1, -1, -1):
-        p = begin + k
+    d = X.shape[1]
+    suffix, pending = sums[0], sums[1]
+    for k in range(rows.shape[0] - 1, -1, -1):
+        if k >= AHEAD:
+            prefetch(X, rows[k - AHEAD] * d, d)
+        p, x, z, y = begin + k, X[rows[k]], Z[k], Y[k]
         if group_end[p] == p + 1:
-            suffix[:] = 0.0
-            pending[:] = 0.0
+            for f in range(d):
+                suffix[f] = 0.0
+                pending[f] = 0.0
         elif level_end[p] == p + 1:
             for f in range(d):
                 suffix[f] += pending[f]
                 pending[f] = 0.0
         h, a, b = half_degree[p], upper[p], lower[p]
         for f in range(d):
-            z = Z[k, f]
-            Y[k, f] = h * z - a * suffix[f]
-            pending[f] += b * z
+            value = x[f] - centre[f]
+            z[f] = value
+            y[f] = h * value - a * suffix[f]
+            pending[f] += b * value
+
+
+@kernel
+def order_masses(
+    level: np.ndarray, group_ends: np.ndarray, upper: np.ndarray, lower: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """For each sorted row: the weight of the rows below it and above it, and where its level begins and ends, and
+    where its group ends."""
+    n = level.shape[0]
+    below, above = np.empty(n), np.empty(n)
+    level_begin, level_end, group_end = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    for g in range(group_ends.shape[0] - 1):
+        first, last = group_ends[g], group_ends[g + 1]
+        mass, own, begin = 0.0, 0.0, first
+        for p in range(first, last):
+            if p > first and level[p] != level[p - 1]:
+                mass += own
+                own, begin = 0.0, p
+            own += upper[p]
+            above[p], level_begin[p] = mass, begin
+        mass, own, end = 0.0, 0.0, last
+        for p in range(last - 1, first - 1, -1):
+            if p < last - 1 and level[p] != level[p + 1]:
+                mass += own
+                own, end = 0.0, p + 1
+            own += lower[p]
+            below[p], level_end[p], group_end[p] = mass, end, last
+    return below, above, level_begin, level_end, group_end

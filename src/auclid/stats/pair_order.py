@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from auclid.stats.order_sums import MarginSums, margin_sums, recursion_nodes
+from auclid.stats.order_sums import MarginSums, margin_sums, order_masses, recursion_nodes
 from auclid.stats.pair_sums import running_sums
 
 
@@ -39,23 +39,33 @@ class PairOrder:
         return np.repeat(np.arange(len(self.group_ends) - 1), np.diff(self.group_ends))
 
     @cached_property
-    def group_end(self) -> np.ndarray:
-        """Where the group of each sorted row ends."""
-        return self.group_ends[1:][self.group]
+    def _masses(self) -> tuple[np.ndarray, ...]:
+        return order_masses(self.level, self.group_ends, self.upper, self.lower)
 
-    @cached_property
-    def _level_ends(self) -> np.ndarray:
-        return np.concatenate([[0], np.flatnonzero(np.diff(self.level)) + 1, [len(self.level)]])
+    @property
+    def mass_below(self) -> np.ndarray:
+        """The weight of the rows that each sorted row is above of."""
+        return self._masses[0]
 
-    @cached_property
+    @property
+    def mass_above(self) -> np.ndarray:
+        """The weight of the rows that are above each sorted row."""
+        return self._masses[1]
+
+    @property
     def level_begin(self) -> np.ndarray:
         """Where the level of each sorted row begins."""
-        return self._level_ends[:-1][self.level]
+        return self._masses[2]
 
-    @cached_property
+    @property
     def level_end(self) -> np.ndarray:
         """Where the level of each sorted row ends."""
-        return self._level_ends[1:][self.level]
+        return self._masses[3]
+
+    @property
+    def group_end(self) -> np.ndarray:
+        """Where the group of each sorted row ends."""
+        return self._masses[4]
 
     @property
     def n_levels(self) -> int:
@@ -76,16 +86,6 @@ class PairOrder:
         """For each sorted row: the sum of x over the rows of earlier levels."""
         sums = _running(x)
         return sums[self.level_begin] - sums[self.group_ends[:-1][self.group]]
-
-    @cached_property
-    def mass_below(self) -> np.ndarray:
-        """The weight of the rows that each sorted row is above of."""
-        return self.below(self.lower)
-
-    @cached_property
-    def mass_above(self) -> np.ndarray:
-        """The weight of the rows that are above each sorted row."""
-        return self.above(self.upper)
 
     @cached_property
     def degree(self) -> np.ndarray:
@@ -158,12 +158,9 @@ def level_order(y: np.ndarray, group: np.ndarray | None = None, weight: np.ndarr
     >>> order.rows, order.total
     (array([1, 3, 2, 0]), 5.0)
     """
-    kept = np.arange(len(y)) if weight is None else np.flatnonzero(weight > 0.0)
-    value = -y[kept]
-    rows, number = _sorted(kept, value, None if group is None else group[kept])
-    value = -y[rows]
-    new_group = _changes(number)
-    return _order(len(y), rows, new_group, new_group | _changes(value), weight, np.ones(len(rows)))
+    rows = _sorted(-y, group, weight)
+    new_group = _changes(None if group is None else group[rows], len(rows))
+    return _order(len(y), rows, new_group, new_group | _changes(y[rows]), weight)
 
 
 def survival_order(
@@ -185,34 +182,35 @@ def survival_order(
     >>> order.rows, order.total
     (array([1, 3, 2, 0]), 3.0)
     """
-    kept = np.arange(len(time)) if weight is None else np.flatnonzero(weight > 0.0)
-    rows, number = _sorted(kept, time[kept], None if group is None else group[kept], ~event[kept])
-    when, seen, new_group = time[rows], event[rows], _changes(number)
+    rows = _sorted(time, group, weight, ~event)
+    when, seen = time[rows], event[rows]
+    new_group = _changes(None if group is None else group[rows], len(rows))
     # Censored rows between two events lose to the same rows and win over none: they are one level.
-    new_level = new_group | (_changes(seen) | (_changes(when) & seen))
+    new_level = new_group | _changes(seen) | (_changes(when) & seen)
     factor = seen.astype(np.float64) if inverse_censoring is None else np.where(seen, inverse_censoring[rows], 0.0)
     return _order(len(time), rows, new_group, new_level, weight, factor)
 
 
 def _sorted(
-    kept: np.ndarray, value: np.ndarray, group: np.ndarray | None, second: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Rows by group, value and a second key; and the group of each."""
+    value: np.ndarray, group: np.ndarray | None, weight: np.ndarray | None, second: np.ndarray | None = None
+) -> np.ndarray:
+    """Rows of positive weight by group, value and a second key."""
+    kept = None if weight is None else np.flatnonzero(weight > 0.0)
+    if kept is not None:
+        value, second = value[kept], None if second is None else second[kept]
     order = np.argsort(value, kind="stable" if second is None else None)
-    if second is not None:
-        ties = ~_changes(value[order])
-        if ties.any():
-            order = np.lexsort((second, value))
-    if group is None:
-        return kept[order], np.zeros(len(order), np.int64)
-    order = order[np.argsort(group[order], kind="stable")]
-    return kept[order], group[order]
+    if second is not None and not _changes(value[order]).all():
+        order = np.lexsort((second, value))
+    order = order if kept is None else kept[order]
+    return order if group is None else order[np.argsort(group[order], kind="stable")]
 
 
-def _changes(values: np.ndarray) -> np.ndarray:
-    """Whether each value differs from the one before; True for the first."""
-    new = np.ones(len(values), dtype=bool)
-    new[1:] = values[1:] != values[:-1]
+def _changes(values: np.ndarray | None, size: int = 0) -> np.ndarray:
+    """Whether each value differs from the one before; True for the first. None: ``size`` values that are all alike."""
+    new = np.zeros(size, dtype=bool) if values is None else np.empty(len(values), dtype=bool)
+    if values is not None:
+        np.not_equal(values[1:], values[:-1], out=new[1:])
+    new[:1] = True
     return new
 
 
@@ -222,8 +220,8 @@ def _order(
     new_group: np.ndarray,
     new_level: np.ndarray,
     weight: np.ndarray | None,
-    factor: np.ndarray,
+    factor: np.ndarray | None = None,
 ) -> PairOrder:
     own = np.ones(len(rows)) if weight is None else weight[rows] / weight[rows].max(initial=0.0)
     ends = np.append(np.flatnonzero(new_group), len(rows))
-    return PairOrder(n, rows, np.cumsum(new_level) - 1, ends, factor * own, own)
+    return PairOrder(n, rows, np.cumsum(new_level) - 1, ends, own if factor is None else factor * own, own)

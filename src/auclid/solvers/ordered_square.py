@@ -1,0 +1,148 @@
+"""The square loss over all pairs of any order, exactly.
+
+With A the sum of zz' and b the sum of z over the pairs, z = x_upper - x_lower, by weight, and P their weight:
+
+    (2A/P + alpha I) w = 2b/P,    A = X'LX with L the Laplacian of the graph of comparable pairs.
+
+Rows are taken in the order of their levels: each meets the sum of the rows below it, which grows as one goes up.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+from scipy import linalg
+
+from auclid.data import DenseTable, Table, sizes
+from auclid.solvers.closed_form import solve_symmetric
+from auclid.solvers.coordinate import coordinate_descent
+from auclid.solvers.iteration import IterationCallback, Solution, run
+from auclid.solvers.products import PairQuadratic, linear_iterates, proximal_iterates
+from auclid.stats.order_sums import paired_rows
+from auclid.stats.pair_order import PairOrder
+
+BLOCK_VALUES = 1 << 16
+"""Numbers of a block of sorted rows, so that it stays in the processor's cache."""
+
+
+class SquareSystem(NamedTuple):
+    """A, b and the weight of the pairs; those of rows that are never compared with each other add up."""
+
+    A: np.ndarray
+    b: np.ndarray
+    total: float
+
+    def __add__(self, other: "SquareSystem") -> "SquareSystem":  # type: ignore[override]
+        return SquareSystem(self.A + other.A, self.b + other.b, self.total + other.total)
+
+    @property
+    def scale(self) -> float:
+        """The mean of a column's squared differences over pairs."""
+        return float(np.trace(self.A)) / (max(1, len(self.b)) * self.total)
+
+    def quadratic(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """H and c of the objective 1/2 w'Hw - c'w."""
+        H = self.A * (2.0 / self.total)
+        H[np.diag_indices_from(H)] += alpha
+        return H, self.b * (2.0 / self.total)
+
+    def path(self, alphas: np.ndarray) -> np.ndarray:
+        """The minimiser for each alpha, a column each, from one eigendecomposition."""
+        H, c = self.quadratic(0.0)
+        if not np.isfinite(np.trace(H)):
+            return np.zeros((len(c), len(alphas)))
+        values, vectors = linalg.eigh(H, driver="evd", check_finite=False)
+        values = np.maximum(values, 0.0)
+        floor = values[-1] * len(c) * np.finfo(float).eps
+        shifted = values[:, None] + np.asarray(alphas)
+        inner = np.where(shifted > floor, (vectors.T @ c)[:, None] / np.where(shifted > floor, shifted, 1.0), 0.0)
+        return vectors @ inner
+
+
+def square_system(table: Table, order: PairOrder) -> SquareSystem:
+    """A, b and the weight of the pairs of a table's rows."""
+    if table.random_access:
+        return SquareSystem(*_sums_in_order(table, order), order.total)
+    A = _scatter_by_columns(table, order)
+    return SquareSystem(A, table.rmatmul(order.scattered(order.net)), order.total)
+
+
+def _sums_in_order(table: Table, order: PairOrder) -> tuple[np.ndarray, np.ndarray]:
+    """A and b from the rows in their order, a block at a time, from the lowest level up; rows are centred."""
+    d, n = table.shape[1], len(order.rows)
+    A, b, centre, sums, net = np.zeros((d, d)), np.zeros(d), table.centre(), np.zeros((2, d)), order.net
+    size = max(256, BLOCK_VALUES // max(1, d))
+    weights = order.level_end, order.group_end, 0.5 * order.degree, order.upper, order.lower
+    Z, Y = np.empty((size, d)), np.empty((size, d))
+    for begin in range((n - 1) // size * size if n else 0, -1, -size):
+        rows = order.rows[begin : begin + size]
+        X = whole_array(table)
+        if X is None:
+            X, rows = table.dense(rows), np.arange(len(rows))
+        count = len(rows)
+        paired_rows(X, rows, centre, begin, *weights, sums, Z[:count], Y[:count])
+        A += Z[:count].T @ Y[:count]
+        b += net[begin : begin + count] @ Z[:count]
+    return A + A.T, b
+
+
+def whole_array(table: Table) -> np.ndarray | None:
+    """The array of a dense table in memory, whose rows a kernel can take as they are; None: there is none."""
+    if isinstance(table, DenseTable) and table.X.flags.c_contiguous:
+        return table.X
+    return None
+
+
+def _scatter_by_columns(table: Table, order: PairOrder) -> np.ndarray:
+    """X'L(X e_k) for some columns k at a time: for rows that cannot be taken in any order."""
+    d = table.shape[1]
+    at_once = max(1, sizes.LARGE_BYTES // (8 * max(1, table.shape[0])))
+    unit = np.eye(d)
+    parts = []
+    for first in range(0, d, at_once):
+        parts.append(table.rmatmul(order.laplacian(table.matmul(unit[:, first : first + at_once]))))
+    A = np.concatenate(parts, axis=1)
+    return 0.5 * (A + A.T)
+
+
+class OrderedLeastSquares(NamedTuple):
+    """Settings: mean (1 - m)² over all pairs + alpha/2 |w|² + l1 |w|₁."""
+
+    alpha: float
+    l1: float
+    tol: float
+
+    def from_system(self, system: SquareSystem, rounds: IterationCallback) -> Solution:
+        """The minimiser from A and b."""
+        H, c = system.quadratic(self.alpha)
+        if self.l1 == 0.0:
+            return Solution(solve_symmetric(H, c, minimum_norm=self.alpha == 0.0))
+        return run(coordinate_descent(H, c, self.l1, False), np.zeros_like(c), self.tol, rounds)
+
+    def from_products(self, table: Table, order: PairOrder, rounds: IterationCallback) -> Solution:
+        """The minimiser by products with the rows, for many columns: no d x d matrix is formed."""
+        factor, c = 2.0 / order.total, table.rmatmul(order.scattered(order.net)) * (2.0 / order.total)
+        degree = order.scattered(order.degree) * factor
+        mean = table.rmatmul(degree) / degree.sum()
+        diagonal = np.maximum(table.rmatmul_squares(degree) - degree.sum() * mean**2, 0.0) + self.alpha
+
+        def product(v: np.ndarray) -> np.ndarray:
+            return factor * table.rmatmul(order.laplacian(table.matmul(v))) + self.alpha * v
+
+        problem = PairQuadratic(product, diagonal, c, self.alpha)
+        iterates = linear_iterates(problem) if self.l1 == 0.0 else proximal_iterates(problem, self.l1, False)
+        return run(iterates, np.zeros_like(c), self.tol, rounds)
+
+
+def leave_one_out(parts: Sequence[SquareSystem]) -> Iterator[SquareSystem]:
+    """The sum of all parts but the k-th, for each k: never a difference of large numbers."""
+    for k in range(len(parts)):
+        yield added([part for j, part in enumerate(parts) if j != k])
+
+
+def added(parts: Iterable[SquareSystem]) -> SquareSystem:
+    """The sum of some systems."""
+    first, *rest = parts
+    for part in rest:
+        first = first + part
+    return first
