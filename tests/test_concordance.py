@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
-import reference_order as slow
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import reference_order as slow
 from auclid.metrics import (
     auc_interval,
     auc_over_time,
@@ -234,3 +234,44 @@ def test_intervals_cover(censored):
         found = concordance_interval(time, s if censored else -s, **options(event))
         covered += found.low <= true <= found.high
     assert 0.93 <= covered / trials <= 0.97
+
+
+# What R 4.2.2 with survival 3.5.3 prints for the rows below: concordance and standard error.
+R_FACTS = {
+    "levels": (0.344386271088, 0.038646748634),
+    "levels weight": (0.330102516309, 0.041388882765),
+    "levels groups": (0.324561403509, 0.038927343253),
+    "event": (0.652906486942, 0.049699647011),
+    "event weight": (0.691052488442, 0.045643969203),
+    "event groups": (0.683116883117, 0.048877040824),
+    "event clusters": (0.652906486942, 0.051720487302),
+    "event ipcw": (0.613837173365, None),  # R takes the censoring distribution as known
+    "two": (0.521990740741, 0.074918602910),
+}
+R_DIFFERENCE = (0.016006739680, 0.020496558744)
+
+
+def r_rows():
+    k = np.arange(60)
+    time, event = (k * 37) % 23 + 1.0, (k * 7) % 5 < 3
+    return k, time, event, ((k * 53) % 31) / 4.0 - time / 6.0
+
+
+@pytest.mark.parametrize("case", R_FACTS)
+def test_equal_to_r(case):
+    k, time, event, s = r_rows()
+    parts = {"event": event, "groups": (k * 11) % 3, "clusters": k // 4, "ipcw": True}
+    options = {name: value for name, value in parts.items() if name in case}
+    if "weight" in case:
+        options["sample_weight"] = 1.0 + (k * 3) % 4
+    found = concordance_interval(event if case == "two" else time, s, **options)
+    value, se = R_FACTS[case]
+    assert found.concordance == pytest.approx(value, abs=1e-11)
+    assert se is None or found.se == pytest.approx(se, abs=1e-11)
+
+
+def test_difference_equal_to_r():
+    k, time, event, s = r_rows()
+    found = compare_concordance(time, s, s + ((k + 1) % 7) / 2.0, event=event)
+    assert found.difference == pytest.approx(R_DIFFERENCE[0], abs=1e-11)
+    assert (found.high - found.low) / 2.0 == pytest.approx(1.959963984540054 * R_DIFFERENCE[1], abs=1e-11)

@@ -126,12 +126,15 @@ class Ranker(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class LinearRanker(Ranker):
-    """A ranker f(x) = coef . x + intercept; the intercept only serves `predict`, it cannot change an AUC."""
+class LinearScores:
+    """Scores f(x) = coef . x + intercept of a fitted estimator."""
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
 
     @by_parts
     def decision_function(self, X: Any) -> Any:
-        """Scores f(x): the higher, the more likely ``classes_[1]``.
+        """Scores f(x): the higher, the higher a row is ranked.
 
         Parameters
         ----------
@@ -149,15 +152,19 @@ class LinearRanker(Ranker):
             scores = table.matmul(self.coef_[0]) + self.intercept_[0]
         return _check.finite_scores(self, scores, table.dtype)
 
-    def _publish(self, w: np.ndarray, threshold: float) -> Self:
-        """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
-        return self._set_weights(_check.finite(self, w), threshold)
-
     def _set_weights(self, w: np.ndarray, threshold: float) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights that are known to be finite."""
         self.coef_ = w.reshape(1, -1)
         self.intercept_ = _check.finite(self, np.array([-float(threshold)]))
         return self
+
+
+class LinearRanker(LinearScores, Ranker):
+    """A ranker f(x) = coef . x + intercept; the intercept only serves `predict`, it cannot change an AUC."""
+
+    def _publish(self, w: np.ndarray, threshold: float) -> Self:
+        """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
+        return self._set_weights(_check.finite(self, w), threshold)
 
     def _publish_fit(self, rows: LabelledDataset, w: np.ndarray) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights and their best threshold on the training rows."""

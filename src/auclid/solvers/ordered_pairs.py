@@ -87,7 +87,7 @@ class OrderedScores:
     """Scores of the sorted rows, centred by group."""
 
     def __init__(self, order: PairOrder, score: np.ndarray) -> None:
-        self.order, self.score = order, order.centred(score[order.rows])
+        self.order, self.score = order, order.centred(score[order.rows], whole=True)
 
     def within(self, margin: float) -> "OrderedActivePairs":
         """The pairs with margin below ``margin``."""

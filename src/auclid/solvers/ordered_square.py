@@ -7,7 +7,7 @@ With A the sum of zz' and b the sum of z over the pairs, z = x_upper - x_lower, 
 Rows are taken in the order of their levels: each meets the sum of the rows below it, which grows as one goes up.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -19,44 +19,34 @@ from auclid.solvers.coordinate import coordinate_descent
 from auclid.solvers.iteration import IterationCallback, Solution, run
 from auclid.solvers.products import PairQuadratic, linear_iterates, proximal_iterates
 from auclid.stats.order_sums import paired_rows
+from auclid.stats.ordered_moments import SquareSystem
 from auclid.stats.pair_order import PairOrder
 
 BLOCK_VALUES = 1 << 16
 """Numbers of a block of sorted rows, so that it stays in the processor's cache."""
 
 
-class SquareSystem(NamedTuple):
-    """A, b and the weight of the pairs; those of rows that are never compared with each other add up."""
+def square_path(system: SquareSystem, alphas: np.ndarray) -> np.ndarray:
+    """The minimiser for each alpha, a column each, from one eigendecomposition."""
+    H, c = system.quadratic(0.0)
+    if not np.isfinite(np.trace(H)):
+        return np.zeros((len(c), len(alphas)))
+    values, vectors = linalg.eigh(H, driver="evd", check_finite=False)
+    values = np.maximum(values, 0.0)
+    floor = values[-1] * len(c) * np.finfo(float).eps
+    shifted = values[:, None] + np.asarray(alphas)
+    inner = np.where(shifted > floor, (vectors.T @ c)[:, None] / np.where(shifted > floor, shifted, 1.0), 0.0)
+    return vectors @ inner
 
-    A: np.ndarray
-    b: np.ndarray
-    total: float
 
-    def __add__(self, other: "SquareSystem") -> "SquareSystem":  # type: ignore[override]
-        return SquareSystem(self.A + other.A, self.b + other.b, self.total + other.total)
+def square_product(table: Table, order: PairOrder) -> Callable[[np.ndarray], np.ndarray]:
+    """v -> 2A/P v, by products with the rows."""
+    return lambda v: (2.0 / order.total) * table.rmatmul(order.laplacian(table.matmul(v)))
 
-    @property
-    def scale(self) -> float:
-        """The mean of a column's squared differences over pairs."""
-        return float(np.trace(self.A)) / (max(1, len(self.b)) * self.total)
 
-    def quadratic(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
-        """H and c of the objective 1/2 w'Hw - c'w."""
-        H = self.A * (2.0 / self.total)
-        H[np.diag_indices_from(H)] += alpha
-        return H, self.b * (2.0 / self.total)
-
-    def path(self, alphas: np.ndarray) -> np.ndarray:
-        """The minimiser for each alpha, a column each, from one eigendecomposition."""
-        H, c = self.quadratic(0.0)
-        if not np.isfinite(np.trace(H)):
-            return np.zeros((len(c), len(alphas)))
-        values, vectors = linalg.eigh(H, driver="evd", check_finite=False)
-        values = np.maximum(values, 0.0)
-        floor = values[-1] * len(c) * np.finfo(float).eps
-        shifted = values[:, None] + np.asarray(alphas)
-        inner = np.where(shifted > floor, (vectors.T @ c)[:, None] / np.where(shifted > floor, shifted, 1.0), 0.0)
-        return vectors @ inner
+def square_slope(table: Table, order: PairOrder) -> np.ndarray:
+    """2b/P"""
+    return (2.0 / order.total) * table.rmatmul(order.scattered(order.net))
 
 
 def square_system(table: Table, order: PairOrder) -> SquareSystem:
@@ -121,28 +111,11 @@ class OrderedLeastSquares(NamedTuple):
 
     def from_products(self, table: Table, order: PairOrder, rounds: IterationCallback) -> Solution:
         """The minimiser by products with the rows, for many columns: no d x d matrix is formed."""
-        factor, c = 2.0 / order.total, table.rmatmul(order.scattered(order.net)) * (2.0 / order.total)
-        degree = order.scattered(order.degree) * factor
+        c, multiply = square_slope(table, order), square_product(table, order)
+        degree = order.scattered(order.degree) * (2.0 / order.total)
         mean = table.rmatmul(degree) / degree.sum()
         diagonal = np.maximum(table.rmatmul_squares(degree) - degree.sum() * mean**2, 0.0) + self.alpha
 
-        def product(v: np.ndarray) -> np.ndarray:
-            return factor * table.rmatmul(order.laplacian(table.matmul(v))) + self.alpha * v
-
-        problem = PairQuadratic(product, diagonal, c, self.alpha)
+        problem = PairQuadratic(lambda v: multiply(v) + self.alpha * v, diagonal, c, self.alpha)
         iterates = linear_iterates(problem) if self.l1 == 0.0 else proximal_iterates(problem, self.l1, False)
         return run(iterates, np.zeros_like(c), self.tol, rounds)
-
-
-def leave_one_out(parts: Sequence[SquareSystem]) -> Iterator[SquareSystem]:
-    """The sum of all parts but the k-th, for each k: never a difference of large numbers."""
-    for k in range(len(parts)):
-        yield added([part for j, part in enumerate(parts) if j != k])
-
-
-def added(parts: Iterable[SquareSystem]) -> SquareSystem:
-    """The sum of some systems."""
-    first, *rest = parts
-    for part in rest:
-        first = first + part
-    return first

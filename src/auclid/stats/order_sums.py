@@ -110,7 +110,7 @@ def margin_sums(
 
 
 @kernel(inner=True)
-def add_direct_pairs(work, level, low, high, threshold):
+def add_direct_pairs(work: np.ndarray, level: np.ndarray, low: int, high: int, threshold: float) -> None:
     """Add the pairs of a few unsorted rows of several levels, one by one."""
     for i in range(low, high):
         a = work[i]
@@ -130,7 +130,7 @@ def add_direct_pairs(work, level, low, high, threshold):
 
 
 @kernel(inner=True)
-def add_pairs_between(work, low, middle, high, threshold):
+def add_pairs_between(work: np.ndarray, low: int, middle: int, high: int, threshold: float) -> None:
     """Add the pairs of two sorted halves, of which all rows of the first are above all of the second."""
     mass, total, j = 0.0, 0.0, high
     for i in range(middle - 1, low - 1, -1):
@@ -156,7 +156,7 @@ def add_pairs_between(work, low, middle, high, threshold):
 
 
 @kernel(inner=True)
-def sort_by_score(work, spare, low, high):
+def sort_by_score(work: np.ndarray, spare: np.ndarray, low: int, high: int) -> None:
     """Sort rows by score: by insertion where they are few."""
     if high - low > 2 * LEAF:
         order = np.argsort(work[low:high, 0])
@@ -176,7 +176,7 @@ def sort_by_score(work, spare, low, high):
 
 
 @kernel(inner=True)
-def merge_halves(work, spare, low, middle, high):
+def merge_halves(work: np.ndarray, spare: np.ndarray, low: int, middle: int, high: int) -> None:
     """Merge two sorted halves: the first is set aside, then rows are written from the front."""
     for k in range(low, middle):
         for f in range(FIELDS):

@@ -102,10 +102,14 @@ class PairOrder:
         """The weight of all pairs."""
         return float(self.upper @ self.mass_below)
 
-    def centred(self, x: np.ndarray) -> np.ndarray:
-        """The values x of sorted rows, minus the mean of their group: no pair sees it, and sums keep their digits."""
+    def centred(self, x: np.ndarray, whole: bool = False) -> np.ndarray:
+        """The values x of sorted rows, minus the mean of their group: no pair sees it, and sums keep their digits.
+
+        ``whole``: minus the nearest whole number, so that margins of exactly 1 between round scores stay exact.
+        """
         counts = np.diff(self.group_ends)
-        return x - (np.bincount(self.group, x, minlength=len(counts)) / np.maximum(counts, 1))[self.group]
+        mean = np.bincount(self.group, x, minlength=len(counts)) / np.maximum(counts, 1)
+        return x - (np.rint(mean) if whole else mean)[self.group]
 
     def laplacian(self, U: np.ndarray) -> np.ndarray:
         """L u, with u'Lu the sum over pairs of (u_i - u_j)², for each column of U: both in the order of the table."""

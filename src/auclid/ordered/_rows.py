@@ -1,0 +1,95 @@
+"""Rows with an order, wherever they are: what an estimator learns from, checked."""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from sklearn.utils.validation import check_consistent_length
+
+from auclid import _check
+from auclid._apart import lies_apart, remember_columns
+from auclid._outcomes import Survival, checked_weights, group_codes, order_of
+from auclid.data.dask import DaskDataset, is_dask
+from auclid.data.dataset import Dataset, MemoryDataset, Part
+from auclid.data.file_dataset import FileDataset
+from auclid.data.files import Rows
+from auclid.data.memory import as_table
+from auclid.data.table import Table
+from auclid.stats.pair_order import PairOrder
+
+
+class Outcome(NamedTuple):
+    """What rows are ordered by: numbers, or times with events."""
+
+    values: np.ndarray
+    event: np.ndarray | None
+
+    @classmethod
+    def of(cls, target: Any) -> "Outcome":
+        """Of numbers or of a `Survival`."""
+        return cls(target.time, target.event) if isinstance(target, Survival) else cls(target, None)
+
+
+class OrderedRows(NamedTuple):
+    """Rows in parts, and in memory their order: a few numbers a row."""
+
+    parts: Dataset
+    sizes: np.ndarray
+    outcome: Outcome
+    group: np.ndarray | None
+    weight: np.ndarray | None
+    order: PairOrder
+
+    @property
+    def width(self) -> int:
+        """The number of columns."""
+        return self.parts.width
+
+    def table(self) -> Table:
+        """All rows as one table; where they are in parts, products with it are computed there."""
+        return self.parts.table(self.sizes)
+
+    @property
+    def two_classes(self) -> bool:
+        """Whether the rows are in memory, in two levels of one group: then a pair is a positive and a negative."""
+        one_group = len(self.order.group_ends) == 2
+        plain = not self.parts.partitioned and self.outcome.event is None and one_group
+        return plain and self.order.n_levels == 2
+
+
+def dataset_of(estimator: Any, X: Any) -> tuple[Dataset, np.ndarray]:
+    """The rows of X in parts, checked, and the size of each part; sets what scikit-learn wants to know of columns."""
+    owner = type(estimator).__name__
+    if not lies_apart(X):
+        table = _check.rows(estimator, X, reset=True)
+        return MemoryDataset(table), np.array([table.shape[0]])
+    if isinstance(X, Rows):
+        files = FileDataset(X)
+        remember_columns(estimator, files.columns, files.width)
+        return files, np.asarray(X.block_sizes())
+    if is_dask(X):
+        parts = DaskDataset(owner, X)
+        remember_columns(estimator, parts.columns, parts.width)
+        return parts, np.asarray(parts.compute(parts.map(part_size)))
+    raise TypeError(f"{owner} cannot learn from {type(X).__name__}.")
+
+
+def part_size(part: Part) -> int:
+    """The number of rows of a part."""
+    return as_table(part.X).shape[0]
+
+
+def ordered_rows(
+    estimator: Any, X: Any, target: Any, groups: Any, sample_weight: Any, inverse_censoring: Any = None
+) -> OrderedRows:
+    """Rows with their order, checked."""
+    owner = type(estimator).__name__
+    parts, sizes = dataset_of(estimator, X)
+    outcome, n = Outcome.of(target), int(sizes.sum())
+    check_consistent_length(np.empty(n), outcome.values)
+    if sample_weight is None and isinstance(X, Rows):
+        sample_weight = X.sample_weight()
+    weight = checked_weights(owner, sample_weight, n)
+    group = group_codes(owner, groups, n)
+    factor = None if inverse_censoring is None else inverse_censoring(weight)
+    order = order_of(owner, outcome.values, outcome.event, group, weight, factor)
+    return OrderedRows(parts, sizes, outcome, group, weight, order)
