@@ -243,20 +243,30 @@ def test_batches_add_up(case):
     merged = OrderedRanker(alpha=0.1).partial_fit(*cut[2])
     merged.merge(OrderedRanker(alpha=0.1).partial_fit(*cut[0])).merge(OrderedRanker(alpha=0.1).partial_fit(*cut[1]))
     np.testing.assert_allclose(merged.coef_, whole.coef_, rtol=1e-8)
-    if groups is not None:
-        fitted = [OrderedRanker(alpha=0.1).fit(*part) for part in cut]
-        np.testing.assert_allclose(fitted[0].merge(fitted[1]).merge(fitted[2]).coef_, whole.coef_, rtol=1e-8)
+    fitted = [OrderedRanker(alpha=0.1).fit(*part) for part in cut]
+    np.testing.assert_allclose(fitted[0].merge(fitted[1]).merge(fitted[2]).coef_, whole.coef_, rtol=1e-8)
 
 
 def test_streams_say_what_they_cannot():
     X, y, _, _, _ = rows()
     with pytest.raises(ValueError, match="be 'square' for partial_fit"):
         OrderedRanker("hinge").partial_fit(X, y)
-    with pytest.raises(ValueError, match="'groups' parameter of OrderedRanker must be given to fit"):
-        OrderedRanker(alpha=0.1).fit(X, y).partial_fit(X, y)
+    with pytest.raises(ValueError, match="with few levels of y or with groups"):
+        OrderedRanker(alpha=0.1).fit(X, X[:, 0]).partial_fit(X, y)
     one = OrderedRanker().partial_fit(X[:1], y[:1])
     assert not one.decision_function(X).any()
     assert one.partial_fit(X, y).score(X, y) > 0.6
+
+
+def test_a_stream_goes_on_from_a_fit():
+    X, y, _, _, _ = rows()
+    stage = np.digitize(y, [1.0, 3.0])
+    for labels in (stage, stage > 0):
+        model = OrderedRanker().fit(X[:100], labels[:100])
+        chosen = model.alpha_
+        model.partial_fit(X[100:], labels[100:])
+        assert model.alpha_ == chosen
+        np.testing.assert_allclose(model.coef_, OrderedRanker(alpha=chosen).fit(X, labels).coef_, rtol=1e-8)
 
 
 # --- manners --------------------------------------------------------------------------------------

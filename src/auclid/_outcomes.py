@@ -6,7 +6,7 @@ import numpy as np
 
 from auclid._labels import codes, column, finite_column, same_length, weight_column
 from auclid.data.dask import is_dask
-from auclid.errors import invalid_value
+from auclid.errors import InvalidValueError, invalid_value
 from auclid.stats.pair_order import PairOrder, level_order, survival_order
 
 EVENT_NAMES = ("event", "status", "cens", "observed", "death", "dead")
@@ -142,22 +142,27 @@ def order_of(
     else:
         order = survival_order(y, event, group, weight, inverse_censoring)
     if not order.total > 0.0:
-        raise incomparable(owner, event, group is not None)
+        raise incomparable(owner, len(y), event, group is not None)
     return order
 
 
-def incomparable(owner: str, event: np.ndarray | None, grouped: bool) -> Exception:
+def incomparable(owner: str, n: int, event: np.ndarray | None, grouped: bool) -> Exception:
     """The error for rows of which none can be ranked above another."""
     where = " within a group" if grouped else ""
     if event is None:
-        return invalid_value(
-            owner, "y", f"hold two levels or more{where}, of rows of positive weight", "one level",
-            "Rows of one level cannot be ranked.",
-        )  # fmt: skip
-    return invalid_value(
-        owner, "event", f"hold an event before the time of another row{where}", "no such pair of rows",
-        "A censored time is comparable with earlier events only.",
-    )  # fmt: skip
+        return InvalidValueError(
+            owner=owner,
+            parameter="y",
+            expected=f"hold two levels or more{where}, of rows of positive weight",
+            got=f"one level (n_samples={n})",
+        )
+    return InvalidValueError(
+        owner=owner,
+        parameter="event",
+        expected=f"hold an event before the time of another row{where}",
+        got="no such pair of rows",
+        hint="A censored time is comparable with earlier events only.",
+    )
 
 
 def checked_weights(owner: str, sample_weight: Any, n: int) -> np.ndarray | None:
@@ -167,5 +172,7 @@ def checked_weights(owner: str, sample_weight: Any, n: int) -> np.ndarray | None
     weight = weight_column(owner, in_memory(sample_weight))
     same_length(owner, rows=np.empty(n), sample_weight=weight)
     if not weight.any():
-        raise invalid_value(owner, "sample_weight", "be positive for some row", 0.0)
+        raise InvalidValueError(
+            owner=owner, parameter="sample_weight", expected="be positive for some row", got="zero on every row"
+        )
     return weight

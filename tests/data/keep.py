@@ -26,8 +26,12 @@ KINDS = {
     **dict.fromkeys(["OAM", "KMeansNystroem", "KernelRankSVM", "QSGS2AUC", "PNUAUC"], ("dense", "sparse")),
     "Columns": ("dense", "sparse", "mixed"),
     "Scorecard-pairs": ("pairs",),
+    "OrderedRanker": ("levels",),
+    "SurvivalRanker": ("times",),
 }
 """The tables on which a model is kept, where it is not the dense one only."""
+
+EVENT_AND_TIME = [("event", bool), ("time", float)]
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
@@ -50,6 +54,8 @@ def tables(said: Mapping[str, np.ndarray]) -> dict[str, tuple[Any, np.ndarray]]:
         "dense": (X, y),
         "sparse": (sparse.csr_array(X), y),
         "mixed": (mixed, y),
+        "levels": (X, np.digitize(X[:, 0], [0.0, 1.0])),
+        "times": (X, np.array(list(zip(X[:, 1] > 0.0, np.exp(-X[:, 0]), strict=True)), dtype=EVENT_AND_TIME)),
         "pairs": (pairs, pairs[:, 0] * pairs[:, 1] > 0.0),
     }
 

@@ -11,6 +11,7 @@ from auclid.solvers.krylov import shifted_solutions
 from auclid.solvers.ordered_square import square_path, square_product, square_slope, square_system
 from auclid.solvers.path import FEW_ALPHAS, FEW_COLUMNS, alpha_grid, best_alpha
 from auclid.solvers.products import NEAR, PRODUCTS
+from auclid.stats.folds import ALIKE
 from auclid.stats.ordered_moments import SquareSystem
 from auclid.stats.pair_order import PairOrder
 
@@ -38,7 +39,7 @@ class ChosenAlpha(NamedTuple):
 def choose_alpha(table: Table, order: PairOrder, square: bool) -> ChosenAlpha:
     """The alpha that ranks held-out groups best; held-out rows, where there are fewer groups than folds."""
     some, part = _sample(table, order)
-    fold = _folds(part)
+    fold = _folds(some, part)
     alphas = alpha_grid(_mean_square(some, part), FEW_ALPHAS)
     found = np.full((FOLDS, len(alphas)), np.nan)
     for k, W in _training_paths(some, part, fold, alphas):
@@ -80,19 +81,30 @@ def _sample(table: Table, order: PairOrder) -> tuple[Table, PairOrder]:
         chosen = np.sort(order.rows[places])
     if not order.subset(chosen).total > 0.0:
         chosen = np.sort(order.rows)
-    if len(chosen) == table.shape[0]:
+    if len(chosen) == table.shape[0] and table.random_access:
         return table, order
     return as_table(table.take(chosen)), order.subset(chosen)
 
 
-def _folds(order: PairOrder) -> np.ndarray:
-    """The fold of each row of the table: groups are dealt out whole; rows of one group in turn, along the order."""
+def _folds(table: Table, order: PairOrder) -> np.ndarray:
+    """The fold of each row of the table: groups are dealt out whole; rows of one group in turn, along the order.
+
+    Equal rows of one level share a fold, so an integer weight equals repeated rows.
+    """
     fold = np.full(order.n, -1)
-    n_groups = len(order.group_ends) - 1
-    if n_groups >= FOLDS:
+    if len(order.group_ends) > FOLDS:
         fold[order.rows] = order.group % FOLDS
-    else:
+        return fold
+    keys = table.keys()
+    if keys is None:
         fold[order.rows] = np.arange(len(order.rows)) % FOLDS
+        return fold
+    key = keys[order.rows]
+    along = np.lexsort((key, order.level))
+    key, level = key[along], order.level[along]
+    new = np.ones(len(key), dtype=bool)
+    new[1:] = (np.diff(key) > ALIKE * np.abs(key).max(initial=0.0)) | (np.diff(level) > 0)
+    fold[order.rows[along]] = np.cumsum(new) % FOLDS
     return fold
 
 

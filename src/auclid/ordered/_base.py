@@ -19,7 +19,7 @@ from auclid.data import SparseTable
 from auclid.errors import invalid_value
 from auclid.metrics._sample import WHOLE
 from auclid.ordered._alpha import choose_alpha
-from auclid.ordered._rows import OrderedRows
+from auclid.ordered._rows import OrderedRows, level_moments
 from auclid.pairwise._alpha import best_alpha as best_alpha_of_classes
 from auclid.pairwise._objective import Settings, checked_loss, dataset_objective
 from auclid.pairwise._warning import warn_unless_converged
@@ -30,7 +30,7 @@ from auclid.solvers.ordered_pairs import ordered_objective
 from auclid.solvers.ordered_square import OrderedLeastSquares, square_system
 from auclid.solvers.path import FEW_COLUMNS, cross_validate
 from auclid.stats.labelled import LabelledDataset, class_moments_of
-from auclid.stats.ordered_moments import SquareSystem
+from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 
 LOSSES = ("square", "squared_hinge", "hinge", "logistic")
 
@@ -84,22 +84,23 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all comparable pairs of rows."""
 
-    def _fit_rows(self, rows: OrderedRows) -> Self:
-        """Learn from checked rows; sets all fitted attributes."""
+    def _fit_rows(self, rows: OrderedRows) -> OrderedMoments | None:
+        """Learn from checked rows; sets all fitted attributes. Returns what further rows can be added to, if known."""
         if self.loss != "square" and self.l1 > 0.0:
             raise invalid_value(self, "l1", "be 0 unless loss='square'", self.l1)
         if self.loss != "square" and self.alpha == 0.0:
             raise invalid_value(self, "alpha", "be positive unless loss='square'", self.alpha)
         for name in {"alphas_", "cv_concordance_", "objective_", "gap_"} & vars(self).keys():
             delattr(self, name)
-        self._system: SquareSystem | None = None
-        labelled = self._labelled(rows) if rows.two_classes else None
-        if self.loss == "square":
-            w = self._fit_square_classes(labelled) if labelled is not None else self._fit_square(rows)
-        else:
+        moments, labelled = None, self._labelled(rows) if rows.two_classes else None
+        if self.loss != "square":
             w = self._fit_newton(rows, labelled)
+        elif labelled is not None:
+            w, moments = self._fit_square_classes(labelled)
+        else:
+            w, moments = self._fit_square(rows)
         self._set_weights(_check.finite(self, w), 0.0)
-        return self
+        return moments
 
     def _labelled(self, rows: OrderedRows) -> LabelledDataset:
         """Rows of two levels as two classes."""
@@ -108,34 +109,42 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
 
     # The square loss
 
-    def _fit_square_classes(self, rows: LabelledDataset) -> np.ndarray:
+    def _fit_square_classes(self, rows: LabelledDataset) -> tuple[np.ndarray, OrderedMoments | None]:
         """Two classes: what `LeastSquaresAUC` and `LeastSquaresAUCCV` do."""
+        moments, by_moments, w = None, moments_are_cheaper(rows.width), None
+        self.alpha_ = 1e-4 if self.alpha == "auto" else float(self.alpha)
+        if by_moments:
+            moments = class_moments_of(rows)
         if self.alpha == "auto" and rows.counts.sum(axis=0).min() >= FOLDS:
             tried, w = cross_validate(rows, FOLDS)
-            if tried.alpha is not None and w is not None:
+            if tried.alpha is not None:
                 self.alpha_, self.alphas_, self.cv_concordance_ = tried.alpha, tried.alphas, tried.aucs
-                if self.l1 == 0.0:
-                    self.n_iter_ = 1
-                    return w
-        elif self.alpha == "auto":
-            self.alpha_ = 1e-4
+        if w is None or self.l1 > 0.0:
+            settings = LeastSquares(self.alpha_, float(self.l1), False, min(self.tol, 1e-6), self.max_iter)
+            rounds = self._rounds()
+            found = settings.from_products(rows, rounds) if moments is None else settings.from_moments(moments, rounds)
         else:
-            self.alpha_ = float(self.alpha)
-        settings = LeastSquares(self.alpha_, float(self.l1), False, min(self.tol, 1e-6), self.max_iter)
-        if moments_are_cheaper(rows.width):
-            return self._solution(settings.from_moments(class_moments_of(rows), self._rounds()))
-        return self._solution(settings.from_products(rows, self._rounds()))
+            found = Solution(w)
+        kept = None
+        if moments is not None:
+            kept = OrderedMoments(rows.classes, [moments.neg, moments.pos], SquareSystem.empty(rows.width))
+        return self._solution(found), kept
 
-    def _fit_square(self, rows: OrderedRows) -> np.ndarray:
-        table, order = rows.table(), rows.order
+    def _fit_square(self, rows: OrderedRows) -> tuple[np.ndarray, OrderedMoments | None]:
+        """The weights, and what further rows can be added to: of few levels, or of groups."""
         settings = OrderedLeastSquares(self._choose_alpha(rows), float(self.l1), min(self.tol, 1e-6))
-        sparse_and_wide = isinstance(table, SparseTable) and rows.width > FEW_COLUMNS
+        sparse_and_wide = rows.width > FEW_COLUMNS and isinstance(rows.table(), SparseTable)
         if not moments_are_cheaper(rows.width) or sparse_and_wide:
-            return self._solution(settings.from_products(table, order, self._rounds()))
-        system = square_system(table, order)
-        largest = 1.0 if rows.weight is None else float(rows.weight.max())
-        self._system = None if rows.group is None else system.scaled(largest**2)
-        return self._solution(settings.from_system(system, self._rounds()))
+            return self._solution(settings.from_products(rows.table(), rows.order, self._rounds())), None
+        moments = level_moments(rows)
+        if moments is None:
+            system = square_system(rows.table(), rows.order)
+            if rows.group is not None:
+                largest = 1.0 if rows.weight is None else float(rows.weight.max())
+                moments = OrderedMoments(np.zeros(0), [], system.scaled(largest**2))
+        else:
+            system = moments.system()
+        return self._solution(settings.from_system(system, self._rounds())), moments
 
     def _solution(self, found: Solution) -> np.ndarray:
         """The weights found; what they took is published, or warned of."""

@@ -1,5 +1,6 @@
 """Rows with an order, wherever they are: what an estimator learns from, checked."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,11 +10,13 @@ from auclid import _check
 from auclid._apart import lies_apart, remember_columns
 from auclid._outcomes import Survival, checked_weights, group_codes, order_of
 from auclid.data.dask import DaskDataset, is_dask
-from auclid.data.dataset import Dataset, MemoryDataset, Part
+from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
 from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
 from auclid.data.memory import as_table
 from auclid.data.table import Table
+from auclid.stats.moments import MOST_GROUPS, Moments, grouped_moments
+from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import PairOrder
 
 
@@ -79,12 +82,17 @@ def part_size(part: Part) -> int:
 
 
 def ordered_rows(
-    estimator: Any, X: Any, target: Any, groups: Any, sample_weight: Any, inverse_censoring: Any = None
+    estimator: Any,
+    X: Any,
+    target: Callable[[], Any],
+    groups: Any,
+    sample_weight: Any,
+    inverse_censoring: Callable[[np.ndarray | None], np.ndarray | None] | None = None,
 ) -> OrderedRows:
-    """Rows with their order, checked."""
+    """Rows with their order, checked: first X, then what ``target`` gives."""
     owner = type(estimator).__name__
     parts, sizes = dataset_of(estimator, X)
-    outcome, n = Outcome.of(target), int(sizes.sum())
+    outcome, n = Outcome.of(target()), int(sizes.sum())
     check_consistent_length(np.empty(n), outcome.values)
     if sample_weight is None and isinstance(X, Rows):
         sample_weight = X.sample_weight()
@@ -93,3 +101,27 @@ def ordered_rows(
     factor = None if inverse_censoring is None else inverse_censoring(weight)
     order = order_of(owner, outcome.values, outcome.event, group, weight, factor)
     return OrderedRows(parts, sizes, outcome, group, weight, order)
+
+
+def level_moments(rows: OrderedRows) -> OrderedMoments | None:
+    """The moments of each level, in one pass, where all rows are comparable and levels are few; else None."""
+    if rows.outcome.event is not None or rows.group is not None:
+        return None
+    used = rows.outcome.values if rows.weight is None else rows.outcome.values[rows.weight > 0.0]
+    levels = np.unique(used)
+    if len(levels) > MOST_GROUPS:
+        return None
+    number = np.searchsorted(levels, rows.outcome.values)
+    number[levels[np.minimum(number, len(levels) - 1)] != rows.outcome.values] = -1
+    ends = np.cumsum(rows.sizes)[:-1]
+    weight = None if rows.weight is None else np.split(rows.weight, ends)
+    parts = rows.parts
+    found = parts.compute(parts.reduce(part_level_moments, np.split(number, ends), weight, len(levels)))
+    return OrderedMoments(levels, list(found), SquareSystem.empty(rows.width))
+
+
+def part_level_moments(part: Part, number: list[np.ndarray], weight: list[np.ndarray] | None, count: int) -> Totals:
+    """The moments of each level of one part."""
+    own = None if weight is None else weight[part.number]
+    found: list[Moments] = grouped_moments(as_table(part.X), number[part.number], count, own)
+    return Totals(found)

@@ -117,10 +117,7 @@ class OrderedRanker(LinearOrderRanker):
         -------
         self
         """
-        values = self._values(X, y)
-        rows = ordered_rows(self, X, values, groups, sample_weight)
-        self._fit_rows(rows)
-        self._stream = None if self._system is None else OrderedMoments(np.zeros(0), [], self._system)
+        self._stream = self._fit_rows(ordered_rows(self, X, lambda: self._values(X, y), groups, sample_weight))
         return self
 
     def _values(self, X: Any, y: Any) -> np.ndarray:
@@ -201,7 +198,11 @@ class OrderedRanker(LinearOrderRanker):
         kept = getattr(self, "_stream", None)
         if kept is None:
             raise invalid_value(
-                self, "groups", "be given to fit for partial_fit or merge afterwards", None, "Start with partial_fit."
+                self,
+                "loss",
+                "be 'square', with few levels of y or with groups, for partial_fit or merge after fit",
+                self.loss,
+                "Start with partial_fit.",
             )
         return kept
 
@@ -209,10 +210,12 @@ class OrderedRanker(LinearOrderRanker):
         """Publish what the moments of all rows so far give."""
         self._few_levels(len(seen.levels), len(seen.grouped.b))
         system, w = seen.system(), np.zeros(len(seen.grouped.b))
-        self.alpha_, self.n_iter_ = float(0.0 if self.alpha == "auto" else self.alpha), 1
+        self.n_iter_ = 1
+        if self.alpha != "auto":
+            self.alpha_ = float(self.alpha)
+        elif not hasattr(self, "alphas_"):  # else the one that fit has chosen
+            self.alpha_ = ALPHA * system.scale if system.total > 0.0 else 0.0
         if system.total > 0.0:
-            if self.alpha == "auto":
-                self.alpha_ = ALPHA * system.scale
             settings = OrderedLeastSquares(self.alpha_, float(self.l1), min(self.tol, 1e-6))
             w = self._solution(settings.from_system(system, self._rounds()))
         self._set_weights(_check.finite(self, w), 0.0)

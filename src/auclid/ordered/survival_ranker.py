@@ -115,15 +115,15 @@ class SurvivalRanker(LinearOrderRanker):
         -------
         self
         """
-        survival = self._target(y)
-
         def factor(weight: np.ndarray | None) -> np.ndarray | None:
+            survival = self._target(y)
             counted = survival.event if self.tau is None else survival.event & (survival.time < self.tau)
             if self.ipcw:
                 return checked_censoring(type(self).__name__, survival, counted, weight)[1] ** 2
             return None if self.tau is None else counted.astype(np.float64)
 
-        return self._fit_rows(ordered_rows(self, X, survival, groups, sample_weight, factor))
+        self._fit_rows(ordered_rows(self, X, lambda: self._target(y), groups, sample_weight, factor))
+        return self
 
     def _target(self, y: Any) -> Survival:
         _check.labelled(self, y)
