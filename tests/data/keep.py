@@ -26,8 +26,8 @@ KINDS = {
     **dict.fromkeys(["OAM", "KMeansNystroem", "KernelRankSVM", "QSGS2AUC", "PNUAUC"], ("dense", "sparse")),
     "Columns": ("dense", "sparse", "mixed"),
     "Scorecard-pairs": ("pairs",),
-    "OrderedRanker": ("levels",),
-    "SurvivalRanker": ("times",),
+    **dict.fromkeys(["OrderedRanker", "OrderedRanker-hinge"], ("levels",)),
+    **dict.fromkeys(["SurvivalRanker", "SurvivalRanker-hinge"], ("times",)),
 }
 """The tables on which a model is kept, where it is not the dense one only."""
 
@@ -75,6 +75,8 @@ def models() -> Iterator[tuple[str, Any]]:
     yield "AUCClassifier-trees", auclid.AUCClassifier(methods=["boosting"], cv=2)
     yield "AUCClassifier-few", auclid.AUCClassifier(methods=["LeastSquaresAUC", "logistic"], cv=2)
     yield "Scorecard-pairs", auclid.Scorecard(n_knots=4, interactions=1)
+    yield "OrderedRanker-hinge", auclid.OrderedRanker("squared_hinge")
+    yield "SurvivalRanker-hinge", auclid.SurvivalRanker("squared_hinge")
     yield "pipeline", make_pipeline(MaxAbsScaler(), auclid.LeastSquaresAUC(alpha=0.01))
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
     yield "scikit-learn", make_pipeline(encoder, HistGradientBoostingClassifier(max_iter=3, min_samples_leaf=2))
@@ -100,7 +102,7 @@ def scores(model: Any, X: Any) -> np.ndarray:
 
 def resumed(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     """What it says after the rest of the stream, if it can go on."""
-    if hasattr(model, "partial_fit"):
+    if hasattr(model, "partial_fit") and getattr(model, "loss", "square") != "squared_hinge":
         half = X.shape[0] // 2
         model.partial_fit(X[half:], y[half:])
     return scores(model, X)
@@ -117,7 +119,7 @@ def keep(folder: Path) -> None:
             table, labels = tables(kept)[kind]
             half = table.shape[0] // 2
             grown = seeded(clone(model))
-            begin = grown.fit if kind == "pairs" else getattr(grown, "partial_fit", grown.fit)  # only fit finds pairs
+            begin = grown.fit if kind == "pairs" or name.endswith("-hinge") else getattr(grown, "partial_fit", grown.fit)  # only fit finds pairs
             begin(table[:half], labels[:half])
             auclid.save(folder / f"{name}.{kind}.auclid", grown)
             kept[f"{name}.{kind}"] = scores(grown, table)

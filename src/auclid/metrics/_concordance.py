@@ -102,17 +102,28 @@ class OrderedSample(NamedTuple):
         return max(1, min(upper, int(np.count_nonzero(self.order.mass_above))))
 
 
+class CensoringOptions(NamedTuple):
+    """How censored times are weighted: the options of `concordance`."""
+
+    ipcw: bool
+    tau: float | None
+    train: Any
+
+    @property
+    def given(self) -> bool:
+        """Whether any was given."""
+        return bool(self.ipcw) or self.tau is not None or self.train is not None
+
+
 def checked_order(
     owner: str,
     y: Any,
+    options: CensoringOptions,
     *,
     event: Any = None,
     groups: Any = None,
     clusters: Any = None,
     sample_weight: Any = None,
-    ipcw: bool = False,
-    tau: float | None = None,
-    train: Any = None,
 ) -> OrderedSample:
     """The order of checked columns."""
     values = ordered_values(owner, "y", y) if event is None else time_column(owner, "y", y)
@@ -121,10 +132,11 @@ def checked_order(
     weight, group = checked_weights(owner, sample_weight, n), group_codes(owner, groups, n)
     cluster = group_codes(owner, clusters, n, "clusters")
     if event is None:
-        if ipcw or tau is not None or train is not None:
-            raise invalid_value(owner, "event", "be given with ipcw, tau or train", None, "They are for censored times.")
+        if options.given:
+            raise invalid_value(owner, "event", "be given with ipcw, tau or train", None)
         order = order_of(owner, values, None, group, weight)
         return OrderedSample(order, n, cluster, None, None, False, weight)
+    ipcw, tau, train = options
     seen = event_column(owner, event)
     same_length(owner, y=values, event=seen)
     survival, censoring = Survival(values, seen), None
@@ -217,9 +229,8 @@ def concordance(
     Medicine 30.
     """
     owner = "concordance"
-    sample = checked_order(
-        owner, y, event=event, groups=groups, sample_weight=sample_weight, ipcw=ipcw, tau=tau, train=train
-    )
+    options = CensoringOptions(ipcw, tau, train)
+    sample = checked_order(owner, y, options, event=event, groups=groups, sample_weight=sample_weight)
     return order_terms(sample.order, _score(owner, "s", s, sample.n)).concordance
 
 
@@ -268,10 +279,9 @@ def concordance_interval(
     """
     owner = "concordance_interval"
     level = number_in(owner, "level", level, 0.0, 1.0)
-    sample = checked_order(
-        owner, y, event=event, groups=groups, clusters=clusters, sample_weight=sample_weight, ipcw=ipcw, tau=tau,
-        train=train,
-    )  # fmt: skip
+    options = CensoringOptions(ipcw, tau, train)
+    columns = {"event": event, "groups": groups, "clusters": clusters, "sample_weight": sample_weight}
+    sample = checked_order(owner, y, options, **columns)
     found = sample.terms(_score(owner, "s", s, sample.n))
     se = sample.standard_error(found.influence)
     return ConcordanceInterval(found.concordance, *share_interval(found.concordance, se, sample.trials, level), se)
@@ -324,10 +334,9 @@ def compare_concordance(
     """
     owner = "compare_concordance"
     question = checked_question(owner, level, alternative, margin)
-    sample = checked_order(
-        owner, y, event=event, groups=groups, clusters=clusters, sample_weight=sample_weight, ipcw=ipcw, tau=tau,
-        train=train,
-    )  # fmt: skip
+    options = CensoringOptions(ipcw, tau, train)
+    columns = {"event": event, "groups": groups, "clusters": clusters, "sample_weight": sample_weight}
+    sample = checked_order(owner, y, options, **columns)
     first, second = (sample.terms(_score(owner, name, each, sample.n)) for name, each in (("a", a), ("b", b)))
     se = sample.standard_error(first.influence - second.influence)
     return answer(first.concordance - second.concordance, se, sample.trials, question)

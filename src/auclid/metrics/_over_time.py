@@ -89,7 +89,8 @@ def auc_over_time(
         when = np.unique(np.quantile(survival.time[survival.event], np.linspace(0.1, 0.9, N_TIMES)))
     else:
         when = np.atleast_1d(finite_column(owner, "times", np.atleast_1d(in_memory(times)))).astype(np.float64)
-    censoring, inverse = checked_censoring(owner, survival, survival.event & (survival.time <= when.max()), weight, train)
+    cases = survival.event & (survival.time <= when.max())
+    censoring, inverse = checked_censoring(owner, survival, cases, weight, train)
     own = np.ones(len(score)) if weight is None else weight
     found = []
     for t in when:

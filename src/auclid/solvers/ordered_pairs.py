@@ -191,7 +191,7 @@ class OrderedLossSums:
         for first, middle, last in _coarse_nodes(self.order.nodes):
             if middle < 0:
                 ends = self.order.level_end, self.order.group_end
-                direct_sums(function, self.score, *ends, lower, upper, first, last, below, above)
+                direct_sums(function, self.score, ends, lower, upper, (first, last), below, above)
                 continue
             scores = ClassScores(self.score[first:middle], self.score[middle:last])
             found = pair_sums(function, scores, upper[first:middle], lower[middle:last])
@@ -211,16 +211,16 @@ def _coarse_nodes(nodes: np.ndarray) -> np.ndarray:
 def direct_sums(
     function: MarginFunction,
     score: np.ndarray,
-    level_end: np.ndarray,
-    group_end: np.ndarray,
+    ends: tuple[np.ndarray, np.ndarray],
     lower: np.ndarray,
     upper: np.ndarray,
-    first: int,
-    last: int,
+    span: tuple[int, int],
     below: np.ndarray,
     above: np.ndarray,
 ) -> None:
-    """Add f(m) times the weights over the pairs of the rows from ``first`` to ``last``, one by one."""
+    """Add f(m) times the weights over the pairs of the rows of a span, one by one; ``ends`` are those of each row's
+    level and group."""
+    (first, last), (level_end, group_end) = span, ends
     for i in range(first, last):
         if upper[i, 0] == 0.0:
             continue

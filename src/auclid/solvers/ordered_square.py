@@ -18,7 +18,7 @@ from auclid.solvers.closed_form import solve_symmetric
 from auclid.solvers.coordinate import coordinate_descent
 from auclid.solvers.iteration import IterationCallback, Solution, run
 from auclid.solvers.products import PairQuadratic, linear_iterates, proximal_iterates
-from auclid.stats.order_sums import paired_rows
+from auclid.stats.order_sums import SortedWeights, paired_rows
 from auclid.stats.ordered_moments import SquareSystem
 from auclid.stats.pair_order import PairOrder
 
@@ -62,7 +62,7 @@ def _sums_in_order(table: Table, order: PairOrder) -> tuple[np.ndarray, np.ndarr
     d, n = table.shape[1], len(order.rows)
     A, b, centre, sums, net = np.zeros((d, d)), np.zeros(d), table.centre(), np.zeros((2, d)), order.net
     size = max(256, BLOCK_VALUES // max(1, d))
-    weights = order.level_end, order.group_end, 0.5 * order.degree, order.upper, order.lower
+    weights = SortedWeights(order.level_end, order.group_end, 0.5 * order.degree, order.upper, order.lower)
     Z, Y = np.empty((size, d)), np.empty((size, d))
     for begin in range((n - 1) // size * size if n else 0, -1, -size):
         rows = order.rows[begin : begin + size]
@@ -70,7 +70,7 @@ def _sums_in_order(table: Table, order: PairOrder) -> tuple[np.ndarray, np.ndarr
         if X is None:
             X, rows = table.dense(rows), np.arange(len(rows))
         count = len(rows)
-        paired_rows(X, rows, centre, begin, *weights, sums, Z[:count], Y[:count])
+        paired_rows(X, rows, centre, begin, weights, sums, Z[:count], Y[:count])
         A += Z[:count].T @ Y[:count]
         b += net[begin : begin + count] @ Z[:count]
     return A + A.T, b

@@ -199,17 +199,23 @@ AHEAD = 12
 """Rows whose memory is asked for in advance: rows in another order than the table's are waited for longest."""
 
 
+class SortedWeights(NamedTuple):
+    """Of each sorted row: where its level and its group end, half the weight of its pairs, and its two weights."""
+
+    level_end: np.ndarray
+    group_end: np.ndarray
+    half_degree: np.ndarray
+    upper: np.ndarray
+    lower: np.ndarray
+
+
 @kernel(allocates=False)
 def paired_rows(
     X: np.ndarray,
     rows: np.ndarray,
     centre: np.ndarray,
     begin: int,
-    level_end: np.ndarray,
-    group_end: np.ndarray,
-    half_degree: np.ndarray,
-    upper: np.ndarray,
-    lower: np.ndarray,
+    order: SortedWeights,
     sums: np.ndarray,
     Z: np.ndarray,
     Y: np.ndarray,
@@ -225,15 +231,15 @@ def paired_rows(
         if k >= AHEAD:
             prefetch(X, rows[k - AHEAD] * d, d)
         p, x, z, y = begin + k, X[rows[k]], Z[k], Y[k]
-        if group_end[p] == p + 1:
+        if order.group_end[p] == p + 1:
             for f in range(d):
                 suffix[f] = 0.0
                 pending[f] = 0.0
-        elif level_end[p] == p + 1:
+        elif order.level_end[p] == p + 1:
             for f in range(d):
                 suffix[f] += pending[f]
                 pending[f] = 0.0
-        h, a, b = half_degree[p], upper[p], lower[p]
+        h, a, b = order.half_degree[p], order.upper[p], order.lower[p]
         for f in range(d):
             value = x[f] - centre[f]
             z[f] = value
