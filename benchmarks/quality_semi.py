@@ -22,7 +22,7 @@ from sklearn.preprocessing import MinMaxScaler
 from tables import GIVEN_TEST, folder, positive, raw, require_data
 
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC
-from auclid.solvers import unlabeled_choice
+from auclid.solvers import semi_supervised
 from auclid_papers.sweeps import choose_gamma
 
 TABLES = ["cod-rna", "ijcnn1", "covtype", "skin", "dota2", "susy-30k", "higgs-11k"]
@@ -171,7 +171,7 @@ if __name__ == "__main__":
     args.seeds = range(args.first, args.first + args.trials)
     args.unlabelled = 10_000 if args.quick else 0
     if args.grid:
-        unlabeled_choice._alphas, unlabeled_choice.best = lambda *_: 2.0 ** np.arange(-3, 4), highest
+        semi_supervised._alphas, semi_supervised.best = lambda *_: 2.0 ** np.arange(-3, 4), highest
     if args.when:
         when(args)
     else:

@@ -9,20 +9,20 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import NotFittedError
 
-from auclid import SPAM, LeastSquaresAUC, _check
+from auclid import SPAM, LeastSquaresAUC, validation
 
 
 class Someone(BaseEstimator):
     _parameter_constraints: ClassVar[dict] = {
-        "size": [_check.at_least(2)],
-        "share": [_check.real(0.0, 1.0, "both")],
+        "size": [validation.at_least(2)],
+        "share": [validation.real(0.0, 1.0, "both")],
     }
 
     def __init__(self, size=2, share=0.5):
         self.size = size
         self.share = share
 
-    @_check.checked
+    @validation.checked
     def fit(self, X, y, trouble=None):
         self.half_done_ = True
         self.size_ = self.size
@@ -79,18 +79,18 @@ def problem():
 
 
 def test_whole_numbers_only():
-    assert _check.at_least(1).type is Integral
+    assert validation.at_least(1).type is Integral
 
 
 def test_both_classes_are_needed_and_no_more():
     who = LeastSquaresAUC()
-    assert _check.two_classes(who, ["b", "a", "b"]).tolist() == ["a", "b"]
+    assert validation.two_classes(who, ["b", "a", "b"]).tolist() == ["a", "b"]
     with pytest.raises(
         ValueError, match=r"^Only binary classification is supported\. .* multiclass\. .*y == label\.$"
     ):
-        _check.two_classes(who, [0, 1, 2])
+        validation.two_classes(who, [0, 1, 2])
     with pytest.raises(ValueError, match=r"^LeastSquaresAUC must see two classes .* got 1 class: \[7\]\.$"):
-        _check.two_classes(who, [7, 7])
+        validation.two_classes(who, [7, 7])
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_one_number_weighs_all_rows_and_integers_and_lists_will_do():
 
 def test_a_stream_may_bring_weights_of_zero_only():
     X, _ = problem()
-    assert not _check.weights(np.zeros(12), X).any()
-    assert _check.weights(None, X) is None
+    assert not validation.weights(np.zeros(12), X).any()
+    assert validation.weights(None, X) is None
 
 
 @pytest.mark.parametrize(("bad", "said"), [(np.nan, "NaN"), (np.inf, "infinity")])
@@ -156,9 +156,9 @@ def test_rows_must_be_finite(bad, said, kind):
 
 def test_weights_that_overflowed_get_a_hint():
     with pytest.raises(ValueError, match=r"^SPAM must end with finite weights, .*StandardScaler"):
-        _check.finite(SPAM(), np.array([1.0, np.nan]))
+        validation.finite(SPAM(), np.array([1.0, np.nan]))
     w = np.ones(2)
-    assert _check.finite(SPAM(), w) is w
+    assert validation.finite(SPAM(), w) is w
 
 
 def test_not_fitted():

@@ -15,7 +15,7 @@ from auclid import Calibrated, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Rank
 from auclid.data import sizes
 from auclid.data.readers import reader
 from auclid.metrics import roc_auc
-from auclid.stats.tally import count_levels
+from auclid.stats.level_counts import count_levels
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")

@@ -28,10 +28,10 @@ from auclid import (
     RankSVM,
     _sizes,
 )
-from auclid._tables import checked_groups, labelled_rows
 from auclid.auto._sampling import draw_sample
 from auclid.data.dask import DaskDataset
 from auclid.metrics import auc_interval, compare_auc, partial_auc, roc_auc
+from auclid.validation import checked_groups, labelled_dataset
 
 dask = pytest.importorskip("dask")
 da = pytest.importorskip("dask.array")
@@ -346,7 +346,7 @@ def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
     X[:, 3] = groups
     given = cut(groups, ends) if lazy else groups
     lazy = cut(X, ends)
-    rows = labelled_rows(clone(QUICK), lazy, cut(y, ends), cut(weight, ends), multiclass=True)
+    rows = labelled_dataset(clone(QUICK), lazy, cut(y, ends), cut(weight, ends), multiclass=True)
     sample, _ = draw_sample(rows)
     found = checked_groups("AUCClassifier", given, lazy, rows).at(sample.places)
     np.testing.assert_array_equal(found, sample.X[:, 3])

@@ -113,7 +113,7 @@ def test_numbers_beyond_floats_are_named(power, said):
 
 def test_no_code_of_the_command_reads_a_sentence():
     """`str(error).replace`, `"words" in str(error)` and the like: an error's fields are there for that."""
-    for path in [*(SOURCE / "cli").glob("*.py"), SOURCE / "_labels.py"]:
+    for path in [*(SOURCE / "cli").glob("*.py"), *(SOURCE / "validation").glob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             handles = isinstance(node, ast.ExceptHandler) and node.name
             if not handles:

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from auclid import SPAM
-from auclid._check import implements
 from auclid._generic import _only_own_structs, as_floats, generic, kernel, missing_implementation
 from auclid.penalties import L2, prox
 from auclid.schedules import Constant
+from auclid.validation import implements
 
 
 class Circle(NamedTuple):

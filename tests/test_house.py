@@ -4,7 +4,6 @@ Kernels and the bodies of generic functions are left to Numba; constructors and 
 """
 
 import ast
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +23,10 @@ MOST_ARGUMENTS = 8
 COMPILED = {"kernel", "implement", "generic", "overload", "intrinsic", "register_jitable"}
 """Decorators of what Numba compiles, or of what stands for it."""
 
-PUBLISHED = {*auclid.__all__, *auclid.metrics.__all__, *auclid.plot.__all__}
+HANDED_OVER = "points", "total_points", "to_html", "edit"
+"""Methods of `Scorecard` whose keywords users give by name."""
+
+PUBLISHED = {*auclid.__all__, *auclid.metrics.__all__, *auclid.plot.__all__, *HANDED_OVER}
 
 
 def functions(path: Path) -> Iterator[tuple[ast.FunctionDef, bool, bool]]:
@@ -113,9 +115,6 @@ def test_the_checks_see_what_they_should(tmp_path):
     assert crowded(path) == ["loop takes 9 arguments"]
 
 
-def test_mypy_passes_over_no_module_without_kernels():
-    (told,) = re.findall(r"^module = \[\n(.*?)^\]\ndisallow_untyped_defs = false", PYPROJECT, flags=re.M | re.S)
-    for name in re.findall(r'"auclid\.([^"]+)"', told):
-        path = SOURCE / f"{name.replace('.', '/')}.py"
-        assert path.exists(), f"pyproject.toml excuses {name}, which is not there"
-        assert any(compiled for _, _, compiled in functions(path)), f"{name} has no kernel: mypy may look at it"
+def test_mypy_excuses_no_module():
+    assert "check_untyped_defs = true" in PYPROJECT and "disallow_untyped_defs = true" in PYPROJECT
+    assert "[[tool.mypy.overrides]]" not in PYPROJECT

@@ -25,7 +25,7 @@ SPLITTING = {auclid.Calibrated, auclid.LeastSquaresAUCCV, auclid.Kernelized}
 """Their folds or landmarks depend on the order of rows, as scikit-learn's do."""
 DETERMINISTIC = [cls for cls in RANKERS if cls not in SEEDED | SPLITTING]
 WEIGHTED = [cls for cls in DETERMINISTIC if has_fit_parameter(cls(), "sample_weight")]
-MEMORY_ONLY = {auclid.KernelRankSVM, auclid.QSGS2AUC, auclid.RankBoost}
+MEMORY_ONLY = {auclid.KernelRankSVM, auclid.QSGS2AUC}
 TIGHT = {"tol": 1e-10, "max_iter": 10_000}
 
 every_ranker, every_deterministic, every_weighted = named(RANKERS), named(DETERMINISTIC), named(WEIGHTED)

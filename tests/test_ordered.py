@@ -6,12 +6,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import auclid
 import reference_order as slow
-from auclid import LeastSquaresAUC, LeastSquaresAUCCV, OrderedRanker, RankSVM, SurvivalRanker
+from auclid import (
+    Kernelized,
+    LeastSquaresAUC,
+    LeastSquaresAUCCV,
+    OrderedRanker,
+    RandomFourier,
+    RankSVM,
+    SurvivalRanker,
+)
 from auclid.data import as_table
 from auclid.metrics import concordance
 from auclid.solvers import ordered_pairs
@@ -267,6 +275,24 @@ def test_a_stream_goes_on_from_a_fit():
         model.partial_fit(X[100:], labels[100:])
         assert model.alpha_ == chosen
         np.testing.assert_allclose(model.coef_, OrderedRanker(alpha=chosen).fit(X, labels).coef_, rtol=1e-8)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_under_a_feature_map(case):
+    da = pytest.importorskip("dask.array")
+    X, y, columns, groups, weight = rows(case, n=300)
+    more = {"groups": groups, "sample_weight": weight}
+    feature_map = RandomFourier(20, random_state=0)
+    model = Kernelized(feature_map, ranker(case, alpha=0.01)).fit(X, y, **more)
+    Z = clone(feature_map).fit(X).transform(X)
+    explicit = ranker(case, alpha=0.01).fit(Z, y, **more)
+    np.testing.assert_allclose(model.decision_function(X), explicit.decision_function(Z), rtol=1e-6, atol=1e-8)
+    np.testing.assert_array_equal(model.predict(X), model.decision_function(X))
+    found = concordance(columns[0], model.predict(X), event=columns[1], groups=groups, sample_weight=weight)
+    assert model.score(X, y, **more) == found
+    assert not is_classifier(model)
+    lazy = clone(model).fit(da.from_array(X, chunks=(97, 3)), y, **more)
+    assert lazy.score(X, y, **more) == pytest.approx(found, abs=0.05)
 
 
 # --- manners --------------------------------------------------------------------------------------

@@ -36,11 +36,11 @@ from auclid import (
     UniExp,
     _sizes,
 )
-from auclid._tables import labelled_rows
 from auclid.auto._sampling import draw_sample
 from auclid.data.dataset import tree_sum
-from auclid.data.file_table import FileTable
+from auclid.data.file_dataset import FileTable
 from auclid.metrics import auc_interval, roc_auc
+from auclid.validation import labelled_dataset
 
 EXACT = [
     LeastSquaresAUC(),
@@ -248,7 +248,7 @@ def test_a_sample_keeps_the_shares_of_the_classes(monkeypatch):
     monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 100)
     X, y, weight = table(4000, share=0.1)
     rows = by_blocks(X, y, weight, memory=0)
-    sample, source = draw_sample(labelled_rows(AUCClassifier(), rows, multiclass=True))
+    sample, source = draw_sample(labelled_dataset(AUCClassifier(), rows, multiclass=True, raw=True))
     assert 98 <= len(sample.labels) == len(sample.X) == len(sample.weight) <= 102 and 9 <= sample.labels.sum() <= 12
     assert source.note == f"fitted on {len(sample.labels)} of 4,000 rows, a sample that fits in memory"
 
@@ -262,7 +262,7 @@ def test_groups_must_be_one_a_row(apart, monkeypatch):
     monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 100)
     X, y, _ = table(400)
     given, model = (by_blocks(X, y, memory=0),) if apart else (X, y), AUCClassifier(methods=["logistic"])
-    drawn = len(draw_sample(labelled_rows(AUCClassifier(), by_blocks(X, y, memory=0)))[0].labels)
+    drawn = len(draw_sample(labelled_dataset(AUCClassifier(), by_blocks(X, y, memory=0)))[0].labels)
     for groups, got in [
         (np.arange(drawn), rf"shape \({drawn},\)"),
         (list(range(401)), r"shape \(401,\)"),
@@ -333,9 +333,9 @@ def test_any_folds_give_the_same_as_in_memory(cv):
 
 @pytest.mark.parametrize("share", [0.2, 0.8])
 def test_alpha_is_chosen_by_the_same_rows_as_in_memory(monkeypatch, share):
-    from auclid.pairwise import _alpha
+    from auclid.pairwise import _search
 
-    monkeypatch.setattr(_alpha, "MOST_ROWS", 60)
+    monkeypatch.setattr(_search, "MOST_ROWS", 60)
     X, y, _ = table(share=share)
     assert RankSVM().fit(by_blocks(X, y)).alpha_ == pytest.approx(RankSVM().fit(X, y).alpha_, rel=1e-9)
 

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
+import auclid
 from auclid import RankBoost, make
 from auclid.boost.rank_boost import stump_scores
 from auclid.metrics import roc_auc
@@ -146,3 +147,15 @@ def test_one_class_is_refused_in_a_sentence():
     X, _ = problem(20)
     with pytest.raises(ValueError, match="RankBoost must have labelled rows of both classes; got 5 positive and 0"):
         RankBoost(unlabeled=None).fit(X, np.r_[[1.0] * 5, [np.nan] * 15])
+
+
+def test_rows_of_files_bring_their_own_labels_and_scores_are_lazy_on_dask():
+    da = pytest.importorskip("dask.array")
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    y = (X[:, 0] > 0.0).astype(int)
+    model = RankBoost(n_rounds=20).fit(X, y)
+    blocks = auclid.scan(lambda: iter([(X[:50], y[:50]), (X[50:], y[50:])]))
+    np.testing.assert_array_equal(RankBoost(n_rounds=20).fit(blocks).decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(model.decision_function(da.from_array(X, chunks=(30, 3))), model.decision_function(X))
+    with pytest.raises(ValueError, match="requires y to be passed"):
+        RankBoost().fit(X)

@@ -17,8 +17,7 @@ import reference_pairs as reference
 from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, losses, make, pairs
 from auclid.data import Table, as_table
 from auclid.solvers import newton
-from auclid.solvers.all_pairs import WIDE, LinearSpace, SquaredHinges, hessian
-from auclid.solvers.hinge import SmoothHinge
+from auclid.solvers.all_pairs import WIDE, LinearSpace, SmoothHinge, SquaredHinges, hessian
 from auclid.stats.pair_sums import Pairs
 
 OBJECTIVES = {"squared_hinge": SquaredHinges, "hinge": SmoothHinge}

@@ -21,13 +21,13 @@ from sklearn.datasets import dump_svmlight_file
 
 import auclid
 from auclid import _sizes
-from auclid._apart import begin_apart
 from auclid.data.readers import reader
 from auclid.data.readers.libsvm import whole_lines
 from auclid.data.sizes import as_bytes
 from auclid.metrics._operating_point import best_threshold
 from auclid.solvers.threshold import youden_threshold
 from auclid.stats.labelled import bounded_sample
+from auclid.validation import labelled_dataset
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -571,7 +571,7 @@ def test_the_threshold_by_blocks_is_that_of_memory(data):
             part = slice(start, start + size)
             yield (x[part, None], y[part], *(() if weight is None else (weight[part],)))
 
-    rows = begin_apart(auclid.LeastSquaresAUC(), auclid.scan(blocks))
+    rows = labelled_dataset(auclid.LeastSquaresAUC(), auclid.scan(blocks))
     assert youden_threshold("test", rows, np.ones(1)).value == best_threshold(y, x, weight)
 
 
@@ -633,7 +633,7 @@ def test_the_values_of_a_scorecard_come_from_all_rows(monkeypatch, holes):
     X[:, 1:][np.random.default_rng(1).random((2000, 2)) < holes] = np.nan
     rows = auclid.scan(X, target=y, memory=0)
     model = auclid.Scorecard(interactions=0, random_state=0).fit(rows)
-    sample = bounded_sample(begin_apart(auclid.Scorecard(), rows), 200, _sizes.MIN_CLASS_ROWS)
+    sample = bounded_sample(labelled_dataset(auclid.Scorecard(), rows, raw=True), 200, _sizes.MIN_CLASS_ROWS)
     some, labels = sample.X, sample.labels
     assert not sample.complete and len(labels) == 200
     other = ~np.isin(X[:, 0], some[:, 0])

@@ -187,9 +187,9 @@ def test_few_values_have_a_step_each_and_bins_agree_with_rows_everywhere():
     assert model.shapes_[0].steps.sum() == 2
     x = np.linspace(-2.0, 8.0, 4001) + 1e-7
     rows = np.column_stack([x, x])
-    table, points = model.points(scale=20), model.contributions(rows)
+    table, points = model.points(scale=20, max_bins=None), model.contributions(rows)
     assert (table["column"] == "x1").sum() <= 6 + 1  # a line a value, and one for missing
-    base = model.points(scale=20, whole=False)
+    base = model.points(scale=20, whole=False, max_bins=None)
     per_score = (base["points"].iloc[1] - base["points"].iloc[2]) / np.subtract(*model.shapes_[0].values[:2])
     for j in range(2):
         lines = table[(table["column"] == f"x{j}") & (table["bin"] != "missing")]

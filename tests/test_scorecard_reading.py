@@ -145,7 +145,7 @@ def test_bins_give_the_points_that_rows_get():
     pytest.importorskip("pandas")
     X, y = problem(1500, product=1.0)
     model = Scorecard(interactions=0, n_knots=8).fit(X, y)
-    table = model.points(scale=30, base=500, odds=2.0)
+    table = model.points(scale=30, base=500, odds=2.0, max_bins=None)
     assert list(table.columns) == ["column", "bin", "low", "high", "points"]
     assert (table["points"] == table["points"].round()).all()
     total = np.full(len(X), table.loc[table["column"] == "(base)", "points"].iloc[0])
@@ -155,7 +155,7 @@ def test_bins_give_the_points_that_rows_get():
             inside = lines["bin"] == "missing" if np.isnan(cell) else (lines["low"] <= cell) & (cell < lines["high"])
             assert inside.sum() == 1
             total[i] += lines.loc[inside, "points"].iloc[0]
-    np.testing.assert_array_equal(total, model.total_points(X, scale=30, base=500, odds=2.0))
+    np.testing.assert_array_equal(total, model.total_points(X, scale=30, base=500, odds=2.0, max_bins=None))
 
 
 def test_the_table_of_pairs_gives_the_points_that_rows_get():
@@ -163,7 +163,7 @@ def test_the_table_of_pairs_gives_the_points_that_rows_get():
     X, y = problem(1500, product=1.0)
     X = X[:, 2:]
     model = Scorecard(n_knots=8).fit(X, y)
-    table, pair = model.points(scale=20), model.shapes_[-1]
+    table, pair = model.points(scale=20, max_bins=None), model.shapes_[-1]
     assert pair.name == ("x0", "x1")
     nodes = table.loc[table["column"] == "x0 × x1", "points"].to_numpy(dtype=float).reshape(pair.values.shape)
     hats = [np.stack([np.interp(X[:, j], pair.knots[j], e) for e in np.eye(len(pair.knots[j]))], 1) for j in (0, 1)]
@@ -174,17 +174,17 @@ def test_the_table_of_pairs_gives_the_points_that_rows_get():
         lines = table[table["column"] == f"x{j}"].iloc[:-1]
         total += lines["points"].to_numpy()[np.searchsorted(lines["low"].to_numpy(), X[:, j], side="right") - 1]
     assert sure.mean() > 0.9
-    np.testing.assert_array_equal(total[sure], model.total_points(X, scale=20)[sure])
+    np.testing.assert_array_equal(total[sure], model.total_points(X, scale=20, max_bins=None)[sure])
 
 
 def test_points_double_the_odds_and_keep_the_ranking(tmp_path):
     pd = pytest.importorskip("pandas")
     X, y = problem(1500, product=1.0)
     model = Scorecard().fit(X, y)
-    exact = model.total_points(X, scale=20, base=600, odds=1.0, whole=False)
+    exact = model.total_points(X, scale=20, base=600, odds=1.0, whole=False, max_bins=None)
     p = model.predict_proba(X)[:, 1]
     np.testing.assert_allclose(exact, 600 + 20 * np.log2(p / (1 - p)), atol=1e-6)
-    assert abs(model.auc_lost(X, y)) < 0.001
+    assert abs(model.auc_lost(X, y, max_bins=None)) < 0.001
     whole = model.total_points(X)
     assert model.auc_lost(X, y) == pytest.approx(roc_auc(y, model.decision_function(X)) - roc_auc(y, whole))
     model.points(path=tmp_path / "points.csv")
@@ -277,7 +277,7 @@ def test_the_page_is_whole_and_names_every_column(tmp_path):
     assert "nan" not in page
     town = next(shape for shape in model.shapes_ if shape.name == "town")
     assert len(re.findall(r'class="line ours" d="M[-\d.]+ [-\d.]+H', page)) == (town.error > 0.0).sum() > 0
-    said = f"likelier True against False: 600 points are odds of 50 to one, and {model.scale_:g} more double them."
+    said = f"likelier True: 600 points are odds of True of 50 to one, and {model.scale_:g} more double them."
     assert said in page
     assert "and 50 more double them." in model.to_html(scale=50)
 
@@ -290,7 +290,12 @@ def test_points_are_finer_where_rounding_would_blur_them():
     coarse, fine = (Scorecard(LeastSquaresAUC(alpha=1.0), interactions=0, n_knots=3).fit(X, y) for X in (few, many))
     assert coarse.scale_ == 50.0 < fine.scale_
     np.testing.assert_array_equal(fine.total_points(many), fine.total_points(many, fine.scale_))
-    lost = [fine.total_points(many, s) - fine.total_points(many, s, whole=False) for s in (50.0, fine.scale_)]
+
+    def rounding(scale):
+        rounded, exact = (fine.total_points(many, scale, max_bins=None, whole=whole) for whole in (True, False))
+        return rounded - exact
+
+    lost = [rounding(scale) for scale in (50.0, fine.scale_)]
     spread = [np.abs(each).mean() / s for each, s in zip(lost, (50.0, fine.scale_), strict=True)]
     assert spread[1] < 0.6 * spread[0]
     score = fine.decision_function(many)

@@ -14,9 +14,7 @@ from sklearn.model_selection import GridSearchCV
 import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, make
 from auclid.data import Stacked, as_table
-from auclid.solvers.risks import across, combine, inside
-from auclid.solvers.unlabeled import CURVATURE, PNU, Samult
-from auclid.solvers.unlabeled_choice import best
+from auclid.solvers.semi_supervised import CURVATURE, PNU, Samult, across, best, combine, inside
 from auclid.stats import samples
 from auclid.stats.moments import block_moments
 from auclid.stats.prior import energy_prior

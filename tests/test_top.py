@@ -19,7 +19,7 @@ from auclid.data import as_table
 from auclid.metrics import partial_auc, roc_auc
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
-from auclid.solvers.top import hard_top, select, top_threshold
+from auclid.solvers.partial_auc import hard_top, select, top_threshold
 from auclid.stats.labelled import LabelledTable
 
 REGIONS = {"one-way": (0.2, 0.0), "from below": (1.0, 0.6), "two-way": (0.3, 0.4), "one row": (0.05, 0.0)}

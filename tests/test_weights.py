@@ -13,10 +13,10 @@ from sklearn.utils.validation import has_fit_parameter
 
 import auclid
 from auclid import FSAUC, OAM, PNUAUC, SAMULT, SPAM, LeastSquaresAUC
-from auclid._weights import drawn, repeats
 from auclid.base import StreamRanker
 from auclid.data import as_table
 from auclid.stats.epochs import EpochSampler, content_order
+from auclid.stats.weights import drawn, repeats
 
 EVERY = [getattr(auclid, name) for name in auclid.__all__]
 EVERY = [cls for cls in EVERY if inspect.isclass(cls) and issubclass(cls, BaseEstimator)]

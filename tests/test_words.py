@@ -12,12 +12,12 @@ from sklearn.base import clone
 
 import auclid
 from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes
-from auclid._apart import begin_apart
 from auclid.additive import scorecard
 from auclid.data import encoding
 from auclid.data.encoding import ColumnEncoding, decode, merge_encodings
 from auclid.data.readers import reader
 from auclid.stats.labelled import bounded_sample
+from auclid.validation import labelled_dataset
 
 pa = pytest.importorskip("pyarrow")
 parquet = pytest.importorskip("pyarrow.parquet")
@@ -143,7 +143,7 @@ def test_levels_and_values_come_from_all_rows_where_some_are_drawn(monkeypatch):
     kinds = ["age", "colour", "size", "day", "known", "code", "since", "id"]
     rows = auclid.scan(X[kinds].assign(y=y), target="y", memory=0)
     card, drawn = clone(CARD).fit(rows), clone(CARD)
-    found = bounded_sample(begin_apart(Scorecard(), rows), 500, _sizes.MIN_CLASS_ROWS)
+    found = bounded_sample(labelled_dataset(Scorecard(), rows), 500, _sizes.MIN_CLASS_ROWS)
     assert not found.complete and len(found.labels) == 500
     some = rows.decode(found.X)
     sample, learn = some.to_pandas(), scorecard.learn_columns

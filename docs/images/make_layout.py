@@ -12,8 +12,8 @@ HERE = Path(__file__).resolve().parent
 LAYOUT = HERE.parent.parent / "tests" / "test_layout.py"
 
 STAGES = [
-    ("Data", "where they lie is nobody's business further down"),
-    ("What is known of them", "sums that add up: one pass, any order"),
+    ("Data", "memory, files and Dask behind one protocol"),
+    ("Statistics", "sums that add up: one pass, any order"),
     ("Minimise", "a loss over pairs + a penalty, by a solver"),
     ("Estimators", "parameters → solver → published attributes"),
     ("Choose", "a method by its paper's name, or the best"),
@@ -26,6 +26,7 @@ WORDS = {
     "stats": (1, "moments, class sums, buffers, samples"),
     "pairs": (1, "all pairs of scores in O(n log n)"),
     "errors": (0, "typed, worded by each interface"),
+    "validation": (0, "rows, labels, parameters"),
     "objectives": (2, "pair losses for boosters"),
     "losses": (2, "of a pair's difference"),
     "penalties": (2, "and their proximal steps"),
@@ -51,12 +52,13 @@ WORDS = {
     "calibrated": (4, "probabilities"),
     "metrics": (5, "areas, intervals, tests"),
     "plot": (5, "curves and bands"),
+    "exporters": (5, "SQL, ONNX, JSON, Python"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
 }
 """Public packages and modules: the stage each stands in, and what it is."""
 
-GROUND = "modules with an underscore: compiled loops, random numbers, checks and hints, kinds of columns, callbacks"
+GROUND = "modules with an underscore: compiled loops, random numbers, hints, threads, callbacks"
 
 WIDTH, TOP, BAND, LEFT, GAP = 960, 56, 84, 236, 10
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from auclid.columns import *  # noqa: F403
     from auclid.data.files import Rows as Rows
     from auclid.data.files import scan as scan
+    from auclid.exporters import export as export
     from auclid.io import load as load
     from auclid.io import save as save
     from auclid.kernels import *  # noqa: F403
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from auclid.pairwise import *  # noqa: F403
     from auclid.registry import algorithms as algorithms
     from auclid.registry import make as make
+    from auclid.reports import report as report
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
 
@@ -41,8 +43,10 @@ FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordere
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
     "data.files": ("Rows", "scan"),
+    "exporters": ("export",),
     "io": ("load", "save"),
     "registry": ("algorithms", "make"),
+    "reports": ("report",),
 }
 """Public names of other modules."""
 

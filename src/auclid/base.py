@@ -5,24 +5,23 @@
 """
 
 from abc import abstractmethod
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import Tags
 
-from auclid import _check, _random, _sources
-from auclid._apart import begin_apart, by_parts, lies_apart, own_classes
+from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
-from auclid._weights import drawn
 from auclid.data import SparseTable, Table, as_table, to_dense
-from auclid.data.files import Rows
 from auclid.metrics._auc import checked_auc
 from auclid.solvers.stream import Batch, StreamSolver, copy_state
 from auclid.solvers.threshold import youden_threshold
 from auclid.stats.class_means import FirstPass
 from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledDataset
+from auclid.stats.weights import drawn
+from auclid.validation import RowAccess, partwise
 
 
 class Ranker(ClassifierMixin, BaseEstimator):
@@ -30,9 +29,11 @@ class Ranker(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints: dict = {}
 
-    _fits_apart = False  # whether `fit` takes rows that lie in files or on a cluster as they lie
+    _row_access: ClassVar[RowAccess] = RowAccess.SEQUENTIAL
+    _out_of_core_alternative: ClassVar[str] = ""
+    """What to use where rows do not fit in memory, of an estimator that needs them there."""
 
-    @by_parts
+    @partwise
     def predict(self, X: Any) -> Any:
         """The class of each row: ``classes_[1]`` where `decision_function` is positive.
 
@@ -63,7 +64,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         -------
         float
         """
-        y, sample_weight = _sources.to_measure(self, X, y, sample_weight)
+        y, sample_weight = validation.labels_to_score(self, X, y, sample_weight)
         scores = self.decision_function(X)
         return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 
@@ -73,34 +74,17 @@ class Ranker(ClassifierMixin, BaseEstimator):
         """The rows to learn from, checked, with two classes; sets ``classes_`` and what is known of the columns."""
         if X_unlabeled is not None:
             raise TypeError(f"{type(self).__name__} takes no X_unlabeled, it learns from labels; SAMULT takes it.")
-        if lies_apart(X):
-            if not self._fits_apart:
-                _sources.not_dask(self, X)
-            return begin_apart(self, X, y, sample_weight)
-        return LabelledDataset.in_memory(*self._begin_fit(X, y, sample_weight), self.classes_)
-
-    def _begin_fit(self, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, np.ndarray, np.ndarray | None]:
-        """Check everything before anything changes; returns the table, which rows are positive, and their weights."""
-        own = isinstance(X, Rows) and y is None
-        if isinstance(X, Rows) and sample_weight is None:
-            sample_weight = _sources.own_weight(self, X)
-        table, y = _check.rows_and_labels(self, X, y, reset=True)
-        weight = _check.check_relative_weights(sample_weight, table)
-        classes = own_classes(self, X) if own else _check.two_classes(self, y)
-        is_pos = y == classes[1]
-        _check.both_weighed(self, is_pos, weight)
-        self.classes_ = classes
-        return table, is_pos, weight
+        return validation.labelled_dataset(self, X, y, sample_weight)
 
     def _begin_partial(
         self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
         """Check a batch of a stream; returns table, classes, weights, and whether it is the first batch."""
         first = not hasattr(self, "classes_")
-        table, y = _check.rows_and_labels(self, X, y, reset=first)
-        weight = _check.weights(sample_weight, table)
+        table, y = validation.check_rows_and_labels(self, X, y, reset=first)
+        weight = validation.weights(sample_weight, table)
         known = self._stream_classes(y, classes, first)
-        _check.known_labels(self, y, known)
+        validation.known_labels(self, y, known)
         self.classes_ = known
         return table, y == known[1], weight, first
 
@@ -117,7 +101,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
                 f"classes must be passed on the first call to {type(self).__name__}.partial_fit "
                 "when that batch holds rows of one class only; for instance classes=[0, 1]."
             )
-        return _check.two_classes(self, y if classes is None else classes)
+        return validation.two_classes(self, y if classes is None else classes)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -132,7 +116,7 @@ class LinearScores:
     coef_: np.ndarray
     intercept_: np.ndarray
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the higher a row is ranked.
 
@@ -146,16 +130,16 @@ class LinearScores:
         -------
         array of shape (n,), of X's floating type
         """
-        _check.fitted(self, "coef_")
-        table = _check.rows(self, X)
+        validation.fitted(self, "coef_")
+        table = validation.check_rows(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence
             scores = table.matmul(self.coef_[0]) + self.intercept_[0]
-        return _check.finite_scores(self, scores, table.dtype)
+        return validation.finite_scores(self, scores, table.dtype)
 
     def _set_weights(self, w: np.ndarray, threshold: float) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights that are known to be finite."""
         self.coef_ = w.reshape(1, -1)
-        self.intercept_ = _check.finite(self, np.array([-float(threshold)]))
+        self.intercept_ = validation.finite(self, np.array([-float(threshold)]))
         return self
 
 
@@ -164,18 +148,18 @@ class LinearRanker(LinearScores, Ranker):
 
     def _publish(self, w: np.ndarray, threshold: float) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
-        return self._set_weights(_check.finite(self, w), threshold)
+        return self._set_weights(validation.finite(self, w), threshold)
 
     def _publish_fit(self, rows: LabelledDataset, w: np.ndarray) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights and their best threshold on the training rows."""
-        _check.finite(self, w)
+        validation.finite(self, w)
         return self._set_weights(w, self._best_threshold(rows, w))
 
     def _best_threshold(self, rows: LabelledDataset, w: np.ndarray) -> float:
         """The threshold that maximises Youden's J on the training scores, which must be finite."""
         threshold = youden_threshold(type(self).__name__, rows, w)
         if threshold.low == threshold.high:
-            _check.warn_if_constant_scores(self, rows.table(), np.array([threshold.low]))
+            validation.warn_if_constant_scores(self, rows.table(), np.array([threshold.low]))
         return threshold.value
 
 
@@ -194,14 +178,14 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     """
 
     _parameter_constraints: dict = {
-        "n_epochs": [_check.at_least(1)],
+        "n_epochs": [validation.at_least(1)],
         "shuffle": ["boolean"],
         "random_state": _random.RANDOM_STATE,
     }
 
     _causal = False
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
@@ -217,7 +201,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        rows = self._labelled_dataset(X, y, sample_weight)
+        table, is_pos, weight = rows.labelled_table()
         epochs = EpochSampler(table, is_pos, weight)
         rng, summary = _random.generator(self.random_state), self._first_pass(table, is_pos, epochs.count)
         solver = self._solver() if summary is None else self._fit_solver(summary)
@@ -229,15 +214,15 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         del batch, summary  # frees several numbers per row before the threshold search allocates its own
         w, threshold = self._finite_weights(solver, state)
         if self._causal:
-            _check.warn_if_constant_scores(self, table, w)
+            validation.warn_if_constant_scores(self, table, w)
         else:
-            threshold = self._best_threshold(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), w)
+            threshold = self._best_threshold(rows, w)
         self._set_weights(w, threshold)
         self._state, self._rng, self._dense = state, rng, not isinstance(table, SparseTable)
         self._publish_settings(solver, state)
         return self
 
-    @_check.checked
+    @validation.checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of a batch, once, in their order.
 
@@ -259,13 +244,13 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         self
         """
         table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
-        _check.check_weight_scale(self, weight)
+        validation.check_weight_scale(self, weight)
         solver = self._solver()
         if first:
             self._state, self._rng = solver.init(table.shape[1]), _random.generator(self.random_state)
             self._dense, self.n_iter_ = False, 1
         for name, initial in solver.fixed_parameters(self._state).items():
-            _check.unchanged(self, name, getattr(self, name), initial)
+            validation.unchanged(self, name, getattr(self, name), initial)
         # Dense rows are centred and sparse ones are not, so once rows were dense, sparse ones become dense too.
         self._dense = self._dense or not isinstance(table, SparseTable)
         table = to_dense(table) if self._dense else table
@@ -296,8 +281,8 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         """Weights and threshold; raises if the weights or the state overflowed. Of d × d matrices the trace tells."""
         with np.errstate(over="ignore", invalid="ignore"):
             w, threshold = solver.weights(state)
-        _check.finite(self, w)
-        _check.finite_state(self, state, 4 * self.n_features_in_ + 8)
+        validation.finite(self, w)
+        validation.finite_state(self, state, 4 * self.n_features_in_ + 8)
         return w, threshold
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass | None:

@@ -10,16 +10,15 @@ from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.validation import has_fit_parameter
 
-from auclid import _check, _sizes
-from auclid._apart import by_parts
-from auclid._tables import binary_source, checked_table, floating, labelled_rows, take_rows
-from auclid._weights import normalize_weights
+from auclid import _sizes, validation
 from auclid.base import Ranker
 from auclid.baselines import scores
 from auclid.errors import InvalidValueError
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.labelled import BoundedSample, LabelledDataset, balanced_sample
 from auclid.stats.odds import fit_sigmoid, log_odds, probability, standardize
+from auclid.stats.weights import normalize_weights
+from auclid.validation import RowAccess, binary_source, checked_table, floating, partwise, take_rows
 
 
 class Calibrated(Ranker):
@@ -64,14 +63,16 @@ class Calibrated(Ranker):
 
     _parameter_constraints: dict = {
         "ranker": [BaseEstimator, None],
-        "cv": [_check.at_least(2), HasMethods(["split"]), list],
+        "cv": [validation.at_least(2), HasMethods(["split"]), list],
     }
+
+    _row_access = RowAccess.PARTS
 
     def __init__(self, ranker: Any = None, *, cv: Any = 5) -> None:
         self.ranker = ranker
         self.cv = cv
 
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the ranker on all rows, and the sigmoid to scores of held-out ones.
 
@@ -86,12 +87,12 @@ class Calibrated(Ranker):
         -------
         self
         """
-        rows = labelled_rows(self, X, y, sample_weight)
+        rows = validation.labelled_dataset(self, X, y, sample_weight, raw=True)
         return self._fit_sigmoid(self._fit_ranker(*binary_source(rows, X, y, sample_weight)), rows)
 
     def _fit_around(self, ranker: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """`fit` of the sigmoid alone, around a ranker that has learnt from all rows already, as from a stream."""
-        return self._fit_sigmoid(ranker, labelled_rows(self, X, y, sample_weight))
+        return self._fit_sigmoid(ranker, validation.labelled_dataset(self, X, y, sample_weight, raw=True))
 
     def _fit_ranker(self, X: Any, is_pos: Any, weight: Any) -> Any:
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
@@ -107,7 +108,7 @@ class Calibrated(Ranker):
         share = None
         if not sample.complete:
             share = (rows.counts.sum(axis=0) / np.bincount(sample.labels, minlength=2))[sample.labels]
-        with _check.names_known():
+        with validation.names_known():
             held_out = self._held_out_scores(X, is_pos, weight)
         mass = normalize_weights(weight)
         self._odds = fit_sigmoid(held_out, is_pos, share if mass is None else mass if share is None else share * mass)
@@ -150,7 +151,7 @@ class Calibrated(Ranker):
             return check_cv(self.cv)
         return StratifiedKFold(min(int(self.cv), rarest // 2), shuffle=True, random_state=0)
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> np.ndarray:
         """The ranker's scores as calibrated log-odds: the higher, the more likely ``classes_[1]``.
 
@@ -162,12 +163,12 @@ class Calibrated(Ranker):
         -------
         array of shape (n,), of X's floating type
         """
-        _check.fitted(self, "ranker_")
+        validation.fitted(self, "ranker_")
         X = checked_table(self, X, reset=False)
         plain = np.asarray(scores(self.ranker_, X), dtype=np.float64)
-        return _check.finite_scores(self, log_odds(self._odds, plain), floating(X))
+        return validation.finite_scores(self, log_odds(self._odds, plain), floating(X))
 
-    @by_parts
+    @partwise
     def predict_proba(self, X: Any) -> np.ndarray:
         """Probabilities of both classes, in the order of `decision_function`.
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from auclid import _check, pairs
+from auclid import pairs, validation
 from auclid.losses import Loss, as_loss
 
 __all__ = ["PairObjective", "pair_logistic", "pair_square", "pair_squared_hinge"]
@@ -89,7 +89,7 @@ class PairObjective:
         return list(zip((-gradient).tolist(), (-hessian).tolist(), strict=True))
 
     def _derivatives(self, y: np.ndarray, score: np.ndarray, weight: Any) -> tuple[np.ndarray, np.ndarray]:
-        is_pos = y == _check.two_classes("PairObjective", np.unique(y))[1]
+        is_pos = y == validation.two_classes("PairObjective", np.unique(y))[1]
         total = float(len(y)) if weight is None else float(np.sum(weight))
         options: dict[str, Any] = {"loss": as_loss(self.loss), "sample_weight": weight}
         gradient = pairs.gradient(y, score, **options)

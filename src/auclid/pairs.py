@@ -12,11 +12,10 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import StrOptions, validate_params
 from sklearn.utils.validation import check_consistent_length
 
-from auclid import _check, losses
+from auclid import losses, validation
 from auclid._generic import as_floats
 from auclid.losses import Hinge, Loss, Square, as_loss, hinges
-from auclid.solvers.region import checked_region, rows_of
-from auclid.solvers.top import hard_top
+from auclid.solvers.partial_auc import checked_region, hard_top, rows_of
 from auclid.stats.loss_sums import LossSums
 from auclid.stats.pair_sums import ActivePairs, Pairs
 
@@ -25,8 +24,8 @@ FARTHEST = 1e140
 
 _PARAMETERS: dict = {
     "loss": [StrOptions(set(losses.LOSSES)), tuple],
-    "max_fpr": [_check.real(0.0, 1.0, closed="right")],
-    "min_tpr": [_check.real(0.0, 1.0, closed="left")],
+    "max_fpr": [validation.real(0.0, 1.0, closed="right")],
+    "min_tpr": [validation.real(0.0, 1.0, closed="left")],
 }
 
 
@@ -210,11 +209,11 @@ class _SquareSums(NamedTuple):
 
 def _sums(ask: _Ask, y_true: ArrayLike, y_score: ArrayLike, need: Any, *others: np.ndarray) -> _Sums:
     """What a public function of checked arguments asks the sums of."""
-    y, score = _check.labels(y_true), _numbers("y_score", y_score)
+    y, score = validation.labels(y_true), _numbers("y_score", y_score)
     check_consistent_length(y, score, *others)
-    weight = _check.weights(ask.sample_weight, score)
-    is_pos = y == _check.two_classes(ask.owner, y)[1]
-    _check.both_weighed(ask.owner, is_pos, weight)
+    weight = validation.weights(ask.sample_weight, score)
+    is_pos = y == validation.two_classes(ask.owner, y)[1]
+    validation.both_weighed(ask.owner, is_pos, weight)
     if np.abs(score).max() > FARTHEST:
         raise ValueError(
             f"y_score of {ask.owner} must lie within ±{FARTHEST:g}, so that margins have squares. Scale it."
@@ -225,7 +224,7 @@ def _sums(ask: _Ask, y_true: ArrayLike, y_score: ArrayLike, need: Any, *others: 
         weight = _top_weights(ask, is_pos, score, weight)
     pairs = Pairs(is_pos, weight)
     if not isinstance(loss, Hinge | Square) and type(loss) not in hinges.registry:
-        return LossSums(_check.implements(ask.owner, "loss", loss, [need]), pairs, score)
+        return LossSums(validation.implements(ask.owner, "loss", loss, [need]), pairs, score)
     ranking = pairs.rank(score)
     if isinstance(loss, Hinge):
         return _HingeSums(ranking.within(1.0))

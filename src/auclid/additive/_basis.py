@@ -17,9 +17,6 @@ from auclid.additive._features import Feature, interpolate, thinned
 PAIR_KNOTS = 8
 """Knots, or levels, of a column in a pair."""
 
-REACH = 1.0
-"""Beyond its outer knots a shape goes on straight for this many widths of its last interval, then stays level."""
-
 BATCH_ENTRIES = 100_000
 """Entries of rows that are written down before they are summed."""
 
@@ -141,11 +138,11 @@ def interval(knots: np.ndarray, low: int, high: int, x: float) -> tuple[int, flo
 
 @kernel(inner=True)
 def hat(knots: np.ndarray, step: np.ndarray, low: int, high: int, x: float) -> tuple[int, float]:
-    """The interval of x, and the share of its right knot: straight between two knots and a little beyond, or a jump."""
+    """The interval of x, and the share of its right knot: linear between two knots, constant beyond, or a jump."""
     at, t = interval(knots, low, high, x)
     if step[low + at]:
         return at, 0.0 if t < 0.5 else 1.0
-    return at, min(max(t, -REACH), 1.0 + REACH)
+    return at, min(max(t, 0.0), 1.0)
 
 
 @kernel

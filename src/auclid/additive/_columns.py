@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid._tables import is_numeric, numeric_array
 from auclid.columns._levels import TextCounts
 from auclid.columns._summary import ColumnLevels, Encodings, block_of, column_names, learn_kinds
 from auclid.data import as_array
 from auclid.data.dataset import Dataset, Part
 from auclid.data.encoding import Column, as_numbers, as_texts, is_frame, level_codes, table_columns
 from auclid.data.sizes import BLOCK_BYTES
-from auclid.stats.tally import table_index
+from auclid.stats.level_counts import table_index
+from auclid.validation import is_numeric, numeric_array
 
 MAX_LEVELS = 100
 """Levels of a category with a value of their own, at the most; the commonest."""

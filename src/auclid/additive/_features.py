@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid import _sizes
-from auclid._weights import normalize_weights
 from auclid.additive._columns import ColumnSpec, cell_block
 from auclid.data.encoding import column_indices
+from auclid.stats.weights import normalize_weights
 
 SPECIAL_SHARE = 0.05
 """A value of this share of the rows, among many that differ, is special: its shape may jump there."""

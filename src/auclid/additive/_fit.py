@@ -9,7 +9,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from auclid._weights import normalize_weights
 from auclid.additive._basis import Basis, basis_rows
 from auclid.additive._columns import ColumnSpec, cell_block
 from auclid.additive._features import Feature, learn_features, max_knots
@@ -28,11 +27,11 @@ from auclid.additive._selection import (
 from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
 from auclid.additive._solve import Penalty, minimiser, monotone_columns, penalised, penalty_terms, solve_monotone
 from auclid.data.encoding import column_indices
-from auclid.solvers.coordinate import coordinate_descent
-from auclid.solvers.iteration import at_most, run
+from auclid.solvers.iterative import at_most, coordinate_descent, run
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.moments import ClassMoments, Moments
 from auclid.stats.odds import Odds, fit_sigmoid, sigmoid_from_moments
+from auclid.stats.weights import normalize_weights
 
 STREAM_PENALTY = Penalty(1e-3, 0.2)
 """Penalties of a stream, where nothing can be held out; alpha in units of twice the mean variance of the basis."""
@@ -62,6 +61,8 @@ class ScorecardFit(NamedTuple):
     """Points that double the odds."""
     loss: str
     """The "square" or the "logistic" one; "ranker": that of a ranker which learns from rows."""
+    separation: tuple[float, float]
+    """How far apart the mean scores of the classes are, and the sum of the variances of the scores of both."""
     held_out: np.ndarray | None = None
     """The score of each row by the folds it is not in; None where some have none."""
 
@@ -98,6 +99,7 @@ def fit_scorecard(model: Any, columns: ScorecardColumns, rows: LabelledCells, se
         selection.cv_auc,
         point_scale(odds, w, selection.moments, shapes),
         weighted.loss,
+        _separation(w, selection.moments),
         held_out if held_out is not None and len(held_out) == len(rows.is_pos) else None,
     )
 
@@ -261,6 +263,11 @@ def point_scale(odds: Odds, w: np.ndarray, moments: ClassMoments, shapes: Sequen
     return fine[0] if fine else (POINT_SCALES[-1] if spread > 0.0 else POINT_SCALES[0])
 
 
+def _separation(w: np.ndarray, moments: ClassMoments) -> tuple[float, float]:
+    """The gap between the mean scores of the classes, and the sum of the variances of both."""
+    return float(moments.delta @ w), float(max(w @ moments.within @ w, 0.0))
+
+
 # Streams
 
 
@@ -291,7 +298,9 @@ def fit_moments(
     odds = odds._replace(offset=odds.offset + odds.slope * float(all_rows.mean @ w))
     shapes = make_shapes(features, card, all_rows, w, [])
     scale = point_scale(odds, w, moments, shapes) if complete else POINT_SCALES[0]
-    fit = ScorecardFit(columns.specs, features, card, shapes, penalty, moments, odds, np.nan, scale, "square")
+    fit = ScorecardFit(columns.specs, features, card, shapes, penalty, moments, odds, np.nan, scale, "square",
+        _separation(w, moments) if complete else (0.0, 0.0),
+    )  # fmt: skip
     return fit, float((moments.midpoint - all_rows.mean) @ w)
 
 

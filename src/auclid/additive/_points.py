@@ -1,30 +1,38 @@
 """Points: shapes in the units of a scorecard, rounded to whole numbers, as a table of bins."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.additive._basis import REACH
+from auclid.additive._binning import BinnedCard, Bins
+from auclid.additive._columns import cell_blocks
+from auclid.additive._counts import ColumnCounts
 from auclid.additive._shapes import Card, PairShape, Shape, card_contributions
 from auclid.stats.odds import Odds
 
+SMOOTHED_ROWS = 0.5
+"""Rows that each class of a bin is given besides its own, so that a weight of evidence is finite."""
+
 
 class Scale(NamedTuple):
-    """Points = base + scale·log2(odds of a row / odds): so many points double the odds of the positive class."""
+    """Points = base + scale·log2(odds of a row / odds): so many points double the odds of a class."""
 
     scale: float
     base: float
     odds: float
     whole: bool
+    sign: float = 1.0
+    """1: points rise with the odds of the positive class; -1: with those of the negative class."""
 
     def per_score(self, odds: Odds) -> float:
         """Points for one unit of score."""
-        return self.scale / np.log(2.0) * odds.slope
+        return self.sign * self.scale / np.log(2.0) * odds.slope
 
     def offset(self, odds: Odds) -> float:
         """Points of a row to which no column adds anything."""
-        return self.base + self.scale / np.log(2.0) * (odds.offset - np.log(self.odds))
+        return self.base + self.scale / np.log(2.0) * (self.sign * odds.offset - np.log(self.odds))
 
     def rounded(self, points: np.ndarray) -> np.ndarray:
         """Whole points, halves upwards, where they are to be whole."""
@@ -32,18 +40,41 @@ class Scale(NamedTuple):
 
 
 class Bin(NamedTuple):
-    """One line of the table: the cells of a column from ``low`` up to ``high``, or of a level, and their points."""
+    """One line of the table: the cells of a column from ``low`` up to ``high``, or of some levels, and their points.
+
+    ``rows`` and ``positives`` are weights of the training rows in the bin, ``rate`` is the share of positives among
+    them, ``woe`` the log of the share of the positives over the share of the negatives, ``iv`` what the bin adds to the
+    information value of its column. They are nan where bins are not counted.
+    """
 
     column: str
     bin: str
     low: float
     high: float
     points: float
+    rows: float = np.nan
+    positives: float = np.nan
+    rate: float = np.nan
+    woe: float = np.nan
+    iv: float = np.nan
+
+
+COUNTED = Bin._fields[5:]
+"""The fields of counted bins."""
+
+
+def base_line(scale: Scale, odds: Odds, offset: float = 0.0) -> Bin:
+    """The line of the points that every row has."""
+    points = scale.offset(odds) + scale.per_score(odds) * offset
+    return Bin("(base)", "every row", np.nan, np.nan, float(scale.rounded(np.array(points))))
+
+
+# A bin for each whole point
 
 
 def point_bins(shapes: Sequence[Shape | PairShape], odds: Odds, scale: Scale) -> list[Bin]:
-    """The table: the base, then every column and pair."""
-    out = [Bin("(base)", "every row", np.nan, np.nan, float(scale.rounded(np.array(scale.offset(odds)))))]
+    """The table in which rounding is all that is lost: the base, then every column and pair."""
+    out = [base_line(scale, odds)]
     factor = scale.per_score(odds)
     for shape in shapes:
         if isinstance(shape, PairShape):
@@ -67,31 +98,22 @@ def _number_bins(shape: Shape, factor: float, scale: Scale) -> list[Bin]:
     if not scale.whole:
         points = factor * shape.values
         pairs = zip(shape.knots, points, strict=True)
-        return [Bin(shape.name, _format_value(shape, x), float(x), float(x), float(p)) for x, p in pairs]
-    x, v = _outline(shape.knots, factor * shape.values, shape.steps)
-    cuts, points = _cuts(x, v)
+        return [Bin(shape.name, format_value(shape.kind, x), float(x), float(x), float(p)) for x, p in pairs]
+    cuts, points = _cuts(*_outline(shape.knots, factor * shape.values, shape.steps))
     low, high = np.concatenate([[-np.inf], cuts]), np.concatenate([cuts, [np.inf]])
     lines = zip(low, high, points, strict=True)
-    return [Bin(shape.name, _range(shape, a, b), float(a), float(b), float(p)) for a, b, p in lines]
+    return [Bin(shape.name, range_text(shape.kind, a, b), float(a), float(b), float(p)) for a, b, p in lines]
 
 
 def _outline(x: np.ndarray, v: np.ndarray, steps: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-    """The broken line with its jumps, and with the straight piece beyond an end that is not one."""
-    if len(x) < 2:
+    """The broken line with its jumps; beyond its ends it stays level."""
+    if len(x) < 2 or steps is None:
         return x, v
-    jumps = np.flatnonzero(steps[:-1]) if steps is not None else np.zeros(0, dtype=np.intp)
-    ends = [(k, near) for k, near in ((0, 0), (len(x) - 2, len(x) - 1)) if k not in jumps]
+    jumps = np.flatnonzero(steps[:-1])
     middle = np.repeat(x[jumps] + 0.5 * (x[jumps + 1] - x[jumps]), 2)
     beside = np.stack([v[jumps], v[jumps + 1]], axis=1).ravel()
-    at = np.concatenate([np.arange(len(x)), np.repeat(jumps, 2) + 0.5])
-    x_all, v_all = np.concatenate([x, middle]), np.concatenate([v, beside])
-    for k, near in ends:
-        side = 1.0 if near else -1.0
-        at = np.append(at, near + side)
-        x_all = np.append(x_all, x[near] + side * REACH * (x[k + 1] - x[k]))
-        v_all = np.append(v_all, v[near] + side * REACH * (v[k + 1] - v[k]))
-    order = np.argsort(at, kind="stable")
-    return x_all[order], v_all[order]
+    order = np.argsort(np.concatenate([np.arange(len(x)), np.repeat(jumps, 2) + 0.5]), kind="stable")
+    return np.concatenate([x, middle])[order], np.concatenate([v, beside])[order]
 
 
 def _cuts(x: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -125,20 +147,26 @@ def _pair_bins(shape: PairShape, factor: float, scale: Scale) -> list[Bin]:
     ]
 
 
-def _format_value(shape: Shape, x: float) -> str:
+def format_value(kind: str, x: float) -> str:
     """A number, or a date, as a reader writes it."""
-    if shape.kind == "date" and np.isfinite(x):
+    if kind == "date" and np.isfinite(x):
         return str((np.datetime64("1970-01-01", "s") + np.timedelta64(int(x * 86400), "s")).astype("datetime64[D]"))
-    return f"{x:.6g}"
+    return f"{x:.10g}" if float(x).is_integer() else f"{x:.6g}"
 
 
-def _range(shape: Shape, low: float, high: float) -> str:
+def range_text(kind: str, low: float, high: float, whole: bool = False) -> str:
+    """The values from ``low`` up to, but without, ``high`` in words; ``whole``: of a column of whole numbers."""
     if np.isinf(low) and np.isinf(high):
         return "every value"
+    last = format_value(kind, high - 1.0 if whole else high)
     if np.isinf(low):
-        return f"below {_format_value(shape, high)}"
-    start = _format_value(shape, low)
-    return f"from {start}" if np.isinf(high) else f"{start} to {_format_value(shape, high)}"
+        return f"up to {last}" if whole else f"below {last}"
+    start = format_value(kind, low)
+    if np.isinf(high):
+        return f"from {start}"
+    if whole:
+        return start if start == last else f"{start} to {last}"
+    return f"{start} to below {last}"
 
 
 def row_points(card: Card, cells: Any, odds: Odds, scale: Scale) -> np.ndarray:
@@ -148,11 +176,120 @@ def row_points(card: Card, cells: Any, odds: Odds, scale: Scale) -> np.ndarray:
     return base + scale.rounded(card_contributions(in_points, cells)).sum(axis=1)
 
 
-def as_frame(bins: Sequence[Bin], whole: bool) -> Any:
+# A few bins, counted
+
+
+def binned_row_points(binned: BinnedCard, cells: Any, odds: Odds, scale: Scale) -> np.ndarray:
+    """The points of rows, as a reader of the table of few bins finds them."""
+    factor, out = scale.per_score(odds), np.full(cells.shape[0], base_line(scale, odds, binned.offset).points)
+    for rows, block in cell_blocks(cells):
+        out[rows] += scale.rounded(factor * binned.contributions(block)).sum(axis=1)
+    return out
+
+
+def binned_lines(
+    shapes: Sequence[Shape | PairShape], binned: BinnedCard, odds: Odds, scale: Scale
+) -> list[Bin]:
+    """The table of few bins: the base, then every column and pair that has more than one."""
+    out, factor = [base_line(scale, odds, binned.offset)], scale.per_score(odds)
+    d = len(binned.columns)
+    for j, (shape, bins) in enumerate(zip(shapes[:d], binned.columns, strict=True)):
+        assert isinstance(shape, Shape)
+        counts = binned.counts.columns[j]
+        if len(bins.values) == 1 and not bins.values[0] and not binned.missing[j]:
+            continue
+        out += _column_lines(shape, counts, bins, scale.rounded(factor * bins.values))
+        if counts.missing.any():
+            missing = float(scale.rounded(np.array(factor * binned.missing[j])))
+            line = Bin(shape.name, "missing", np.nan, np.nan, missing)
+            out.append(_counted(line, counts.missing, counts.rows.sum(axis=1) + counts.missing))
+    for m, bins in enumerate(binned.pairs):
+        if len(bins.values) > 1:
+            out += _pair_lines(shapes, binned, m, scale.rounded(factor * bins.values))
+    return out
+
+
+def _counted(line: Bin, rows: np.ndarray, total: np.ndarray) -> Bin:
+    """The line with the rows of each class in it, of so many in all."""
+    negative, positive = map(float, rows)
+    shares = (rows + SMOOTHED_ROWS) / (total + SMOOTHED_ROWS)
+    woe = float(np.log(shares[1] / shares[0]))
+    rate = positive / (positive + negative) if positive + negative > 0.0 else np.nan
+    iv = float(positive / max(total[1], 1e-300) - negative / max(total[0], 1e-300)) * woe
+    return line._replace(rows=positive + negative, positives=positive, rate=rate, woe=woe, iv=iv)
+
+
+def _column_lines(shape: Shape, counts: ColumnCounts, bins: Bins, points: np.ndarray) -> Iterator[Bin]:
+    total = counts.rows.sum(axis=1) + counts.missing
+    texts = column_texts(shape, counts, bins)
+    for k, (text, low, high) in enumerate(texts):
+        line = Bin(shape.name, text, low, high, float(points[k]))
+        yield _counted(line, counts.rows[:, bins.label == k].sum(axis=1), total)
+
+
+def column_texts(shape: Shape, counts: ColumnCounts, bins: Bins) -> list[tuple[str, float, float]]:
+    """What each bin holds, in words, and its ends (nan for levels)."""
+    if counts.edges is None:
+        levels = shape.levels or []
+        groups = [[str(levels[i]) for i in np.flatnonzero(bins.label == k)] for k in range(len(bins.values))]
+        return [(", ".join(group), np.nan, np.nan) for group in groups]
+    ends = _bin_ends(counts.edges, bins.label)
+    whole = is_whole(shape, counts)
+    return [(range_text(shape.kind, a, b, whole), a, b) for a, b in pairwise(ends.tolist())]
+
+
+def _bin_ends(edges: np.ndarray, label: np.ndarray) -> np.ndarray:
+    """Where bins begin, and infinity: labels are of the runs of narrow bins between edges."""
+    inner = edges[np.flatnonzero(np.diff(label))]
+    return np.concatenate([[-np.inf], inner, [np.inf]])
+
+
+def is_whole(shape: Shape, counts: ColumnCounts) -> bool:
+    """Whether a column holds whole numbers only, as far as its knots and edges tell."""
+    if shape.knots is None or counts.edges is None or shape.kind == "date":
+        return False
+    return bool(np.all(np.mod(shape.knots, 1.0) == 0.0) and np.all(np.mod(counts.edges, 1.0) == 0.0))
+
+
+def _pair_lines(
+    shapes: Sequence[Shape | PairShape], binned: BinnedCard, m: int, points: np.ndarray
+) -> Iterator[Bin]:
+    pair, counts, bins = binned.pair_columns[m], binned.counts.pairs[m], binned.pairs[m]
+    total = counts.rows.sum(axis=(1, 2))
+    name = " × ".join(shapes[len(binned.columns) + m].name)
+    for k in range(len(bins.values)):
+        inside = bins.label == k
+        sides = [np.flatnonzero(inside.any(axis=1 - side)) for side in (0, 1)]
+        words = []
+        for side, j in enumerate(pair):
+            shape, column = shapes[j], binned.counts.columns[j]
+            assert isinstance(shape, Shape)
+            narrow = np.isin(counts.groups[side], sides[side])
+            words.append(_part_text(shape, column, narrow))
+        line = Bin(name, " and ".join(f"{shapes[j].name} {text}" for j, text in zip(pair, words, strict=True)),
+                   np.nan, np.nan, float(points[k]))  # fmt: skip
+        yield _counted(line, counts.rows[:, inside].sum(axis=1), total)
+
+
+def _part_text(shape: Shape, counts: ColumnCounts, narrow: np.ndarray) -> str:
+    """Some narrow bins of a column, which lie together, in words."""
+    if narrow.all():
+        return "every value"
+    if counts.edges is None:
+        levels = shape.levels or []
+        return ", ".join(str(levels[i]) for i in np.flatnonzero(narrow))
+    at = np.flatnonzero(narrow)
+    ends = np.concatenate([[-np.inf], counts.edges, [np.inf]])
+    return range_text(shape.kind, float(ends[at[0]]), float(ends[at[-1] + 1]), is_whole(shape, counts))
+
+
+def as_frame(bins: Sequence[Bin], whole: bool, counted: bool) -> Any:
     """The table as a frame of pandas; whole points are integers."""
     try:
         import pandas as pd
     except ImportError:
         raise ImportError("points gives a frame of pandas, which is not installed: pip install pandas.") from None
     frame = pd.DataFrame(list(bins), columns=list(Bin._fields))
+    if not counted:
+        frame = frame.drop(columns=list(COUNTED))
     return frame.astype({"points": np.int64}) if whole else frame

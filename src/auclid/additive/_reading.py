@@ -1,23 +1,15 @@
-"""How a fitted scorecard is read: points, contributions, reasons, plots, a page."""
+"""How a fitted scorecard is read: contributions, reasons, plots."""
 
-import os
 from collections.abc import Sequence
-from numbers import Real
-from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid import _check
-from auclid._apart import by_parts, part_answers
-from auclid._hints import listed
-from auclid._sources import to_measure
+from auclid import validation
 from auclid.additive._columns import cell_block
-from auclid.additive._html import scorecard_page
 from auclid.additive._plot import plot_shapes
-from auclid.additive._points import Bin, Scale, as_frame, point_bins, row_points
 from auclid.additive._shapes import OTHER, PairShape, Shape, card_contributions
-from auclid.metrics._auc import checked_auc
+from auclid.validation import part_answers, partwise
 
 
 class ReasonCode(NamedTuple):
@@ -38,18 +30,11 @@ class Readable:
 
     shapes_: list
     classes_: np.ndarray
-    interactions_: list
-    cv_auc_: float
-    alpha_: float
-    smooth_: float
-    scale_: float = 50.0  # of files of older releases
     _card: Any
-    _odds: Any
-    _kept_columns: list
+    _counts: Any
     _cells: Any
-    decision_function: Any
 
-    @by_parts
+    @partwise
     def contributions(self, X: Any) -> np.ndarray:
         """What each column, then each pair, adds to the score of each row: rows sum to the score less ``intercept_``.
 
@@ -104,114 +89,12 @@ class Readable:
         every = reasons_of(self.shapes_, cell_block(cells, slice(None)), parts, places)
         return [[reason for reason in row if sign * reason.contribution >= 0.0] for row in every]
 
-    def points(
-        self,
-        scale: float | str = "auto",
-        *,
-        base: float = 600.0,
-        odds: float = 50.0,
-        whole: bool = True,
-        path: Any = None,
-    ) -> Any:
-        """The scorecard as a table of bins and points: the points of a row are those of its bins, added up.
-
-        points = base + scale · log2(odds of the row / odds), the odds being those of `predict_proba`. A numeric column
-        has a bin for each stretch of values that rounds to the same points, so that rounding is all that is lost; a
-        pair of columns has a line for each node of its grid, and points between nodes are interpolated, then rounded.
-
-        Parameters
-        ----------
-        scale : float in (0, inf) or "auto", default="auto"
-            Points that double the odds of ``classes_[1]``. "auto": 50, or 100, 200 and so on where there are so many
-            columns that rounding each to whole points would blur the ranking; ``scale_`` holds it.
-        base : float, default=600
-            Points of a row with the odds ``odds``.
-        odds : float in (0, inf), default=50
-        whole : bool, default=True
-            Whether points are rounded to whole numbers. If not, a numeric column has a line for each knot.
-        path : str or path-like, optional
-            A csv file to write the table to as well.
-
-        Returns
-        -------
-        frame of pandas with the columns ``column``, ``bin``, ``low``, ``high``, ``points``
-        """
-        _check.fitted(self, "shapes_")
-        frame = as_frame(point_bins(self.shapes_, self._odds, self._scale(scale, base, odds, whole)), bool(whole))
-        if path is not None:
-            frame.to_csv(path, index=False)
-        return frame
-
-    def point_bins(self, scale: float | str = "auto", *, names: Any = None) -> list[Bin]:
-        """The lines of `points`, as records: for those without pandas.
-
-        Parameters
-        ----------
-        scale : float in (0, inf) or "auto", default="auto"
-        names : list of str, optional
-            What to call the columns, where X had no names.
-
-        Returns
-        -------
-        list of records ``column``, ``bin``, ``low``, ``high``, ``points``
-        """
-        _check.fitted(self, "shapes_")
-        shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
-        return point_bins(shapes, self._odds, self._scale(scale, 600.0, 50.0, True))
-
-    @by_parts
-    def total_points(
-        self, X: Any, scale: float | str = "auto", *, base: float = 600.0, odds: float = 50.0, whole: bool = True
-    ) -> np.ndarray:
-        """The points of each row, as `points` gives them with the same scale.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame, `Rows` or dask collection of shape (n, d)
-            Of `Rows`, ``out=`` names a ``.npy`` file for the answer.
-        scale, base, odds, whole :
-            As for `points`.
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        return row_points(self._card, self._cells(X), self._odds, self._scale(scale, base, odds, whole))
-
-    def auc_lost(self, X: Any, y: Any, scale: float | str = "auto", *, sample_weight: Any = None) -> float:
-        """How much lower the AUC of whole points is than that of the scores; negative where it is higher.
-
-        Parameters
-        ----------
-        X : array, CSR matrix, frame, `Rows` or dask collection of shape (n, d)
-        y : array of shape (n,), or None for the labels that `Rows` have of their own
-        scale : float in (0, inf) or "auto", default="auto"
-            Points that double the odds: the larger, the finer the points.
-        sample_weight : array of shape (n,), optional
-
-        Returns
-        -------
-        float
-        """
-        y, sample_weight = to_measure(self, X, y, sample_weight)
-        exact = checked_auc("Scorecard.auc_lost", y, self.decision_function(X), sample_weight, self.classes_[1])
-        whole = checked_auc("Scorecard.auc_lost", y, self.total_points(X, scale), sample_weight, self.classes_[1])
-        return float(exact - whole)
-
-    def _scale(self, scale: float | str, base: float, odds: float, whole: bool) -> Scale:
-        scale = self.scale_ if isinstance(scale, str) and scale == "auto" else scale
-        for name, value, low in (("scale", scale, 0.0), ("base", base, -np.inf), ("odds", odds, 0.0)):
-            if not isinstance(value, Real) or isinstance(value, bool) or not low < value < np.inf:
-                raise ValueError(
-                    f"The '{name}' of Scorecard.points must be a float in ({low}, inf). Got {value!r} instead."
-                )
-        return Scale(float(scale), float(base), float(odds), bool(whole))
-
     def plot(self, *, axes: Any = None, most: int | None = 12) -> Any:
         """Draw the shapes: one panel a column or pair, the most important first, with a 95 % band.
 
-        Grey bars show where the training rows are, a dotted line what a missing cell adds; pairs are heat maps. Drawn
-        by matplotlib (``pip install 'auclid[plot]'``).
+        The axis shows the central 98 % of the training rows, on a scale that spreads heavy tails. Grey bars are rates
+        of positives (right axis), ticks at the foot show where rows lie, a dotted line what a missing cell adds; pairs
+        are heat maps. Drawn by matplotlib (``pip install 'auclid[plot]'``).
 
         Parameters
         ----------
@@ -224,58 +107,10 @@ class Readable:
         -------
         array of matplotlib axes
         """
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         if most is not None:
             _positive("most", "plot", most)
-        return plot_shapes(self.shapes_, axes, most)
-
-    def to_html(
-        self,
-        path: Any = None,
-        *,
-        title: str = "Scorecard",
-        names: Any = None,
-        classes: Any = None,
-        facts: Any = (),
-        scale: float | str = "auto",
-    ) -> str:
-        """The scorecard as one self-contained HTML page: shapes, points, and how it was chosen.
-
-        Parameters
-        ----------
-        path : str or path-like, optional
-            A file to write.
-        title : str, default="Scorecard"
-        names : list of str, optional
-            What to call the columns, where X had no names.
-        classes : the two labels, optional
-            What to call ``classes_``, where y was coded.
-        facts : list of str, optional
-            More lines for the head of the page.
-        scale : float in (0, inf) or "auto", default="auto"
-            Points that double the odds.
-
-        Returns
-        -------
-        str
-        """
-        _check.fitted(self, "shapes_")
-        shapes = _renamed(self.shapes_, [column.name for column in self._kept_columns], names)
-        bins = self.point_bins(scale, names=names)
-        no, yes = _as_many("classes", classes, self.classes_.tolist())
-        doubles = self._scale(scale, 600.0, 50.0, True).scale
-        own = [
-            f"{len(self._kept_columns)} columns, {len(self.interactions_)} pairs; "
-            f"ridge {self.alpha_:.3g}, smoothness {self.smooth_:.3g}.",
-            f"The more points, the likelier {yes} against {no}: 600 points are odds of 50 to one, and {doubles:g} more "
-            "double them.",
-        ]
-        if np.isfinite(self.cv_auc_):
-            own.insert(1, f"Cross-validated AUC {self.cv_auc_:.4f}.")
-        page = scorecard_page(title, [*own, *facts], shapes, bins)
-        if path is not None:
-            Path(os.fspath(path)).write_text(page, encoding="utf-8")
-        return page
+        return plot_shapes(self.shapes_, axes, most, self._counts)
 
 
 def largest_contributions(contributions: np.ndarray, n: int, sign: int) -> np.ndarray:
@@ -310,28 +145,6 @@ def _value(shape: Shape | PairShape, cell: float) -> Any:
     if shape.kind == "date":
         return str(np.datetime64("1970-01-01") + np.timedelta64(int(np.floor(cell)), "D"))
     return bool(cell) if shape.kind == "bool" else float(cell)
-
-
-def _renamed(shapes: list, old: list[str], names: Any) -> list:
-    """Shapes with other names for their columns."""
-    if names is None:
-        return shapes
-    new = dict(zip(old, _as_many("names", names, old), strict=True))
-    return [
-        shape._replace(name=tuple(map(new.get, shape.name)) if isinstance(shape.name, tuple) else new[shape.name])
-        for shape in shapes
-    ]
-
-
-def _as_many(what: str, given: Any, old: list) -> list:
-    """Other names, one for each of the old ones; None: the old ones."""
-    names = old if given is None else [given] if isinstance(given, str) else list(given)
-    if len(names) != len(old):
-        raise ValueError(
-            f"The '{what}' of a page of Scorecard must be {len(old)}, one for each of {listed(old)}. "
-            f"Got {len(names)} instead."
-        )
-    return names
 
 
 def _positive(name: str, method: str, value: Any) -> None:

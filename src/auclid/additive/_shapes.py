@@ -228,6 +228,22 @@ def card_contributions(card: Card, cells: Any) -> np.ndarray:
     return out
 
 
+def read_only(shapes: Sequence[Any]) -> list[Any]:
+    """Records whose arrays cannot be changed in place: that would change some of what a card says, and not the rest."""
+    return [type(shape)(*map(locked, shape)) for shape in shapes]
+
+
+def locked(value: Any) -> Any:
+    """A read-only copy of an array, or of the arrays of a tuple."""
+    if isinstance(value, tuple):
+        return tuple(map(locked, value))
+    if not isinstance(value, np.ndarray) or not value.flags.writeable:
+        return value
+    value = value.copy()
+    value.flags.writeable = False
+    return value
+
+
 def make_shapes(
     features: Sequence[Feature], card: Card, moments: Moments, w: np.ndarray, others: Sequence[Card]
 ) -> list[Shape | PairShape]:

@@ -16,7 +16,7 @@ from scipy import linalg, sparse
 from auclid import _sizes
 from auclid.additive._basis import Basis, coarse_places
 from auclid.additive._features import Feature
-from auclid.solvers.closed_form import solve_spectral
+from auclid.solvers.least_squares import solve_spectral
 
 MIN_VARIANCE_SHARE = 0.01
 """A column that adds nothing costs as much as one whose variance is this share of the mean over columns."""

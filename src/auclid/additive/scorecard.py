@@ -8,16 +8,17 @@ from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_y
 
-from auclid import _check, _random, _sizes
-from auclid._apart import by_parts
+from auclid import _random, _sizes, validation
 from auclid._random import RandomState
-from auclid._tables import checked_table, encoded_batch, encoded_labelled_rows
 from auclid.additive import _fit
 from auclid.additive._basis import Basis, make_basis, same_basis
 from auclid.additive._columns import ColumnSpec, cell_encoder, learn_columns, table_cells
+from auclid.additive._counts import CardCounts, count_rows, stream_counts
+from auclid.additive._editing import Editable
 from auclid.additive._features import Feature, given_knots, invalid_knots
 from auclid.additive._fit import ScorecardColumns, ScorecardFit
 from auclid.additive._moments import class_sums
+from auclid.additive._point_table import PointTable
 from auclid.additive._reading import Readable
 from auclid.additive._selection import LabelledCells
 from auclid.additive._shapes import card_scores, sound_card, sound_moments
@@ -28,9 +29,10 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample
 from auclid.stats.moments import ClassMoments
 from auclid.stats.odds import prior_shift
+from auclid.validation import RowAccess, checked_table, encoded_batch, encoded_labelled_rows, partwise
 
 
-class Scorecard(Readable, Ranker):
+class Scorecard(Readable, PointTable, Editable, Ranker):
     """An additive ranker f(x) = offset + Σ g_k(x_k) (+ Σ g_kl(x_k, x_l)): every score is a sum that can be read.
 
     A numeric column has a broken line on knots, a category a value for each level, and each a value for missing cells.
@@ -129,13 +131,15 @@ class Scorecard(Readable, Ranker):
 
     _parameter_constraints: dict = {
         "ranker": [LinearRanker, None],
-        "n_knots": [_check.at_least(2), StrOptions({"auto"}), Mapping],
-        "interactions": [_check.at_least(0), StrOptions({"auto"})],
+        "n_knots": [validation.at_least(2), StrOptions({"auto"}), Mapping],
+        "interactions": [validation.at_least(0), StrOptions({"auto"})],
         "monotone": [Mapping, None],
         "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],
-        "smooth": [_check.real(), StrOptions({"auto"})],
+        "smooth": [validation.real(), StrOptions({"auto"})],
         "random_state": _random.RANDOM_STATE,
     }
+
+    _row_access = RowAccess.PARTS
 
     def __init__(
         self,
@@ -156,7 +160,7 @@ class Scorecard(Readable, Ranker):
         self.smooth = smooth
         self.random_state = random_state
 
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows.
 
@@ -192,7 +196,9 @@ class Scorecard(Readable, Ranker):
         settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
         some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
         fit = _fit.fit_scorecard(self, columns, some, settings)
+        self._edits, self._unedited = [], None
         self._publish(fit)
+        self._counts = count_rows(fit.features, fit.card.basis, *some).separated(*fit.separation)
         self._chosen = self.alpha_, self.smooth_, self.focus_
         if not sample.complete:
             self._learn_from_all(columns, cells, sample)
@@ -227,13 +233,15 @@ class Scorecard(Readable, Ranker):
             share = len(sample.labels) / int(cells.counts.sum())
             errors = [None if shape.error is None else np.sqrt(share) * shape.error for shape in self.shapes_]
             neg, pos = cells.parts.compute(cells.parts.reduce(part_moments, self._card.basis))
-            self._resume(columns, self._features, self._card.basis, ClassMoments(pos, neg))
+            self._resume(columns, self._features, self._card.basis, ClassMoments(pos, neg), self._counts)
             self.shapes_ = [shape._replace(error=error) for shape, error in zip(self.shapes_, errors, strict=True)]
             masses = np.array([neg.n, pos.n])
-        shift = prior_shift(masses, _masses(sample.labels, sample.weight))
+        drawn = _masses(sample.labels, sample.weight)
+        self._counts = self._counts.scaled(masses / drawn)
+        shift = prior_shift(masses, drawn)
         self._odds, self.scale_, self.cv_auc_ = odds._replace(offset=odds.offset + shift), scale, cv_auc
 
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; with the same knots, the model is then that of all rows added so far.
 
@@ -258,13 +266,13 @@ class Scorecard(Readable, Ranker):
                 f"LeastSquaresAUCCV. Got ranker={self.ranker!r} instead. Use fit on all rows."
             )
         first = not hasattr(self, "classes_")
-        _check.labelled(self, y)
-        y = _check.labels(_check_y(y, estimator=self))
+        validation.require_labels(self, y)
+        y = validation.labels(_check_y(y, estimator=self))
         X = checked_table(self, X, reset=first)
         check_consistent_length(X, y)
-        weight = _check.weights(sample_weight, X)
+        weight = validation.weights(sample_weight, X)
         classes = self._stream_classes(y, classes, first)
-        _check.known_labels(self, y, classes)
+        validation.known_labels(self, y, classes)
         self.classes_ = classes
         if first:
             specs, given, _ = self._columns_of(encoded_batch(self, X, weight, self._categories))
@@ -273,10 +281,14 @@ class Scorecard(Readable, Ranker):
             features = _fit.first_features(self, columns, cells, weight, self._generator())
             basis = make_basis(features)
         else:
-            columns, features, basis = self._stream_columns(), self._features, self._card.basis
+            columns, features, basis = self._stream_columns(), self._features, self._learnt_card.basis
             cells = table_cells(self, X, columns.specs)
         moments = class_sums(basis, cells, y == classes[1], weight).classes()
-        return self._resume(columns, features, basis, moments if first else ClassMoments(*self._seen) + moments)
+        counts = stream_counts(features, basis) if first else self._counts
+        if counts is not None:
+            counts = counts.plus(cells, y == classes[1], weight, basis)
+        both = moments if first else ClassMoments(*self._seen) + moments
+        return self._resume(columns, features, basis, both, counts)
 
     def merge(self, other: "Scorecard") -> Self:
         """Add the rows another model has seen; returns self.
@@ -291,25 +303,38 @@ class Scorecard(Readable, Ranker):
         -------
         self
         """
-        _check.mergeable(self, other)
-        if not same_basis(self._card.basis, other._card.basis) or self._kept_columns != other._kept_columns:
+        validation.mergeable(self, other)
+        same = same_basis(self._learnt_card.basis, other._learnt_card.basis)
+        if not same or self._kept_columns != other._kept_columns:
             raise ValueError(
                 "merge must be given a Scorecard with the same knots, levels and pairs; got others. Give both models "
                 "n_knots=model.knots_ and interactions=0, or start both from copies of one model."
             )
         both = ClassMoments(*self._seen) + ClassMoments(*other._seen)
-        return self._resume(self._stream_columns(), self._features, self._card.basis, both)
+        counts = None if self._counts is None or other._counts is None else self._counts.merged(other._counts)
+        return self._resume(self._stream_columns(), self._features, self._learnt_card.basis, both, counts)
 
     def _stream_columns(self) -> ScorecardColumns:
         """The columns of a model that goes on from its moments."""
         specs = self._kept_columns
         return ScorecardColumns(specs, {}, _fit.monotone_directions(self, specs))
 
-    def _resume(self, columns: ScorecardColumns, features: list[Feature], basis: Basis, moments: ClassMoments) -> Self:
-        """Publish what the moments of all rows so far give."""
+    def _resume(
+        self,
+        columns: ScorecardColumns,
+        features: list[Feature],
+        basis: Basis,
+        moments: ClassMoments,
+        counts: CardCounts | None,
+    ) -> Self:
+        """Publish what the moments and the counts of all rows so far give."""
         fit, threshold = _fit.fit_moments(self, columns, features, basis, moments)
         self._publish(fit)
+        self._counts = None if counts is None else counts.separated(*fit.separation)
         self.intercept_ = np.array([-threshold])
+        self._unedited = None
+        if self._edits:
+            self._replay(self.edits_)
         return self
 
     def _categories(self, names: list[str]) -> list[int]:
@@ -325,24 +350,29 @@ class Scorecard(Readable, Ranker):
         """Set the fitted attributes, but for the threshold."""
         self._card, self._kept_columns, self._features = fit.card, fit.specs, fit.features
         self._seen, self._odds = (fit.moments.pos, fit.moments.neg), fit.odds
-        self.shapes_, self.cv_auc_, self.scale_, self.loss_ = fit.shapes, fit.cv_auc, fit.scale, fit.loss
+        self.shapes_ = fit.shapes
+        self.cv_auc_, self.scale_, self.loss_ = fit.cv_auc, fit.scale, fit.loss
         self.alpha_, self.smooth_, self.focus_ = map(float, fit.penalty)
         self.knots_ = {f.name: f.levels if f.knots is None else f.knots for f in fit.features}
         self.interactions_ = [shape.name for shape in fit.shapes if isinstance(shape.name, tuple)]
-        _check.finite(self, fit.card.values)
+        self._lock()
+        validation.finite(self, fit.card.values)
 
     def _sound(self) -> bool:
         """Whether what was loaded fits together: kernels trust its numbers of slots and coefficients."""
         if not hasattr(self, "shapes_"):
             return True
+        self._lock()
+        if self._unedited is not None and not sound_card(self._unedited.card, self._kept_columns):
+            return False
         counted = len(self._kept_columns) == len(self._features) == self.n_features_in_
         return counted and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)
 
     def _cells(self, X: Any) -> Any:
-        _check.fitted(self, "shapes_")
+        validation.fitted(self, "shapes_")
         return table_cells(self, checked_table(self, X, reset=False), self._kept_columns)
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
@@ -356,9 +386,9 @@ class Scorecard(Readable, Ranker):
         """
         cells = self._cells(X)
         scores = card_scores(self._card, cells) + self.intercept_[0]
-        return _check.finite_scores(self, scores, getattr(cells, "dtype", np.float64))
+        return validation.finite_scores(self, scores, getattr(cells, "dtype", np.float64))
 
-    @by_parts
+    @partwise
     def predict_proba(self, X: Any) -> np.ndarray:
         """The probability of each class: a sigmoid of the score, fitted to scores of held-out folds.
 

@@ -8,15 +8,16 @@ import numpy as np
 from sklearn.base import clone
 
 from auclid import _sizes
-from auclid._apart import takes_dataset
 from auclid.auto._blend import Entry
 from auclid.auto._preparation import PreparedRows, prepare
 from auclid.auto._search import Member, refitted
+from auclid.base import Ranker
 from auclid.columns import Columns
 from auclid.data.dataset import Part
 from auclid.data.encoding import ColumnEncoding, decode
 from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample, one_against_rest
 from auclid.stats.odds import prior_shift
+from auclid.validation import RowAccess
 
 
 class SampledRows(NamedTuple):
@@ -57,17 +58,22 @@ def refit_on_all(
 ) -> tuple[list[Member], list[str]]:
     """The members that tell a class from the rest, those that learn from a dataset fitted anew on all rows; and the
     names of these. ``rows`` and ``weight`` are those of the sample, on which all members were judged."""
-    names = [member.name for member in members if not member.raw and takes_dataset(member.model)]
+    names = [member.name for member in members if not member.raw and _reads_parts(member.model)]
     if not names:
         return members, names
     parts = source.rows.parts
-    step = partial(scaled_part, columns, parts.columns or [], parts.meanings)
+    step = partial(scaled_part, columns, parts.columns or [], parts.encodings)
     every = one_against_rest(source.rows, number).transformed(step, len(columns.get_feature_names_out()))
     fresh = [
         refitted(member, clone(member.model).fit(every), rows, weight) if member.name in names else member
         for member in members
     ]
     return fresh, names
+
+
+def _reads_parts(model: Any) -> bool:
+    """Whether `fit` of a model takes a `LabelledDataset` in parts."""
+    return isinstance(model, Ranker) and model._row_access is RowAccess.PARTS
 
 
 def scaled_part(columns: Columns, names: list[str], encodings: Mapping[str, ColumnEncoding], part: Part) -> Part:

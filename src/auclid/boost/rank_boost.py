@@ -10,13 +10,14 @@ from sklearn.neighbors import NearestNeighbors
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import Tags
 
-from auclid import _check
+from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.data import Table, as_array
 from auclid.metrics._operating_point import best_threshold
-from auclid.semi._labels import PartlyLabelled, begin_fit
+from auclid.semi._labels import PartlyLabelled
 from auclid.solvers.stumps import Entries, Stump, add_stumps, boost
 from auclid.stats.sets import POSITIVE, UNLABELED, members
+from auclid.validation import partwise
 
 
 class RankBoost(CallbackSupportMixin, PartlyLabelled):
@@ -77,9 +78,9 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
     """
 
     _parameter_constraints: dict = {
-        "n_rounds": [_check.at_least(1)],
-        "n_neighbors": [_check.at_least(0)],
-        "unlabeled_weight": [_check.real()],
+        "n_rounds": [validation.at_least(1)],
+        "n_neighbors": [validation.at_least(0)],
+        "unlabeled_weight": [validation.real()],
         "unlabeled": "no_validation",
     }
 
@@ -96,8 +97,10 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         self.unlabeled_weight = unlabeled_weight
         self.unlabeled = unlabeled
 
-    @_check.checked
-    def fit(self, X: Any, y: ArrayLike, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None) -> Self:
+    @validation.checked
+    def fit(
+        self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None
+    ) -> Self:
         """Learn from labelled rows, and from unlabelled ones near them.
 
         Parameters
@@ -116,13 +119,9 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         -------
         self
         """
-        table, sets = begin_fit(self, X, y, X_unlabeled, needs_unlabelled=self.n_neighbors > 0)
-        weight = np.ones(len(sets))
-        given = _check.check_relative_weights(sample_weight, np.empty((len(np.asarray(y)), 0)))
-        if given is not None:
-            weight[: len(given)] = given
-            is_labelled = sets != UNLABELED
-            _check.both_weighed(self, sets[is_labelled] == POSITIVE, weight[is_labelled])
+        dataset = self._labelled_dataset(X, y, sample_weight, X_unlabeled)
+        table, (sets, given) = dataset.table(), dataset.labels()
+        weight = np.ones(len(sets)) if given is None else given
         neg, pos, unlabelled = members(np.where(weight > 0.0, sets, -1))
         if not (len(neg) and len(pos)):
             raise ValueError(
@@ -143,6 +142,20 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         self.__dict__.update(attributes(stumps, weight=None if given is None else weight[labelled]))
         return self
 
+    def _uses_unlabelled(self) -> bool:
+        """Whether unlabelled rows near labelled ones count."""
+        return bool(self.n_neighbors > 0)
+
+    def _row_weights(self, sample_weight: Any, n_rows: int, sets: np.ndarray) -> np.ndarray | None:
+        """The weights of the rows of X, of which only ratios count; an unlabelled row gets that of a labelled one."""
+        given = validation.check_relative_weights(sample_weight, np.empty((n_rows, 0)))
+        if given is None:
+            return None
+        weight = np.concatenate([given, np.ones(len(sets) - n_rows)])
+        is_labelled = sets != UNLABELED
+        validation.both_weighed(self, sets[is_labelled] == POSITIVE, weight[is_labelled])
+        return weight
+
     def _attributes(
         self, stumps: list[Stump], *, table: Table, rows: np.ndarray, is_pos: np.ndarray, weight: Any = None
     ) -> dict[str, Any]:
@@ -150,7 +163,8 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         threshold = best_threshold(is_pos, stump_scores(stumps, table.dense(rows)), weight)
         return {"stumps_": list(stumps), "n_iter_": max(1, len(stumps)), "intercept_": -float(threshold)}
 
-    def decision_function(self, X: Any) -> np.ndarray:
+    @partwise
+    def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters
@@ -162,12 +176,12 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         -------
         array of shape (n,), of X's floating type
         """
-        _check.fitted(self, "stumps_")
-        table = _check.rows(self, X)
+        validation.fitted(self, "stumps_")
+        table = validation.check_rows(self, X)
         scores = np.empty(table.shape[0])
         for where, block in table.blocks():
             scores[where] = stump_scores(self.stumps_, as_array(block))
-        return _check.finite_scores(self, scores + self.intercept_, table.dtype)
+        return validation.finite_scores(self, scores + self.intercept_, table.dtype)
 
     def _sound(self) -> bool:
         """Whether the stumps of a loaded model are of existing columns, since kernels do not check."""

@@ -60,6 +60,7 @@ Data = Annotated[
     Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
+Card = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit --method Scorecard` wrote.")]
 Target = Annotated[str | None, typer.Option(help="The column with the labels (csv, parquet).")]
 Positive = Annotated[
     str | None, typer.Option(help="The label to rank on top; else the greater of two, if it is a number or the rarer.")
@@ -129,12 +130,15 @@ def fit(
     every: Annotated[int, typer.Option(min=1, help="Rows from one checkpoint to the next.")] = 1_000_000,
     scheduler: Annotated[str | None, typer.Option(metavar="ADDRESS", help="A running dask cluster.")] = None,
     max_fpr: MaxFPR = 1.0,
+    published: Annotated[
+        bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
+    ] = False,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr)
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -176,6 +180,70 @@ def evaluate(
 
     wishes = evaluation.Wishes(groups, max_fpr, alerts, plot)
     verbs.evaluate(model, data, target, positive, wishes, memory)
+
+
+@app.command()
+def export(
+    model: Model,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The file to write; else SQL, JSON and Python are printed.")
+    ] = None,
+    to: Annotated[str, typer.Option(help="sql, onnx, json or python; else by the ending of --output.")] = "",
+    dialect: Annotated[str, typer.Option(help="Of SQL: ansi, sqlite, duckdb, postgresql or spark.")] = "ansi",
+    table: Annotated[str, typer.Option(help="The table that SQL selects from.")] = "t",
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="A column to select beside the score; repeatable.")
+    ] = None,
+    probability: Annotated[bool, typer.Option("--probability", help="Select the probability too.")] = False,
+) -> None:
+    """Write a model as code that scores rows without auclid: SQL, ONNX, JSON or Python."""
+    from auclid.cli import exporting
+
+    exporting.export(model, output, exporting.Wishes(to, dialect, table, keep, probability))
+
+
+@app.command()
+def points(
+    model: Card,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file.")] = Path("points.csv"),
+    page: Annotated[Path | None, typer.Option(metavar="FILE", help="The page of the scorecard too, .html.")] = None,
+    scale: Annotated[str, typer.Option(help="Points that double the odds; auto: what the fit has chosen.")] = "auto",
+    base: Annotated[float, typer.Option(help="Points of a row with the odds --odds.")] = 600.0,
+    odds: Annotated[float, typer.Option(help="Odds, to one, of a row with --base points.")] = 50.0,
+    max_bins: Annotated[
+        str, typer.Option(metavar="N", help="Bins of a column, at the most; auto; none: a bin for each whole point.")
+    ] = "auto",
+    higher: Annotated[
+        str, typer.Option(help="riskier: points rise with the odds of the positive label; safer: of the other.")
+    ] = "riskier",
+) -> None:
+    """Write the points of a scorecard: bins with counts, rates and what each is worth."""
+    from auclid.cli import scorecards
+
+    scorecards.points(model, output, page, scorecards.PointWishes(scale, base, odds, max_bins, higher))
+
+
+@app.command()
+def edit(
+    model: Card,
+    edits: Annotated[
+        Path | None, typer.Argument(metavar="[EDITS]", help="A JSON file of edits, as the editor's page saves it.")
+    ] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
+    data: Annotated[Path | None, typer.Option(help="Labelled rows to measure the change in AUC on.")] = None,
+    target: Target = None,
+    page: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the editor's page, .html.")] = None,
+    with_rows: Annotated[
+        bool, typer.Option("--with-rows", help="Write values of up to 2,000 rows of --data into the page.")
+    ] = False,
+    replace: Annotated[bool, typer.Option("--replace", help="Take earlier edits back first.")] = False,
+    memory: Memory = None,
+) -> None:
+    """Edit a scorecard by hand: apply a file of edits, which the model keeps, or write the editor's page."""
+    from auclid.cli import scorecards
+
+    wishes = scorecards.EditWishes(output, data, target, page, with_rows, replace)
+    scorecards.edit(model, edits, wishes, memory)
 
 
 @app.command()

@@ -255,12 +255,14 @@ def _confusion(is_pos: "np.ndarray", called: "np.ndarray", classes: list[str]) -
 
 def methods(records: "Iterable[Method]") -> None:
     """Every method of the registry."""
-    table = _table("method", "kind", "good for", "reference", left=3)
+    table = _table("method", "kind", "good for", "reference", "published form", left=4)
     for method in records:
         kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}
         kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
-        table.add_row(f"[{OURS}]{escape(method.name)}[/]", kind, escape(method.good_for), escape(method.reference))
+        name, form = f"[{OURS}]{escape(method.name)}[/]", escape(method.differs or "the same")
+        table.add_row(name, kind, escape(method.good_for), escape(method.reference), form)
     Console().print(table)
+    say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 
 
 def datasets(records: "Iterable[Dataset]") -> None:

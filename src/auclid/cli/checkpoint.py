@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from sklearn.pipeline import Pipeline
 
-from auclid._check import names_known
 from auclid.cli import _show
 from auclid.cli.paths import companions
 from auclid.data.files import Rows
 from auclid.data.readers.open import source_paths
 from auclid.errors import DataError
 from auclid.io import about, load, save
+from auclid.validation import names_known
 
 FACTS = {
     "method": "another --method",

@@ -12,7 +12,6 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import Pipeline
 from threadpoolctl import threadpool_limits
 
-from auclid._tables import take_rows
 from auclid.baselines import has_missing
 from auclid.baselines import scores as scored
 from auclid.cli import models
@@ -26,6 +25,7 @@ from auclid.data.encoding import is_frame
 from auclid.datasets import DataError
 from auclid.metrics import auc_interval, compare_auc, compare_many
 from auclid.metrics._sample import checked_region
+from auclid.validation import take_rows
 
 FEWEST = 8
 """Rows of each class without which a split leaves nothing to measure."""

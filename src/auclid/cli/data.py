@@ -50,6 +50,7 @@ class Options(NamedTuple):
     seed: int = 0
     memory: str | None = None
     max_fpr: float = 1.0
+    published: bool = False
 
 
 class Task(NamedTuple):

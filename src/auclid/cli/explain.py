@@ -6,10 +6,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from auclid._tables import take_rows
 from auclid.data.encoding import is_frame
 from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
+from auclid.validation import take_rows
 
 MOST_ROWS, MOST_COLUMNS, SHOWN, TIMES = 2_000, 200, 10, 3
 """Rows and columns that are looked at, columns that are told, and shuffles of each."""

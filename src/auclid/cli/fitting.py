@@ -12,7 +12,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
-from auclid._check import names_known
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.calibrated import Calibrated
@@ -23,11 +22,12 @@ from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, pos
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
-from auclid.cli.scorecards import card_facts, card_paths, leave_scorecard
+from auclid.cli.scorecards import PointWishes, card_facts, card_paths, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
 from auclid.errors import DataError
 from auclid.io import save
+from auclid.validation import names_known
 
 
 class Fitted(NamedTuple):
@@ -59,7 +59,7 @@ def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[s
 def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, scheduler: str | None) -> None:
     """Fit a method and save it; a scorecard leaves its page and points too."""
     start = perf_counter()
-    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr), how.max_fpr)
+    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr, how.published), how.max_fpr)
     if scheduler is not None:
         fitted = _fit_on_cluster(data, how, scheduler)
     else:
@@ -78,13 +78,15 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
         _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, {judged}."))
     _show.say(escape(f"{fitted.name}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
-        for path in leave_scorecard(estimator, model, fitted.columns, fitted.classes, fitted.facts):
+        for path in leave_scorecard(
+            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, PointWishes()
+        ):
             _show.say(escape(f"To read: {path}"))
 
 
 def _fit_in_memory(task: Task, how: Options) -> Fitted:
     """A method fitted on a table in memory."""
-    name, estimator = models.ours(how.method, how.seed, how.max_fpr)
+    name, estimator = models.ours(how.method, how.seed, how.max_fpr, how.published)
     table = load_table(task, how, scaled=not isinstance(estimator, Scorecard))
     y = table.is_pos.astype(int)
     if isinstance(estimator, AUCClassifier):
@@ -100,7 +102,7 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
 
 def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
     columns, rows = task.rows.columns, task.rows
     with _noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
@@ -130,7 +132,7 @@ def _with_probabilities(model: Any) -> Any:
 
 def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
     """The checkpoint, compared with the settings and the files of the command."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
     require_stream(name, model)
     checkpoint.agree(
         method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr
@@ -156,7 +158,7 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
     if how.target is None:
         raise DataError(NO_LABELS)
     with Client(address), _noted([]), names_known():

@@ -4,8 +4,8 @@ import shlex
 from collections.abc import Sequence
 from typing import Any
 
-from auclid._labels import common_text_on_top
 from auclid.errors import DataError
+from auclid.validation.vectors import common_text_on_top
 
 
 def ask_for_positive(labels: Sequence[Any], counts: Sequence[int], positive: str | None) -> None:

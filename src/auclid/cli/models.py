@@ -51,23 +51,26 @@ def sensible(X: Any) -> tuple[list[str], list[str]]:
     return suited, [f"{name} is left out: {why}." for name, why in WHY_NOT.items() if name not in suited]
 
 
-def ours(name: str, seed: int, max_fpr: float = 1.0) -> Named:
+def ours(name: str, seed: int, max_fpr: float = 1.0, published: bool = False) -> Named:
     """(name, pipeline) of a method by the name of its paper, or of "auto"; for the top, if it can learn that."""
     if name.casefold() in ("auto", "aucclassifier"):
+        if published:
+            raise ValueError("--published must have a --method with a paper of its own; got auto. Try --method SOLAM.")
         return front_door(seed, max_fpr)
     method = find(name)
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
-    model = aimed(set_random_state(method.build(), seed), max_fpr)
+    model = aimed(set_random_state(method.builder(published)(), seed), max_fpr)
     if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
         return method.name, model
-    return method.name, make_pipeline(Columns(), model)
+    title = f"{method.name} (as published)" if published and method.differs else method.name
+    return title, make_pipeline(Columns(), model)
 
 
-def few_passes(name: str, seed: int, max_fpr: float = 1.0) -> Named:
+def few_passes(name: str, seed: int, max_fpr: float = 1.0, published: bool = False) -> Named:
     """(name, model) of a method for rows that do not fit in memory; "auto" is an exact one that needs few passes."""
     auto = "LeastSquaresAUCCV" if max_fpr == 1.0 else "RankSVM"
-    return ours(auto if name.casefold() == "auto" else name, seed, max_fpr)
+    return ours(auto if name.casefold() == "auto" and not published else name, seed, max_fpr, published)
 
 
 def front_door(seed: int, max_fpr: float = 1.0) -> Named:

@@ -14,10 +14,11 @@ from auclid._page import style
 from auclid._version import __version__
 from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._plot import by_importance
-from auclid.cli import curves, plots
+from auclid.cli import plots
 from auclid.cli.compare import Comparison, Row
 from auclid.cli.verdict import likely, measured_by, question, signed
 from auclid.metrics import lift_table
+from auclid.reports import curves
 
 
 def report(result: Comparison) -> str:

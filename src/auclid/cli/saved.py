@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import is_classifier
 
-from auclid._check import names_known
 from auclid.baselines import scores as scored
 from auclid.cli.data import scan_columns, text
 from auclid.data import as_array
 from auclid.data.files import Rows
 from auclid.errors import DataError
 from auclid.io import about, load
+from auclid.validation import names_known
 
 
 class Answers(NamedTuple):

@@ -7,6 +7,10 @@ import numpy as np
 PERIODS = {"year": 365.2425, "week": 7.0, "day": 1.0}
 """In days. Each gives a sine and a cosine, so that the last hour of a day is near the first."""
 
+WAVE_DIGITS = 12
+"""Digits of sines and cosines: dates at the same place in a period have the same value, without rounding errors that
+ranks, knots and cuts would take for differences."""
+
 
 class DateRange(NamedTuple):
     """The first and the last of some dates (days since 1970; NaN where there are none), and whether they have hours."""
@@ -39,7 +43,7 @@ def apply_periods(days: np.ndarray, periods: list[str]) -> list[np.ndarray]:
     out, present = [days], ~np.isnan(days)
     for name in periods:
         angle = 2.0 * np.pi * np.mod(days / PERIODS[name], 1.0)
-        out += [np.where(present, wave(angle), 0.0) for wave in (np.sin, np.cos)]
+        out += [np.where(present, np.round(wave(angle), WAVE_DIGITS), 0.0) for wave in (np.sin, np.cos)]
     return out
 
 

@@ -19,7 +19,7 @@ from auclid.columns._numbers import Extremes, extremes, positive_rows
 from auclid.data import Table, as_array
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.encoding import Column, ColumnEncoding, as_numbers, as_texts, decode, table_columns, text_kind
-from auclid.stats.tally import LevelCounts, count_levels, table_index
+from auclid.stats.level_counts import LevelCounts, count_levels, table_index
 
 
 class Encodings(NamedTuple):
@@ -36,7 +36,7 @@ class Encodings(NamedTuple):
     @classmethod
     def of(cls, rows: Dataset, categories: Collection[int]) -> "Encodings":
         """The `Encodings` of a dataset; ``categories`` are categories by request."""
-        encodings = rows.encodings()
+        encodings = rows.column_encodings()
         texts = tuple(k for k, each in encodings.items() if each.is_categorical)
         requested = tuple(k for k in categories if k not in texts)
         dates = tuple(k for k, each in encodings.items() if each.kind == "date" and k not in categories)

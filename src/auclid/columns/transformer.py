@@ -12,9 +12,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.validation import _check_feature_names_in
 
-from auclid import _check, _sizes
-from auclid._apart import by_parts
-from auclid._tables import checked_table, encoded_rows, is_numeric, mapped_source
+from auclid import _sizes, validation
 from auclid.columns import _dates, _levels
 from auclid.columns._levels import Levels, TextCounts, learn_levels
 from auclid.columns._notes import Findings, notes
@@ -22,6 +20,7 @@ from auclid.columns._numbers import NumericScaling, SparseScaling, apply_dense, 
 from auclid.columns._summary import column_names, numeric_part, summarize_columns
 from auclid.data import as_array, encoding
 from auclid.errors import IdentifierWarning
+from auclid.validation import checked_table, encoded_rows, is_numeric, mapped_source, partwise
 
 MAX_FILLED_SHARE = 0.2
 """Of more than `_sizes.DENSE_COLUMNS` columns, the share that must be filled for what comes out to be an array."""
@@ -104,8 +103,8 @@ class Columns(TransformerMixin, BaseEstimator):
     _parameter_constraints: dict = {
         "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "scale": [StrOptions({"auto", "standard", "rank"}), None],
-        "rare": [_check.real(0.0, 1.0)],
-        "max_levels": [_check.at_least(1)],
+        "rare": [validation.real(0.0, 1.0)],
+        "max_levels": [validation.at_least(1)],
     }
 
     _numbers: NumericScaling | SparseScaling | None
@@ -125,7 +124,7 @@ class Columns(TransformerMixin, BaseEstimator):
         self.rare = rare
         self.max_levels = max_levels
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn what each column holds.
 
@@ -202,7 +201,7 @@ class Columns(TransformerMixin, BaseEstimator):
         self.fit(X, y, **params)
         return mapped_source(X, partial(transform_block, self), self.get_feature_names_out().tolist())
 
-    @by_parts
+    @partwise
     def transform(self, X: Any) -> Any:
         """The numbers of each row.
 
@@ -214,7 +213,7 @@ class Columns(TransformerMixin, BaseEstimator):
         -------
         array or CSR matrix of shape (n, columns that come out), of X's floating type
         """
-        _check.fitted(self, "kinds_")
+        validation.fitted(self, "kinds_")
         return self._apply(*self._parse(checked_table(self, X, reset=False)))
 
     def get_feature_names_out(self, input_features: Any = None) -> np.ndarray:
@@ -229,7 +228,7 @@ class Columns(TransformerMixin, BaseEstimator):
         -------
         array of str
         """
-        _check.fitted(self, "kinds_")
+        validation.fitted(self, "kinds_")
         names = [str(name) for name in _check_feature_names_in(self, input_features)]
         numeric = self._numeric_names(names)
         marked = [] if self._numbers is None else [f"{numeric[k]} (missing)" for k in self._numbers.marked]
@@ -303,5 +302,5 @@ class Columns(TransformerMixin, BaseEstimator):
 
 def transform_block(columns: Columns, X: Any) -> Any:
     """A block of rows as `Columns` makes it; a block has no names to compare."""
-    with _check.names_known():
+    with validation.names_known():
         return columns.transform(X)

@@ -14,8 +14,7 @@ from auclid.data.blocks import (
     with_int32_indices,
 )
 from auclid.data.embedded import Embedded
-from auclid.data.memory import DenseTable, SparseTable, as_table, to_dense
-from auclid.data.stacked import Stacked
+from auclid.data.memory import DenseTable, SparseTable, Stacked, as_table, to_dense
 from auclid.data.structs import (
     CSR,
     Dense,

@@ -31,14 +31,20 @@ class DaskDataset(Dataset):
     memory = DEFAULT_MEMORY
 
     def __init__(
-        self, owner: str, X: Any, y: Any = None, weight: Any = None, gaps: bool = False, words: bool = False
+        self,
+        owner: str,
+        X: Any,
+        y: Any = None,
+        weight: Any = None,
+        allow_missing: bool = False,
+        allow_categorical: bool = False,
     ) -> None:
         import dask
 
         self._dask, self._owner = dask, owner
-        self.columns, self.width, self.dtype = described(owner, X, words)
-        self.meanings = known_meanings(X) if words else {}
-        known = dask.delayed(dict(self.meanings), pure=False, traverse=False) if self.meanings else {}
+        self.columns, self.width, self.dtype = described(owner, X, allow_categorical)
+        self.encodings = frame_encodings(X) if allow_categorical else {}
+        known = dask.delayed(dict(self.encodings), pure=False, traverse=False) if self.encodings else {}
         numbers = _row_blocks(owner, X)
         labels, weights = (
             column_parts(owner, name, part, X, len(numbers)) or [None] * len(numbers)
@@ -46,7 +52,7 @@ class DaskDataset(Dataset):
         )
         make = dask.delayed(made_part, pure=True)
         self._parts = [
-            make(owner, number, block, labels[number], weights[number], (self.dtype, self.width, gaps), known)
+            make(owner, number, block, labels[number], weights[number], (self.dtype, self.width, allow_missing), known)
             for number, block in enumerate(numbers)
         ]
         self._steps: tuple[Callable, ...] = ()
@@ -102,7 +108,7 @@ class DaskDataset(Dataset):
     def transformed(self, step: Callable, width: int | None = None) -> "Dataset":
         other = self._with(self._parts, (*self._steps, step))
         if width is not None:
-            other.width, other.columns, other.meanings = width, None, {}
+            other.width, other.columns, other.encodings = width, None, {}
         return other
 
     def cached(self, step: Callable) -> "Dataset":
@@ -168,18 +174,18 @@ def added(a: Any, b: Any) -> Any:
 def made_part(
     owner: str, number: int, block: Any, y: Any, weight: Any, kind: tuple[np.dtype, int, bool], known: dict
 ) -> Part:
-    """A partition as numbers of a floating type and so many columns, with gaps or not; labels and weights; checked.
+    """A checked partition; ``kind`` is its floating type, number of columns, and whether numbers may be missing.
 
     ``known``: what the numbers of some columns stand for.
     """
-    dtype, width, gaps = kind
+    dtype, width, allow_missing = kind
     where = f"Partition {number} of X given to {owner}"
     X, names, _ = block_numbers(np.hstack(block) if isinstance(block, list) else block, where, known)
     if X.shape[1] != width:
         raise ValueError(f"{where} must have {width} columns; got {X.shape[1]}.")
     X = X.astype(dtype, copy=False)
     fault = first_nonfinite(X)
-    if fault is not None and not (gaps and np.isnan(fault[2])):
+    if fault is not None and not (allow_missing and np.isnan(fault[2])):
         (what, hint), column = describe_nonfinite(fault[2]), names[fault[1]] if names else fault[1]
         raise ValueError(
             f"{where} must hold finite numbers; it has {what} in column {column!r}. {hint}, or leave the column out."
@@ -203,12 +209,12 @@ def checked_weight(owner: str, number: int, weight: Any) -> np.ndarray | None:
     return weight
 
 
-def described(owner: str, X: Any, words: bool = False) -> tuple[list[str] | None, int, np.dtype]:
-    """Names, number and floating type of the columns; those that are no numbers are an error, unless ``words``."""
+def described(owner: str, X: Any, allow_categorical: bool = False) -> tuple[list[str] | None, int, np.dtype]:
+    """Names, number and floating type of the columns; raises where some are no numbers, unless that is allowed."""
     if hasattr(X, "columns"):
         kinds = [np.dtype(object) if not isinstance(kind, np.dtype) else kind for kind in X.dtypes]
         names, text = [str(name) for name in X.columns], other_columns(X)
-        if text and not words:
+        if text and not allow_categorical:
             raise ValueError(
                 f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], put "
                 "Columns before it in a pipeline, or use Scorecard, which knows texts and dates."
@@ -226,7 +232,7 @@ def other_columns(X: Any, numbers: str = "biuf") -> list:
     return [name for name, kind in kinds if getattr(kind, "kind", "O") not in numbers]
 
 
-def known_meanings(X: Any) -> dict[str, ColumnEncoding]:
+def frame_encodings(X: Any) -> dict[str, ColumnEncoding]:
     """What numbers stand for in a dask frame: a look at its types, and at all texts of those columns that hold some."""
     import dask
 
@@ -304,17 +310,17 @@ def lazily(
     function: Callable,
     dtype: np.dtype,
     width: int | None = None,
-    gaps: bool = False,
-    words: bool = False,
+    allow_missing: bool = False,
+    allow_categorical: bool = False,
 ) -> Any:
     """A dask array of function(block) for each partition: one value a row, or ``width`` of them.
 
-    Of a frame with columns that are no numbers, blocks are frames as they come, where the function knows ``words``.
+    Of a frame with columns that are no numbers, blocks are frames as they come, with ``allow_categorical``.
     """
     import dask.array as da
     from dask.highlevelgraph import HighLevelGraph
 
-    made = partition_calls(owner, X, function, gaps, words)
+    made = partition_calls(owner, X, function, allow_missing, allow_categorical)
     sizes = X.chunks[0] if hasattr(X, "chunks") else (np.nan,) * len(made)
     tail = () if width is None else (width,)
     name = f"auclid-{uuid.uuid4().hex}"
@@ -323,11 +329,16 @@ def lazily(
     return da.Array(graph, name, (tuple(sizes), *((size,) for size in tail)), dtype=dtype)
 
 
-def partition_calls(owner: str, X: Any, function: Callable, gaps: bool = False, words: bool = False) -> list:
-    """A promise of function(block) for each partition; ``gaps`` and ``words`` as of `lazily`."""
+def partition_calls(
+    owner: str, X: Any, function: Callable, allow_missing: bool = False, allow_categorical: bool = False
+) -> list:
+    """A promise of function(block) for each partition; ``allow_missing`` and ``allow_categorical`` as of `lazily`."""
     import dask
 
-    parts = _row_blocks(owner, X) if words and other_columns(X, "iuf") else DaskDataset(owner, X, gaps=gaps)._parts
+    if allow_categorical and other_columns(X, "iuf"):
+        parts = _row_blocks(owner, X)
+    else:
+        parts = DaskDataset(owner, X, allow_missing=allow_missing)._parts
     call, rows = dask.delayed(rows_of_part, pure=True), dask.delayed(function, pure=True, traverse=False)
     return [call(rows, part) for part in parts]
 

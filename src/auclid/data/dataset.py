@@ -73,17 +73,17 @@ class Dataset(ABC):
     dtype: np.dtype
     width: int
     """How many columns there are."""
-    meanings: Mapping[str, ColumnEncoding] = MappingProxyType({})
+    encodings: Mapping[str, ColumnEncoding] = MappingProxyType({})
     """What the numbers of some columns stand for, by name; of files, complete once all rows were read."""
 
     def decode(self, X: Any) -> Any:
-        """Numbers of these rows as one who knows words sees them: a table where they stand for anything else."""
-        return decode(X, self.columns or [], self.meanings) if self.meanings else X
+        """The numbers of some rows as a table with texts and dates; X itself where all columns are numbers."""
+        return decode(X, self.columns or [], self.encodings) if self.encodings else X
 
-    def encodings(self) -> dict[int, ColumnEncoding]:
+    def column_encodings(self) -> dict[int, ColumnEncoding]:
         """What the numbers of some columns stand for, by the number of the column."""
-        found = enumerate(self.columns or []) if self.meanings else ()
-        return {number: self.meanings[name] for number, name in found if name in self.meanings}
+        named = enumerate(self.columns or []) if self.encodings else ()
+        return {number: self.encodings[name] for number, name in named if name in self.encodings}
 
     partitioned = True
     """Whether rows lie in several parts that must not be brought together; False: they are in memory."""
@@ -151,7 +151,7 @@ class MemoryDataset(Dataset):
         self.columns = None if table.columns is None else list(table.columns)
         self.dtype, self.width = table.dtype, table.shape[1]
 
-    def encodings(self) -> dict[int, ColumnEncoding]:
+    def column_encodings(self) -> dict[int, ColumnEncoding]:
         return self._encodings
 
     def _parts(self) -> Iterable[Part]:

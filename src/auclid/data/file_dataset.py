@@ -1,12 +1,17 @@
-"""Rows of files as a dataset: their blocks are its parts, read again for every pass or kept."""
+"""Rows of files as a dataset, whose parts are their blocks, and as a table that is swept in shuffled order."""
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
 from typing import Any
 
+import numpy as np
+
+from auclid.data.blocks import Block, is_sparse
 from auclid.data.dataset import Dataset, Part, apply, subtrees, whole
 from auclid.data.files import Rows
+from auclid.data.memory import gathered
 from auclid.data.store import Store
+from auclid.data.table import Index, Sweep, Table
 
 
 class FileDataset(Dataset):
@@ -15,16 +20,17 @@ class FileDataset(Dataset):
     _one_run = False
     """Whether parts are made one after the other: they are at hand, or making them takes memory and BLAS's threads."""
 
-    def __init__(self, rows: Rows, steps: Sequence[Callable] = (), gaps: bool = False, words: bool = False) -> None:
-        if not words:
+    def __init__(self, rows: Rows, *, allow_missing: bool = False, allow_categorical: bool = False) -> None:
+        if not allow_categorical:
             rows.require_numeric()
-        self._rows, self._steps, self._gaps, self._words = rows, tuple(steps), gaps, words
+        self._rows, self._allowed = rows, (allow_missing, allow_categorical)
+        self._steps: tuple[Callable, ...] = ()
         self.columns, self.dtype = rows.columns if rows.named else None, rows.dtype
-        self.meanings, self.memory = rows.encodings, rows.memory
+        self.encodings, self.memory = rows.encodings, rows.memory
         self.width = len(rows.columns)
 
     def _parts(self) -> Iterator[Part]:
-        for number, block in enumerate(self._rows.read(self._gaps, self._words)):
+        for number, block in enumerate(self._rows.read(*self._allowed)):
             yield Part(number, *block)
 
     def _runs(self, function: Callable[[Iterator[Part]], Any]) -> Iterator[Any]:
@@ -32,7 +38,7 @@ class FileDataset(Dataset):
         if self._one_run:
             return iter([function(self._parts())])
         return self._rows.map_runs(
-            lambda blocks: function(Part(number, *block) for number, block in blocks), self._gaps, self._words
+            lambda blocks: function(Part(number, *block) for number, block in blocks), *self._allowed
         )
 
     def map(self, function: Callable, *shared: Any) -> Any:
@@ -58,7 +64,7 @@ class FileDataset(Dataset):
         other = object.__new__(type(self))
         vars(other).update(vars(self), _steps=(*self._steps, step))
         if width is not None:
-            other.width, other.columns, other.meanings, other._one_run = width, None, {}, True
+            other.width, other.columns, other.encodings, other._one_run = width, None, {}, True
         return other
 
     def cached(self, step: Callable) -> "Dataset":
@@ -72,7 +78,7 @@ class CachedFileDataset(FileDataset):
 
     def __init__(self, source: FileDataset, steps: Sequence[Callable], memory: int) -> None:
         self.columns, self.dtype, self.width, self._steps = source.columns, source.dtype, source.width, ()
-        self.meanings, self.memory = source.meanings, source.memory
+        self.encodings, self.memory = source.encodings, source.memory
         self._store, self._rest = Store(memory), []
         for part in source._parts():
             for step in steps:
@@ -83,3 +89,65 @@ class CachedFileDataset(FileDataset):
     def _parts(self) -> Iterator[Part]:
         for number, rest in enumerate(self._rest):
             yield Part(number, self._store.get(number), *rest)
+
+
+SHUFFLED_BLOCKS = 8
+"""Blocks whose rows are shuffled together: so many are in memory at a time."""
+
+CENTRE_ROWS = 512
+"""Rows of each of SHUFFLED_BLOCKS blocks whose mean is the centre."""
+
+
+class FileTable(Table):
+    """The rows of a `Rows`.
+
+    Products and moments read all blocks once. Row-wise solvers need random access: all rows are materialized first, in
+    memory or in the temporary file, and `order` shuffles the rows of a few blocks at a time, drawn at random.
+    """
+
+    def __init__(self, rows: Rows) -> None:
+        self.rows, self.shape = rows, rows.shape
+        self.columns = rows.columns if rows.named else None
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.rows.dtype
+
+    def part(self, index: Index) -> Block:
+        index = np.arange(self.shape[0])[index] if isinstance(index, slice) else np.asarray(index)
+        wanted, places = np.unique(index, return_inverse=True)
+        X = self.rows.gather(wanted)[0]
+        X = X if is_sparse(X) else np.ascontiguousarray(X)
+        return X if np.array_equal(wanted, index) else X[places]
+
+    def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:
+        start = 0
+        for block in self.rows.read():
+            yield slice(start, start + block.X.shape[0]), block.X
+            start += block.X.shape[0]
+
+    def order(self, rng: np.random.Generator, shuffle: bool = True) -> np.ndarray:
+        """An order in which each row is met once: blocks in random order, the rows of a few blocks mixed."""
+        if not shuffle:
+            return np.arange(self.shape[0])
+        ends = np.cumsum(self.rows.block_sizes())
+        blocks = [np.arange(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
+        drawn = [blocks[k] for k in rng.permutation(len(blocks))]
+        mixed = [np.concatenate(drawn[k : k + SHUFFLED_BLOCKS]) for k in range(0, len(drawn), SHUFFLED_BLOCKS)]
+        return np.concatenate([rng.permutation(rows) for rows in mixed])
+
+    def keys(self) -> None:
+        """None: the order of blocks depends on where rows stand."""
+
+    def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
+        """Near the mean: that of some rows of some blocks; of sparse rows the origin, so that they stay so."""
+        sizes = np.array(self.rows.block_sizes())
+        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
+        chosen = np.unique(np.linspace(0, len(sizes) - 1, SHUFFLED_BLOCKS).astype(int))
+        some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_ROWS, sizes[k])) for k in chosen]))
+        return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
+
+    def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
+        self.rows.materialize()
+        largest = max(self.rows.block_sizes())
+        yield from gathered(self, orders, centre, max(1, SHUFFLED_BLOCKS * largest // len(orders)))

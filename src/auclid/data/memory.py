@@ -1,8 +1,8 @@
 """Tables in memory: an array, or a CSR matrix."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 from scipy import sparse
@@ -10,7 +10,7 @@ from scipy import sparse
 from auclid._generic import REORDER, kernel
 from auclid._threads import thread_map
 from auclid.data import sizes
-from auclid.data.blocks import Block, is_sparse
+from auclid.data.blocks import Block, append_rows, is_sparse
 from auclid.data.structs import CSR, Dense, row_axpy, row_dot
 from auclid.data.table import Index, Sweep, Table, slices
 
@@ -67,15 +67,16 @@ class DenseTable(Table):
         return self.X.T @ U if self.X.dtype == np.float64 else super().rmatmul(U)
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
+        centred = centre is not None
         centre = np.zeros(self.shape[1]) if centre is None else centre
         rows = self._by_rows
         size = sizes.SWEEP if rows is not None else max(1, min(sizes.SWEEP, self.block_rows() // len(orders)))
         for steps in slices(len(orders[0]), size):
             chosen = [order[steps] for order in orders]
             if rows is not None:
-                yield Dense(rows, centre), chosen, steps
+                yield Dense(rows, centre, centred), chosen, steps
             else:
-                yield self._gather(chosen, centre), _places(chosen), steps
+                yield Dense(self._gather(chosen), centre, centred), _places(chosen), steps
 
     @cached_property
     def _by_rows(self) -> np.ndarray | None:
@@ -89,9 +90,9 @@ class DenseTable(Table):
             copy[part] = self.X[part]
         return _read_only(copy)
 
-    def _gather(self, chosen: Sequence[np.ndarray], centre: np.ndarray) -> Dense:
+    def _gather(self, chosen: Sequence[np.ndarray]) -> np.ndarray:
         """The chosen rows of an F-ordered array as C-ordered ones: a column at a time, so that the cache helps."""
-        return Dense(_read_only(np.ascontiguousarray(self.X.T[:, np.concatenate(chosen)].T)), centre)
+        return _read_only(np.ascontiguousarray(self.X.T[:, np.concatenate(chosen)].T))
 
 
 class SparseTable(Table):
@@ -187,3 +188,41 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     view = np.asarray(array).view()
     view.flags.writeable = False
     return view
+
+
+class Stacked(Table):
+    """The rows of two tables, one above the other; a part of both is what the upper's is, an array or a CSR matrix."""
+
+    def __init__(self, upper: Table, lower: Table) -> None:
+        self.upper, self.lower = upper, lower
+        self.shape = (upper.shape[0] + lower.shape[0], upper.shape[1])
+        self.columns = upper.columns
+        self.projection = upper.projection if upper.projection is lower.projection else None
+
+    @property
+    def dtype(self) -> np.dtype:
+        return self.upper.dtype
+
+    def part(self, index: Index) -> Block:
+        index = np.arange(self.shape[0])[index] if isinstance(index, slice) else index
+        below = index >= self.upper.shape[0]
+        both = append_rows(self.upper.part(index[~below]), self.lower.part(index[below] - self.upper.shape[0]))
+        return both[np.argsort(np.argsort(below, kind="stable"))]
+
+    def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:
+        return chain(self.upper.blocks(size), _moved(self.lower.blocks(size), self.upper.shape[0]))
+
+    def value_blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:
+        if self.projection is None:
+            return self.blocks(size)
+        return chain(self.upper.value_blocks(size), _moved(self.lower.value_blocks(size), self.upper.shape[0]))
+
+    def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
+        return gathered(self, orders, centre, max(1, self.block_rows() // len(orders)))
+
+    def block_rows(self) -> int:
+        return min(self.upper.block_rows(), self.lower.block_rows())
+
+
+def _moved(blocks: Iterator[tuple[slice, Block]], by: int) -> Iterator[tuple[slice, Block]]:
+    return ((slice(where.start + by, where.stop + by), block) for where, block in blocks)

@@ -132,6 +132,7 @@ ESTIMATORS = NameTable(
         "auclid.auto.classifier.AUCClassifier",
         "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] models_:list<AUCClassifier>[k] best_:str "
         "threshold_:finite members_:list<Member> leaderboard_:list<Entry> _columns:Columns _odds:Odds",
+        change=Change(added={"metric": "roc_auc", "quality": "default"}),
     ),
     Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds"),
     Entry("CBR", "auclid.online.cbr.CBR", STREAM + "C_:real"),
@@ -167,6 +168,7 @@ ESTIMATORS = NameTable(
         "LeastSquaresAUCCV",
         "auclid.square.least_squares_cv.LeastSquaresAUCCV",
         LINEAR + "alpha_:real alphas_:real[m] cv_auc_:real[*,m]",
+        change=Change(added={"metric": "roc_auc"}),
     ),
     Entry(
         "ConstrainedAUC",
@@ -220,6 +222,7 @@ ESTIMATORS = NameTable(
         "RankSVM",
         "auclid.pairwise.rank_svm.RankSVM",
         LINEAR + "n_iter_:count alpha_:real gap_:real objective_:real softness_:real?",
+        change=Change(added={"metric": "roc_auc"}),
     ),
     Entry(
         "SAMULT",
@@ -230,11 +233,12 @@ ESTIMATORS = NameTable(
         "Scorecard",
         "auclid.additive.scorecard.Scorecard",
         BINARY + "intercept_:double[1] alpha_:real cv_auc_:real focus_:real interactions_:list knots_:dict loss_:str "
-        "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _features:list<Feature> "
-        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple",
+        "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _edits:list "
+        "_features:list<Feature> "
+        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:Unedited?",
     ),
-    Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real"),
-    Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any"),
+    Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
+    Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),
     Entry("SurvivalRanker", "auclid.ordered.survival_ranker.SurvivalRanker", ORDERED),
     Entry("UniExp", "auclid.online.uni_exp.UniExp", STREAM + "step_:real"),
 )
@@ -281,7 +285,7 @@ STRUCTS = NameTable(
     Entry("scale factors", "auclid.solvers.averaging.ScaleFactors"),
     Entry("iterate", "auclid.solvers.averaging.AveragedIterate"),
     Entry("lagged average", "auclid.solvers.averaging.LaggedAverage"),
-    Entry("SPAM shrinkage", "auclid.solvers.lazy_elastic_net.LazyShrinkage"),
+    Entry("SPAM shrinkage", "auclid.solvers.proximal.LazyShrinkage"),
     Entry("SPAM state", "auclid.solvers.proximal.ProximalState"),
     Entry("SOLAM state", "auclid.solvers.saddle.SaddleState"),
     Entry("OPAUC state", "auclid.solvers.one_pass.OnePassState"),
@@ -322,12 +326,17 @@ STRUCTS = NameTable(
     Entry("normal scores", "auclid.columns._numbers.NormalScores", "values:finite[n] scores:finite[n]"),
     Entry("levels", "auclid.columns._levels.Levels"),
     Entry("trees", "auclid.trees.structs.Trees"),
+    Entry("networks", "auclid.auto._network.Networks"),
     Entry("member", "auclid.auto._search.Member"),
-    Entry("leaderboard entry", "auclid.auto._blend.Entry"),
+    Entry("leaderboard entry", "auclid.auto._blend.Entry", change=Change(added={"ap": float("nan")})),
     Entry("scorecard column", "auclid.additive._columns.ColumnSpec"),
     Entry("scorecard feature", "auclid.additive._features.Feature"),
     Entry("scorecard basis", "auclid.additive._basis.Basis"),
     Entry("scorecard values", "auclid.additive._shapes.Card"),
+    Entry("scorecard counts", "auclid.additive._counts.CardCounts"),
+    Entry("counts of a column", "auclid.additive._counts.ColumnCounts"),
+    Entry("counts of a pair", "auclid.additive._counts.PairCounts"),
+    Entry("unedited scorecard", "auclid.additive._editing.Unedited"),
     Entry("shape", "auclid.additive._shapes.Shape"),
     Entry("shape of a pair", "auclid.additive._shapes.PairShape"),
     Entry("odds", "auclid.stats.odds.Odds"),

@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.metrics.pairwise import pairwise_kernels
 
-from auclid._check import DTYPES
 from auclid._generic import kernel
 from auclid.data import Table, row_squared_norms, scaled_products, sizes
 from auclid.data.blocks import Block
+from auclid.validation import DTYPES
 
 LOG2E = 1.4426950408889634
 LN2 = 0.6931471805599453
@@ -112,7 +112,7 @@ def floats(*expected: tuple[Any, tuple[int, ...]]) -> bool:
 
 
 @kernel(fastmath={"contract", "nsz"})
-def exponential(values, row_lengths, lengths):
+def exponential(values: np.ndarray, row_lengths: np.ndarray, lengths: np.ndarray) -> None:
     """2^min(0, value - |z|^2 - |v|^2) in place, float32, to the last digit or two: short enough for vectors.
 
     2^(k + f) with |f| <= 1/2 is a polynomial in f whose exponent bits are raised by k.

@@ -2,19 +2,19 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.frozen import FrozenEstimator
 from sklearn.utils import Tags
 
-from auclid import _check, _random
-from auclid._apart import by_parts
+from auclid import _random, validation
 from auclid.data import Table, as_array, as_table
 from auclid.data.blocks import Block
 from auclid.data.embedded import Embedded, working_type
 from auclid.kernels._kernel_block import width
+from auclid.validation import RowAccess, partwise
 
 HEAD = 100
 """Rows that are looked at for a size whose squares vanish."""
@@ -33,15 +33,17 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     - ``_sound()``: whether what it has learnt, if anything, fits together: kernels trust the shapes in a loaded file.
     """
 
+    _row_access: ClassVar[RowAccess] = RowAccess.SEQUENTIAL
+
     _parameter_constraints: dict = {
-        "n_components": [_check.at_least(1)],
-        "gamma": [_check.real(closed="neither"), None],
+        "n_components": [validation.at_least(1)],
+        "gamma": [validation.real(closed="neither"), None],
         "random_state": _random.RANDOM_STATE,
     }
     _projection: np.ndarray | None = None
     _dtype: np.dtype
     _n_features_out: int
-    gamma: float | None
+    gamma: float | str | None
     kernel: str
     random_state: Any
 
@@ -71,19 +73,19 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """
         return self._fit(X)
 
-    @_check.checked
+    @validation.checked
     def _fit(self, X: Any, dtype: Any = None) -> Self:
         """`fit`, to work in a floating type that may be narrower than that of the rows."""
-        table = _check.rows(self, X, reset=True)
+        table = validation.check_rows(self, X, reset=True)
         self._draw(table, _random.generator(self.random_state), np.dtype(dtype or table.dtype))
         self._tell_tiny(as_table(table.part(slice(0, HEAD))))
         return self
 
     def _tell_tiny(self, head: Table) -> None:
         """Warn where rows are so small that their squares vanish, and all look alike."""
-        if _check.largest(head) < _check.TINY:
+        if validation.largest(head) < validation.TINY:
             values = Embedded(head, self).part(slice(None))
-            _check.warn_if_constant_scores(
+            validation.warn_if_constant_scores(
                 self, head, np.append(np.ptp(values, axis=0), 0.0), "gives every row the same values"
             )
 
@@ -92,9 +94,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         if self.gamma is not None:
             return float(self.gamma)
         gamma = width(table, self.kernel, fineness, rng)
-        return None if gamma is None else _check.measurable(self, gamma or np.inf)
+        return None if gamma is None else validation.measurable(self, gamma or np.inf)
 
-    @by_parts
+    @partwise
     def transform(self, X: Any) -> np.ndarray:
         """psi(x) of each row.
 
@@ -106,9 +108,9 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         -------
         array of shape (n, columns), of X's floating type
         """
-        _check.fitted(self, "gamma_")
-        table = _check.rows(self, X)
-        return _check.finite_scores(self, Embedded(table, self).part(slice(None)), table.dtype, "values")
+        validation.fitted(self, "gamma_")
+        table = validation.check_rows(self, X)
+        return validation.finite_scores(self, Embedded(table, self).part(slice(None)), table.dtype, "values")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -6,15 +6,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import check_consistent_length
+from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
-from auclid import _check, _sources
-from auclid._apart import by_parts, lies_apart, remember_columns
-from auclid.base import LinearRanker, Ranker
-from auclid.data import Embedded, Stacked, Table, as_table
-from auclid.data.dask import is_dask
+from auclid import validation
+from auclid.base import LinearScores, Ranker
+from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
 from auclid.data.embedded import working_type
 from auclid.data.files import Rows
@@ -22,14 +20,20 @@ from auclid.kernels._kernel_block import floats
 from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
+from auclid.ordered._base import LinearOrderRanker
+from auclid.ordered._rows import PartitionedRows, dataset_of
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
-from auclid.stats.labelled import sampled
+from auclid.stats.labelled import LabelledDataset, sampled
+from auclid.validation import RowAccess, partwise
 
 MAP_ROWS = 20_000
 """Rows, at least, from which a map learns where rows lie in files or on a cluster."""
 
 COLUMNS = 800
 """Landmarks, or Fourier features, where no map is given."""
+
+MIN_CLASS_ROWS_FOR_CV = 5
+"""Rows of each class from which on the default ranker cross-validates its alpha."""
 
 
 class Kernelized(Ranker):
@@ -46,7 +50,8 @@ class Kernelized(Ranker):
         included; wrapped in ``FrozenEstimator`` it is used as it is. None: KMeansNystroem with up to 800 landmarks
         in `fit`, RandomFourier in a stream.
     ranker : ranker, or None, default=None
-        Any linear ranker of this package. None: `LeastSquaresAUCCV` in `fit`, `LeastSquaresAUC` in a stream.
+        Any linear ranker of this package; `OrderedRanker` and `SurvivalRanker` with y, ``groups`` and `score` of their
+        own. None: `LeastSquaresAUCCV` in `fit`, `LeastSquaresAUC` in a stream.
 
     Attributes
     ----------
@@ -85,9 +90,12 @@ class Kernelized(Ranker):
     0.97
     """
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
-    _parameter_constraints: dict = {"feature_map": [HasMethods(["fit", "transform"]), None], "ranker": [Ranker, None]}
+    _parameter_constraints: dict = {
+        "feature_map": [HasMethods(["fit", "transform"]), None],
+        "ranker": [Ranker, LinearOrderRanker, None],
+    }
 
     def __init__(self, feature_map: Any = None, ranker: Any = None) -> None:
         self.feature_map = feature_map
@@ -98,7 +106,7 @@ class Kernelized(Ranker):
         """The two labels."""
         return self.ranker_.classes_
 
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
         """Fit the map on all rows, then the ranker on what it makes of them.
 
@@ -115,42 +123,40 @@ class Kernelized(Ranker):
         -------
         self
         """
-        if lies_apart(X) and (is_dask(X) or (self.ranker or LeastSquaresAUCCV)._fits_apart):
-            return self._fit_apart(X, y, X_unlabeled, **params)
-        if isinstance(X, Rows):
-            y = _sources.own_labels(self, X) if y is None else y
-        table = self._rows(X, y, reset=True)
-        free = None if X_unlabeled is None else _check.rows(self, X_unlabeled)
-        every, labels = (table, y) if free is None else (Stacked(table, free), None)
-        default = KMeansNystroem(min(COLUMNS, every.shape[0]), random_state=0)
-        self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, every, labels)
-        if free is not None:
-            params["X_unlabeled"] = embedded(free, self.feature_map_)
-        ranker = default_ranker(y, params.get("sample_weight")) if self.ranker is None else clone(self.ranker)
+        if isinstance(self.ranker, LinearOrderRanker):
+            return self._fit_ordered(X, y, **params)
+        ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
+        rows = ranker._labelled_dataset(X, y, X_unlabeled=X_unlabeled, **params)
+        validation.remember_columns(self, getattr(ranker, "feature_names_in_", None), rows.width)
+        table, labels = _rows_for_map(rows, self.feature_map)
+        default = KMeansNystroem(min(COLUMNS, table.shape[0]), random_state=0)
+        feature_map = default if self.feature_map is None else self.feature_map
+        self.feature_map_ = fitted_map(feature_map, table, labels, rows.n_rows)
+        if self.ranker is None and rows.counts.sum(axis=0).min() < MIN_CLASS_ROWS_FOR_CV:
+            ranker = LeastSquaresAUC()
+        columns = embedded(table, self.feature_map_).shape[1]
+        self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns))
+        return self._publish(embedded(table, self.feature_map_))
+
+    def _fit_ordered(self, X: Any, y: Any, **params: Any) -> Self:
+        """Ordered rows: the map learns from all rows, or from a sample of rows in parts; the ranker from what it makes
+        of each part."""
+        parts, sizes = dataset_of(self, X)
+        table, n = parts.table(sizes), int(sizes.sum())
+        default = KMeansNystroem(min(COLUMNS, n), random_state=0)
+        feature_map = default if self.feature_map is None else self.feature_map
+        if parts.partitioned:
+            size = min(n, max(MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
+            table = as_table(table.part(np.sort(np.random.default_rng(0).choice(n, size, replace=False))))
+        self.feature_map_ = fitted_map(feature_map, table, None, n)
         rows = embedded(table, self.feature_map_)
-        self.ranker_ = ranker.fit(rows, y, **params)
+        made = parts.transformed(partial(embedded_part, self.feature_map_), rows.shape[1])
+        y = X.target() if y is None and isinstance(X, Rows) else y
+        self.ranker_ = clone(self.ranker).fit(PartitionedRows(made, sizes), y, **params)
         return self._publish(rows)
 
-    def _fit_apart(self, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None) -> Self:
-        """The map learns from a sample of the rows, the ranker from what it makes of each part."""
-        ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
-        rows = ranker._labelled_dataset(X, y, sample_weight, X_unlabeled)
-        remember_columns(self, rows.parts.columns, rows.parts.width)
-        counts = rows.counts.sum(axis=0)
-        given = KMeansNystroem(min(COLUMNS, int(counts.sum())), random_state=0)
-        feature_map = given if self.feature_map is None else self.feature_map
-        size = min(int(counts.sum()), max(MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
-        drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
-        sample = as_table(sampled(rows, drawn.tolist())[0])
-        self.feature_map_ = fitted_map(feature_map, sample, None, int(counts.sum()))
-        columns = embedded(sample, self.feature_map_).shape[1]
-        if self.ranker is None and counts.min() < 5:
-            ranker = LeastSquaresAUC()
-        self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns))
-        return self._publish(embedded(sample, self.feature_map_))
-
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
-    @_check.checked_with_parts
+    @validation.checked_with_parts
     def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
         """Learn from a batch, with a map that is fitted on the first one unless it is frozen.
 
@@ -174,10 +180,13 @@ class Kernelized(Ranker):
         if first:
             default = RandomFourier(COLUMNS, random_state=0)
             enough_rows(self.feature_map, table)
-            self.feature_map_ = fitted_map(default if self.feature_map is None else self.feature_map, table, y)
+            feature_map = default if self.feature_map is None else self.feature_map
+            self.feature_map_ = fitted_map(feature_map, table, y, table.shape[0])
             self.ranker_ = LeastSquaresAUC() if self.ranker is None else clone(self.ranker)
         rows = embedded(table, self.feature_map_)
-        self.ranker_.partial_fit(rows, y, classes=classes, **params)
+        if not isinstance(self.ranker_, LinearOrderRanker):
+            params["classes"] = classes
+        self.ranker_.partial_fit(rows, y, **params)
         return self._publish(rows)
 
     def _assemble(self, feature_map: Any, ranker: Ranker, rows: Embedded) -> Self:
@@ -187,12 +196,12 @@ class Kernelized(Ranker):
 
     def _publish(self, rows: Embedded) -> Self:
         """Keep w and P w, the weights of the values: to make these takes longer than to score a row."""
-        if isinstance(self.ranker_, LinearRanker):
+        if isinstance(self.ranker_, LinearScores):
             w = self.ranker_.coef_[0].copy()
             self._weights = w, rows.values_weights(w)
         return self
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
 
@@ -204,14 +213,54 @@ class Kernelized(Ranker):
         -------
         array of shape (n,), of X's floating type
         """
-        _check.fitted(self, "ranker_")
-        table = _check.rows(self, X)
+        validation.fitted(self, "ranker_")
+        table = validation.check_rows(self, X)
         rows = embedded(table, self.feature_map_, self.ranker_.n_features_in_)
-        if not isinstance(self.ranker_, LinearRanker):
+        if not isinstance(self.ranker_, LinearScores):
             return self.ranker_.decision_function(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
-        return _check.finite_scores(self, scores, table.dtype)
+        return validation.finite_scores(self, scores, table.dtype)
+
+    @partwise
+    def predict(self, X: Any) -> Any:
+        """The class of each row, where the ranker tells classes; else the scores of `decision_function`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return super().predict(X) if hasattr(self, "classes_") else self.decision_function(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> float:
+        """The AUC of `decision_function` on (X, y), or the concordance where the ranker is one of ordered rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+        groups : array of shape (n,), optional
+            For a ranker of ordered rows: only rows of one group are compared.
+
+        Returns
+        -------
+        float
+        """
+        if not isinstance(self.ranker_, LinearOrderRanker):
+            return super().score(X, y, sample_weight)
+        y = X.target() if y is None and isinstance(X, Rows) else y
+        return self.ranker_._concordance(self.decision_function(X), y, groups, sample_weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.ranker, LinearOrderRanker):
+            tags.estimator_type, tags.classifier_tags = None, None
+        return tags
 
     def _values_weights(self, rows: Embedded) -> np.ndarray:
         """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""
@@ -220,7 +269,7 @@ class Kernelized(Ranker):
 
     def _sound(self) -> bool:
         """Whether a loaded model has as many weights as its map makes columns, and as many again as values."""
-        if not isinstance(getattr(self, "ranker_", None), LinearRanker):
+        if not isinstance(getattr(self, "ranker_", None), LinearScores):
             return True
         rows = embedded(as_table(np.empty((0, self.n_features_in_))), self.feature_map_, self.ranker_.n_features_in_)
         columns, (made_of, weights) = rows.shape[1:], self._weights
@@ -228,10 +277,22 @@ class Kernelized(Ranker):
 
     def _rows(self, X: Any, y: ArrayLike, reset: bool) -> Table:
         """Checked rows; what the labels mean is the ranker's business."""
-        _check.labelled(self, y)
-        table = _check.rows(self, X, reset=reset)
+        validation.require_labels(self, y)
+        table = validation.check_rows(self, X, reset=reset)
         check_consistent_length(table, y)
         return table
+
+
+def _rows_for_map(rows: LabelledDataset, feature_map: Any) -> tuple[Table, np.ndarray | None]:
+    """The rows that a map learns from, and their classes if all have one: all in memory, a sample of rows in parts."""
+    labelled = rows.counts.shape[1] == len(rows.classes)
+    if not rows.partitioned:
+        return rows.table(), rows.labels()[0] if labelled else None
+    counts = rows.counts.sum(axis=0)
+    size = min(int(counts.sum()), max(MAP_ROWS, 20 * (getattr(feature_map, "n_components", None) or COLUMNS)))
+    drawn = np.random.default_rng(0).multivariate_hypergeometric(counts, size, method="marginals")
+    X, labels, _ = sampled(rows, drawn.tolist())
+    return as_table(X), labels if labelled else None
 
 
 def embedded_part(feature_map: Any, part: Part) -> Part:
@@ -239,11 +300,12 @@ def embedded_part(feature_map: Any, part: Part) -> Part:
     return part._replace(X=embedded(as_table(part.X), feature_map))
 
 
-def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int | None = None) -> Any:
-    """A copy of the map, fitted on a table, which may stand for ``count`` rows; a frozen one as it is."""
+def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int) -> Any:
+    """A copy of the map, fitted on a table of some of ``count`` rows; a frozen one as it is."""
     feature_map = clone(feature_map)
     if isinstance(feature_map, FeatureMap):
-        return feature_map._fit(table, working_type(count or table.shape[0], feature_map.n_components, table.dtype))
+        columns = getattr(feature_map, "n_components", None) or table.shape[0]
+        return feature_map._fit(table, working_type(count, columns, table.dtype))
     feature_map.fit(table.part(slice(None)), y)
     columns, known = table.shape[1], getattr(feature_map, "n_features_in_", table.shape[1])
     if columns != known:
@@ -255,16 +317,9 @@ def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int |
 
 def enough_rows(feature_map: Any, table: Table) -> None:
     """Refuse to look for more landmarks than the first batch of a stream has rows."""
-    if isinstance(feature_map, KMeansNystroem) and table.shape[0] < feature_map.n_components:
+    if isinstance(feature_map, KMeansNystroem) and table.shape[0] < (feature_map.n_components or 0):
         raise ValueError(
             f"The first batch of a stream must hold at least the n_components={feature_map.n_components} landmarks of "
             f"KMeansNystroem; got {table.shape[0]} rows. Fit the map beforehand and pass FrozenEstimator(feature_map), "
             "or use RandomFourier."
         )
-
-
-def default_ranker(y: ArrayLike, weight: ArrayLike | None = None) -> LeastSquaresAUC | LeastSquaresAUCCV:
-    """The square loss with alpha cross-validated; as it is where a class has too few rows for the folds."""
-    y = np.asarray(y) if weight is None else np.asarray(y)[np.asarray(weight) > 0.0]
-    _, counts = np.unique(y, return_counts=True)
-    return LeastSquaresAUCCV() if counts.min() >= 5 else LeastSquaresAUC()

@@ -52,21 +52,21 @@ class Cells(NamedTuple):
             gap = np.diff(mark)
             densest = np.argmin(np.where(gap > 0.0, gap, np.inf))
             cells = cls(mark[densest], gap[densest], low=np.float64(0), scale=np.float64(1), size=count + 2)
-            low, high = cells._bend(mark[[0, -1]])
+            low, high = cells._warp(mark[[0, -1]])
             scale = (count - 1) / (high - low)
         usable = np.isfinite([mark[0], mark[-1], scale]).all() and 0.0 < cells.unit < np.inf
         return cells._replace(low=low, scale=scale) if usable else None
 
     def __call__(self, score: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
-            cell = self._bend(score)
+            cell = self._warp(score)
         cell -= self.low
         cell *= self.scale
         np.clip(cell, -1, self.size - 2, out=cell)
         cell += 1
         return cell.astype(np.int32)
 
-    def _bend(self, score: np.ndarray) -> np.ndarray:
+    def _warp(self, score: np.ndarray) -> np.ndarray:
         integer = np.dtype(f"i{score.dtype.itemsize}")
         apart = score - self.centre
         distance = np.abs(apart)

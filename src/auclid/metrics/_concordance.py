@@ -10,8 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, numbers_column, same_length
-from auclid._outcomes import (
+from auclid.errors import invalid_value
+from auclid.metrics._compare import answer, checked_question
+from auclid.metrics._results import AUCComparison, ConcordanceInterval
+from auclid.metrics._variance import share_interval
+from auclid.stats.censoring import CensoringDistribution, censoring_distribution
+from auclid.stats.pair_order import PairOrder
+from auclid.validation.outcomes import (
     Survival,
     checked_weights,
     event_column,
@@ -22,20 +27,8 @@ from auclid._outcomes import (
     survival_target,
     time_column,
 )
-from auclid.errors import invalid_value
-from auclid.metrics._compare import AUCComparison, answer, checked_question
-from auclid.metrics._variance import share_interval
-from auclid.stats.censoring import CensoringDistribution, censoring_distribution
-from auclid.stats.pair_order import PairOrder
-
-
-class ConcordanceInterval(NamedTuple):
-    """A concordance, the two ends of its confidence interval, and its standard error."""
-
-    concordance: float
-    low: float
-    high: float
-    se: float
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import numbers_column, same_length
 
 
 class ConcordanceTerms(NamedTuple):

@@ -5,13 +5,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import column, number_in, numbers_column, one_of, positives, same_length
-from auclid._outcomes import checked_weights, group_codes, in_memory
 from auclid.errors import invalid_value
 from auclid.metrics._concordance import right_pairs
-from auclid.metrics._interval import AUCInterval
+from auclid.metrics._results import AUCInterval
 from auclid.metrics._variance import quantile
 from auclid.stats.pair_order import level_order
+from auclid.validation.outcomes import checked_weights, group_codes, in_memory
+from auclid.validation.parameters import number_in, one_of
+from auclid.validation.vectors import column, numbers_column, positives, same_length
 
 WEIGHTS = ("size", "pairs", "equal")
 

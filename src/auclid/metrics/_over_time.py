@@ -1,29 +1,21 @@
 """AUC over time of risk scores for censored times: cumulative cases against dynamic controls."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import finite_column, number_in, numbers_column, same_length
-from auclid._outcomes import Survival, checked_weights, event_column, in_memory, time_column
 from auclid.errors import invalid_value
 from auclid.metrics._concordance import checked_censoring, order_terms
+from auclid.metrics._results import AUCOverTime
 from auclid.metrics._variance import share_interval
 from auclid.stats.pair_order import PairOrder
+from auclid.validation.outcomes import Survival, checked_weights, event_column, in_memory, time_column
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import finite_column, numbers_column, same_length
 
 N_TIMES = 10
 """Times that are chosen where none are given."""
-
-
-class AUCOverTime(NamedTuple):
-    """The AUC at each of several times, the ends of its confidence intervals, and its standard errors."""
-
-    times: np.ndarray
-    auc: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
-    se: np.ndarray
 
 
 def auc_over_time(

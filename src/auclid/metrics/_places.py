@@ -25,10 +25,10 @@ def twice_places(few: np.ndarray, many: np.ndarray) -> tuple[np.ndarray, np.ndar
     order = np.argsort(few)
     ranked = few[order]
     below_many = twice_below(ranked, many)
-    above_sorted = _above_few(ranked, np.bincount(below_many, minlength=2 * len(few) + 1))
-    above_few = np.empty(len(few), np.int64)
-    above_few[order] = above_sorted
-    return above_few, below_many
+    above_sorted = twice_above(ranked, np.bincount(below_many, minlength=2 * len(few) + 1))
+    above = np.empty(len(few), np.int64)
+    above[order] = above_sorted
+    return above, below_many
 
 
 def in_order(scores: np.ndarray) -> np.ndarray:
@@ -40,27 +40,31 @@ def in_order(scores: np.ndarray) -> np.ndarray:
     return out if cells is not None and deal_out(scores, cells, out) else np.sort(scores)
 
 
-def spread_of_places(few: np.ndarray, many: np.ndarray) -> tuple[int, float, float]:
-    """(Twice the pairs that `many` win, variance of `twice_places` over few and over many): no row is kept apart."""
+def spread_of_places(few: np.ndarray, many: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+    """(Twice the pairs that `many` win, `central_sums` of `twice_places` over few and over many): no row is kept."""
     ranked = in_order(few)
     below = twice_below(ranked, many)
     count = np.bincount(below, minlength=2 * len(few) + 1)
-    above = _above_few(ranked, count)
-    return int(above.sum()), _variance(above), _variance(below, count)
+    above = twice_above(ranked, count)
+    return int(above.sum()), central_sums(above), central_sums(below, count)
 
 
-def _variance(values: np.ndarray, count: np.ndarray | None = None) -> float:
-    """With n - 1; exactly zero where all values are alike. From the counts of whole numbers, where these are fewer."""
+def central_sums(values: np.ndarray, count: np.ndarray | None = None) -> np.ndarray:
+    """Sums of second and of fourth powers of whole numbers less their mean; zero where all are alike.
+
+    From the counts of the numbers 0, 1, ..., where these are fewer than the values.
+    """
     if np.ptp(values) == 0:
-        return 0.0
+        return np.zeros(2)
     if count is None or len(count) > len(values):
-        return float(values.var(ddof=1))
+        square = (values - values.mean()) ** 2
+        return np.array([square.sum(), square @ square])
     number = np.arange(len(count), dtype=np.float64)
-    number -= float(count @ number) / len(values)
-    return float(count @ number**2) / (len(values) - 1.0)
+    square = (number - float(count @ number) / len(values)) ** 2
+    return np.array([count @ square, count @ square**2])
 
 
-def _above_few(ranked: np.ndarray, count: np.ndarray) -> np.ndarray:
+def twice_above(ranked: np.ndarray, count: np.ndarray) -> np.ndarray:
     """A score of many below a tie of few at positions l to r - 1 has 2 l or less, one at it l + r, one above 2 r."""
     upto = np.cumsum(count)
     first = ranked[1:] != ranked[:-1]
@@ -110,16 +114,17 @@ def _cells_over(ranked: np.ndarray, count: int) -> Cells | None:
 
 
 @kernel(inner=True)
-def cell_of(cells, x):
+def cell_of(cells: Cells, x: float) -> int:
     """What `Cells.__call__` gives for one score, in float64: it never falls as x rises."""
     apart = x - cells.centre
     bits = np.float64(abs(apart) + cells.unit).view(np.int64) - np.float64(cells.unit).view(np.int64)
-    bent = float(bits) if apart >= 0.0 else -float(bits)
-    return int(min(max((bent - cells.low) * cells.scale, -1.0), cells.size - 2.0) + 1.0)
+    warped = float(bits) if apart >= 0.0 else -float(bits)
+    place = float((warped - cells.low) * cells.scale)
+    return int(min(max(place, -1.0), cells.size - 2.0) + 1.0)
 
 
 @kernel
-def deal_out(score, cells, out):
+def deal_out(score: np.ndarray, cells: Cells, out: np.ndarray) -> bool:
     """out: the scores in order; False, and nothing to use in it, where too many lie in one cell."""
     cell, starts = np.empty(score.shape[0], np.int32), np.zeros(cells.size + 1, np.int64)
     for j in range(score.shape[0]):
@@ -142,7 +147,7 @@ def deal_out(score, cells, out):
 
 
 @kernel
-def place_twice(ranked, score, cells, out):
+def place_twice(ranked: np.ndarray, score: np.ndarray, cells: Cells, out: np.ndarray) -> int:
     """out_j = twice how many of the sorted ``ranked`` lie below score_j, a tie counted once; returns their sum.
 
     A look into a table of cells leaves a handful to search. An empty ``out`` is left alone.

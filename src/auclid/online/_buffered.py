@@ -4,7 +4,7 @@ from typing import Any
 
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid.base import StreamRanker
 from auclid.solvers.buffered import BufferedSolver
 from auclid.stats.buffers import POLICIES
@@ -17,8 +17,8 @@ class BufferedRanker(StreamRanker):
 
     _parameter_constraints: dict = {
         **StreamRanker._parameter_constraints,
-        "C": [_check.real(closed="neither"), None],
-        "buffer_size": [_check.at_least(1)],
+        "C": [validation.real(closed="neither"), None],
+        "buffer_size": [validation.at_least(1)],
         "buffer": [StrOptions(set(POLICIES))],
     }
 

@@ -7,10 +7,10 @@ import numpy as np
 
 from auclid.data import Table, as_table
 from auclid.metrics._concordance import right_pairs
-from auclid.solvers.krylov import shifted_solutions
+from auclid.solvers.iterative import shifted_solutions
+from auclid.solvers.least_squares import NEAR, PRODUCTS
 from auclid.solvers.ordered_square import square_path, square_product, square_slope, square_system
 from auclid.solvers.path import FEW_ALPHAS, FEW_COLUMNS, alpha_grid, best_alpha
-from auclid.solvers.products import NEAR, PRODUCTS
 from auclid.stats.folds import ALIKE
 from auclid.stats.ordered_moments import SquareSystem
 from auclid.stats.pair_order import PairOrder

@@ -11,8 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
-from auclid._apart import by_parts
+from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearScores
 from auclid.data import SparseTable
@@ -20,17 +19,17 @@ from auclid.errors import invalid_value
 from auclid.metrics._sample import WHOLE
 from auclid.ordered._alpha import choose_alpha
 from auclid.ordered._rows import OrderedRows, level_moments
-from auclid.pairwise._alpha import best_alpha as best_alpha_of_classes
-from auclid.pairwise._objective import Settings, checked_loss, dataset_objective
-from auclid.pairwise._warning import warn_unless_converged
+from auclid.pairwise._objective import Settings, checked_loss, dataset_objective, warn_unless_converged
+from auclid.pairwise._search import best_alpha as best_alpha_of_classes
 from auclid.solvers import newton
-from auclid.solvers.iteration import IterationCallback, Solution
+from auclid.solvers.iterative import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.ordered_pairs import ordered_objective
 from auclid.solvers.ordered_square import OrderedLeastSquares, square_system
 from auclid.solvers.path import FEW_COLUMNS, cross_validate
 from auclid.stats.labelled import LabelledDataset, class_moments_of
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
+from auclid.validation import RowAccess, partwise
 
 LOSSES = ("square", "squared_hinge", "hinge", "logistic")
 
@@ -43,13 +42,13 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
 
     _parameter_constraints: dict = {
         "loss": [StrOptions(set(LOSSES))],
-        "alpha": [_check.real(), StrOptions({"auto"})],
-        "l1": [_check.real()],
-        "tol": [_check.real(closed="neither")],
-        "max_iter": [_check.at_least(1)],
+        "alpha": [validation.real(), StrOptions({"auto"})],
+        "l1": [validation.real()],
+        "tol": [validation.real(closed="neither")],
+        "max_iter": [validation.at_least(1)],
     }
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
     def __init__(
         self,
@@ -66,7 +65,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         self.tol = tol
         self.max_iter = max_iter
 
-    @by_parts
+    @partwise
     def predict(self, X: Any) -> Any:
         """The scores of `decision_function`.
 
@@ -84,6 +83,10 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all comparable pairs of rows."""
 
+    @abstractmethod
+    def _concordance(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> float:
+        """The concordance of scores with y."""
+
     def _fit_rows(self, rows: OrderedRows) -> OrderedMoments | None:
         """Learn from checked rows; sets all fitted attributes. Returns what further rows can be added to, if known."""
         if self.loss != "square" and self.l1 > 0.0:
@@ -99,7 +102,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             w, moments = self._fit_square_classes(labelled)
         else:
             w, moments = self._fit_square(rows)
-        self._set_weights(_check.finite(self, w), 0.0)
+        self._set_weights(validation.finite(self, w), 0.0)
         return moments
 
     def _labelled(self, rows: OrderedRows) -> LabelledDataset:
@@ -185,7 +188,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         else:
             alpha = self._choose_alpha(rows)
             objective = ordered_objective(rows.table(), rows.order, self.loss, alpha, float(self.tol))
-        _check.finite(self, np.array(objective.start_norm))
+        validation.finite(self, np.array(objective.start_norm))
         state = newton.init(objective)
         for _ in fit_iterations(self, self.max_iter, lambda: _attributes(state.point.w)):
             if state.finished:

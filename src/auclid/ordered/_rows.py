@@ -6,9 +6,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from auclid import _check
-from auclid._apart import lies_apart, remember_columns
-from auclid._outcomes import Survival, checked_weights, group_codes, order_of
 from auclid.data.dask import DaskDataset, is_dask
 from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
 from auclid.data.file_dataset import FileDataset
@@ -18,6 +15,8 @@ from auclid.data.table import Table
 from auclid.stats.moments import MOST_GROUPS, Moments, grouped_moments
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import PairOrder
+from auclid.validation import check_rows, is_partitioned, remember_columns
+from auclid.validation.outcomes import Survival, checked_weights, group_codes, order_of
 
 
 class Outcome(NamedTuple):
@@ -30,6 +29,13 @@ class Outcome(NamedTuple):
     def of(cls, target: Any) -> "Outcome":
         """Of numbers or of a `Survival`."""
         return cls(target.time, target.event) if isinstance(target, Survival) else cls(target, None)
+
+
+class PartitionedRows(NamedTuple):
+    """Rows in parts that were checked and prepared before, and the size of each part."""
+
+    parts: Dataset
+    sizes: np.ndarray
 
 
 class OrderedRows(NamedTuple):
@@ -59,20 +65,23 @@ class OrderedRows(NamedTuple):
         return plain and self.order.n_levels == 2
 
 
-def dataset_of(estimator: Any, X: Any) -> tuple[Dataset, np.ndarray]:
+def dataset_of(estimator: Any, X: Any) -> PartitionedRows:
     """The rows of X in parts, checked, and the size of each part; sets what scikit-learn wants to know of columns."""
     owner = type(estimator).__name__
-    if not lies_apart(X):
-        table = _check.rows(estimator, X, reset=True)
-        return MemoryDataset(table), np.array([table.shape[0]])
+    if isinstance(X, PartitionedRows):
+        remember_columns(estimator, X.parts.columns, X.parts.width)
+        return X
+    if not is_partitioned(estimator, X):
+        table = check_rows(estimator, X, reset=True)
+        return PartitionedRows(MemoryDataset(table), np.array([table.shape[0]]))
     if isinstance(X, Rows):
         files = FileDataset(X)
         remember_columns(estimator, files.columns, files.width)
-        return files, np.asarray(X.block_sizes())
+        return PartitionedRows(files, np.asarray(X.block_sizes()))
     if is_dask(X):
         parts = DaskDataset(owner, X)
         remember_columns(estimator, parts.columns, parts.width)
-        return parts, np.asarray(parts.compute(parts.map(part_size)))
+        return PartitionedRows(parts, np.asarray(parts.compute(parts.map(part_size))))
     raise TypeError(f"{owner} cannot learn from {type(X).__name__}.")
 
 

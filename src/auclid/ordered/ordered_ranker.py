@@ -4,8 +4,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from auclid import _check, _sources
-from auclid._outcomes import checked_weights, group_codes, ordered_values
+from auclid import validation
 from auclid.data.files import Rows
 from auclid.errors import invalid_value
 from auclid.metrics._concordance import concordance
@@ -16,6 +15,8 @@ from auclid.solvers.ordered_square import OrderedLeastSquares, square_system
 from auclid.stats.moments import grouped_moments, require_room
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import level_order
+from auclid.validation.outcomes import checked_weights, group_codes, ordered_values
+from auclid.validation.rows import require_target
 
 MOST_VALUES = 1 << 27
 """Numbers of the moments of all levels of a stream, at the most: one gigabyte."""
@@ -98,7 +99,7 @@ class OrderedRanker(LinearOrderRanker):
     0.78
     """
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows with different y, within groups where they are given.
 
@@ -123,12 +124,12 @@ class OrderedRanker(LinearOrderRanker):
     def _values(self, X: Any, y: Any) -> np.ndarray:
         """The numbers that rows are ordered by."""
         if y is None and isinstance(X, Rows):
-            _sources.with_target(self, X)
+            require_target(self, X)
             y = X.target()
-        _check.labelled(self, y)
+        validation.require_labels(self, y)
         return ordered_values(type(self).__name__, "y", y)
 
-    @_check.checked
+    @validation.checked
     def partial_fit(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; the model is then that of one `fit` on all rows added so far, with the same alpha.
 
@@ -149,7 +150,7 @@ class OrderedRanker(LinearOrderRanker):
         if self.loss != "square":
             raise invalid_value(self, "loss", "be 'square' for partial_fit", self.loss, "Use fit on all rows.")
         first = not hasattr(self, "coef_")
-        table = _check.rows(self, X, reset=first)
+        table = validation.check_rows(self, X, reset=first)
         require_room("The moments of OrderedRanker", table.shape[1], "Use fit on all rows.")
         batch = self._batch(table, y, groups, sample_weight)
         return self._resume(batch if first else self._kept() + batch)
@@ -191,7 +192,7 @@ class OrderedRanker(LinearOrderRanker):
         -------
         self
         """
-        _check.mergeable(self, other)
+        validation.mergeable(self, other)
         return self._resume(self._kept() + other._kept())
 
     def _kept(self) -> OrderedMoments:
@@ -218,7 +219,7 @@ class OrderedRanker(LinearOrderRanker):
         if system.total > 0.0:
             settings = OrderedLeastSquares(self.alpha_, float(self.l1), min(self.tol, 1e-6))
             w = self._solution(settings.from_system(system, self._rounds()))
-        self._set_weights(_check.finite(self, w), 0.0)
+        self._set_weights(validation.finite(self, w), 0.0)
         self._stream = seen
         return self
 
@@ -240,4 +241,7 @@ class OrderedRanker(LinearOrderRanker):
         values = self._values(X, y)
         if sample_weight is None and isinstance(X, Rows):
             sample_weight = X.sample_weight()
-        return concordance(values, self.decision_function(X), groups=groups, sample_weight=sample_weight)
+        return self._concordance(self.decision_function(X), values, groups, sample_weight)
+
+    def _concordance(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> float:
+        return concordance(y, scores, groups=groups, sample_weight=sample_weight)

@@ -4,11 +4,11 @@ from typing import Any, Self
 
 import numpy as np
 
-from auclid import _check
-from auclid._outcomes import Survival, survival_target
+from auclid import validation
 from auclid.metrics._concordance import checked_censoring, concordance
 from auclid.ordered._base import LinearOrderRanker
 from auclid.ordered._rows import ordered_rows
+from auclid.validation.outcomes import Survival, survival_target
 
 
 class SurvivalRanker(LinearOrderRanker):
@@ -78,7 +78,7 @@ class SurvivalRanker(LinearOrderRanker):
     _parameter_constraints: dict = {
         **LinearOrderRanker._parameter_constraints,
         "ipcw": ["boolean"],
-        "tau": [_check.real(closed="neither"), None],
+        "tau": [validation.real(closed="neither"), None],
     }
 
     def __init__(
@@ -96,7 +96,7 @@ class SurvivalRanker(LinearOrderRanker):
         self.ipcw = ipcw
         self.tau = tau
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of an event and a later time.
 
@@ -126,7 +126,7 @@ class SurvivalRanker(LinearOrderRanker):
         return self
 
     def _target(self, y: Any) -> Survival:
-        _check.labelled(self, y)
+        validation.require_labels(self, y)
         return survival_target(type(self).__name__, y)
 
     def score(self, X: Any, y: Any, groups: Any = None, sample_weight: Any = None) -> float:
@@ -144,6 +144,9 @@ class SurvivalRanker(LinearOrderRanker):
         -------
         float
         """
+        return self._concordance(self.decision_function(X), y, groups, sample_weight)
+
+    def _concordance(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> float:
         survival = self._target(y)
         options = {"groups": groups, "sample_weight": sample_weight, "ipcw": self.ipcw, "tau": self.tau}
-        return concordance(survival.time, self.decision_function(X), event=survival.event, **options)
+        return concordance(survival.time, scores, event=survival.event, **options)

@@ -1,16 +1,19 @@
 """Which objective RankSVM minimises: all pairs, or those of the top, with the hinge or the squared hinge."""
 
+import warnings
 from typing import Any, NamedTuple
 
-from auclid import _check
+from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
+
+from auclid import validation
 from auclid._generic import as_floats
 from auclid.losses import Loss, as_loss, curvature, hinges, slope, value
 from auclid.metrics._sample import Region
-from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
-from auclid.solvers.hinge import SmoothHinge
+from auclid.solvers.all_pairs import LinearSpace, SmoothHinge, SmoothLoss, SquaredHinges
+from auclid.solvers.newton import State
+from auclid.solvers.partial_auc import SOFTEST, SoftTop, SoftTopHinge
 from auclid.solvers.partitioned_pairs import partitioned_objective
-from auclid.solvers.smooth_loss import SmoothLoss
-from auclid.solvers.soft_top import SOFTEST, SoftTop, SoftTopHinge
 from auclid.stats.labelled import LabelledDataset, LabelledTable
 from auclid.stats.pair_sums import Pairs
 
@@ -84,7 +87,7 @@ def checked_loss(owner: str, loss: str | Loss, region: Region) -> str | Loss:
             f"The 'loss' parameter of {owner} must be 'hinge', 'squared_hinge' or a sum of squared hinges, with "
             f"auclid.losses.hinges implemented, where max_fpr or min_tpr cut. Got {loss!r} instead."
         )
-    return _check.implements(owner, "loss", struct, [value, slope, curvature])
+    return validation.implements(owner, "loss", struct, [value, slope, curvature])
 
 
 def _check_convex(owner: str, loss: Loss) -> None:
@@ -97,3 +100,15 @@ def _check_convex(owner: str, loss: Loss) -> None:
                 f"The 'loss' parameter of {owner} must be convex; the hinges of {type(loss).__name__} bend downwards. "
                 "From the right on, their factors must add up to no less than zero."
             )
+
+
+def warn_unless_converged(estimator: BaseEstimator, state: State) -> None:
+    """Warn in the estimator's name, unless Newton's method has converged or a callback stopped it."""
+    name, tol, most = type(estimator).__name__, estimator.tol, estimator.max_iter
+    if not state.converged and (state.stuck or state.n_iter >= most):
+        warnings.warn(
+            f"{name} stopped after {state.n_iter} Newton steps before reaching tol={tol}. "
+            "Scale the columns of X, or raise max_iter, alpha or tol.",
+            ConvergenceWarning,
+            stacklevel=5,
+        )

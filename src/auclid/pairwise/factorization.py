@@ -7,8 +7,7 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check, _random
-from auclid._apart import by_parts
+from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import Ranker
 from auclid.data import Table, as_table
@@ -20,6 +19,7 @@ from auclid.solvers.random_pairs import RESERVOIR_CAPACITY, find_partners
 from auclid.stats.buffers import ClassBuffers, advance_buffers, empty_buffers, reservoir
 from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledTable
+from auclid.validation import partwise
 
 ALPHAS = 1e-3, 1e-4, 1e-5
 """Penalties that alpha="auto" tries."""
@@ -121,12 +121,12 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
     """
 
     _parameter_constraints: dict = {
-        "rank": [_check.at_least(0)],
+        "rank": [validation.at_least(0)],
         "loss": [StrOptions(set(LOSSES)), tuple],
-        "alpha": [_check.real(), StrOptions({"auto"})],
-        "l1": [_check.real()],
-        "step": [_check.real(closed="neither")],
-        "n_epochs": [_check.at_least(1)],
+        "alpha": [validation.real(), StrOptions({"auto"})],
+        "l1": [validation.real()],
+        "step": [validation.real(closed="neither")],
+        "n_epochs": [validation.at_least(1)],
         "random_state": _random.RANDOM_STATE,
     }
 
@@ -149,7 +149,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         self.n_epochs = n_epochs
         self.random_state = random_state
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from random pairs of all rows.
 
@@ -164,7 +164,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         -------
         self
         """
-        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        table, is_pos, weight = self._labelled_dataset(X, y, sample_weight).labelled_table()
         loss, rng = self._loss(), _random.generator(self.random_state)
         rows = LabelledTable(table, is_pos, weight)
         self.alpha_, self.rank_ = self._choose(rows, loss, rng)
@@ -174,12 +174,12 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
             trainer.epoch(average=2 * number >= self.n_epochs - 1)
             self.n_iter_ = number + 1
         w, V = trainer.model()
-        scores = _check.finite_scores(self, factorized_scores(table, w, V), np.float64)
+        scores = validation.finite_scores(self, factorized_scores(table, w, V), np.float64)
         self._stream: StreamState | None = None
         self._rng = rng
         return self._publish(w, V, best_threshold(is_pos, scores, weight))
 
-    @_check.checked
+    @validation.checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of a batch, once, in their order: each meets a row of the other class out of 1,000.
 
@@ -209,7 +209,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
             state = StreamState(model, np.zeros((2, table.shape[1])), np.zeros(2), empty_buffers(table.shape[1]))
         else:
             state = _copied(self._stream)
-            _check.unchanged(self, "rank", int(self.rank), state.model.V.shape[1])
+            validation.unchanged(self, "rank", int(self.rank), state.model.V.shape[1])
         rng = _random.copy_generator(self._rng)
         self.alpha_, self.rank_ = STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), int(self.rank)
         state = _after_batch(state, table, is_pos, self._steps(loss, self.alpha_), rng)
@@ -218,7 +218,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         self._stream, self._rng, self.n_iter_ = state, rng, 1
         return self
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
@@ -231,14 +231,14 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         -------
         array of shape (n,), of X's floating type
         """
-        _check.fitted(self, "coef_")
-        table = _check.rows(self, X)
+        validation.fitted(self, "coef_")
+        table = validation.check_rows(self, X)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = factorized_scores(table, self.coef_[0], self.factors_) + self.intercept_[0]
-        return _check.finite_scores(self, scores, table.dtype)
+        return validation.finite_scores(self, scores, table.dtype)
 
     def _loss(self) -> Loss:
-        return _check.implements(self, "loss", as_loss(self.loss), [slope])
+        return validation.implements(self, "loss", as_loss(self.loss), [slope])
 
     def _steps(self, loss: Loss, alpha: float) -> solver.FactorizationSteps:
         return solver.FactorizationSteps(loss, alpha, FACTOR_SHARE * alpha, float(self.l1), float(self.step))
@@ -267,8 +267,8 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         return {"coef_": w.reshape(1, -1), "factors_": V, "intercept_": np.zeros(1)}
 
     def _publish(self, w: np.ndarray, V: np.ndarray, threshold: float) -> Self:
-        _check.finite(self, w)
-        self.coef_, self.factors_ = w.reshape(1, -1), _check.finite(self, V)
+        validation.finite(self, w)
+        self.coef_, self.factors_ = w.reshape(1, -1), validation.finite(self, V)
         self.intercept_ = np.array([-float(threshold)])
         return self
 

@@ -9,19 +9,56 @@ from sklearn.metrics.pairwise import KERNEL_PARAMS, PAIRWISE_KERNEL_FUNCTIONS, p
 from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check, _random
-from auclid._apart import by_parts
+from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import Ranker
-from auclid.data import Table, as_table, sizes, with_int32_indices
+from auclid.data import Table, as_table, row_squared_norms, sizes, with_int32_indices
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairwise._matrix import gaussian_matrix
-from auclid.pairwise._warning import warn_unless_converged
+from auclid.pairwise._objective import warn_unless_converged
 from auclid.solvers import newton
 from auclid.solvers.all_pairs import KernelSpace, PairPoint, SquaredHinges
 from auclid.stats.moments import class_moments
 from auclid.stats.pair_sums import Pairs
+from auclid.validation import RowAccess, partwise
+
+ROWS = 64
+"""Rows of the matrix that are made at once: they stay in the processor's cache."""
+
+LOG2E = 1.4426950408889634
+
+HUGE = 1e300
+"""Squares from which sums of them may overflow."""
+
+
+def gaussian_matrix(X: np.ndarray, gamma: float) -> np.ndarray:
+    """exp(-gamma |x_i - x_j|²) where j ≥ i, by way of powers of two; below the diagonal, not to be read.
+
+    Rows are measured from their mean: a distance is a difference of large numbers. NaN where one is beyond floating
+    point.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.pairwise.kernel_rank_svm import gaussian_matrix
+    >>> K = gaussian_matrix(np.array([[0.0], [1.0], [2.0]]), 0.5)
+    >>> bool(np.allclose(K[0], np.exp([0.0, -0.5, -2.0])))
+    True
+    """
+    n = len(X)
+    Z = X - X.mean(axis=0)
+    Z *= np.sqrt(gamma * LOG2E)
+    K, double, lengths = np.zeros((n, n)), 2.0 * Z.T, row_squared_norms(Z)
+    for start in range(0, n, ROWS):
+        part = slice(start, start + ROWS)
+        powers = Z[part] @ double[:, start:]
+        powers -= lengths[part, None]
+        powers -= lengths[start:]
+        np.minimum(powers, 0.0, out=powers)
+        K[part, start:] = np.exp2(powers, out=powers)
+    K[np.diag_indices(n)] = np.where(lengths < HUGE, 1.0, np.nan)
+    return K
+
 
 MOST_BYTES = 1 << 33
 """Memory for a kernel matrix at the most, and never more than half of what the machine has."""
@@ -97,14 +134,14 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
     """
 
     _parameter_constraints: dict = {
-        "alpha": [_check.real(closed="neither")],
+        "alpha": [validation.real(closed="neither")],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS) | {"precomputed"}), callable],
-        "gamma": [_check.real(closed="neither"), None],
-        "degree": [_check.at_least(1)],
-        "coef0": [_check.real(None)],
-        "subsample": [_check.real(0.0, 1.0, closed="right")],
-        "tol": [_check.real(closed="neither")],
-        "max_iter": [_check.at_least(1)],
+        "gamma": [validation.real(closed="neither"), None],
+        "degree": [validation.at_least(1)],
+        "coef0": [validation.real(None)],
+        "subsample": [validation.real(0.0, 1.0, closed="right")],
+        "tol": [validation.real(closed="neither")],
+        "max_iter": [validation.at_least(1)],
         "random_state": _random.RANDOM_STATE,
     }
 
@@ -131,9 +168,10 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         self.max_iter = max_iter
         self.random_state = random_state
 
-    _in_memory = "Kernelized(KMeansNystroem(), RankSVM())"
+    _row_access = RowAccess.MEMORY
+    _out_of_core_alternative = "Kernelized(KMeansNystroem(), RankSVM())"
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows.
 
@@ -148,12 +186,12 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         -------
         self
         """
-        table, is_pos, weight = self._begin_fit(X, y, sample_weight)
+        table, is_pos, weight = self._labelled_dataset(X, y, sample_weight).labelled_table()
         pairs = Pairs(is_pos, weight)
         chosen = self._chosen(pairs)
         largest_matrix(self, len(chosen))
         self.gamma_ = self._gamma(table, is_pos, weight)
-        space = KernelSpace(_check.measurable(self, self._matrix(table, chosen)))
+        space = KernelSpace(validation.measurable(self, self._matrix(table, chosen)))
         objective: Any = SquaredHinges(space, pairs.subset(chosen), float(self.alpha), float(self.tol))
         state = newton.init(objective)
 
@@ -169,7 +207,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         self.__dict__.update(attributes())
         return self
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
@@ -181,14 +219,14 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         -------
         array of shape (n,), of X's floating type
         """
-        _check.fitted(self, "dual_coef_")
-        X = _check.rows(self, X)
+        validation.fitted(self, "dual_coef_")
+        X = validation.check_rows(self, X)
         table, n = as_table(X), X.shape[0]
         size = max(1, sizes.LARGE_BYTES // (8 * len(self.support_)))
         parts = [slice(start, start + size) for start in range(0, n, size)]
         with np.errstate(over="ignore", invalid="ignore"):
             scores = np.concatenate([self._similar(table, part) @ self.dual_coef_[0] for part in parts])
-        return _check.finite_scores(self, scores + self.intercept_[0], X.dtype)
+        return validation.finite_scores(self, scores + self.intercept_[0], X.dtype)
 
     def _chosen(self, pairs: Pairs) -> np.ndarray:
         """The rows to learn from: a share of each class, one at least."""
@@ -205,7 +243,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         spread = float(class_moments(table, is_pos, weight, full=False).all.covariance)
         scale = np.sqrt(spread * table.shape[1]) if self.kernel == "laplacian" else spread
         with np.errstate(divide="ignore"):
-            return float(_check.measurable(self, np.divide(1.0, scale) or np.inf)) if scale > 0.0 else 1.0
+            return float(validation.measurable(self, np.divide(1.0, scale) or np.inf)) if scale > 0.0 else 1.0
 
     def _takes(self) -> tuple[str, ...]:
         """The parameters that the kernel has, a callable none."""
@@ -244,9 +282,9 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         idle = np.count_nonzero(reach[order].cumsum() <= 0.1 * self.tol)
         kept = np.sort(order[min(idle, len(order) - 1) :])
         beta = np.zeros_like(point.w)
-        beta[kept] = _check.finite(self, point.w[kept])
+        beta[kept] = validation.finite(self, point.w[kept])
         scores = point.objective.space.scores(beta)
-        _check.warn_if_constant_scores(self, table, scores)
+        validation.warn_if_constant_scores(self, table, scores)
         return {
             "support_": chosen[kept],
             "support_vectors_": table.take(chosen[kept] if self.kernel != "precomputed" else slice(0)),

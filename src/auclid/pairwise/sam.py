@@ -6,12 +6,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check, _random
+from auclid import _random, validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
-from auclid.pairwise._alpha import best_alpha
+from auclid.pairwise._search import best_alpha
+from auclid.penalties import prox
+from auclid.solvers.penalized_pairs import L1PairsSolver, PenalizedPairsSolver
 from auclid.solvers.random_pairs import (
     LOSS_FUNCTIONS,
     PairRule,
@@ -36,11 +38,13 @@ class PairSampler(StreamRanker):
     """The base class of ASAM and PSAM: everything but the step on a pair, ``_rule``."""
 
     _parameter_constraints: dict = {
-        "alpha": [_check.real(closed="neither"), StrOptions({"auto"})],
-        "n_epochs": [_check.at_least(1)],
-        "t0": [_check.real(), None],
-        "rskip": [_check.at_least(1)],
-        "askip": [_check.at_least(1)],
+        "alpha": [validation.real(closed="neither"), StrOptions({"auto"})],
+        "l1": [validation.real()],
+        "penalty": [tuple, None],
+        "n_epochs": [validation.at_least(1)],
+        "t0": [validation.real(), None],
+        "rskip": [validation.at_least(1)],
+        "askip": [validation.at_least(1)],
         "average": ["boolean"],
         "random_state": _random.RANDOM_STATE,
     }
@@ -50,6 +54,8 @@ class PairSampler(StreamRanker):
         alpha: float | str = "auto",
         *,
         loss: Any = "hinge",
+        l1: float = 0.0,
+        penalty: Any = None,
         n_epochs: int = 15,
         t0: float | None = None,
         rskip: int = 16,
@@ -59,6 +65,8 @@ class PairSampler(StreamRanker):
     ) -> None:
         self.alpha = alpha
         self.loss = loss
+        self.l1 = l1
+        self.penalty = penalty
         self.n_epochs = n_epochs
         self.t0 = t0
         self.rskip = rskip
@@ -72,7 +80,7 @@ class PairSampler(StreamRanker):
         # Before the first pass: a table that is computed on demand may be stored from then on.
         self.alpha_ = float(self.alpha) if self.alpha != "auto" else self._search_alpha(table, is_pos, weight)
         summary = first_pass(table, is_pos, weight=weight)
-        _check.finite(self, summary.pair_square)
+        validation.finite(self, summary.pair_square)
         return summary
 
     def _search_alpha(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
@@ -94,7 +102,17 @@ class PairSampler(StreamRanker):
         relative, alpha = alpha is None, STREAM_ALPHA if alpha is None else alpha
         offset = alpha * t0 if relative and t0 is not None else 1.0
         rskip, askip = int(min(self.rskip, MAX_STEPS)), int(min(self.askip, MAX_STEPS))
-        return RandomPairsSolver(PairSteps(rule, loss, alpha, relative, offset, rskip, askip), t0, self.average)
+        steps = PairSteps(rule, loss, alpha, relative, offset, rskip, askip)
+        if self.penalty is not None:
+            if self.l1:
+                raise ValueError(
+                    f"penalty of {type(self).__name__} must stand alone; got l1 as well. Put it into the penalty."
+                )
+            penalty = validation.implements(self, "penalty", self.penalty, (prox,))
+            return PenalizedPairsSolver(steps, t0, self.average, penalty=penalty)
+        if self.l1:
+            return L1PairsSolver(steps, t0, self.average, l1=float(self.l1))
+        return RandomPairsSolver(steps, t0, self.average)
 
     @abstractmethod
     def _rule(self) -> tuple[PairRule, Loss]:
@@ -109,7 +127,7 @@ class ASAM(PairSampler):
 
     Minimises over all pairs of a positive and a negative row, with z = x⁺ − x⁻ and the margin m = w·z,
 
-        mean ℓ(m) + (alpha/2) |w|²,   by default with the hinge loss ℓ(m) = (1 − m)₊.
+        mean ℓ(m) + (alpha/2) |w|² + l1 |w|₁,   by default with the hinge loss ℓ(m) = (1 − m)₊.
 
     Step t = 1, 2, … draws a pair from all n₊·n₋ and moves w by −ℓ'(m) z / (alpha (t + t0)): for the hinge
     loss, only where m < 1. Every ``rskip`` steps w shrinks by the factor 1 − rskip/(t + t0), every ``askip``
@@ -126,6 +144,13 @@ class ASAM(PairSampler):
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented. If the slope is
         unbounded, as for the squared losses, a step ends at the latest at the margin that minimises the loss;
         otherwise steps along long rows would diverge.
+    l1 : float in [0, inf), default=0
+        Strength of the absolute penalty l1 |w|₁. Every ``rskip`` steps w is also cut towards zero by
+        l1·rskip/(alpha (t + t0)), in O(nnz) a step on sparse rows. Single iterates have zero weights
+        (``average=False``), their average has few.
+    penalty : struct with a `prox`, or None, default=None
+        Replaces both penalties by one of `auclid.penalties` or of your own: every ``rskip`` steps w becomes its
+        proximal point, in O(d). ``alpha`` then only sets the steps, and ``l1`` must keep its default.
     n_epochs : int, default=15
     t0 : float in [0, inf) or None, default=None
         The offset of t in the step sizes. None: E|z|²/alpha, which bounds the first steps.
@@ -159,6 +184,8 @@ class ASAM(PairSampler):
 
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
+    The steps are the paper's algorithm 10; ``make("ASAM", published=True)`` also has an alpha of its range.
+
     References
     ----------
     Khalid, "Scalable large margin pairwise learning algorithms", Colorado State University 2019, chapter 6.
@@ -178,7 +205,7 @@ class ASAM(PairSampler):
     }
 
     def _rule(self) -> tuple[PairRule, Loss]:
-        loss = _check.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[SubgradientStep])
+        loss = validation.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[SubgradientStep])
         return subgradient_rule(loss), loss
 
 
@@ -187,7 +214,7 @@ class PSAM(PairSampler):
 
     Minimises over all pairs of a positive and a negative row, with z = x⁺ − x⁻ and the margin m = w·z,
 
-        mean ℓ(m) + (alpha/2) |w|²,   by default with the hinge loss ℓ(m) = (1 − m)₊.
+        mean ℓ(m) + (alpha/2) |w|² + l1 |w|₁,   by default with the hinge loss ℓ(m) = (1 − m)₊.
 
     Step t = 1, 2, … draws a pair from all n₊·n₋ and, with s = 1/(alpha (t + t0)), moves w to
     argmin_v ½ |v − w|² + s ℓ(v·z), which is w + c z with
@@ -209,6 +236,13 @@ class PSAM(PairSampler):
     loss : {"hinge", "squared_hinge", "square"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` and
         `auclid.losses.prox_step` implemented.
+    l1 : float in [0, inf), default=0
+        Strength of the absolute penalty l1 |w|₁. Every ``rskip`` steps w is also cut towards zero by
+        l1·rskip/(alpha (t + t0)), in O(nnz) a step on sparse rows. Single iterates have zero weights
+        (``average=False``), their average has few.
+    penalty : struct with a `prox`, or None, default=None
+        Replaces both penalties by one of `auclid.penalties` or of your own: every ``rskip`` steps w becomes its
+        proximal point, in O(d). ``alpha`` then only sets the steps, and ``l1`` must keep its default.
     n_epochs : int, default=15
     t0 : float in [0, inf) or None, default=None
         The offset of t in the step sizes. None: E|z|²/alpha, which bounds the first steps.
@@ -239,6 +273,8 @@ class PSAM(PairSampler):
     `partial_fit` works as in `ASAM`: a step for each row of a batch, on that row and one of the other class,
     drawn from a reservoir of 1,000 rows per class. There is no ``class_weight``: pairs are balanced already.
 
+    The steps are the paper's algorithm 11; ``make("PSAM", published=True)`` also has an alpha of its range.
+
     References
     ----------
     Khalid, "Scalable large margin pairwise learning algorithms", Colorado State University 2019, chapter 7.
@@ -258,4 +294,4 @@ class PSAM(PairSampler):
     }
 
     def _rule(self) -> tuple[PairRule, Loss]:
-        return ProximalStep(), _check.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[ProximalStep])
+        return ProximalStep(), validation.implements(self, "loss", as_loss(self.loss), LOSS_FUNCTIONS[ProximalStep])

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in, one_of
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._interval import interval
 from auclid.metrics._rates import band, wilson
 from auclid.metrics._roc import Curve, roc_curve
 from auclid.metrics._sample import Region, checked_region, checked_sample
 from auclid.plot._axes import FAINT, Plot, axes, by_name, style, tidy, unit_square
+from auclid.validation.parameters import number_in, one_of
 
 POINTS = 400
 """Points of a line, at the most, along each axis: more than a screen can show."""
@@ -39,7 +39,7 @@ def roc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Scores of one model or of several.
     ax : matplotlib axis, optional
@@ -147,7 +147,7 @@ def lift(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Scores of one model or of several.
     ax : matplotlib axis, optional

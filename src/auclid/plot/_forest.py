@@ -5,11 +5,11 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from auclid._labels import number_in
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._interval import interval
 from auclid.metrics._sample import checked_region, checked_sample
 from auclid.plot._axes import FAINT, STYLES, Plot, axes, by_name, tidy
+from auclid.validation.parameters import number_in
 
 
 @Plot

@@ -5,11 +5,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._labels import finite_column, number_in, one_of, whole_number
 from auclid.metrics._points import CRITERIA, operating_point
-from auclid.metrics._rates import wilson
-from auclid.metrics._sample import checked_sample
+from auclid.metrics._rates import rate_interval
+from auclid.metrics._sample import Sample, checked_sample
 from auclid.plot._axes import FAINT, STYLES, Plot, PlotOfProbabilities, axes, by_name, style, tidy, unit_square
+from auclid.validation.parameters import number_in, one_of, whole_number
+from auclid.validation.vectors import finite_column
 
 
 @Plot
@@ -29,7 +30,7 @@ def scores(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores of one model. The outer half percents of a class are put into the end bins.
     ax : matplotlib axis, optional
@@ -114,16 +115,19 @@ def calibration(
     name: str | None = None,
     n_bins: int = 10,
     level: float | None = 0.95,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Any:
-    """Share of positives against the probability that was predicted, in bins of equally many rows.
+    """Share of positives against the probability that was predicted, in bins of about equally many rows.
 
-    Wilson's interval stands at each point. On the diagonal a probability means what it says.
+    Rows of one predicted probability are in one bin, whatever their order. Wilson's interval stands at each point. On
+    the diagonal a probability means what it says.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Probabilities in [0, 1] of one model or of several.
     ax : matplotlib axis, optional
@@ -131,11 +135,13 @@ def calibration(
     name : str, optional
         Of a single model, for the legend.
     n_bins : int in [2, inf)
-        Bins of equally many rows.
+        Most bins; of about equal weight, as far as equal probabilities allow.
     level : float in (0, 1) or None
         Of the intervals; None draws none.
+    sample_weight, groups
+        As in `auclid.metrics.rates_at`: shares are of weight, and intervals allow for rows that belong together.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -154,7 +160,10 @@ def calibration(
     owner = "plot.calibration"
     whole_number(owner, "n_bins", n_bins, 2)
     models = by_name(owner, y_score, name)
-    sample = checked_sample(owner, y_true, models, pos_label=pos_label, fewest=1)
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    sample = checked_sample(owner, y_true, models, **rows, fewest=1)
+    if level is not None:
+        level = number_in(owner, "level", level, 0.0, 1.0)
     ax = axes(ax, 5.0, 5.0)
     ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), label="as predicted")
     for k, (own, given) in enumerate(zip(models, sample.scores, strict=True)):
@@ -164,15 +173,26 @@ def calibration(
                 "instead. Pass predict_proba(X)[:, 1]; a calibrated classifier has it."
             )
         look = style(k)
-        order = np.argsort(given, kind="stable")
-        parts = [part for part in np.array_split(order, min(n_bins, len(order))) if len(part)]
-        said = np.array([given[part].mean() for part in parts])
-        hits, size = np.array([sample.is_pos[part].sum() for part in parts]), np.array([len(part) for part in parts])
-        share = hits / size
+        said, share, low, high = _reliability(sample, given, n_bins, 0.95 if level is None else level)
         if level is not None:
-            low, high = wilson(hits, size, number_in(owner, "level", level, 0.0, 1.0))  # type: ignore[arg-type]
             ax.vlines(said, low, high, color=look.color, linewidth=1.3, alpha=0.7)
         ax.plot(said, share, color=look.color, linestyle=look.dash, marker=look.marker, markersize=5, label=own or None)
     ax.set(xlabel="predicted probability", ylabel="share of positives", aspect="equal")
     ax.legend(loc="upper left", fontsize="small", framealpha=0.9)
     return tidy(unit_square(ax))
+
+
+def _reliability(sample: Sample, given: np.ndarray, n_bins: int, level: float) -> np.ndarray:
+    """(4, bins): mean prediction, share of positives and the two ends of its interval, in bins of whole values."""
+    mass = np.ones(len(given)) if sample.weight is None else sample.weight
+    number = np.unique(given, return_inverse=True)[1]
+    upto = np.cumsum(np.bincount(number, mass))
+    # A value goes to the bin that holds the middle of its mass.
+    middle = (upto - 0.5 * np.diff(upto, prepend=0.0)) / upto[-1]
+    part = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)[number]
+    points = []
+    for own in (np.flatnonzero(part == k) for k in np.unique(part)):
+        weight, cluster = (None if each is None else each[own] for each in (sample.weight, sample.cluster))
+        said = float(np.average(given[own], weights=weight))
+        points.append((said, *rate_interval(sample.is_pos[own], weight, cluster, level)))
+    return np.array(points).T

@@ -7,14 +7,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid import _check
+from auclid import validation
 from auclid.base import LinearRanker
-from auclid.semi._labels import PartlyLabelled, begin_partial, partly_labelled_dataset
-from auclid.solvers.unlabeled import Family
-from auclid.solvers.unlabeled_choice import choose
-from auclid.stats.labelled import LabelledDataset
+from auclid.semi._labels import PartlyLabelled, begin_partial
+from auclid.solvers.semi_supervised import Family, choose
 from auclid.stats.moments import require_room
 from auclid.stats.sets import SemiSupervisedStats, Sets
+from auclid.validation import RowAccess
 
 
 class ClosedForm(PartlyLabelled, LinearRanker, ABC):
@@ -31,9 +30,9 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
     alpha: float | str
     unlabeled_weight: Any
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
-    @_check.checked
+    @validation.checked
     def fit(
         self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -64,13 +63,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
             return self._publish(w, w @ seen.sets.midpoint)
         return self._publish_fit(rows, w)
 
-    def _labelled_dataset(
-        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
-    ) -> LabelledDataset:
-        """Labelled and unlabelled rows, checked."""
-        return partly_labelled_dataset(self, X, y, X_unlabeled, sample_weight)
-
-    @_check.checked
+    @validation.checked
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -94,8 +87,8 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         """
         table, sets, first = begin_partial(self, X, y, classes)
         self._require_room(table.shape[1])
-        weight = _check.weights(sample_weight, table)
-        _check.check_weight_scale(self, weight)
+        weight = validation.weights(sample_weight, table)
+        validation.check_weight_scale(self, weight)
         return self._resume(
             (SemiSupervisedStats.nothing(table.shape[1]) if first else self._seen).after(table, sets, weight)
         )
@@ -112,7 +105,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         -------
         self
         """
-        _check.mergeable(self, other)
+        validation.mergeable(self, other)
         return self._resume(self._seen + other._seen)
 
     def _resume(self, seen: SemiSupervisedStats) -> Self:
@@ -127,7 +120,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
         family = self._family(seen)
         given = self.alpha if isinstance(self.alpha, Real) else None
         weight, alpha = choose(family, seen, self._weights(family, seen.sets), given)
-        w = _check.finite(self, family.risk(seen.sets, weight).minimiser(alpha))
+        w = validation.finite(self, family.risk(seen.sets, weight).minimiser(alpha))
         self._seen, self.n_iter_ = seen, 1
         self.unlabeled_weight_, self.alpha_ = float(weight), float(alpha)
         self.__dict__.update(self._published(family))

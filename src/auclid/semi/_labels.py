@@ -5,18 +5,17 @@ from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.utils import _safe_indexing
 from sklearn.utils._missing import is_pandas_na, is_scalar_nan
 from sklearn.utils.validation import column_or_1d
 
-from auclid import _check
-from auclid._apart import count_labels, labelled_parts, lies_apart, remember_columns
-from auclid._weights import repeats, rescale_weights
+from auclid import validation
 from auclid.base import Ranker
 from auclid.data import Stacked, Table
 from auclid.data.dataset import Part
-from auclid.stats.labelled import LabelledDataset, part_labels, reweighted
+from auclid.metrics._auc import checked_auc
+from auclid.stats.labelled import LabelledDataset, reweighted
 from auclid.stats.sets import UNLABELED
+from auclid.stats.weights import repeats, rescale_weights
 
 
 class Marked(NamedTuple):
@@ -27,26 +26,9 @@ class Marked(NamedTuple):
     labels: Any  # the distinct labels of the rest, sorted
 
 
-def begin_fit(
-    estimator: Any, X: Any, y: Any, X_unlabeled: Any = None, needs_unlabelled: bool = True, stacklevel: int = 6
-) -> tuple[Table, np.ndarray]:
-    """The table of all rows and the set of each; sets ``classes_`` once everything is found right."""
-    marked = read(y, estimator.unlabeled)
-    table, _ = _check.rows_and_labels(estimator, X, marked.y, reset=True)
-    classes = _classes(estimator, marked.labels)
-    sets = _sets(marked, classes)
-    if X_unlabeled is not None:
-        table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
-        sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED, dtype=np.int8)])
-    if needs_unlabelled and not (sets == UNLABELED).any():
-        _warn_of_no_unlabelled(estimator, stacklevel)
-    estimator.classes_ = classes
-    return table, sets
-
-
-def row_weights(sample_weight: Any, y: Any, sets: np.ndarray) -> np.ndarray | None:
-    """As how many rows each row counts: those of X by their weights, those that X_unlabeled added as of weight 1."""
-    given = _check.weights(sample_weight, np.empty((len(np.asarray(y)), 0)))
+def row_weights(sample_weight: Any, n_rows: int, sets: np.ndarray) -> np.ndarray | None:
+    """As how many rows each row counts: the ``n_rows`` of X by their weights, those of X_unlabeled as of weight 1."""
+    given = validation.weights(sample_weight, np.empty((n_rows, 0)))
     if given is None:
         return None
     if not given.any():
@@ -66,51 +48,30 @@ def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
     )
 
 
-def partly_labelled_dataset(
-    estimator: Any, X: Any, y: Any, X_unlabeled: Any = None, sample_weight: Any = None
-) -> LabelledDataset:
-    """Labelled and unlabelled rows, wherever they are; sets ``classes_`` once everything is found right.
-
-    Rows in parts hold their unlabelled rows among them.
-    """
-    if isinstance(X, LabelledDataset):
-        remember_columns(estimator, X.parts.columns, X.parts.width)
-        estimator.classes_ = X.classes
-        return X
-    if lies_apart(X):
-        return _partitioned(estimator, X, y, X_unlabeled, sample_weight)
-    table, sets = begin_fit(estimator, X, y, X_unlabeled, stacklevel=8)
-    weight = row_weights(sample_weight, y, sets)
-    return LabelledDataset.in_memory(table, sets, weight, estimator.classes_, n_sets=3)
-
-
 def _partitioned(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any) -> LabelledDataset:
     if X_unlabeled is not None:
         raise ValueError(
             f"{type(estimator).__name__} must find unlabelled rows among the others where rows lie in files or on a "
             "cluster: mark them in the target (-1, None or NaN; see unlabeled=), and leave out X_unlabeled."
         )
-    parts, counts = labelled_parts(estimator, X, y, sample_weight)
+    parts, counts = validation.labelled_parts(estimator, X, y, sample_weight)
     labels = list(dict.fromkeys(label for part in counts for label in part))
     marked = read(_column(labels), estimator.unlabeled)
     classes = _classes(estimator, marked.labels)
     free = [label for label, unlabelled in zip(labels, marked.free, strict=True) if unlabelled]
     if not free:
-        _warn_of_no_unlabelled(estimator, stacklevel=9)
-    remember_columns(estimator, parts.columns, parts.width)
+        _warn_of_no_unlabelled(estimator, stacklevel=7)
+    validation.remember_columns(estimator, parts.columns, parts.width)
     estimator.classes_ = classes
     sets = [*([label] for label in classes.tolist()), free]
-    rows = count_labels(parts.transformed(partial(partly_coded, classes)), classes, sets, counts)
+    rows = validation.count_labels(parts.transformed(partial(partly_coded, classes)), classes, sets, counts)
     return _with_row_weights(rows)
 
 
 def _with_row_weights(rows: LabelledDataset) -> LabelledDataset:
     """The rows with weights as `row_weights` makes them in memory, where they have weights."""
-    found = rows.parts.compute(rows.parts.map(part_labels))
-    if found[0][1] is None:
-        return rows
-    weight, sets = (np.concatenate([each[k] for each in found]) for k in (1, 0))
-    counts = row_weights(weight, sets, sets)
+    sets, weight = rows.labels()
+    counts = row_weights(weight, len(sets), sets)
     return rows if counts is None else reweighted(rows, counts)
 
 
@@ -137,13 +98,13 @@ def begin_partial(estimator: Any, X: Any, y: Any, classes: Any = None) -> tuple[
     first = not hasattr(estimator, "classes_")
     known = classes if first else estimator.classes_
     marked = read(y, estimator.unlabeled, known)
-    table, _ = _check.rows_and_labels(estimator, X, marked.y, reset=first)
+    table, _ = validation.check_rows_and_labels(estimator, X, marked.y, reset=first)
     if first and classes is None and len(marked.labels) > 2:
         _classes(estimator, marked.labels)
     known = estimator._stream_classes(marked.labels, classes, first)
     if first:
         known = _other_first(known, estimator.unlabeled)
-    _check.known_labels(estimator, marked.labels, known)
+    validation.known_labels(estimator, marked.labels, known)
     estimator.classes_ = known
     return table, _sets(marked, known), first
 
@@ -180,7 +141,7 @@ def read(y: Any, unlabeled: Any = "auto", known: Any = None) -> Marked:
 
 def _one_kind(labels: np.ndarray) -> np.ndarray:
     """Labels as an array of numbers or of strings, where None or NaN among them had made it one of objects."""
-    _check.one_kind(labels)
+    validation.one_kind(labels)
     if labels.dtype != object or all(isinstance(label, str) for label in labels):
         return labels
     return np.array(labels.tolist())
@@ -206,7 +167,7 @@ def _classes(estimator: Any, labels: np.ndarray) -> np.ndarray:
     if len(labels) == 1 and not _is_auto(estimator.unlabeled):
         return np.array([_other(labels[0], estimator.unlabeled), labels[0]])
     try:
-        return _check.two_classes(estimator, labels)
+        return validation.two_classes(estimator, labels)
     except ValueError as error:
         raise ValueError(f"{error} {SEVERAL if len(labels) > 2 else FEW}") from None
 
@@ -233,9 +194,40 @@ def _other_first(classes: np.ndarray, mark: Any) -> np.ndarray:
 
 
 class PartlyLabelled(Ranker):
-    """What a ranker of partly labelled rows adds: `score` passes over unlabelled ones."""
+    """A ranker that learns from labelled and unlabelled rows; `score` passes over unlabelled ones."""
 
     unlabeled: Any
+
+    def _labelled_dataset(
+        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+    ) -> LabelledDataset:
+        """Labelled and unlabelled rows, checked; rows in parts hold their unlabelled rows among them."""
+        if isinstance(X, LabelledDataset):
+            return validation.prepared_dataset(self, X)
+        if validation.is_partitioned(self, X):
+            return _partitioned(self, X, y, X_unlabeled, sample_weight)
+        y, sample_weight = validation.labels_to_score(self, X, y, sample_weight, allow_missing=True)
+        validation.require_labels(self, y)
+        marked = read(y, self.unlabeled)
+        table, _ = validation.check_rows_and_labels(self, X, marked.y, reset=True)
+        classes = _classes(self, marked.labels)
+        sets = _sets(marked, classes)
+        if X_unlabeled is not None:
+            table = Stacked(table, _unlabelled_rows(self, X_unlabeled))
+            sets = np.concatenate([sets, np.full(table.shape[0] - len(sets), UNLABELED, dtype=np.int8)])
+        if self._uses_unlabelled() and not (sets == UNLABELED).any():
+            _warn_of_no_unlabelled(self, stacklevel=6)
+        weight = self._row_weights(sample_weight, len(marked.y), sets)
+        self.classes_ = classes
+        return LabelledDataset.in_memory(table, sets, weight, classes, n_sets=3)
+
+    def _uses_unlabelled(self) -> bool:
+        """Whether the parameters let unlabelled rows count: then it is worth a warning that there are none."""
+        return True
+
+    def _row_weights(self, sample_weight: Any, n_rows: int, sets: np.ndarray) -> np.ndarray | None:
+        """As how many rows each row in memory counts; the first ``n_rows`` have weights."""
+        return row_weights(sample_weight, n_rows, sets)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """The AUC on the labelled rows; those that y marks as unlabelled are left out, unless a class has that name.
@@ -250,16 +242,16 @@ class PartlyLabelled(Ranker):
         -------
         float
         """
-        _check.fitted(self)
-        if lies_apart(X):
-            return super().score(X, y, sample_weight)
+        validation.fitted(self)
+        y, sample_weight = validation.labels_to_score(self, X, y, sample_weight, allow_missing=True)
         mark = None if self.unlabeled in self.classes_.tolist() else self.unlabeled
         marked = read(y, mark, self.classes_)
         if y is None or not marked.free.any():
             return super().score(X, y, sample_weight)
         known = np.flatnonzero(~marked.free)
         weight = None if sample_weight is None else np.asarray(sample_weight)[known]
-        return super().score(_safe_indexing(X, known), marked.y[known], weight)
+        scores = np.asarray(self.decision_function(X))[known]
+        return checked_auc(f"{type(self).__name__}.score", marked.y[known], scores, weight, self.classes_[1])
 
 
 def _sets(marked: Marked, classes: np.ndarray) -> np.ndarray:
@@ -270,6 +262,6 @@ def _sets(marked: Marked, classes: np.ndarray) -> np.ndarray:
 
 def _unlabelled_rows(estimator: Any, X_unlabeled: Any) -> Table:
     try:
-        return _check.rows(estimator, X_unlabeled)
+        return validation.check_rows(estimator, X_unlabeled)
     except ValueError as error:
         raise ValueError(f"X_unlabeled must be rows like those of X, with the same columns. {error}") from None

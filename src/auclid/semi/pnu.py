@@ -5,9 +5,9 @@ from typing import Any
 
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid.semi._closed_form import ClosedForm
-from auclid.solvers.unlabeled import PNU
+from auclid.solvers.semi_supervised import PNU
 from auclid.stats.prior import energy_prior
 from auclid.stats.sets import SemiSupervisedStats, Sets
 
@@ -66,6 +66,8 @@ class PNUAUC(ClosedForm):
     Negatives and unlabelled rows only (η = −1): `fit` takes a single labelled class for the positive one, so name the
     classes, ``partial_fit(X, y, classes=[negative, positive])``.
 
+    The paper has a kernel on all rows, in O(n³): ``make("PNU-AUC", published=True)``.
+
     Unbiased is not accurate: the terms with R_PP or R_NN add noise, most of all with few labelled rows, and on most
     tables no η beats the supervised fit by much. η near 1 is for data without labelled negatives; otherwise a small η
     on the side of the rarer class is the one worth trying, or `SAMULT`.
@@ -94,9 +96,9 @@ class PNUAUC(ClosedForm):
     """
 
     _parameter_constraints: dict = {
-        "unlabeled_weight": [_check.real(-1.0, 1.0, closed="both"), StrOptions({"auto"})],
-        "prior": [_check.real(0.0, 1.0, closed="neither"), None],
-        "alpha": [_check.real(), StrOptions({"auto"})],
+        "unlabeled_weight": [validation.real(-1.0, 1.0, closed="both"), StrOptions({"auto"})],
+        "prior": [validation.real(0.0, 1.0, closed="neither"), None],
+        "alpha": [validation.real(), StrOptions({"auto"})],
         "unlabeled": "no_validation",
     }
 

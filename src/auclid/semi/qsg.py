@@ -7,18 +7,19 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check, _random
-from auclid._apart import by_parts
+from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import Ranker
 from auclid.data import Table, append_rows, as_table
 from auclid.kernels._kernel_block import width
+from auclid.losses import LOSSES, as_loss, slope
 from auclid.metrics._operating_point import best_threshold
-from auclid.semi._labels import PartlyLabelled, begin_fit, begin_partial
+from auclid.semi._labels import PartlyLabelled, begin_partial
 from auclid.solvers.quadruply_stochastic import FourierExpansion, QuadruplyStochasticSolver, RandomFrequencies
 from auclid.stats.samples import SetSamples, stack_samples
 from auclid.stats.sets import NEGATIVE, POSITIVE, members
+from auclid.validation import RowAccess, partwise
 
 MAX_STEP_PARAMETER = 1e300
 """A larger theta or offset counts as this, so that their ratio, the step, is a number."""
@@ -27,7 +28,8 @@ MAX_STEP_PARAMETER = 1e300
 class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     """Quadruply stochastic gradients: a semi-supervised kernel ranker whose memory does not grow with the rows.
 
-    With P, N and U the positive, negative and unlabelled rows, R_AB the mean over pairs of (1 − f(a) + f(b))², and f in
+    With P, N and U the positive, negative and unlabelled rows, R_AB the mean over pairs of ℓ(f(a) − f(b)), by default
+    with the square loss ℓ(m) = (1 − m)², and f in
     the space of a Gaussian or Laplacian kernel, minimises `SAMULT`'s objective
 
         (1 − u) R_PN + u (R_PU + R_NU − ½) + (alpha/2) |f|²,      u = unlabeled_weight, 1 − γ in the paper.
@@ -58,10 +60,12 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         Inverse width of the kernel, as in scikit-learn. None: 1 over the median squared distance of two rows (over the
         median distance |x − y|₁ for the Laplacian kernel), kept in ``gamma_``.
     kernel : {"rbf", "laplacian"}, default="rbf"
+    loss : {"square", "squared_hinge", "hinge", "logistic"} or struct, default="square"
+        Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented.
     offset : int in [0, inf), or None, default=None
         None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk under the exact kernel is at most
-        L = 4 (1 + unlabeled_weight), so steps stay below 2/L. With 0, as in the paper, f may diverge if alpha is
-        small.
+        L = 4 (1 + unlabeled_weight) for the square loss, so steps stay below 2/L. With 0, as in the paper, f may
+        diverge if alpha is small.
     unlabeled : "auto", a label, or None, default="auto"
         What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
         exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
@@ -109,15 +113,16 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     """
 
     _parameter_constraints: dict = {
-        "unlabeled_weight": [_check.real(0.0, 1.0, closed="both")],
-        "alpha": [_check.real(closed="neither")],
-        "theta": [_check.real(closed="neither"), None],
-        "n_iter": [_check.at_least(1)],
-        "n_components": [_check.at_least(1)],
-        "batch_size": [_check.at_least(1)],
-        "gamma": [_check.real(closed="neither"), None],
+        "unlabeled_weight": [validation.real(0.0, 1.0, closed="both")],
+        "alpha": [validation.real(closed="neither")],
+        "theta": [validation.real(closed="neither"), None],
+        "n_iter": [validation.at_least(1)],
+        "n_components": [validation.at_least(1)],
+        "batch_size": [validation.at_least(1)],
+        "gamma": [validation.real(closed="neither"), None],
         "kernel": [StrOptions({"rbf", "laplacian"})],
-        "offset": [_check.at_least(0), None],
+        "loss": [StrOptions(set(LOSSES)), tuple],
+        "offset": [validation.at_least(0), None],
         "unlabeled": "no_validation",
         "random_state": _random.RANDOM_STATE,
     }
@@ -133,6 +138,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         batch_size: int = 32,
         gamma: float | None = None,
         kernel: str = "rbf",
+        loss: Any = "square",
         offset: int | None = None,
         unlabeled: Any = "auto",
         random_state: RandomState = None,
@@ -145,6 +151,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.batch_size = batch_size
         self.gamma = gamma
         self.kernel = kernel
+        self.loss = loss
         self.offset = offset
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -154,9 +161,10 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     amplitudes_: np.ndarray
     phases_: np.ndarray
 
-    _in_memory = "SAMULT, or Kernelized(RandomFourier(), SAMULT())"
+    _row_access = RowAccess.MEMORY
+    _out_of_core_alternative = "SAMULT, or Kernelized(RandomFourier(), SAMULT())"
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **unknown: Any) -> Self:
         """Learn from labelled and unlabelled rows in ``n_iter`` iterations.
 
@@ -175,7 +183,8 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self
         """
         _refuse_weights("fit", unknown)
-        table, sets = begin_fit(self, X, y, X_unlabeled)
+        dataset = self._labelled_dataset(X, y, X_unlabeled=X_unlabeled)
+        table, (sets, _) = dataset.table(), dataset.labels()
         self._require_measurable(table)
         rows = members(sets)
         if not (len(rows[NEGATIVE]) and len(rows[POSITIVE])):
@@ -188,7 +197,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self._samples = SetSamples().after(table, rows, self._rng)
         return self._iterate(table, rows, X, y, self._rng)
 
-    @_check.checked
+    @validation.checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, **unknown: Any) -> Self:
         """Add a batch of rows to samples of 2,000 rows per set, and learn f from zero on these samples.
 
@@ -226,7 +235,12 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.gamma_ = float("nan" if self.gamma is None else self.gamma)
         return self._iterate(table, rows, X, y, np.random.default_rng([self.seed_, 2**63]))
 
-    @by_parts
+    def _row_weights(self, sample_weight: Any, n_rows: int, sets: np.ndarray) -> None:
+        """None; raises where there are weights."""
+        if sample_weight is not None:
+            _refuse_weights("fit", {"sample_weight": sample_weight})
+
+    @partwise
     def decision_function(self, X: Any) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``. In blocks, so that memory stays bounded.
 
@@ -238,16 +252,16 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         -------
         array of shape (n,), of X's floating type
         """
-        _check.fitted(self, "amplitudes_")
-        table = _check.rows(self, X)
+        validation.fitted(self, "amplitudes_")
+        table = validation.check_rows(self, X)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = self._expansion(table.shape[1])(table) + self.intercept_
-        return _check.finite_scores(self, scores, table.dtype)
+        return validation.finite_scores(self, scores, table.dtype)
 
     def _require_measurable(self, table: Table) -> None:
         """Reject rows whose distances overflow: a later mini-batch would draw one of them, and fail."""
         with np.errstate(over="ignore"):
-            _check.measurable(self, table.shape[1] * np.square(2.0 * _check.largest(table)))
+            validation.measurable(self, table.shape[1] * np.square(2.0 * validation.largest(table)))
 
     def _begin(self) -> None:
         """Set the state before any iteration: f = 0."""
@@ -263,10 +277,10 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
 
     def _iterate(self, table: Table, rows: Sequence[np.ndarray], X: Any, y: Any, rng: np.random.Generator) -> Self:
         """Continue Algorithm 1 with ``n_iter`` iterations, on the rows of each set of a table."""
-        _check.unchanged(self, "kernel", self.kernel, self.kernel_)
-        _check.unchanged(self, "n_components", self.n_components, self.amplitudes_.shape[1])
+        validation.unchanged(self, "kernel", self.kernel, self.kernel_)
+        validation.unchanged(self, "n_components", self.n_components, self.amplitudes_.shape[1])
         if np.isnan(self.gamma_):
-            self.gamma_ = _check.measurable(self, width(table, self.kernel, 1.0, rng) or np.inf)
+            self.gamma_ = validation.measurable(self, width(table, self.kernel, 1.0, rng) or np.inf)
         f = self._expansion(table.shape[1], self.n_iter)
         iterations = self._solver().iterations(f, table, rows, self.n_iter, rng)
         for _ in fit_iterations(self, self.n_iter, lambda: self._attributes(f), X, y):
@@ -278,15 +292,16 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         theta = min(1.5 / self.alpha if self.theta is None else self.theta, MAX_STEP_PARAMETER)
         offset = np.ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
         offset = float(min(offset, MAX_STEP_PARAMETER))
-        return QuadruplyStochasticSolver(self.unlabeled_weight, self.alpha, theta, offset, self.batch_size)
+        loss = validation.implements(self, "loss", as_loss(self.loss), (slope,))
+        return QuadruplyStochasticSolver(self.unlabeled_weight, self.alpha, theta, offset, self.batch_size, loss)
 
     def _attributes(self, f: FourierExpansion) -> dict[str, Any]:
         """The fitted attributes as they would be if the fit stopped now."""
         amplitudes, phases = f.coefficients()
-        _check.finite(self, amplitudes)
+        validation.finite(self, amplitudes)
         labelled, is_pos = stack_samples(self._samples.neg, self._samples.pos)
         scores = f(labelled)
-        _check.warn_if_constant_scores(self, labelled, scores)
+        validation.warn_if_constant_scores(self, labelled, scores)
         threshold = best_threshold(is_pos, scores)
         return {"amplitudes_": amplitudes, "phases_": phases, "intercept_": -float(threshold), "n_iter_": f.count}
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import linalg
 
-from auclid.solvers.closed_form import solve_symmetric
+from auclid.solvers.least_squares import solve_symmetric
 from auclid.stats.moments import Moments
 
 

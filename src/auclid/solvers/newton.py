@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from auclid.solvers.conjugate import conjugate_gradients
+from auclid.solvers.iterative import conjugate_gradients
 
 MOST_PRODUCTS = 250
 """Products with the Hessian at the most for one Newton step."""

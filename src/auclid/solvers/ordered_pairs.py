@@ -13,10 +13,18 @@ import numpy as np
 from auclid._generic import kernel
 from auclid.data import Table, as_table
 from auclid.losses import Loss, as_loss
-from auclid.solvers.all_pairs import WIDE, LinearSpace, PairPoint, SquaredHinges, inverse_diagonal, inverse_of
-from auclid.solvers.hinge import SmoothHinge
+from auclid.solvers.all_pairs import (
+    STEPS,
+    WIDE,
+    LinearSpace,
+    PairPoint,
+    SmoothHinge,
+    SquaredHinges,
+    inverse_diagonal,
+    inverse_of,
+    stair_of,
+)
 from auclid.solvers.newton import Move, Preconditioner
-from auclid.solvers.smooth_loss import STEPS, stair_of
 from auclid.stats.loss_sums import (
     ClassScores,
     LossCurvature,

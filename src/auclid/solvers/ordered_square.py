@@ -14,10 +14,8 @@ import numpy as np
 from scipy import linalg
 
 from auclid.data import DenseTable, Table, sizes
-from auclid.solvers.closed_form import solve_symmetric
-from auclid.solvers.coordinate import coordinate_descent
-from auclid.solvers.iteration import IterationCallback, Solution, run
-from auclid.solvers.products import PairQuadratic, linear_iterates, proximal_iterates
+from auclid.solvers.iterative import IterationCallback, Solution, coordinate_descent, run
+from auclid.solvers.least_squares import PairQuadratic, linear_iterates, proximal_iterates, solve_symmetric
 from auclid.stats.order_sums import SortedWeights, paired_rows
 from auclid.stats.ordered_moments import SquareSystem
 from auclid.stats.pair_order import PairOrder

@@ -13,8 +13,7 @@ import numpy as np
 
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.memory import as_table
-from auclid.solvers.all_pairs import LinearSpace, SquaredHinges
-from auclid.solvers.hinge import Gap, SmoothHinge
+from auclid.solvers.all_pairs import Gap, LinearSpace, SmoothHinge, SquaredHinges
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.labelled import LabelledDataset, drawn_places, joined, keep_only, part_rows
 from auclid.stats.moments import Moments, grouped_moments

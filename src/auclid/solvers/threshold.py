@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid import _check
+from auclid import validation
 from auclid.data import as_table
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.metrics._operating_point import best_threshold
@@ -68,7 +68,7 @@ def scored_part(owner: str, w: np.ndarray, part: Part) -> Part:
     """The part with one column, its scores."""
     with np.errstate(over="ignore", invalid="ignore"):
         scores = as_table(part.X).matmul(w)
-    return part._replace(X=_check.finite_scores(owner, scores, np.float64)[:, None])
+    return part._replace(X=validation.finite_scores(owner, scores, np.float64)[:, None])
 
 
 def all_scores(part: Part) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

@@ -4,11 +4,11 @@ from typing import Any
 
 import numpy as np
 
-from auclid._labels import codes
 from auclid.data import as_table
 from auclid.data.dataset import Part, Totals
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import ClassMoments, Moments, grouped_moments
+from auclid.validation.vectors import codes
 
 
 def group_members(owner: str, groups: Any, n: int) -> tuple[np.ndarray, np.ndarray]:

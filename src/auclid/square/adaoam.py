@@ -1,6 +1,6 @@
 """AdaOAM: OPAUC's gradient with AdaGrad's steps."""
 
-from auclid import _check
+from auclid import validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.solvers.one_pass import AdaGradRule, OnePassSolver, OnePassState, OnePassSteps
@@ -67,9 +67,9 @@ class AdaOAM(StreamRanker):
 
     _parameter_constraints: dict = {
         **StreamRanker._parameter_constraints,
-        "alpha": [_check.real()],
-        "step": [_check.real(closed="neither"), None],
-        "delta": [_check.real()],
+        "alpha": [validation.real()],
+        "step": [validation.real(closed="neither"), None],
+        "delta": [validation.real()],
     }
 
     def __init__(

@@ -10,15 +10,15 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid.base import LinearRanker
 from auclid.metrics import auc_by_group, roc_auc
-from auclid.solvers.closed_form import quadratic, solve_symmetric
-from auclid.solvers.coordinate import coordinate_descent
-from auclid.solvers.iteration import at_most, run
+from auclid.solvers.iterative import at_most, coordinate_descent, run
+from auclid.solvers.least_squares import quadratic, solve_symmetric
 from auclid.square._groups import all_groups, group_members, group_moments, joined_groups, sound_groups
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import Moments, require_room
+from auclid.validation import RowAccess
 
 INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
 
@@ -102,11 +102,11 @@ class ConstrainedAUC(LinearRanker):
     (0.05, True)
     """
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
     _parameter_constraints: dict = {
-        "max_gap": [_check.real(0.0, np.inf, closed="both")],
-        "alpha": [_check.real()],
+        "max_gap": [validation.real(0.0, np.inf, closed="both")],
+        "alpha": [validation.real()],
         "between": [StrOptions({"xauc", "auc", "both"})],
     }
 
@@ -115,7 +115,7 @@ class ConstrainedAUC(LinearRanker):
         self.alpha = alpha
         self.between = between
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows.
 
@@ -137,7 +137,7 @@ class ConstrainedAUC(LinearRanker):
         w = self._learn(labels, group_moments(rows, member, len(labels)))
         return self._publish_fit(rows, w)
 
-    @_check.checked
+    @validation.checked
     def partial_fit(self, X: Any, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
 
@@ -177,7 +177,7 @@ class ConstrainedAUC(LinearRanker):
         -------
         self
         """
-        _check.mergeable(self, other)
+        validation.mergeable(self, other)
         joined = joined_groups("ConstrainedAUC", self.groups_, self._moments, other.groups_, other._moments)
         return self._resume(*joined)
 
@@ -202,11 +202,11 @@ class ConstrainedAUC(LinearRanker):
         list of GapPoint
             In the order of the bounds.
         """
-        _check.fitted(self, "coef_")
+        validation.fitted(self, "coef_")
         free = self._solved(np.inf)
         largest = float(np.abs(free.gaps).max(initial=0.0))
         bounds = np.linspace(0.0, largest, n_points) if max_gaps is None else np.asarray(max_gaps, dtype=np.float64)
-        table, is_pos = _check.rows(self, X), np.asarray(y) == self.classes_[1]
+        table, is_pos = validation.check_rows(self, X), np.asarray(y) == self.classes_[1]
         points = []
         for bound in bounds:
             solved = self._solved(float(bound))
@@ -227,7 +227,7 @@ class ConstrainedAUC(LinearRanker):
         """The weights; sets everything else that is fitted."""
         self.groups_, self._moments = labels, moments
         solved = self._solved(float(self.max_gap))
-        _check.finite(self, solved.w)
+        validation.finite(self, solved.w)
         self.pairs_ = labels[np.array(solved.pairs, dtype=np.intp).reshape(-1, 2)]
         self.gaps_, self.multipliers_, self.residual_ = solved.gaps, solved.multipliers, solved.residual
         if solved.residual > 1e-6:

@@ -9,13 +9,14 @@ from numpy.typing import ArrayLike
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
-from auclid.solvers.iteration import IterationCallback, Solution
+from auclid.solvers.iterative import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.stats.labelled import class_moments_of
 from auclid.stats.moments import ClassMoments, class_moments, require_room
+from auclid.validation import RowAccess
 
 
 class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
@@ -77,15 +78,15 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     True
     """
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
     _parameter_constraints: dict = {
-        "alpha": [_check.real()],
-        "l1": [_check.real()],
+        "alpha": [validation.real()],
+        "l1": [validation.real()],
         "positive": ["boolean"],
         "solver": [StrOptions({"auto", "moments", "products"})],
-        "tol": [_check.real(closed="neither")],
-        "max_iter": [_check.at_least(1)],
+        "tol": [validation.real(closed="neither")],
+        "max_iter": [validation.at_least(1)],
     }
 
     def __init__(
@@ -105,7 +106,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         self.tol = tol
         self.max_iter = max_iter
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all rows.
 
@@ -167,7 +168,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         instead = "Use fit on all rows, or SPAM, which streams in memory of one row."
         require_room(f"The moments of {type(self).__name__}", d, instead)
 
-    @_check.checked
+    @validation.checked
     def partial_fit(
         self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
@@ -205,7 +206,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
-        _check.mergeable(self, other)
+        validation.mergeable(self, other)
         return self._resume(self._kept_moments() + other._kept_moments())
 
     def _kept_moments(self) -> ClassMoments:
@@ -220,7 +221,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
     def _resume(self, moments: ClassMoments) -> Self:
         nothing = Solution(np.zeros_like(moments.pos.mean))
         found = self._settings().from_moments(moments) if moments.complete else nothing
-        _check.finite(self, found.w)
+        validation.finite(self, found.w)
         w = self._set_fitted_attributes(found)
         self._moments = moments
         return self._publish(w, w @ moments.midpoint)

@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from auclid import _check
+from auclid import validation
 from auclid.base import LinearRanker
 from auclid.solvers.multiclass import Worst, least_worst
 from auclid.square._groups import all_groups, group_members, group_moments, joined_groups, sound_groups
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.moments import Moments, require_room
+from auclid.validation import RowAccess
 
 INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
 
@@ -76,14 +77,14 @@ class MinimaxAUC(LinearRanker):
     ((2, 2), True)
     """
 
-    _fits_apart = True
+    _row_access = RowAccess.PARTS
 
-    _parameter_constraints: dict = {"alpha": [_check.real()]}
+    _parameter_constraints: dict = {"alpha": [validation.real()]}
 
     def __init__(self, alpha: float = 1e-4) -> None:
         self.alpha = alpha
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> "MinimaxAUC":
         """Learn from all rows.
 
@@ -107,7 +108,7 @@ class MinimaxAUC(LinearRanker):
         self._warn_unless(worst.gap <= 1e-4)
         return self._publish_fit(rows, worst.w)
 
-    @_check.checked
+    @validation.checked
     def partial_fit(
         self, X: Any, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> "MinimaxAUC":
@@ -150,7 +151,7 @@ class MinimaxAUC(LinearRanker):
         -------
         self
         """
-        _check.mergeable(self, other)
+        validation.mergeable(self, other)
         found = joined_groups("MinimaxAUC", self.groups_, self._moments, other.groups_, other._moments)
         return self._resume(*found)
 
@@ -170,7 +171,7 @@ class MinimaxAUC(LinearRanker):
             shares[np.ix_(with_pos, with_neg)] = worst.weights
         else:
             worst = Worst(np.zeros_like(moments[0].mean), shares, risks, 0.0, 1)
-        _check.finite(self, worst.w)
+        validation.finite(self, worst.w)
         self.groups_, self._moments = labels, moments
         self.risks_, self.pair_weights_, self.gap_, self.n_iter_ = risks, shares, worst.gap, worst.n_iter
         return worst

@@ -4,15 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from auclid import _check
-from auclid._apart import begin_classes, by_parts, lies_apart
-from auclid._sources import to_measure
+from auclid import validation
 from auclid.base import Ranker
 from auclid.data import as_table
 from auclid.metrics._multiclass import mean_auc
 from auclid.solvers.multiclass import one_against_each
 from auclid.stats.labelled import LabelledDataset, set_moments
 from auclid.stats.moments import Moments, grouped_moments, require_room
+from auclid.validation import RowAccess, labels_to_score, partwise
 
 HEAD = 1_000
 """Rows whose scores tell whether any differ."""
@@ -63,12 +62,14 @@ class MulticlassAUC(Ranker):
     ((150, 3), 0.94)
     """
 
-    _parameter_constraints: dict = {"alpha": [_check.real()]}
+    _parameter_constraints: dict = {"alpha": [validation.real()]}
+
+    _row_access = RowAccess.PARTS
 
     def __init__(self, alpha: float = 1e-4) -> None:
         self.alpha = alpha
 
-    @_check.checked
+    @validation.checked
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MulticlassAUC":
         """Learn from all rows.
 
@@ -88,23 +89,16 @@ class MulticlassAUC(Ranker):
         self._publish(self._weighed(rows.classes, list(set_moments(rows, len(rows.classes)))))
         if not rows.partitioned:
             head = as_table(rows.table().part(slice(0, HEAD)))
-            _check.warn_if_constant_scores(self, head, np.append(np.ptp(head.matmul(self.coef_.T), axis=0), 0.0))
+            validation.warn_if_constant_scores(self, head, np.append(np.ptp(head.matmul(self.coef_.T), axis=0), 0.0))
         return self
 
     def _labelled_dataset(
         self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
     ) -> LabelledDataset:
         """The rows to learn from, checked, with the number of its class as the label of each."""
-        if lies_apart(X):
-            return begin_classes(self, X, y, sample_weight)
-        table, y = _check.rows_and_labels(self, X, y, reset=True)
-        weight = _check.check_relative_weights(sample_weight, table)
-        classes = np.unique(y)
-        self._refuse_one_class(classes)
-        self.classes_ = classes
-        return LabelledDataset.in_memory(table, np.searchsorted(classes, y), weight, classes, len(classes))
+        return validation.labelled_dataset(self, X, y, sample_weight, multiclass=True)
 
-    @_check.checked
+    @validation.checked
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "MulticlassAUC":
         """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
 
@@ -123,10 +117,10 @@ class MulticlassAUC(Ranker):
         self
         """
         first = not hasattr(self, "classes_")
-        table, y = _check.rows_and_labels(self, X, y, reset=first)
-        weight = _check.weights(sample_weight, table)
+        table, y = validation.check_rows_and_labels(self, X, y, reset=first)
+        weight = validation.weights(sample_weight, table)
         known = self._stream_classes(y, classes, first)
-        _check.known_labels(self, y, known)
+        validation.known_labels(self, y, known)
         require_room("The moments of MulticlassAUC", table.shape[1], INSTEAD)
         moments = self._moments_of(table, y, known, weight)
         self.classes_ = known
@@ -144,10 +138,10 @@ class MulticlassAUC(Ranker):
         -------
         self
         """
-        _check.mergeable(self, other)
+        validation.mergeable(self, other)
         return self._publish(_added(self._moments, other._moments))
 
-    @by_parts
+    @partwise
     def decision_function(self, X: Any) -> np.ndarray:
         """Scores of each class: the higher, the more likely.
 
@@ -159,14 +153,14 @@ class MulticlassAUC(Ranker):
         -------
         array of shape (n, K), or (n,) for two classes, of X's floating type
         """
-        _check.fitted(self, "coef_")
-        table = _check.rows(self, X)
+        validation.fitted(self, "coef_")
+        table = validation.check_rows(self, X)
         with np.errstate(over="ignore", invalid="ignore"):  # said in a sentence
             columns = [table.matmul(w) + b for w, b in zip(self.coef_, self.intercept_, strict=True)]
         scores = columns[0] if len(columns) == 1 else np.stack(columns, axis=1)
-        return _check.finite_scores(self, scores, table.dtype)
+        return validation.finite_scores(self, scores, table.dtype)
 
-    @by_parts
+    @partwise
     def predict(self, X: Any) -> np.ndarray:
         """The class of each row: that of the highest score.
 
@@ -194,10 +188,10 @@ class MulticlassAUC(Ranker):
         -------
         float
         """
-        _check.fitted(self)
+        validation.fitted(self)
         if len(self.classes_) == 2:
             return super().score(X, y, sample_weight)
-        y, sample_weight = to_measure(self, X, y, sample_weight)
+        y, sample_weight = labels_to_score(self, X, y, sample_weight)
         return mean_auc("MulticlassAUC.score", y, self.decision_function(X), self.classes_, sample_weight)
 
     def _weighed(self, classes: np.ndarray, moments: list[Moments]) -> list[Moments]:
@@ -224,14 +218,14 @@ class MulticlassAUC(Ranker):
             intercept = np.array([-_halfway(moments, k, seen) @ w[k] for k in range(len(moments))])
             if len(seen) > 1:  # a class of which nothing is known is never the likeliest
                 intercept[[k for k in range(len(moments)) if k not in seen]] = -1.0
-        _check.finite(self, w)
-        _check.finite(self, intercept)
+        validation.finite(self, w)
+        validation.finite(self, intercept)
         self._moments, self.coef_, self.intercept_ = moments, w, intercept + 0.0
         return self
 
     def _refuse_one_class(self, classes: np.ndarray) -> None:
         if len(classes) < 2:
-            _check.two_classes(self, classes)
+            validation.two_classes(self, classes)
 
     def _stream_classes(self, y: np.ndarray, classes: Any, first: bool) -> np.ndarray:
         if first and classes is not None:

@@ -2,7 +2,7 @@
 
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _check
+from auclid import validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.solvers.one_pass import GradientRule, OnePassSolver, OnePassState, OnePassSteps
@@ -79,9 +79,9 @@ class OPAUC(StreamRanker):
 
     _parameter_constraints: dict = {
         **StreamRanker._parameter_constraints,
-        "alpha": [_check.real()],
-        "step": [_check.real(closed="neither"), None],
-        "rank": [_check.at_least(1), None],
+        "alpha": [validation.real()],
+        "step": [validation.real(closed="neither"), None],
+        "rank": [validation.at_least(1), None],
         "sketch": [StrOptions({"shrunk", "centred", "plain"})],
     }
 

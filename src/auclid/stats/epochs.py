@@ -4,8 +4,8 @@ from functools import cached_property
 
 import numpy as np
 
-from auclid._weights import drawn, repeats
 from auclid.data import Table
+from auclid.stats.weights import drawn, repeats
 
 MAX_SORTED_ROWS = 10_000
 """Largest table whose random order depends on the contents of the rows instead of their positions."""

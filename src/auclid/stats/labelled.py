@@ -83,12 +83,18 @@ class LabelledDataset(NamedTuple):
         """All rows as one table; where they are in parts, products with it are computed there."""
         return self.parts.table(self.every.sum(axis=1))
 
+    def labels(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The number of its set for each row, and the weights of the rows if they have some."""
+        of_parts = self.parts.compute(self.parts.map(part_labels))
+        if len(of_parts) == 1:
+            return of_parts[0]
+        labels, weights = zip(*of_parts, strict=True)
+        return np.concatenate(labels), None if weights[0] is None else np.concatenate(weights)
+
     def labelled_table(self) -> LabelledTable:
         """All rows as one table, with their classes and weights in memory."""
-        found = self.parts.compute(self.parts.map(part_labels))
-        is_pos = np.concatenate([labels for labels, _ in found]) == 1
-        weight = None if found[0][1] is None else np.concatenate([weights for _, weights in found])
-        return LabelledTable(self.table(), is_pos, weight)
+        labels, weight = self.labels()
+        return LabelledTable(self.table(), labels == 1, weight)
 
     def transformed(self, step: Callable, width: int | None = None) -> "LabelledDataset":
         """The rows that a function makes of each part; ``width`` columns without names."""
@@ -133,8 +139,9 @@ def part_with_weight(weight: list[np.ndarray], part: Part) -> Part:
     return part._replace(weight=weight[part.number])
 
 
-def part_labels(part: Part) -> tuple[np.ndarray | None, np.ndarray | None]:
+def part_labels(part: Part) -> tuple[np.ndarray, np.ndarray | None]:
     """Labels and weights of a part."""
+    assert part.y is not None
     return part.y, part.weight
 
 

@@ -241,30 +241,7 @@ def running_sums(values: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def merged_counts(t, s):
-    """Of the sorted s among the sorted t: how many have k of t below them, for each k; the same for k not above; and
-    the sum of squares of both numbers together.
-
-    One walk through both, so it takes no longer than to read them.
-    """
-    n = t.shape[0]
-    below, not_above = np.zeros(n + 1, np.int64), np.zeros(n + 1, np.int64)
-    squares = 0.0
-    a = b = 0
-    for j in range(s.shape[0]):
-        while a < n and t[a] < s[j]:
-            a += 1
-        b = max(a, b)
-        while b < n and t[b] <= s[j]:
-            b += 1
-        below[a] += 1
-        not_above[b] += 1
-        squares += float(a + b) * float(a + b)
-    return below, not_above, squares
-
-
-@kernel
-def count_below(t, s):
+def count_below(t: np.ndarray, s: np.ndarray) -> np.ndarray:
     """For each of s, in any order: how many of the sorted t lie below it, as numpy.searchsorted(t, s) says.
 
     A look into a table of equal cells leaves a handful of t to search, so nothing else needs sorting.
@@ -293,7 +270,7 @@ def count_below(t, s):
 
 
 @kernel
-def cell(x, low, scale, count):
+def cell(x: float, low: float, scale: float, count: int) -> int:
     """Which cell holds x: never falls as x rises, so cells keep the order of what is in them; NaN goes to the first."""
     place = (x - low) * scale
     if not place > 0.0:

@@ -5,11 +5,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid._weights import drawn
 from auclid.data import Table, append_rows, as_table
 from auclid.stats.buffers import reservoir
 from auclid.stats.epochs import content_order
 from auclid.stats.labelled import LabelledDataset, sampled
+from auclid.stats.weights import drawn
 
 SAMPLE_CAPACITY = 2000
 """Rows of each set that are kept."""

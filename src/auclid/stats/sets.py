@@ -6,7 +6,7 @@ import numpy as np
 
 from auclid import _random
 from auclid.data import Table
-from auclid.stats.labelled import LabelledDataset, part_labels, set_moments
+from auclid.stats.labelled import LabelledDataset, set_moments
 from auclid.stats.moments import Moments, grouped_moments
 from auclid.stats.samples import SetSamples
 
@@ -59,8 +59,7 @@ class SemiSupervisedStats:
     def of(cls, rows: LabelledDataset) -> "SemiSupervisedStats":
         """All rows of a dataset; of rows in parts, in one pass for the moments and one for a sample of each set."""
         if not rows.partitioned:
-            ((sets, weight),) = rows.parts.compute(rows.parts.map(part_labels))
-            return cls.nothing(rows.width).after(rows.table(), sets, weight)
+            return cls.nothing(rows.width).after(rows.table(), *rows.labels())
         return cls(Sets(*set_moments(rows, 3)), SetSamples.from_dataset(rows), np.random.default_rng(0))
 
     def after(self, table: Table, sets: np.ndarray, count: np.ndarray | None = None) -> "SemiSupervisedStats":

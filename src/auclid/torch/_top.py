@@ -41,7 +41,7 @@ class Selection(NamedTuple):
 
 
 def select_pairs(sums: PairSums, batch: Batch, region: Region) -> tuple[Selection, Selection]:
-    """The weights of positives and negatives that maximise the soft top, as auclid.solvers.top defines it.
+    """The weights of positives and negatives that maximise the soft top, as auclid.solvers.partial_auc defines it.
 
     Each class's weights are the best for the other's; where both are cut, they are found in turns.
     """

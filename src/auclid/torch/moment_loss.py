@@ -6,13 +6,13 @@ import torch
 from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import Tensor
 
-from auclid import _check
+from auclid import validation
 from auclid.torch._batch import Batch, as_batch, attach, exact_sums, warn_no_pairs
 from auclid.torch._buffers import SizedByFirstBatch, check_columns
 
 _PARAMETERS: dict = {
-    "margin": [_check.real(0.0, None, closed="neither")],
-    "decay": [_check.real(0.0, 1.0, closed="left")],
+    "margin": [validation.real(0.0, None, closed="neither")],
+    "decay": [validation.real(0.0, 1.0, closed="left")],
     "one_sided": ["boolean"],
 }
 

@@ -6,7 +6,7 @@ import torch
 from sklearn.utils._param_validation import StrOptions, validate_parameter_constraints
 from torch import Tensor
 
-from auclid import _check, losses
+from auclid import losses, validation
 from auclid._generic import as_floats
 from auclid.losses import Hinge, Logistic, Square, SquaredHinge
 from auclid.torch._batch import Batch, as_batch, attach, exact_sums, warn_no_pairs
@@ -17,11 +17,11 @@ from auclid.torch._top import Region, select_pairs
 
 _PARAMETERS: dict = {
     "loss": [StrOptions(set(losses.LOSSES)), tuple],
-    "margin": [_check.real(0.0, None, closed="neither")],
-    "max_fpr": [_check.real(0.0, 1.0, closed="right")],
-    "min_tpr": [_check.real(0.0, 1.0, closed="left")],
-    "softness": [_check.real(0.0, None, closed="left")],
-    "memory": [_check.at_least(0)],
+    "margin": [validation.real(0.0, None, closed="neither")],
+    "max_fpr": [validation.real(0.0, 1.0, closed="right")],
+    "min_tpr": [validation.real(0.0, 1.0, closed="left")],
+    "softness": [validation.real(0.0, None, closed="left")],
+    "memory": [validation.at_least(0)],
 }
 
 
@@ -116,7 +116,7 @@ class PairLoss(SizedByFirstBatch):
 
     def _check_loss(self) -> None:
         if not isinstance(self.loss, NAMED):
-            _check.implements("PairLoss", "loss", self.loss, [losses.hinges])
+            validation.implements("PairLoss", "loss", self.loss, [losses.hinges])
             if self.margin != 1.0:
                 raise ValueError(f"PairLoss takes margin=1.0 with a loss of your own. Got {self.margin:g} instead.")
         if isinstance(self.loss, Square) and not self.region.is_all:

@@ -7,7 +7,7 @@ import numpy as np
 import torch
 from torch.utils.data import Sampler
 
-from auclid._labels import whole_number
+from auclid.validation.parameters import whole_number
 
 
 class BalancedSampler(Sampler[list[int]]):

@@ -1,0 +1,253 @@
+"""What a scorecard keeps of its training rows: how many of each class lie in narrow bins of every column and pair.
+
+Bins of points are unions of these narrow bins, so that counts, rates and weights of evidence need no rows. Counts add
+up over batches of rows.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid._rounding import roundest
+from auclid.additive._basis import Basis
+from auclid.additive._columns import cell_blocks
+from auclid.additive._features import Feature, value_counts
+
+NARROW_BINS = 64
+"""Narrow bins of a column of many values, besides those that its knots bound."""
+
+PAIR_BINS = 10
+"""Bins of a column in the joint counts of a pair, at the most."""
+
+ROUNDING_ROOM = 0.3
+"""An edge may move by this part of a narrow bin to become a rounder number."""
+
+
+class ColumnCounts(NamedTuple):
+    """The rows of each class in narrow bins of a column: of numbers between ``edges``, or of each level."""
+
+    edges: np.ndarray | None
+    """Bin k holds edges[k - 1] <= x < edges[k]; None for a category."""
+    total: np.ndarray
+    """The sum of the values of each bin's rows; of a category, the numbers of its levels."""
+    rows: np.ndarray
+    """(2, bins): the weight of the negatives and of the positives of each bin."""
+    missing: np.ndarray
+    """(2,): the weight of the rows whose cell is missing."""
+
+    @property
+    def centers(self) -> np.ndarray:
+        """The mean of the values in each bin; an empty one has a value between its edges."""
+        if self.edges is None:
+            return self.total
+        count = self.rows.sum(axis=0)
+        ends = np.concatenate([self.edges[:1], self.edges, self.edges[-1:]]) if len(self.edges) else np.zeros(2)
+        return np.where(count > 0.0, self.total / np.where(count > 0.0, count, 1.0), 0.5 * (ends[:-1] + ends[1:]))
+
+
+class PairCounts(NamedTuple):
+    """The rows of each class in the cells of two columns."""
+
+    groups: tuple
+    """Of each of the two columns: the group that each of its narrow bins, or levels, belongs to."""
+    rows: np.ndarray
+    """(2, groups of a, groups of b)"""
+
+
+def narrow_edges(feature: Feature, values: np.ndarray, mass: np.ndarray) -> np.ndarray:
+    """Edges of narrow bins of a column's values, rounded: about as much mass in each, frequent values by themselves.
+
+    The knots of the column bound bins too, so that a shape hardly bends within one.
+    """
+    distinct, weight = value_counts(values, mass)
+    if len(distinct) < 2:
+        return np.zeros(0)
+    if len(distinct) <= NARROW_BINS:
+        return np.array([roundest(*ends) for ends in pairwise(distinct.tolist())])
+    share = weight / weight.sum()
+    reached, frequent = np.cumsum(share), share >= 1.0 / NARROW_BINS
+    fixed = frequent | np.isin(distinct, [] if feature.knots is None else feature.knots)
+    part = np.floor(reached * NARROW_BINS * (1.0 - 1e-9))
+    fixed_edge = fixed[:-1] | fixed[1:]
+    room = ROUNDING_ROOM / NARROW_BINS
+    edges = []
+    for k in np.flatnonzero((part[:-1] != part[1:]) | fixed_edge):
+        low, high = int(k), int(k) + 1
+        if not fixed_edge[k]:
+            near = np.searchsorted(reached, [reached[k] - room, reached[k] + room])
+            near = np.clip(near, 0, len(distinct) - 1)
+            if not fixed[near[0] : near[1] + 1].any():
+                low, high = min(int(near[0]), low), max(int(near[1]), high)
+        edges.append(roundest(float(distinct[low]), float(distinct[high])))
+    return np.unique(edges)
+
+
+def knot_edges(feature: Feature) -> np.ndarray:
+    """Edges that depend on the knots alone, so that the counts of several batches and machines add up."""
+    assert feature.knots is not None
+    knots = feature.knots
+    return np.unique(np.concatenate([knots[1:], 0.5 * (knots[1:] + knots[:-1])]))
+
+
+def empty_counts(feature: Feature, edges: np.ndarray | None) -> ColumnCounts:
+    """Counts of no rows."""
+    bins = feature.slots if edges is None else len(edges) + 1
+    total = np.arange(float(bins)) if edges is None else np.zeros(bins)
+    return ColumnCounts(edges, total, np.zeros((2, bins)), np.zeros(2))
+
+
+def column_bins(counts: ColumnCounts, values: np.ndarray) -> np.ndarray:
+    """The narrow bin of each value; -1 where it is missing."""
+    missing = np.isnan(values)
+    if counts.edges is None:
+        return np.where(missing, -1, np.where(missing, 0.0, values).astype(np.intp))
+    return np.where(missing, -1, np.searchsorted(counts.edges, values, side="right"))
+
+
+class CardCounts(NamedTuple):
+    """The counts of all columns and pairs of a card, and how far apart the scores of the classes are."""
+
+    columns: list
+    pairs: list
+    gap: float
+    """The mean score of the positives less that of the negatives."""
+    variance: float
+    """The sum of the variances of the scores of both classes."""
+
+    def add_columns(self, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> None:
+        """Add rows to the counts of the columns."""
+        for rows, block in cell_blocks(cells):
+            for j in range(block.shape[1]):
+                self._add_column(j, block[:, j], is_pos[rows], _mass(weight, is_pos)[rows])
+
+    def add_pairs(
+        self, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, pairs: Sequence[Sequence[int]]
+    ) -> None:
+        """Add rows to the counts of the pairs."""
+        paired = {int(j) for pair in pairs for j in pair}
+        for rows, block in cell_blocks(cells) if paired else ():
+            bins = {j: column_bins(self.columns[j], block[:, j]) for j in paired}
+            for (a, b), counts in zip(pairs, self.pairs, strict=True):
+                _add_pair(counts, bins[a], bins[b], is_pos[rows], _mass(weight, is_pos)[rows])
+
+    def _add_column(self, j: int, values: np.ndarray, is_pos: np.ndarray, mass: np.ndarray) -> None:
+        counts = self.columns[j]
+        bins = column_bins(counts, values)
+        for side, of in enumerate((~is_pos, is_pos)):
+            present = of & (bins >= 0)
+            counts.rows[side] += np.bincount(bins[present], mass[present], counts.rows.shape[1])
+            counts.missing[side] += mass[of & (bins < 0)].sum()
+        if counts.edges is not None:
+            present = bins >= 0
+            counts.total[:] += np.bincount(bins[present], mass[present] * values[present], counts.rows.shape[1])
+
+    def plus(self, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, basis: Basis) -> "CardCounts":
+        """The counts of these rows and of those before."""
+        out = self.scaled(np.ones(2))
+        pairs = list(zip(basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True))
+        out.add_columns(cells, is_pos, weight)
+        out.add_pairs(cells, is_pos, weight, pairs)
+        return out
+
+    def scaled(self, factors: np.ndarray) -> "CardCounts":
+        """Counts in which the rows of each class weigh so many times as much: for a sample that stands for all rows."""
+        columns = [_scaled_column(each, factors) for each in self.columns]
+        pairs = [each._replace(rows=each.rows * factors[:, None, None]) for each in self.pairs]
+        return self._replace(columns=columns, pairs=pairs)
+
+    def separated(self, gap: float, variance: float) -> "CardCounts":
+        """The counts with how far apart the scores of the classes are."""
+        return self._replace(gap=float(gap), variance=float(variance))
+
+    def merged(self, other: "CardCounts") -> "CardCounts":
+        """The counts of the rows of both, where their bins are the same; of the first where they are not."""
+        columns = [_merged_columns(a, b) for a, b in zip(self.columns, other.columns, strict=True)]
+        pairs = [a._replace(rows=a.rows + b.rows) for a, b in zip(self.pairs, other.pairs, strict=False)]
+        return self._replace(columns=columns, pairs=pairs)
+
+
+def _mass(weight: np.ndarray | None, is_pos: np.ndarray) -> np.ndarray:
+    """The weight of each row: 1 where none was given."""
+    return np.ones(len(is_pos)) if weight is None else np.asarray(weight, dtype=np.float64)
+
+
+def _scaled_column(counts: ColumnCounts, factors: np.ndarray) -> ColumnCounts:
+    rows = counts.rows * factors[:, None]
+    total = counts.total.copy()
+    if counts.edges is not None:  # the mean of a bin stays what it is
+        total = counts.centers * rows.sum(axis=0)
+    return ColumnCounts(counts.edges, total, rows, counts.missing * factors)
+
+
+def _add_pair(counts: PairCounts, a: np.ndarray, b: np.ndarray, is_pos: np.ndarray, mass: np.ndarray) -> None:
+    present, width = (a >= 0) & (b >= 0), counts.rows.shape[2]
+    cell = counts.groups[0][a[present]] * width + counts.groups[1][b[present]]
+    for side, of in enumerate((~is_pos[present], is_pos[present])):
+        found = np.bincount(cell[of], mass[present][of], counts.rows[side].size)
+        counts.rows[side] += found.reshape(counts.rows[side].shape)
+
+
+def _merged_columns(a: ColumnCounts, b: ColumnCounts) -> ColumnCounts:
+    same = a.edges is b.edges is None or (
+        a.edges is not None and b.edges is not None and np.array_equal(a.edges, b.edges)
+    )
+    if not same:
+        return a
+    total = a.total if a.edges is None else a.total + b.total
+    return ColumnCounts(a.edges, total, a.rows + b.rows, a.missing + b.missing)
+
+
+def count_rows(
+    features: Sequence[Feature], basis: Basis, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None
+) -> CardCounts:
+    """The counts of these rows, in narrow bins that they are given."""
+    mass = _mass(weight, is_pos)
+    sides = [max(float(mass[of].sum()), 1e-300) for of in (~is_pos, is_pos)]
+    balanced = mass / np.where(is_pos, sides[1], sides[0])  # so that the rarer class has bins of its own
+    edges = [None if f.knots is None else narrow_edges(f, _column(cells, j), balanced) for j, f in enumerate(features)]
+    columns = [empty_counts(*each) for each in zip(features, edges, strict=True)]
+    counts = CardCounts(columns, [], np.nan, np.nan)
+    counts.add_columns(cells, is_pos, weight)
+    pairs = list(zip(basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True))
+    counts = counts._replace(pairs=[_empty_pair(columns[a], columns[b]) for a, b in pairs])
+    counts.add_pairs(cells, is_pos, weight, pairs)
+    return counts
+
+
+def _column(cells: Any, j: int) -> np.ndarray:
+    """One column of cells as float64."""
+    column = cells[:, [j]]
+    return np.asarray(column.toarray() if hasattr(column, "toarray") else column, dtype=np.float64).ravel()
+
+
+def stream_counts(features: Sequence[Feature], basis: Basis) -> CardCounts:
+    """Counts of no rows in bins that depend on the knots alone."""
+    columns = [empty_counts(f, None if f.knots is None else knot_edges(f)) for f in features]
+    pairs = zip(basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True)
+    return CardCounts(columns, [_empty_pair(columns[a], columns[b]) for a, b in pairs], np.nan, np.nan)
+
+
+def _empty_pair(a: ColumnCounts, b: ColumnCounts) -> PairCounts:
+    groups = _groups(a), _groups(b)
+    return PairCounts(groups, np.zeros((2, int(groups[0].max()) + 1, int(groups[1].max()) + 1)))
+
+
+def _groups(counts: ColumnCounts) -> np.ndarray:
+    """Narrow bins joined to at most `PAIR_BINS` groups of about as many rows, both classes counting alike.
+
+    Of a category, the commonest levels are groups of their own and the others share one.
+    """
+    sides = counts.rows.sum(axis=1, keepdims=True)
+    share = (counts.rows / np.where(sides > 0.0, sides, 1.0)).sum(axis=0)
+    if len(share) <= PAIR_BINS:
+        return np.arange(len(share))
+    if counts.edges is None:
+        common = np.sort(np.argsort(-share, kind="stable")[: PAIR_BINS - 1])
+        groups = np.full(len(share), PAIR_BINS - 1)
+        groups[common] = np.arange(PAIR_BINS - 1)
+        return groups
+    middle = np.cumsum(share) - 0.5 * share
+    groups = np.floor(middle / max(float(share.sum()), 1e-300) * PAIR_BINS * (1.0 - 1e-9)).astype(np.intp)
+    return np.unique(groups, return_inverse=True)[1]

@@ -1,0 +1,57 @@
+"""`auclid export`: a model file as code in another language."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+import typer
+
+from auclid.cli import _show
+from auclid.cli._show import escape
+from auclid.cli.paths import check_paths
+from auclid.cli.saved import SavedModel
+from auclid.errors import DataError
+from auclid.exporters import export as exported
+from auclid.io import replacing
+
+ENDINGS = {".sql": "sql", ".onnx": "onnx", ".json": "json", ".py": "python"}
+"""What an ending asks for."""
+
+
+class Wishes(NamedTuple):
+    """What was asked for."""
+
+    to: str
+    dialect: str
+    table: str
+    keep: list[str] | None
+    probability: bool
+
+
+def export(model: Path, output: Path | None, wishes: Wishes) -> None:
+    """Write, or print, the code of a model."""
+    to = wishes.to or ("sql" if output is None else _by_ending(output))
+    if output is None and to == "onnx":
+        raise DataError("--output must name a file for ONNX, which is not text.")
+    if output is not None:
+        check_paths({"MODEL": model}, {"--output": output})
+    saved = SavedModel.open(model)
+    written = exported(
+        saved.estimator, to=to, dialect=wishes.dialect, table=wishes.table, columns=saved.names, keep=wishes.keep,
+        probability=wishes.probability,
+    )  # fmt: skip
+    if output is None:
+        typer.echo(written)
+        return
+    with replacing(output, "wb") as file:
+        file.write(written.encode("utf-8") if isinstance(written, str) else written)
+    _show.say(escape(f"{to}: {output}; the higher the score, the more likely {saved.positive}."))
+
+
+def _by_ending(output: Path) -> str:
+    to = ENDINGS.get(output.suffix.lower())
+    if to is None:
+        *most, last = ENDINGS
+        raise DataError(
+            f"--output must end in {', '.join(most)} or {last}, or --to must say what to write; got {str(output)!r}."
+        )
+    return to

@@ -1,0 +1,62 @@
+"""The figures behind a report's plots: ROC curves with bands, histograms, operating points."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from auclid.metrics import operating_point
+from auclid.metrics._rates import band as edges
+from auclid.metrics._rates import wilson as wilson
+from auclid.metrics._roc import Curve, roc_curve
+
+roc = roc_curve
+
+LEVEL = 0.95
+POINTS = 120
+BINS = 40
+
+
+def thin(x: np.ndarray, y: np.ndarray, across: int = 300) -> np.ndarray:
+    """Which points of a line to draw: the first of each pixel, and the last."""
+    cell = np.round(np.asarray(x) * across) * (across + 1) + np.round(np.asarray(y) * across)
+    keep = np.concatenate([[True], np.diff(cell) != 0])
+    keep[-1] = True
+    return keep
+
+
+def band(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
+    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as many points as can be seen."""
+    keep = thin(curve.fpr, curve.tpr)
+    return edges(Curve(*(part[keep] for part in curve)), LEVEL)
+
+
+def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
+    """(edges, shares of positives, shares of negatives); a class's outer half percents go to the end bins."""
+    ends = np.array([np.quantile(scores[of], [0.005, 0.995]) for of in (is_pos, ~is_pos)])
+    low, high = ends[:, 0].min(), ends[:, 1].max()
+    if not low < high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, BINS + 1)
+    shares = [np.histogram(np.clip(scores[of], low, high), edges)[0] / of.sum() for of in (is_pos, ~is_pos)]
+    return edges, *shares
+
+
+def stops(curve: Any, must: Sequence[int] = (), points: int = POINTS) -> np.ndarray:
+    """Numbers of about so many thresholds for a slider, evenly along the curve, with some that must be."""
+    along = curve.fpr + curve.tpr
+    even = np.searchsorted(along, np.linspace(0.0, 2.0, points)).clip(max=len(along) - 1)
+    return np.unique(np.concatenate([even, np.asarray(must, dtype=np.intp)]))
+
+
+def alternatives(is_pos: np.ndarray, scores: np.ndarray, curve: Any) -> list[tuple[str, int]]:
+    """[(name, number of a threshold of the curve)]: Youden's, the most accurate one, and some by a bound."""
+    found = []
+    for name, criterion in (("Youden's J (TPR − FPR)", "youden"), ("most rows right", "accuracy")):
+        point = operating_point(is_pos, scores, criterion=criterion)
+        found.append((name, int(np.argmin(abs(curve.tpr - point.tpr) + abs(curve.fpr - point.fpr)))))
+    for bound in (0.01, 0.05, 0.1):
+        found.append((f"FPR at most {bound:.0%}", int(np.flatnonzero(curve.fpr <= bound)[-1])))
+    for bound in (0.8, 0.9, 0.95):
+        found.append((f"TPR at least {bound:.0%}", int(np.argmax(curve.tpr >= bound))))
+    return found

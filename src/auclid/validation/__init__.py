@@ -1,0 +1,50 @@
+"""Checks of what users pass: parameters, rows, labels, weights and groups; each raises one clear sentence."""
+
+from auclid.validation.dataset import (
+    binary_source,
+    count_labels,
+    encoded_batch,
+    encoded_labelled_rows,
+    encoded_rows,
+    is_partitioned,
+    labelled_dataset,
+    labelled_parts,
+    mapped_source,
+    prepared_dataset,
+)
+from auclid.validation.groups import checked_groups
+from auclid.validation.parameters import at_least, checked, checked_with_parts, implements, real, unchanged
+from auclid.validation.parts import part_answers, partwise
+from auclid.validation.results import (
+    TINY,
+    finite,
+    finite_scores,
+    finite_state,
+    fitted,
+    largest,
+    measurable,
+    mergeable,
+    warn_if_constant_scores,
+)
+from auclid.validation.rows import (
+    DTYPES,
+    RowAccess,
+    check_rows,
+    check_rows_and_labels,
+    labels_to_score,
+    names_known,
+    remember_columns,
+    require_labels,
+)
+from auclid.validation.tables import checked_table, floating, is_numeric, numeric_array, take_rows
+from auclid.validation.vectors import (
+    both_weighed,
+    check_relative_weights,
+    check_weight_scale,
+    known_labels,
+    labels,
+    one_kind,
+    two_classes,
+    warn_if_common_on_top,
+    weights,
+)

@@ -1,0 +1,253 @@
+"""The rows X that an estimator is given, in memory, files or a Dask collection; and their columns."""
+
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from enum import Enum
+from inspect import signature
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_consistent_length, get_tags
+from sklearn.utils.validation import validate_data
+
+from auclid._sparse import FORMATS, fault
+from auclid.data import Table, as_table
+from auclid.data.dask import is_dask
+from auclid.data.file_dataset import FileTable
+from auclid.data.files import Rows
+from auclid.validation.parameters import owner_name
+from auclid.validation.vectors import labels
+
+DTYPES = [np.float64, np.float32]
+
+DASK = (
+    "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, MinimaxAUC, ConstrainedAUC, RankSVM, SAMULT, PNUAUC, "
+    "Scorecard, AUCClassifier, and Kernelized or Calibrated with one of them"
+)
+"""What learns from a dask collection."""
+
+
+class RowAccess(Enum):
+    """How `fit` reads rows, which decides where they may be. Estimators declare it as ``_row_access``."""
+
+    PARTS = "sums over parts"
+    """In memory, in files or in a Dask collection."""
+    SEQUENTIAL = "one row after the other"
+    """In memory or in files."""
+    MEMORY = "all rows at once"
+    """In memory only. The estimator names another one for more rows, ``_out_of_core_alternative``."""
+
+
+def check_row_access(estimator: Any, X: Any) -> None:
+    """Raise where `fit` cannot read rows from where they are."""
+    owner, access = owner_name(estimator), estimator._row_access
+    if isinstance(X, Rows) and access is RowAccess.MEMORY:
+        raise TypeError(
+            f"{owner} must have all rows in memory and cannot take rows of files. "
+            f"Use {estimator._out_of_core_alternative}, or rows.sample(n)."
+        )
+    if is_dask(X) and access is not RowAccess.PARTS:
+        raise TypeError(
+            f"{owner} needs its rows in one place and cannot be fitted on a dask collection; "
+            f"{DASK} can. Rows of files, auclid.scan(...), are fine for every method that learns a row at a time."
+        )
+
+
+def require_memory(estimator: Any, X: Any) -> None:
+    """Raise where rows that a method needs in memory are in files or in a Dask collection."""
+    owner = owner_name(estimator)
+    if isinstance(X, Rows):
+        raise TypeError(
+            f"{owner} must have its rows in memory; got rows of files. "
+            "Pass a part of them, such as rows.sample(100_000)."
+        )
+    if is_dask(X):
+        raise TypeError(
+            f"{owner} must have its rows in memory; got a dask collection. "
+            f"Compute a part of it, such as X[:100_000].compute(); {DASK} learn from all of it."
+        )
+
+
+# Numeric rows
+
+
+def check_rows(estimator: Any, X: Any, reset: bool = False) -> Table:
+    """The table of X, float rows with the features the estimator knows."""
+    if isinstance(X, Rows):
+        return _file_table(estimator, X, reset)
+    if isinstance(X, Table):
+        return _known_table(estimator, X, reset)
+    if is_dask(X):
+        check_row_access(estimator, X)
+    check_sparse_indices(estimator, X)
+    return as_table(check_sparse_indices(estimator, _validated(estimator, X, reset=reset), made_of=X))
+
+
+def check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) -> tuple[Table, np.ndarray]:
+    """The table of X, and y as one label a row; rows of files have their own where y is None."""
+    if isinstance(X, Rows):
+        y = file_labels(estimator, X) if y is None else y
+        check_consistent_length(X, y)
+        return _file_table(estimator, X, reset), labels(y)
+    require_labels(estimator, y)
+    if isinstance(X, Table):
+        check_consistent_length(X, y)
+        return _known_table(estimator, X, reset), labels(validate_data(estimator, y=y))
+    if is_dask(X):
+        check_row_access(estimator, X)
+    check_sparse_indices(estimator, X)
+    table, y = _validated(estimator, X, y, reset=reset)
+    return as_table(check_sparse_indices(estimator, table, made_of=X)), labels(y)
+
+
+def _validated(estimator: Any, *given: Any, reset: bool) -> Any:
+    """Rows (and labels): float32 or float64, dense or CSR; missing values only where the estimator's tags allow."""
+    missing = "allow-nan" if allows_missing(estimator) else True
+    kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": DTYPES, "order": None, "ensure_all_finite": missing}
+    try:
+        return validate_data(estimator, *given, reset=reset, **kinds)
+    except OverflowError:
+        raise ValueError(
+            f"X of {owner_name(estimator)} must hold numbers that a float can hold; it has a whole number beyond "
+            "1e308. Scale the columns of X, or leave that one out."
+        ) from None
+
+
+def check_sparse_indices(estimator: Any, X: Any, made_of: Any = None) -> Any:
+    """X itself; raises where it is a sparse matrix whose indices lead compiled code out of it.
+
+    ``made_of`` is what X was before it was converted: a matrix that was checked then is not checked again.
+    """
+    checked = sparse.issparse(made_of) and made_of.format in FORMATS
+    wrong = fault(X) if sparse.issparse(X) and not checked else None
+    if wrong:
+        raise ValueError(
+            f"X of {owner_name(estimator)} must be a sparse matrix whose indices lie inside of it; it has {wrong}. "
+            "Make it anew from its entries, for instance with scipy.sparse.coo_array."
+        )
+    return X
+
+
+def _known_table(estimator: Any, X: Table, reset: bool) -> Table:
+    """A table made by another estimator: its columns have a number and no names."""
+    if reset:
+        remember_columns(estimator, None, X.shape[1])
+    check_width(estimator, X.shape[1])
+    return X
+
+
+def _file_table(estimator: Any, X: Rows, reset: bool) -> Table:
+    """The table of rows of files, whose columns may have names."""
+    check_row_access(estimator, X)
+    table = FileTable(X)
+    if reset:
+        remember_columns(estimator, table.columns, table.shape[1])
+    check_columns(estimator, table.columns, table.shape[1])
+    return table
+
+
+def allows_missing(estimator: Any) -> bool:
+    """Whether an estimator accepts missing numbers, by its tags."""
+    return bool(get_tags(estimator).input_tags.allow_nan)
+
+
+def allows_categorical(estimator: Any) -> bool:
+    """Whether an estimator accepts columns of texts, categories and dates, by its tags."""
+    tags = get_tags(estimator).input_tags
+    return bool(tags.string and tags.categorical)
+
+
+# Columns
+
+
+def remember_columns(estimator: Any, columns: Sequence[str] | None, width: int) -> None:
+    """Set ``n_features_in_``, and ``feature_names_in_`` where columns have names."""
+    vars(estimator).pop("feature_names_in_", None)
+    estimator.n_features_in_ = width
+    if columns is not None:
+        estimator.feature_names_in_ = np.array(columns, dtype=object)
+
+
+def check_columns(estimator: Any, columns: Sequence[str] | None, width: int) -> None:
+    """Raise where columns are not those that the estimator was fitted with; names count where both have some."""
+    names = getattr(estimator, "feature_names_in_", None)
+    if columns is not None and names is not None and list(columns) != list(names):
+        absent = [name for name in names if name not in columns]
+        said = f"{absent[0]!r} is missing" if absent else "they come in another order, or there are more"
+        raise ValueError(
+            f"The columns given to {owner_name(estimator)} must be those it was fitted with; {said}. "
+            "Name them in scan(..., columns=model.feature_names_in_)."
+        )
+    check_width(estimator, width)
+
+
+def check_width(estimator: Any, width: int) -> None:
+    """Raise, in scikit-learn's words, where there are not as many columns as the estimator was fitted with."""
+    if width != estimator.n_features_in_:
+        raise ValueError(
+            f"X has {width} features, but {owner_name(estimator)} is expecting {estimator.n_features_in_} features as "
+            "input."
+        )
+
+
+@contextmanager
+def names_known() -> Iterator[None]:
+    """While arrays stand for rows whose columns were compared by name before: scikit-learn need not miss the names."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "X does not have valid feature names")
+        yield
+
+
+# Labels and weights that come with the rows
+
+
+def require_labels(estimator: Any, y: Any) -> None:
+    """Raise where there are no labels."""
+    if y is None:
+        raise ValueError(
+            f"requires y to be passed, but the target y is None: {owner_name(estimator)} learns from labels."
+        )
+
+
+def require_target(estimator: Any, X: Rows) -> None:
+    """Raise where rows of files have no labels."""
+    if not X.has_target:
+        owner = owner_name(estimator)
+        raise ValueError(f"{owner} learns from labels, but the rows have no target. Use scan(..., target=NAME).")
+
+
+def missing_label_error(what: str, kind: str, number: int) -> ValueError:
+    """The error for a block or a partition in which a row has no label."""
+    return ValueError(
+        f"The target of {what} must have a label in each row; {kind} {number} has rows without one. "
+        "Leave them out, or learn from them with SAMULT or PNUAUC."
+    )
+
+
+def file_labels(estimator: Any, X: Rows, allow_missing: bool = False) -> Any:
+    """The labels of rows of files; raises where some are missing, unless that is allowed."""
+    require_target(estimator, X)
+    missing = X.labels().missing()
+    if missing is not None and not allow_missing:
+        raise missing_label_error(X.where, "block", missing[0])
+    return X.target()
+
+
+def file_weight(estimator: Any, X: Rows) -> np.ndarray | None:
+    """The weights of rows of files; refused where the method takes none."""
+    weight = X.sample_weight()
+    if weight is not None and "sample_weight" not in signature(estimator.fit).parameters:
+        raise ValueError(f"{owner_name(estimator)} takes no weights; scan the rows without sample_weight=.")
+    return weight
+
+
+def labels_to_score(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, allow_missing: bool = False
+) -> tuple[Any, Any]:
+    """Labels and weights to measure scores by: those given, else those that rows of files have of their own."""
+    if isinstance(X, Rows):
+        y = file_labels(estimator, X, allow_missing) if y is None else y
+        sample_weight = X.sample_weight() if sample_weight is None else sample_weight
+    return y, sample_weight
