@@ -35,6 +35,7 @@ WORDS = {
     "base": (3, "scikit-learn's demands, once"),
     "square": (3, "square loss"),
     "pairwise": (3, "hinges over pairs"),
+    "ordered": (3, "levels, groups, censored times"),
     "online": (3, "streams with buffers"),
     "kernels": (3, "kernels as columns"),
     "semi": (3, "few labels"),
