@@ -3,8 +3,8 @@
 import warnings
 
 import numpy as np
-from scipy import sparse
 from clock import best, report
+from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from tables import require_data, split
 
