@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from html import escape
-from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -109,7 +108,7 @@ def render(
     if len(scored) > 1:
         found = differences(is_pos, scored[0], scored[1], groups)
         apart = difference_section(found, scored[0].name, scored[1].name)
-    folder = resources.files("auclid.reports") / "page"
+    folder = Path(__file__).parent / "page"
     rows, n_pos = len(is_pos), int(is_pos.sum())
     allowed = "" if groups is None else f", allowing for rows that belong together ({len(np.unique(groups)):,} groups)"
     return Template((folder / "report.html").read_text("utf-8")).substitute(

@@ -2,7 +2,7 @@
 
 import json
 from html import escape
-from importlib import resources
+from pathlib import Path
 from string import Template
 
 import numpy as np
@@ -78,7 +78,7 @@ def told_apart(found: list[Difference]) -> str:
 
 
 def _read(name: str) -> str:
-    return (resources.files("auclid.reports") / "page" / name).read_text("utf-8")
+    return (Path(__file__).parent / "page" / name).read_text("utf-8")
 
 
 def _signed(number: float) -> str:
