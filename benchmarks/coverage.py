@@ -170,7 +170,8 @@ Made by `python benchmarks/coverage.py`. *Covered* is the percentage of samples 
 `compare_auc` and `compare_cross_val_auc` reject at p < 0.05. The columns differ in the negatives for each positive.
 
 The bars are {0:g} to {1:g} % and {2:g} to {3:g} % from {4} positives and {4} clusters on. Figures that miss one are
-bold. Figures below {4} positives or clusters say what to expect there. A coverage of 95 % is measured to ± {5:.1f} here."""
+bold. Figures below {4} positives or clusters say what to expect there. A coverage of 95 % is measured to
+± {5:.1f} here."""
 
 TEXTS = {
     "plain": "Independent rows with normal scores of equal variance. The two scores that are compared are correlated\n"

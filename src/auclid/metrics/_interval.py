@@ -98,12 +98,12 @@ def auc_interval(
     Notes
     -----
     The interval is about new rows for the same scores; it knows nothing of training anew. Simulated intervals of 95 %
-    (AUC .6 to .95, 1 and 20 negatives for each positive) cover 93 to 97 % from 30 positives on, with 30 weighted ones 92
-    to 96 %, in 20 groups 92 to 96 %; with 10 positives 91 to 99 %. The page on coverage has all figures. A two-way region that
-    holds fewer than a dozen positives gets too short an interval from "delong" (85 to 90 % instead of 95), which
-    a warning says; the bootstrap covers better there. Near a perfect ranking with few positives, some of them ranked
-    very badly, every interval is too short: of 50 positives whose scores spread twice as wide as the negatives', at an
-    AUC of 0.95, "delong" covers 90 %, "bootstrap" 92 and "bca" 93.
+    (AUC .6 to .95, 1 and 20 negatives for each positive) cover 93 to 97 % from 30 positives on, with 30 weighted ones
+    92 to 96 %, in 20 groups 92 to 96 %; with 10 positives 91 to 99 %. The page on coverage has all figures. A two-way
+    region that holds fewer than a dozen positives gets too short an interval from "delong" (85 to 90 % instead of
+    95), which a warning says; the bootstrap covers better there. Near a perfect ranking with few positives, some of
+    them ranked very badly, every interval is too short: of 50 positives whose scores spread twice as wide as the
+    negatives', at an AUC of 0.95, "delong" covers 90 %, "bootstrap" 92 and "bca" 93.
 
     Examples
     --------
