@@ -68,7 +68,7 @@ def claims() -> tuple[Claim, ...]:
     """All claims, in the order of the papers."""
     entries: list[dict[str, Any]] = tomllib.loads(package_text("claims.toml"))["claims"]
     lists = ("ours", "rivals", "only")
-    fields: list[dict[str, Any]] = [{key: tuple(x) if key in lists else x for key, x in entry.items()} for entry in entries]
+    fields = ({key: tuple(x) if key in lists else x for key, x in entry.items()} for entry in entries)
     return tuple(Claim(**each) for each in fields)
 
 
