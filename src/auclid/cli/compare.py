@@ -27,7 +27,7 @@ from auclid.metrics import auc_interval, compare_auc, compare_many
 from auclid.metrics._sample import checked_region
 from auclid.validation import take_rows
 
-FEWEST = 8
+MIN_CLASS_ROWS = 8
 """Rows of each class without which a split leaves nothing to measure."""
 
 
@@ -92,8 +92,10 @@ def candidates(
 def split(is_pos: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the training and of the test rows, stratified."""
     count = int(min(is_pos.sum(), (~is_pos).sum()))
-    if count < FEWEST:
-        raise DataError(f"compare must have at least {FEWEST} rows of each class, to learn and to test; got {count}.")
+    if count < MIN_CLASS_ROWS:
+        raise DataError(
+            f"compare must have at least {MIN_CLASS_ROWS} rows of each class, to learn and to test; got {count}."
+        )
     train, test = train_test_split(np.arange(len(is_pos)), test_size=test_size, stratify=is_pos, random_state=seed)
     if min(is_pos[test].sum(), (~is_pos[test]).sum()) < 2:
         raise DataError("--test-size must leave two rows of each class to test on; it is too small.")

@@ -12,8 +12,8 @@ from auclid.metrics._roc import Curve, roc_curve
 
 roc = roc_curve
 
-LEVEL = 0.95
-POINTS = 200
+CONFIDENCE = 0.95
+MAX_CURVE_POINTS = 200
 BINS = 40
 
 
@@ -28,7 +28,7 @@ def thin(x: np.ndarray, y: np.ndarray, across: int = 300) -> np.ndarray:
 def band(curve: Curve) -> tuple[np.ndarray, np.ndarray]:
     """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as many points as can be seen."""
     keep = thin(curve.fpr, curve.tpr)
-    return edges(Curve(*(part[keep] for part in curve)), LEVEL)
+    return edges(Curve(*(part[keep] for part in curve)), CONFIDENCE)
 
 
 def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
@@ -43,9 +43,9 @@ def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def stops(curve: Any, must: Sequence[int] = ()) -> np.ndarray:
-    """Numbers of some POINTS thresholds for a slider, evenly along the curve, with some that must be."""
+    """Numbers of some MAX_CURVE_POINTS thresholds for a slider, evenly along the curve, with some that must be."""
     along = curve.fpr + curve.tpr
-    even = np.searchsorted(along, np.linspace(0.0, 2.0, POINTS)).clip(max=len(along) - 1)
+    even = np.searchsorted(along, np.linspace(0.0, 2.0, MAX_CURVE_POINTS)).clip(max=len(along) - 1)
     return np.unique(np.concatenate([even, np.asarray(must, dtype=np.intp)]))
 
 

@@ -178,7 +178,7 @@ def _lift(is_pos: np.ndarray, scores: np.ndarray) -> str:
 
 def _rate(count: float, total: float) -> str:
     """A share in percent, with Wilson's interval."""
-    low, high = curves.wilson(count, total, curves.LEVEL)
+    low, high = curves.wilson(count, total, curves.CONFIDENCE)
     return f"{100 * count / total:.1f}<small>{100 * low:.1f}–{100 * high:.1f}</small>"
 
 

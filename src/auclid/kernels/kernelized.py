@@ -15,6 +15,7 @@ from auclid.base import LinearRanker, Ranker
 from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
 from auclid.data.embedded import working_type
+from auclid.data.types import OutputFile, RowsLike
 from auclid.kernels._kernel_block import floats
 from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
@@ -100,7 +101,7 @@ class Kernelized(Ranker):
         return self.ranker_.classes_
 
     @validation.checked_with_parts
-    def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
         """Fit the map on all rows, then the ranker on what it makes of them.
 
         Parameters
@@ -131,7 +132,7 @@ class Kernelized(Ranker):
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
     @validation.checked_with_parts
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
+    def partial_fit(self, X: RowsLike, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
         """Learn from a batch, with a map that is fitted on the first one unless it is frozen.
 
         Only where the ranker has a `partial_fit`.
@@ -174,7 +175,7 @@ class Kernelized(Ranker):
         return self
 
     @partwise
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
 
         Parameters

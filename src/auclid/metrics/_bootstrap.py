@@ -15,7 +15,7 @@ from auclid.metrics._sample import Region, Sample
 from auclid.metrics._variance import degrees, unit_strata, unit_sums
 from auclid.validation.parameters import one_of, whole_number
 
-METHODS = ("delong", "bootstrap", "bca")
+INTERVAL_METHODS = ("delong", "bootstrap", "bca")
 
 Masses = tuple[np.ndarray, np.ndarray]
 """Mass of positives and of negatives at each step of a score, ascending."""
@@ -34,7 +34,7 @@ class Plan(NamedTuple):
 
 def checked_plan(owner: str, method: str, n_bootstrap: int, random_state: Any, progress: Progress = False) -> Plan:
     """The plan, or a sentence where it makes no sense."""
-    one_of(owner, "method", method, METHODS)
+    one_of(owner, "method", method, INTERVAL_METHODS)
     return checked_draws(owner, n_bootstrap, random_state, progress)._replace(method=method)
 
 

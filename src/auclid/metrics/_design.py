@@ -8,7 +8,7 @@ from scipy.special import ndtr, ndtri, owens_t
 from auclid.metrics._variance import ALTERNATIVES
 from auclid.validation.parameters import number_in, one_of, whole_number
 
-LARGEST = 10**9
+MAX_ROWS = 10**9
 
 
 class SampleSize(NamedTuple):
@@ -78,8 +78,8 @@ def sample_size(
     low, high = 1, 2
     while _power(study, high, _negatives(high, ratio)) < wanted:
         low, high = high, 2 * high
-        if high > LARGEST:
-            raise ValueError(f"{owner} expects a difference that {LARGEST} rows can see. Got {auc} and {null}.")
+        if high > MAX_ROWS:
+            raise ValueError(f"{owner} expects a difference that {MAX_ROWS} rows can see. Got {auc} and {null}.")
     while high - low > 1:
         middle = (low + high) // 2
         if _power(study, middle, _negatives(middle, ratio)) < wanted:

@@ -14,7 +14,7 @@ from auclid.metrics._sample import Region, Sample, checked_region, checked_sampl
 from auclid.metrics._variance import share_interval, standard_error
 from auclid.validation.parameters import number_in
 
-FEW = 12
+MIN_POSITIVES_IN_REGION = 12
 """Positives in a two-way region below which DeLong's interval covers less than it says."""
 
 
@@ -185,10 +185,10 @@ def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
     if region.min_tpr == 0.0:
         return
     inside = min(_positives_in(sample.is_pos, score, region) for score in sample.scores)
-    if inside < FEW:
+    if inside < MIN_POSITIVES_IN_REGION:
         warnings.warn(
             f"Only {inside} positives lie in the two-way region, so that DeLong's interval is too short "
-            f"(it wants {FEW} or more). Pass method='bootstrap'.",
+            f"(it wants {MIN_POSITIVES_IN_REGION} or more). Pass method='bootstrap'.",
             UserWarning,
             stacklevel=depth,
         )

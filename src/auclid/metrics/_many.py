@@ -100,16 +100,7 @@ def compare_many(
     owner = "compare_many"
     level = number_in(owner, "level", level, 0.0, 1.0)
     one_of(owner, "correction", correction, CORRECTIONS)
-    if not isinstance(scores, Mapping) or len(scores) < 2:
-        raise ValueError(
-            f"The 'scores' parameter of {owner} must be a dict of two or more models' scores by name. "
-            f"Got {len(scores) if isinstance(scores, Mapping) else type(scores).__name__} instead."
-        )
-    names = [str(name) for name in scores]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            f"The 'scores' parameter of {owner} must have names that differ as texts. Got {names} instead."
-        )
+    names = _model_names(owner, scores)
     region = checked_region(owner, max_fpr, min_tpr)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {f"scores[{name!r}]": s for name, s in scores.items()}, **rows)
@@ -134,6 +125,21 @@ def compare_many(
     pairs = [PairComparison(*both, *one, float(p)) for both, one, p in told]
     value = np.array([interval.auc for interval in intervals.values()])
     return ManyComparison(intervals, pairs, *_all_alike(value, cov, sample.trials))
+
+
+def _model_names(owner: str, scores: Mapping[str, ArrayLike]) -> list[str]:
+    """The names of two models or more, all different."""
+    if not isinstance(scores, Mapping) or len(scores) < 2:
+        raise ValueError(
+            f"The 'scores' parameter of {owner} must be a dict of two or more models' scores by name. "
+            f"Got {len(scores) if isinstance(scores, Mapping) else type(scores).__name__} instead."
+        )
+    names = [str(name) for name in scores]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"The 'scores' parameter of {owner} must have names that differ as texts. Got {names} instead."
+        )
+    return names
 
 
 def _drawn(sample: Sample, region: Region, plan: Plan) -> np.ndarray:

@@ -10,7 +10,7 @@ from auclid.metrics._sample import Sample
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 
-FEWEST = 2.0
+MIN_DEGREES = 2.0
 """Degrees of freedom that are always granted; with fewer, no end of an interval would mean anything."""
 
 
@@ -79,7 +79,7 @@ def degrees(terms: np.ndarray, stratum: np.ndarray, most: float) -> float:
     count = np.bincount(stratum)
     noise = float(np.sum(square**2) - np.sum(np.bincount(stratum, square) ** 2 / np.maximum(count, 1)))
     twice = 2.0 * float(square.sum()) ** 2
-    return most if noise * most <= twice else max(FEWEST, twice / noise)
+    return most if noise * most <= twice else max(MIN_DEGREES, twice / noise)
 
 
 def share_interval(
@@ -122,7 +122,7 @@ def normal_pvalue(
 
 
 def sign_pvalue(difference: float, trials: int, alternative: str, margin: float = 0.0) -> float:
-    """The same where every row agrees, so that there is no variance: a sign test on the disjoint pairs."""
+    """P-value of a difference without variance, where every row agrees: a sign test on the disjoint pairs."""
     if alternative == "two-sided":
         return 1.0 if difference == 0.0 else min(1.0, 2.0 ** (1 - trials))
     ahead = difference + margin if alternative == "greater" else margin - difference

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
 from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
@@ -153,7 +154,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         self.softness = softness
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows.
 
         Parameters

@@ -7,6 +7,7 @@ from numpy.typing import ArrayLike
 
 from auclid import validation
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.solvers.path import CrossValidated, cross_validate
 from auclid.stats.moments import require_room
 from auclid.validation import RowAccess
@@ -60,7 +61,7 @@ class LeastSquaresAUCCV(LinearRanker):
         self.cv = cv
 
     @validation.checked
-    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: RowsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Choose alpha by cross-validation, then learn from all rows.
 
         Parameters
