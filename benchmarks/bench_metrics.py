@@ -6,7 +6,15 @@ import warnings
 import numpy as np
 from sklearn.metrics import roc_auc_score, roc_curve
 
-from auclid.metrics import StreamingAUC, auc_interval, compare_auc, partial_auc, roc_auc
+from auclid.metrics import (
+    StreamingAUC,
+    auc_interval,
+    average_precision_interval,
+    compare_auc,
+    compare_average_precision,
+    partial_auc,
+    roc_auc,
+)
 from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._operating_point import best_threshold
 
@@ -73,6 +81,8 @@ def bench_intervals():
         calls = {
             "auc_interval": (lambda y=y, s=s: auc_interval(y, s), 0.2),
             "compare_auc": (lambda y=y, s=s, t=t: compare_auc(y, s, t), 1.0),
+            "average_precision_interval": (lambda y=y, s=s: average_precision_interval(y, s), 0.3),
+            "compare_average_precision": (lambda y=y, s=s, t=t: compare_average_precision(y, s, t), None),
             "auc_interval, groups": (lambda y=y, s=s, g=patient: auc_interval(y, s, groups=g), None),
             "compare_auc, groups": (lambda y=y, s=s, t=t, g=patient: compare_auc(y, s, t, groups=g), None),
             "auc_interval, FPR <= 0.1": (lambda y=y, s=s: auc_interval(y, s, max_fpr=0.1), None),

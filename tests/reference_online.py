@@ -72,10 +72,11 @@ def cbr(X, is_pos, draws, *, C, size, policy, confidence=0.7, covariance="full")
             if z @ cov @ z <= 0.0:
                 continue
             C_t = limit(C, mean_square, size)
+            printed = covariance.startswith("printed")
             offset = np.diag(1.0 / (1.0 / np.diag(cov) + C_t)) if covariance == "printed" else cov
             alpha, u, v = confident_step(mean, offset, z, phi, C_t)
             mean = mean + alpha * cov @ z
-            beta = alpha * phi / (np.sqrt(u) + v * alpha * phi)
+            beta = alpha * phi / (np.sqrt(u + v * alpha * phi) if printed else np.sqrt(u) + v * alpha * phi)
             if covariance == "diagonal":
                 cov = np.diag(1.0 / (1.0 / np.diag(cov) + alpha * phi / np.sqrt(u) * z**2))
             elif covariance == "printed":
@@ -85,8 +86,11 @@ def cbr(X, is_pos, draws, *, C, size, policy, confidence=0.7, covariance="full")
     return mean, cov
 
 
-def uni_exp(X, is_pos, *, step, alpha, push, weigh=lambda t: t):
-    """The average iterate, the t-th weighed so; rows are measured from the mean of the rows so far."""
+def uni_exp(X, is_pos, *, step, alpha, push, weigh=lambda t: t, gradient=False):
+    """The average iterate, the t-th weighed so; rows are measured from the mean of the rows so far.
+
+    By ``gradient`` the penalty's step is explicit, and the first row makes a step.
+    """
     w, total, t = np.zeros(X.shape[1]), np.zeros(X.shape[1]), 0
     square = 0.0
     for k in range(len(X)):
@@ -94,11 +98,12 @@ def uni_exp(X, is_pos, *, step, alpha, push, weigh=lambda t: t):
         centre = X[: k + 1].mean(axis=0)
         square += (X[k] - before) @ (X[k] - centre)
         share = (is_pos[: k + 1] == is_pos[k]).mean()
-        if share == 1.0:
+        if share == 1.0 and not gradient:
             continue
         t += 1
         x, y = X[k] - centre, 1.0 if is_pos[k] else -1.0
-        eta = (step or (k + 1) / square) / np.sqrt(t)
-        w = (w + y * push(y * (w @ x), x @ x, eta / (2.0 * share)) * x) / (1.0 + eta * alpha)
+        eta = (step or ((k + 1) / square if square else 0.0)) / np.sqrt(t)
+        move = y * push(y * (w @ x), x @ x, eta / (2.0 * share)) * x
+        w = (1.0 - eta * alpha) * w + move if gradient else (w + move) / (1.0 + eta * alpha)
         total = total + weigh(t) * w
     return total / sum(weigh(k) for k in range(1, t + 1))

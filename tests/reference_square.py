@@ -53,29 +53,34 @@ def into_ball(w, radius):
 
 
 def solam(X, is_pos, order, *, centred, zeta=None, radius=None, alpha=None, stream=False):
-    """SOLAM a row of ``order`` a step: the averaged w, the last w, and how many steps met the ball."""
+    """SOLAM a row of ``order`` a step: the averaged w, the last w, and how many steps met the ball.
+
+    With a zeta, all that is known of the rows is that of the rows so far, and the first row makes a step.
+    """
     X = dense(X)
     d = X.shape[1]
     w, a, b, dual, centre = np.zeros(d), 0.0, 0.0, 0.0, np.zeros(d)
     total, weight, t, longest, met = np.zeros(d), 0.0, 0, 0.0, 0
     for k, i in enumerate(order):
-        seen = np.asarray(order[: k + 1]) if stream else np.arange(len(X))
+        seen = np.asarray(order[: k + 1]) if stream or zeta else np.arange(len(X))
         old, centre = centre, X[seen].mean(axis=0) if centred else centre
         a, b = a - w @ (centre - old), b - w @ (centre - old)
-        if is_pos[seen].all() or not is_pos[seen].any():
+        if not zeta and (is_pos[seen].all() or not is_pos[seen].any()):
             continue
         t += 1
         x, p, square = X[i] - centre, is_pos[seen].mean(), np.mean(np.sum((X[seen] - centre) ** 2, axis=1))
         longest = max(longest, np.linalg.norm(x))
-        bound = radius or (30.0 / np.sqrt(square) if alpha is None else np.inf)
+        bound = radius or (30.0 / np.sqrt(square or 1.0) if alpha is None else np.inf)
         gamma = (zeta or 2.0) / np.sqrt(t)
         share = gamma if zeta else gamma * t**2
         total, weight = total + share * w, weight + share
         step, size = (gamma, 1.0) if zeta else (gamma / (4 * p * (1 - p)), square)
         begun, ascent = dual, 2 * p * (1 - p) * step
-        apart = w @ (X[seen][is_pos[seen]].mean(axis=0) - X[seen][~is_pos[seen]].mean(axis=0))
+        w_before = w
         w, a, b, dual = saddle_step(w, a, b, dual, x, is_pos[i], p, step, size, guard=not zeta)
-        dual = dual if zeta else begun - ascent / (1 + ascent) * (apart + begun)  # the mean over rows
+        if not zeta:  # the mean over rows
+            apart = w_before @ (X[seen][is_pos[seen]].mean(axis=0) - X[seen][~is_pos[seen]].mean(axis=0))
+            dual = begun - ascent / (1 + ascent) * (apart + begun)
         w = w / (1 + step / size * p * (1 - p) * (alpha or 0.0))
         met += np.linalg.norm(w) > bound
         w, most = into_ball(w, bound), bound * longest
@@ -105,10 +110,14 @@ def fsauc(X, is_pos, orders, *, centred, radius=None, step=None, norm="l2"):
     longest = np.linalg.norm(X, axis=1).max()
     w, a, b, dual = np.zeros(X.shape[1]), 0.0, 0.0, 0.0
     ball, step, met, pulled = 2 * np.sqrt(1 + 2 * longest**2) * R, step or 0.1 / (4 * p * (1 - p)), 0, 0
+    rows = [] if not untuned else list(range(len(X)))
     for order in orders:
         start, begun, iterates = np.concatenate([w, [a, b]]), dual, []
         for i in order:
             iterates.append(np.concatenate([w, [a, b]]))
+            if not untuned:
+                rows.append(i)
+                p = is_pos[rows].mean()
             w, a, b, dual = saddle_step(w, a, b, dual, X[i], is_pos[i], p, step, guard=untuned)
             met += np.linalg.norm(w, 2 if norm == "l2" else 1) > R
             w, most = into(w, R), R * longest
@@ -120,7 +129,8 @@ def fsauc(X, is_pos, orders, *, centred, radius=None, step=None, norm="l2"):
             dual = np.clip(dual, begun - reach, begun + reach)
         *w, a, b = np.mean(iterates, axis=0)
         w = np.array(w)
-        dual = w @ (X[~is_pos].mean(axis=0) - X[is_pos].mean(axis=0))
+        seen, positive = X[rows], is_pos[rows]
+        dual = w @ (seen[~positive].mean(axis=0) - seen[positive].mean(axis=0))
         ball, step = ball / 2, step / 2
     return w / unit, met, pulled
 

@@ -133,3 +133,28 @@ def test_intervals_cover(n_pos, ratio):
     told = [average_precision_interval(*normal_scores(n_pos, n_pos * ratio, seed)) for seed in range(1500)]
     covered = np.mean([each.low <= truth <= each.high for each in told])
     assert 0.92 < covered < 0.98
+
+
+@pytest.mark.parametrize(("n", "share", "digits"), [(60, 0.3, 0), (500, 0.1, 1), (500, 0.8, 1), (30_000, 0.02, 3)])
+def test_counts_give_what_the_terms_of_each_row_give(n, share, digits):
+    rng = np.random.default_rng(0)
+    y = rng.random(n) < share
+    s = (rng.normal(size=n) + y).round(digits)
+    for prevalence in (None, 0.01):
+        plain = average_precision_interval(y, s, prevalence=prevalence)
+        alone = average_precision_interval(y, s, prevalence=prevalence, groups=np.arange(n))
+        assert (plain.ap, plain.se) == pytest.approx((alone.ap, alone.se), rel=1e-9)
+        assert plain.ap == pytest.approx(average_precision(y, s, prevalence=prevalence), abs=1e-12)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.9])
+def test_dask_collections_give_the_same(share):
+    da = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    y = (rng.random(2000) < share).astype(int)
+    s = (rng.normal(size=2000) + y).round(2)
+    lazy_y, lazy_s = (da.from_array(column, chunks=300) for column in (y, s))
+    assert average_precision(lazy_y, lazy_s) == pytest.approx(average_precision(y, s), abs=1e-12)
+    lazy, plain = average_precision_interval(lazy_y, lazy_s), average_precision_interval(y, s)
+    assert tuple(lazy) == pytest.approx(tuple(plain), rel=1e-9)
+    assert tuple(compare_average_precision(lazy_y, lazy_s, lazy_s + 1)) == tuple(compare_average_precision(y, s, s + 1))

@@ -16,12 +16,13 @@ from typer.testing import CliRunner
 
 import auclid
 from auclid.cli import compare as job
-from auclid.cli import curves, evaluation, main, models
+from auclid.cli import evaluation, main, models
 from auclid.cli._app import app
 from auclid.cli.data import positives, text
 from auclid.cli.report import report
 from auclid.cli.verdict import verdict
 from auclid.metrics import AUCComparison, AUCInterval, auc_interval, compare_auc, gini, rates_at, roc_auc
+from auclid.reports import curves
 
 LIGHT = ["--against", "logistic,ridge"]
 
@@ -84,7 +85,7 @@ def test_compare_without_data_takes_the_embedded_table(run):
     assert "Does optimising AUC pay on this table?" in result.stdout
     assert "compiling is not counted" in result.stdout
     page = Path("report.html").read_text()
-    assert page.startswith("<!doctype html>") and page.count("<svg") == 3 + 4 and "SPAM-L2" in page
+    assert page.startswith("<!doctype html>") and page.count("<svg") == 3 + 4 + 5 and "SPAM-L2" in page
     assert [path.name for path in Path().iterdir()] == ["report.html"]
 
 
@@ -247,6 +248,13 @@ def test_fit_for_the_top(table):
         assert "must be a float in (0.0, 1.0]" in said(told)
 
 
+def test_fit_as_published(table):
+    options = "fit", "plain.csv", "--target", "y", "--published", "--model", "p.auclid"
+    result = table(*options, "--method", "solam")
+    assert result.exit_code == 0 and auclid.io.about("p.auclid")["method"] == "SOLAM (as published)"
+    assert "--published must have a --method" in said(table(*options))
+
+
 def test_fit_predict_evaluate(table):
     assert (
         table("fit", "plain.csv", "--target", "y", "--method", "RankSVM", "--model", "m.auclid").exit_code
@@ -270,7 +278,7 @@ def test_fit_predict_evaluate(table):
     y = np.loadtxt("plain.csv", delimiter=",", skiprows=1, usecols=2, dtype=str)
     result = table("evaluate", "m.auclid", "plain.csv")
     assert (
-        f"AUC {roc_auc(y, model.decision_function(X)):.4f}" in result.stdout
+        f"AUC {roc_auc(y, model.decision_function(X), pos_label='sick'):.4f}" in result.stdout
         and "called sick" in result.stdout
     )
 
@@ -304,9 +312,10 @@ def test_a_scorecard_leaves_a_page_and_its_points(table):
     model = auclid.load("card.auclid")
     assert isinstance(model, auclid.Scorecard) and model.shapes_[0].missing != 0.0
     page, points = Path("card.html").read_text("utf-8"), Path("card.points.csv").read_text().splitlines()
-    assert "Rounding points to whole numbers costs" in page and "Row " in page
-    assert "likelier sick against fine: 600 points are odds of 50 to one" in page
-    assert points[0] == "column,bin,low,high,points" and any(line.startswith("a,missing,,,") for line in points)
+    assert "The points cost" in page and "Row " not in page
+    assert "likelier sick: 600 points are odds of sick of 50 to one" in page
+    assert points[0] == "column,bin,low,high,points,rows,positives,rate,woe,iv"
+    assert any(line.startswith("a,missing,,,") for line in points)
     assert table("predict", "card.auclid", "gaps.csv").exit_code == 0
 
 
@@ -485,8 +494,9 @@ def test_the_page_holds_everything_and_escapes_what_it_is_told():
     assert "prefers-color-scheme: dark" in page and "@media print" in page and "max-width: 46rem" in page
     models_ = json.loads(page.split("const models = ")[1].split(";\n")[0])
     for model in models_:
-        assert model["points"][0][1:] == [model["pos"], model["neg"]] and model["points"][-1][1:] == [0, 0]
-        assert 0 <= model["start"] < len(model["points"])
+        every = [model["positives"], model["negatives"]]
+        assert [model["hits"][0], model["alarms"][0]] == every and [model["hits"][-1], model["alarms"][-1]] == [0, 0]
+        assert 0 <= model["start"] < len(model["threshold"])
 
 
 def test_roc_points_are_the_counts_above_their_thresholds():

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit, logit
 from scipy.stats import norm, t
 
 import reference_metrics as reference
@@ -91,11 +92,12 @@ def test_counting_places_gives_the_error_that_rows_give(share, digits):
     is_pos, score = rows(5000, share, digits)
     sample = checked_sample("f", is_pos, {"s": score})
     size = area_terms(sample, score)
-    auc, se = delong(is_pos, score)
+    auc, se, df = delong(is_pos, score)
     assert auc == roc_auc(is_pos, score) == size.area
     cov = np.sum(size.pos**2) * is_pos.sum() / (is_pos.sum() - 1)
     cov += np.sum(size.neg**2) * (~is_pos).sum() / ((~is_pos).sum() - 1)
     assert se == pytest.approx(np.sqrt(cov), rel=1e-12)
+    assert df == pytest.approx(Errors.of(sample, size).freedom, rel=1e-9)
 
 
 # Groups and weights
@@ -134,9 +136,10 @@ def test_comparison_in_groups_is_the_variance_of_differences():
     b, groups = np.random.default_rng(4).permutation(a), np.random.default_rng(5).integers(0, 9, len(a))
     va, vb = reference.placements(is_pos, a), reference.placements(is_pos, b)
     se = np.sqrt(reference.obuchowski_variance(is_pos, va[0] - vb[0], va[1] - vb[1], groups))
-    got = compare_auc(is_pos, a, b, groups=groups)
-    assert (got.high - got.low) / 2 == pytest.approx(norm.ppf(0.975) * se, abs=1e-12)
-    assert got.pvalue == pytest.approx(2 * norm.sf(abs(got.difference) / se), abs=1e-12)
+    got = quietly(compare_auc, is_pos, a, b, groups=groups)
+    assert got.se == pytest.approx(se, abs=1e-12)
+    assert (got.high - got.low) / 2 == pytest.approx(t.ppf(0.975, got.df) * se, abs=1e-12)
+    assert got.pvalue == pytest.approx(2 * t.sf(abs(got.difference) / se, got.df), abs=1e-12)
 
 
 def test_weights_of_one_change_nothing_and_weights_have_no_scale():
@@ -360,8 +363,10 @@ def test_one_sided_p_values_are_halves_and_opposites():
     b = np.random.default_rng(1).permutation(a)
     both, up, down = (compare_auc(is_pos, a, b, alternative=side) for side in ("two-sided", "greater", "less"))
     assert up.pvalue == pytest.approx(both.pvalue / 2) and up.pvalue + down.pvalue == pytest.approx(1.0)
-    assert both[:3] == up[:3] == down[:3]
+    assert both.difference == up.difference == down.difference
     se = (both.high - both.low) / 2 / norm.ppf(0.975)
+    assert up[1:3] == pytest.approx((up.difference - norm.ppf(0.95) * se, 1.0))
+    assert down[1:3] == pytest.approx((-1.0, up.difference + norm.ppf(0.95) * se))
     margin = compare_auc(is_pos, b, a, alternative="greater", margin=0.1)
     assert margin.pvalue == pytest.approx(norm.sf((margin.difference + 0.1) / se))
     mirrored = compare_auc(is_pos, a, b, alternative="less", margin=0.1)
@@ -383,20 +388,35 @@ def test_unpaired_adds_the_variances(method):
     got = compare_auc_unpaired(y_a, a, y_b, b, method=method, random_state=0)
     assert got.difference == pytest.approx(of_a.auc - of_b.auc)
     tolerance = 1e-12 if method == "delong" else 0.01
-    reach = norm.ppf(0.975) * np.hypot(of_a.se, of_b.se)
+    reach = t.ppf(0.975, got.df) * np.hypot(of_a.se, of_b.se)
     assert [got.low, got.high] == pytest.approx([got.difference - reach, got.difference + reach], abs=tolerance)
     assert 0.0 < got.pvalue < 1.0
 
 
-def test_a_bootstrap_p_value_is_of_one_mind_with_its_interval():
-    is_pos, a = rows(60, digits=6)
-    b = a + np.random.default_rng(3).normal(size=60)
-    for level in (0.5, 0.8, 0.9, 0.95, 0.99):
-        got = compare_auc(is_pos, a, b, method="bootstrap", level=level, n_bootstrap=5000, random_state=0)
-        if abs(got.pvalue - (1 - level)) > 0.03:
-            assert (got.low > 0 or got.high < 0) == (got.pvalue < 1 - level)
-    normal = compare_auc(is_pos, a, b)
-    assert normal.pvalue < got.pvalue < normal.pvalue + 0.1
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("method", ["bootstrap", "bca"])
+@pytest.mark.parametrize("seed", range(4))
+def test_an_interval_leaves_the_null_out_exactly_where_p_is_below_one_minus_its_level(seed, method, alternative):
+    is_pos, a = rows(60, digits=6, seed=seed)
+    b = a + np.random.default_rng(seed).normal(size=60)
+    asked = {"method": method, "alternative": alternative, "n_bootstrap": 500, "random_state": 0}
+    asked |= {} if alternative == "two-sided" else {"margin": 0.0312}
+    null = {"two-sided": 0.0, "greater": -0.0312, "less": 0.0312}[alternative]
+    pvalue = compare_auc(is_pos, a, b, **asked).pvalue
+    # Where no draw lies beyond the null, p may be smaller than the draws can tell.
+    close = [pvalue - 1e-6, pvalue + 1e-6] if 0.02 < pvalue < 0.98 else []
+    for level in [*close, 0.05, 0.1, 0.3, 0.6]:
+        got = compare_auc(is_pos, a, b, level=1 - level, **asked)
+        assert got.pvalue == pvalue
+        assert (got.low > null or got.high < null) == (pvalue < level)
+
+
+def test_a_bootstrap_p_value_beyond_all_draws_is_students():
+    is_pos = np.arange(200) < 80
+    good = np.random.default_rng(0).normal(size=200) + 3 * is_pos
+    got = compare_auc(is_pos, good, -good, method="bootstrap", n_bootstrap=200, random_state=0)
+    assert got.pvalue < 1e-12
+    assert got.low > 0.0
 
 
 def test_unpaired_takes_groups_and_weights_of_each():
@@ -404,7 +424,60 @@ def test_unpaired_takes_groups_and_weights_of_each():
     groups, weight = np.arange(60) // 2, np.random.default_rng(0).random(80)
     got = compare_auc_unpaired(y_a, a, y_b, b, groups_a=groups, sample_weight_b=weight)
     se = np.hypot(auc_interval(y_a, a, groups=groups).se, auc_interval(y_b, b, sample_weight=weight).se)
-    assert (got.high - got.low) / 2 == pytest.approx(norm.ppf(0.975) * se)
+    assert (got.high - got.low) / 2 == pytest.approx(t.ppf(0.975, got.df) * se)
+
+
+# Student's t where rows are few, weighted or grouped
+
+
+def test_many_plain_rows_have_normal_quantiles_and_few_weighted_or_grouped_ones_students():
+    is_pos, score = rows(250, share=0.5)
+    other = np.random.default_rng(0).permutation(score)
+    assert auc_interval(is_pos, score).df == compare_auc(is_pos, score, other).df == np.inf
+    few = slice(0, 40)
+    for keywords in ({"sample_weight": np.ones(250)}, {"groups": np.arange(250)}):
+        assert auc_interval(is_pos, score, **keywords).df < 250
+        assert compare_auc(is_pos, score, other, **keywords).df < 250
+    got = auc_interval(is_pos[few], score[few])
+    assert got.df < 40
+    reach = t.ppf(0.975, got.df) * got.se / (got.auc * (1 - got.auc))
+    assert (got.low, got.high) == pytest.approx(tuple(expit(logit(got.auc) + np.array([-reach, reach]))))
+    sample = checked_sample("f", is_pos[few], {"s": score[few]})
+    size = area_terms(sample, score[few])
+    terms = np.concatenate([size.pos, size.neg])
+    strata = np.repeat([0, 1], [len(size.pos), len(size.neg)])
+    assert got.df == pytest.approx(reference.satterthwaite(terms, strata, sample.trials - 1.0))
+
+
+def test_welchs_degrees_of_a_difference():
+    is_pos, a = rows(40)
+    b = np.random.default_rng(0).permutation(a)
+    (pa, na), (pb, nb) = reference.placements(is_pos, a), reference.placements(is_pos, b)
+    v = [np.var(np.subtract(x, y), ddof=0) / len(x) for x, y in ((pa, pb), (na, nb))]
+    want = sum(v) ** 2 / sum(part**2 / (n - 1) for part, n in zip(v, (len(pa), len(na)), strict=True))
+    assert compare_auc(is_pos, a, b).df == pytest.approx(want)
+
+
+def test_the_plain_interval_is_that_of_other_packages():
+    is_pos, score = rows(40)
+    got = auc_interval(is_pos, score, transform=None)
+    reach = norm.ppf(0.975) * got.se
+    assert got[1:3] == pytest.approx((max(got.auc - reach, 0.0), min(got.auc + reach, 1.0)))
+    assert got.df == np.inf
+    partial = auc_interval(is_pos, score, transform=None, max_fpr=0.5)
+    assert partial.high - partial.auc == pytest.approx(norm.ppf(0.975) * partial.se)
+    near = np.arange(30) >= 14
+    assert auc_interval(near, np.r_[np.arange(14), 13, np.arange(15, 30)], transform=None).high == 1.0
+    with pytest.raises(ValueError, match="'transform' parameter of auc_interval must be 'logit' or None"):
+        auc_interval(is_pos, score, transform="probit")
+
+
+def test_few_groups_are_told():
+    is_pos, score = rows(80)
+    with pytest.warns(UserWarning, match="Only 8 groups"):
+        auc_interval(is_pos, score, groups=np.arange(80) % 8)
+    with pytest.warns(UserWarning, match="Only 8 groups"):
+        compare_auc(is_pos, score, -score, groups=np.arange(80) % 8)
 
 
 # Bad input

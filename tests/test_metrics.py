@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import stdtrit
 from scipy.stats import norm
 from sklearn.exceptions import UndefinedMetricWarning
 from sklearn.metrics import roc_auc_score
@@ -17,6 +18,7 @@ import reference_metrics as reference
 from auclid.metrics import (
     StreamingAUC,
     auc_interval,
+    average_precision,
     compare_auc,
     operating_point,
     partial_auc,
@@ -165,7 +167,8 @@ def test_cells_spread_ordinary_scores():
 )
 @pytest.mark.parametrize("kind", [list, np.array, pd.Series, pl.Series])
 def test_any_two_labels_and_any_container(y, kind):
-    assert roc_auc(y, kind([0.1, 0.4, 0.4, 0.8, 0.0])) == pytest.approx(3.5 / 6)
+    keywords = {"pos_label": y[1]} if isinstance(y[1], str) else {}
+    assert roc_auc(y, kind([0.1, 0.4, 0.4, 0.8, 0.0]), **keywords) == pytest.approx(3.5 / 6)
 
 
 def test_pos_label_chooses_the_class():
@@ -314,7 +317,7 @@ def test_comparison_is_delongs(table, data):
     assert got.difference == pytest.approx(reference.auc(is_pos, a) - reference.auc(is_pos, b), abs=1e-14)
     se = np.sqrt(max(cov[0, 0] + cov[1, 1] - 2.0 * cov[0, 1], 0.0))
     if se > 1e-6:
-        assert got.high - got.low == pytest.approx(2 * 1.6448536269514722 * se, rel=1e-6)
+        assert got.high - got.low == pytest.approx(2 * stdtrit(got.df, 0.95) * se, rel=1e-6)
     mirrored = compare_auc(is_pos, b, a, level=0.9)
     assert mirrored == pytest.approx((-got.difference, -got.high, -got.low, got.pvalue))
     assert 0.0 <= got.pvalue <= 1.0
@@ -728,3 +731,39 @@ def test_longer_floats_are_refused_where_rounding_would_tie_them():
     with pytest.raises(ValueError, match="hold numbers that float64 holds exactly"):
         roc_auc([0, 1, 0, 1], scores)
     assert roc_auc([0, 1, 0, 1], np.array([1, 2, 3, 4], np.longdouble)) == 0.75
+
+
+# Which label is positive
+
+OF_LABELS = {
+    "roc_auc": roc_auc,
+    "partial_auc": partial_auc,
+    "auc_interval": auc_interval,
+    "average_precision": average_precision,
+    "operating_point": operating_point,
+    "compare_auc": lambda y, s, **keywords: compare_auc(y, s, -np.asarray(s), **keywords),
+}
+
+
+@pytest.mark.parametrize("name", sorted(OF_LABELS))
+def test_the_spelling_of_strings_does_not_make_one_positive(name):
+    y, s = np.array(["case", "control", "case", "control", "control"]), np.array([3.0, 1, 2, 2.5, 0])
+    want = OF_LABELS[name](y == "case", s)
+    assert OF_LABELS[name](y, s, pos_label="case") == want
+    for labels in (y, y.astype(object), pd.Series(y), pd.Categorical(y), pl.Series(y)):
+        with pytest.raises(ValueError, match=f"'pos_label' parameter of {name} must name the positive label") as told:
+            OF_LABELS[name](labels, s)
+        assert "Got None with 'case' and 'control' instead. Pass pos_label='case'" in str(told.value)
+
+
+@pytest.mark.parametrize("name", sorted(OF_LABELS))
+def test_the_order_of_categories_is_honoured(name):
+    y, s = np.array(["control", "case", "case", "control", "control"]), np.array([3.0, 1, 2, 2.5, 0])
+    want = OF_LABELS[name](y == "case", s)
+    for order in (["control", "case"], ["control", "unused", "case"]):
+        ordered = pd.Categorical(y, categories=order, ordered=True)
+        assert OF_LABELS[name](ordered, s) == OF_LABELS[name](pd.Series(ordered), s) == want
+        assert OF_LABELS[name](pl.Series(y, dtype=pl.Enum(order)), s) == want
+    assert OF_LABELS[name](ordered, s, pos_label="control") == OF_LABELS[name](y == "control", s)
+    numbers = pd.Categorical((y == "case").astype(int), categories=[1, 0], ordered=True)
+    assert OF_LABELS[name](numbers, s) == OF_LABELS[name](y == "control", s)

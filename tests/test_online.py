@@ -87,7 +87,7 @@ def test_oam_is_the_reference(update, policy, kind, C):
 
 @every_kind
 @every_policy
-@pytest.mark.parametrize("covariance", ["full", "diagonal", "printed"])
+@pytest.mark.parametrize("covariance", ["full", "diagonal", "printed", "printed_full"])
 @pytest.mark.parametrize("C", [None, 0.3])
 def test_cbr_is_the_reference(covariance, policy, kind, C):
     X, y = problem()
@@ -127,7 +127,7 @@ def capped_gradient(m, q, eta):
 @pytest.mark.parametrize("step", [None, 0.1, 1.0])
 def test_uni_exp_as_published_is_the_reference(step):
     X, y = problem()
-    expected = uni_exp(X, y == 1, step=step, alpha=0.1, push=capped_gradient, weigh=lambda t: 1.0)
+    expected = uni_exp(X, y == 1, step=step, alpha=0.1, push=capped_gradient, weigh=lambda t: 1.0, gradient=True)
     model = UniExp(0.1, step=step, update="gradient").partial_fit(X, y)
     np.testing.assert_allclose(model.coef_[0], expected, rtol=1e-8, atol=1e-12)
 

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, false_discovery_control, ks_2samp, multivariate_normal, norm, t
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import fbeta_score, roc_auc_score
 from sklearn.model_selection import (
@@ -17,6 +18,8 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 import reference_metrics as reference
 from auclid import LeastSquaresAUC
@@ -24,6 +27,7 @@ from auclid.metrics import (
     auc_by_group,
     auc_interval,
     auc_power,
+    auc_test,
     compare_auc,
     compare_auc_unpaired,
     compare_cross_val_auc,
@@ -44,6 +48,8 @@ from auclid.metrics import (
 )
 from auclid.metrics._design import _both, _variance, _variance_of_difference
 from auclid.metrics._many import corrected
+from auclid.metrics._points import Aim, _best
+from auclid.metrics._scorer import scores_of
 
 
 def rows(n=60, share=0.4, digits=1, seed=0, rises=1.0):
@@ -146,7 +152,7 @@ def test_the_bootstrap_finds_the_point_anew():
 @pytest.mark.parametrize(
     ("wish", "words"),
     [
-        ({}, "exactly one of fpr, tpr, threshold and alerts. Got none instead"),
+        ({}, "exactly one of fpr, tpr, specificity, threshold and alerts. Got none instead"),
         ({"fpr": 0.1, "alerts": 3}, "Got fpr, alerts instead"),
         ({"fpr": 1.1}, r"'fpr' parameter of rates_at must be a float in \[0.0, 1.0\]"),
         ({"tpr": 0.0}, r"'tpr' parameter of rates_at must be a float in \(0.0, 1.0\]"),
@@ -557,11 +563,51 @@ def test_cross_validated_auc_is_the_mean_of_folds_with_their_variances(table):
     assert got.low < got.auc < got.high
 
 
+@pytest.mark.parametrize("cv", [StratifiedKFold(2), RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)])
+def test_the_comparison_of_ways_to_learn_is_nadeau_and_bengios(table, cv):
+    X, y = table
+    got = compare_cross_val_auc(LeastSquaresAUC(), GaussianNB(), X, y, cv=cv)
+    ratio = np.mean([len(test) / len(train) for train, test in cv.split(X, y)])
+    se = np.sqrt((1 / len(got.folds) + ratio) * np.var(got.folds, ddof=1))
+    assert (got.se, got.df) == (pytest.approx(se), len(got.folds) - 1)
+    assert got.pvalue == pytest.approx(2 * t.sf(abs(got.difference) / se, got.df))
+    assert got.high - got.difference == pytest.approx(t.ppf(0.975, got.df) * se)
+
+
+def test_one_split_is_no_sample_of_splits(table):
+    X, y = table
+    split = [(np.arange(0, len(y), 2), np.arange(1, len(y), 2))]
+    with pytest.raises(ValueError, match="'cv' parameter of compare_cross_val_auc must give two splits"):
+        compare_cross_val_auc(LeastSquaresAUC(), GaussianNB(), X, y, cv=split)
+
+
+def test_folds_take_the_weights_of_pipelines_another_positive_label_and_a_part_of_the_curve(table):
+    X, y = table
+    weight = np.random.default_rng(0).random(len(y)) + 0.5
+    alone = cross_val_auc(LeastSquaresAUC(), X, y, sample_weight=weight)
+    piped = make_pipeline(FunctionTransformer(), make_pipeline(FunctionTransformer(), LeastSquaresAUC()))
+    assert cross_val_auc(piped, X, y, sample_weight=weight) == alone
+    named = np.where(y == 1, "case", "control")
+    for model in (LeastSquaresAUC(), GaussianNB()):
+        want = cross_val_auc(model, X, y)
+        assert cross_val_auc(model, X, named, pos_label="case")[:4] == pytest.approx(want[:4])
+        part = cross_val_auc(model, X, y, max_fpr=0.3)
+        areas = []
+        for train, test in StratifiedKFold(5).split(X, y):
+            score = scores_of("f", clone(model).fit(X[train], y[train]), X[test])
+            areas.append(partial_auc(y[test], score, max_fpr=0.3))
+        assert part.auc == pytest.approx(np.mean(areas))
+        assert list(part.folds) == pytest.approx(areas)
+        assert part.low < part.auc < part.high
+    gap = compare_cross_val_auc(LeastSquaresAUC(), GaussianNB(), X, named, pos_label="case", max_fpr=0.3)
+    assert gap.estimate_b == pytest.approx(part.auc)
+
+
 def test_the_comparison_on_folds_is_paired(table):
     X, y = table
     cv = StratifiedKFold(4, shuffle=True, random_state=0)
     models = LeastSquaresAUC(), GaussianNB()
-    got = compare_cross_val_auc(*models, X, y, cv=cv)
+    got = compare_cross_val_auc(*models, X, y, cv=cv, method="ledell")
     np.testing.assert_allclose(
         got.folds, [a - b for a, b in zip(*(cross_val_auc(m, X, y, cv=cv).folds for m in models), strict=True)]
     )
@@ -570,14 +616,14 @@ def test_the_comparison_on_folds_is_paired(table):
         a = models[0].fit(X[train], y[train]).decision_function(X[test])
         b = models[1].fit(X[train], y[train]).predict_proba(X[test])[:, 1]
         gap = compare_auc(y[test], a, b)
-        gaps.append((gap.high - gap.low) / 2)
+        gaps.append(gap.se)
         for k, (of_a, of_b) in enumerate(zip(*(reference.placements(y[test] == 1, s) for s in (a, b)), strict=True)):
             apart = np.asarray(of_a) - np.asarray(of_b)
             terms.extend((apart - apart.mean()) / np.sqrt(len(apart) * (len(apart) - 1)))
             strata.extend([k] * len(apart))
-    widened = t.ppf(0.975, reference.satterthwaite(terms, strata, y.sum() - 4.0)) / norm.ppf(0.975)
+    widened = t.ppf(0.975, reference.satterthwaite(terms, strata, y.sum() - 4.0))
     assert (got.high - got.low) / 2 == pytest.approx(widened * np.sqrt(np.sum(np.square(gaps))) / 4)
-    mirrored = compare_cross_val_auc(*models[::-1], X, y, cv=cv)
+    mirrored = compare_cross_val_auc(*models[::-1], X, y, cv=cv, method="ledell")
     assert mirrored[:4] == pytest.approx((-got.difference, -got.high, -got.low, got.pvalue))
     same = compare_cross_val_auc(models[0], models[0], X, y)
     assert same[:4] == (0.0, 0.0, 0.0, 1.0)
@@ -689,3 +735,85 @@ def test_scores_of_a_constant_are_not_noisy():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ks([0, 1, 0, 1], [1, 1, 1, 1]) == 0.0 and gini([0, 1, 0, 1], [1, 1, 1, 1]) == 0.0
+
+
+# More models than rows
+
+
+def test_more_models_than_positives_are_still_told_apart():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) < 10
+    models = {"perfect": y + 0.0} | {f"random {k}": rng.normal(size=200) for k in range(10)}
+    got = compare_many(y, models)
+    assert np.isnan(got.statistic)
+    pairs = [compare_auc(y, models["perfect"], models[f"random {k}"]).pvalue for k in range(10)]
+    assert got.pvalue == pytest.approx(min(pairs) * 55)
+    assert got.pvalue < 0.01
+    alike = compare_many(y, {name: rng.normal(size=200) for name in map(str, range(11))})
+    assert alike.pvalue > 0.05
+    by_group = compare_many(y, dict(list(models.items())[:5]), groups=np.arange(200) % 4)
+    assert np.isnan(by_group.statistic)
+
+
+# Thresholds that were chosen
+
+
+def test_a_drawn_threshold_lies_midway_between_drawn_scores():
+    y = np.arange(40) >= 20
+    s = np.where(y, 100.0, 0.0) + np.random.default_rng(0).random(40)
+    got = operating_point_interval(y, s, random_state=0, n_bootstrap=500)
+    assert got.threshold == pytest.approx(50.5, abs=0.2)
+    assert 50.2 < got.threshold_low <= got.threshold_high < 50.8
+    assert got.tpr == 1.0 and 0.7 < got.tpr_low < got.tpr_high == 1.0
+    assert got.fpr == 0.0 and 0.0 == got.fpr_low < got.fpr_high < 0.3
+
+
+def test_thresholds_that_differ_by_rounding_are_equally_good():
+    # TPR - FPR is 1/3 - 0/3, 2/3 - 1/3 and 3/3 - 2/3: equal, but not in floating point.
+    tp, fp = np.array([0, 1, 1, 2, 2, 3, 3]), np.array([0, 0, 1, 1, 2, 2, 3])
+    assert _best(tp, fp, Aim(), np.arange(6.0)) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n_pos", "ratio", "auc"), [(30, 20, 0.8), (30, 1, 0.95), (100, 5, 0.95)])
+def test_intervals_cover_the_true_rates_of_the_threshold_that_was_chosen(n_pos, ratio, auc):
+    rng, apart = np.random.default_rng(0), np.sqrt(2) * norm.ppf(auc)
+    y, covered = np.arange(n_pos * (1 + ratio)) < n_pos, []
+    for _ in range(300):
+        got = operating_point_interval(y, rng.normal(size=len(y)) + apart * y, n_bootstrap=200, random_state=rng)
+        tpr, fpr = norm.sf(got.threshold - apart), norm.sf(got.threshold)
+        covered.append((got.tpr_low <= tpr <= got.tpr_high, got.fpr_low <= fpr <= got.fpr_high))
+    assert np.mean(covered, axis=0) == pytest.approx(0.95, abs=0.035)
+
+
+# The test of one AUC, and planning for it
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("keywords", [{}, {"sample_weight": np.linspace(0.5, 1.5, 60)}, {"groups": np.arange(60) % 35}])
+def test_the_test_of_an_auc_agrees_with_its_interval(alternative, keywords):
+    is_pos, score = rows(60)
+    for null in (0.4, 0.6, 0.7, 0.75, 0.8):
+        got = auc_test(is_pos, score, null=null, alternative=alternative, **keywords)
+        assert (got.low > null or got.high < null) == (got.pvalue < 0.05)
+        edge = auc_test(is_pos, score, null=null, alternative=alternative, level=1 - got.pvalue, **keywords)
+        assert min(abs(edge.low - null), abs(edge.high - null)) < 1e-9
+    two = auc_test(is_pos, score, **keywords)
+    assert two[:3] == pytest.approx(auc_interval(is_pos, score, **keywords)[:3])
+
+
+def test_the_test_of_a_perfect_ranking_is_binomial():
+    y = np.arange(20) >= 12
+    assert auc_test(y, y + 0.0).pvalue == pytest.approx(2 * 0.5**8)
+    assert auc_test(y, y + 0.0, null=0.9, alternative="greater").pvalue == pytest.approx(0.9**8)
+    assert auc_test(y, -1.0 * y, alternative="greater").pvalue == 1.0
+    assert auc_test(y, np.zeros(20)).pvalue == 1.0
+
+
+@pytest.mark.parametrize(("auc", "null", "ratio"), [(0.95, 0.5, 1.0), (0.8, 0.7, 1.0), (0.65, 0.5, 20.0)])
+def test_a_planned_study_has_the_power_that_was_asked_for(auc, null, ratio):
+    n_pos, n_neg = sample_size(auc, null=null, power=0.8, ratio=ratio)
+    rng, y = np.random.default_rng(0), np.arange(n_pos + n_neg) < n_pos
+    apart = np.sqrt(2) * norm.ppf(auc) * y
+    seen = [auc_test(y, rng.normal(size=len(y)) + apart, null=null).pvalue < 0.05 for _ in range(400)]
+    assert 0.74 < np.mean(seen) < 0.92

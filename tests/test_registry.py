@@ -51,44 +51,46 @@ def test_a_method_fits_and_takes_parameters(method):
 
 
 OWN = """
-AdaOAM CBR-FIFO CBR-RS CBR-diag FCBR-FIFO FCBR-RS FSAUC NSOLAM OAM OPAUC OPAUCr QSG-S2AUC SOLAM SOLAM-L2 SPAM-L2
-SPAM-NET SVMpAUC TopPush Uni-Exp
+ASAM AdaOAM CBR-FIFO CBR-RS CBR-diag FASAM FBAM FCBR-FIFO FCBR-RS FOAM FSAUC NASAM NBAM NOAMgra NOAMseq NPSAM NSAM
+NSOLAM NU-AUC OAM OAMgra OAMseq OPAUC OPAUCr PNU-AUC PSAM PU-AUC QSG-S2AUC SAM SAMULT SOLAM SOLAM-L2 SPAM-L2 SPAM-NET
+SVMpAUC TopPush Uni-Exp
 """.split()
 
 
 @every
 def test_a_name_that_is_not_the_papers_algorithm_says_so_and_how_to_have_that(method):
-    assert bool(method.differs) == (method.name in OWN)
-    model = make(method.name)
-    params = model.ranker.get_params() if hasattr(model, "feature_map") else model.get_params()
+    assert bool(method.differs) == (method.published is not None) == (method.name in OWN)
+    params = {key.split("__")[-1] for key in make(method.name, published=True).get_params()}
     for name in re.findall(r"(\w+)=", method.differs):
         assert name in params, f"{method.name} has no parameter {name}"
+    model = make(method.name)
     if method.differs and not hasattr(model, "feature_map"):
         assert re.search("publish|print|paper", inspect.getdoc(type(model)))
 
 
-PAPERS = {
-    "SPAM-L2": {"schedule": "thm3", "average": False, "alpha": 10.0},
-    "SPAM-NET": {"schedule": "thm2", "average": False, "alpha": 10.0},
-    "SOLAM": {"zeta": 1.0},
-    "SOLAM-L2": {"zeta": 1.0},
-    "FSAUC": {"step": 0.1, "norm": "l1"},
-    "OPAUC": {"step": 0.1},
-    "OPAUCr": {"step": 0.1, "sketch": "plain"},
-    "AdaOAM": {"step": 0.1},
-    "CBR-diag": {"covariance": "printed"},
-    "Uni-Exp": {"update": "gradient"},
-    "QSG-S2AUC": {"offset": 0, "alpha": 1.0},
-}
+QUICK = {"n_components": 8, "n_epochs": 1, "n_iter": 20}
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("name", PAPERS)
-def test_the_papers_own_form_is_reached_by_parameters(name):
+@every
+def test_the_published_form_fits_by_one_switch(method):
     rng = np.random.default_rng(0)
     X, y = rng.standard_normal((200, 3)), np.arange(200) % 2
     X[:, 0] += 2 * y
-    assert make(name, **{"random_state": 0, **PAPERS[name]}).fit(X, y).score(X, y) > 0.6
+    model = make(method.name, published=True)
+    keys = {key: key.split("__")[-1] for key in model.get_params()}
+    quick = {key: QUICK[name] for key, name in keys.items() if name in QUICK and model.get_params()[key] is not None}
+    seeds = {key: 0 for key, name in keys.items() if name == "random_state"}
+    priors = {key: 0.5 for key, name in keys.items() if name == "prior"}
+    assert model.set_params(**quick, **seeds, **priors).fit(X, y).score(X, y) > 0.6
+
+
+def test_the_published_form_takes_parameters_and_leaves_the_default_alone():
+    assert make("SOLAM", published=True, zeta=7.0).zeta == 7.0 and make("SOLAM").zeta is None
+    model = make("NASAM", published=True, n_components=50, alpha=0.1)
+    assert model.feature_map.n_components == 50 and model.feature_map.gamma == "variance"
+    assert model.ranker.alpha == 0.1
+    assert not make("NSAM").ranker.average
 
 
 APART = {"AUCClassifier", "Calibrated", "Kernelized", "MulticlassAUC", "MinimaxAUC", "ConstrainedAUC"}

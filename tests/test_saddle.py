@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy import sparse
+from scipy import optimize, sparse
 from sklearn.exceptions import ConvergenceWarning
 
 import reference
@@ -350,3 +350,51 @@ def test_the_projection_onto_the_l1_ball_is_that_of_sorted_entries(entries, radi
     assert project_to_l1_ball(found, behind, 2.0, radius) == (np.abs(w).sum() > radius)
     np.testing.assert_allclose(found, np.sign(w) * np.maximum(np.abs(w) - cut, 0.0), atol=1e-12)
     np.testing.assert_allclose(behind, 2.0 * (found - w), atol=1e-12)
+
+
+# --- the duality gap
+
+
+def saddle_mean(w, a, b, dual, X, is_pos):
+    return np.mean([slow.saddle_value(w, a, b, dual, x, c, is_pos.mean()) for x, c in zip(X, is_pos, strict=True)])
+
+
+@binding
+@pytest.mark.parametrize("settings", [{"radius": 0.3}, {"radius": 5.0}, {"alpha": 0.2}], ids=str)
+def test_the_duality_gap_is_that_of_the_saddle_function(settings):
+    X, y = problem()
+    is_pos, alpha, p = y == 1, settings.get("alpha", 0.0), np.mean(y)
+    model = SOLAM(**settings, zeta=0.5, n_epochs=3, random_state=0).fit(X, y)
+    w, penalty = model.coef_[0], p * (1 - p) * alpha / 2
+    longest = np.linalg.norm(X, axis=1).max()
+    duals = np.linspace(-2, 2, 4001) * min(model.radius_ * longest, 3.0)
+    highest = max(saddle_mean(w, model.a_, model.b_, dual, X, is_pos) for dual in duals) + penalty * w @ w
+
+    def primal(v):
+        v = slow.into_ball(v[:4], model.radius_) if np.isfinite(model.radius_) else v[:4]
+        a, b = v @ X[is_pos].mean(axis=0), v @ X[~is_pos].mean(axis=0)
+        return saddle_mean(v, a, b, model.dual_, X, is_pos) + penalty * v @ v
+
+    lowest = min(optimize.minimize(primal, start, tol=1e-12).fun for start in (w, -w, np.ones(4)))
+    assert model.duality_gap(X, y) == pytest.approx(highest - lowest, rel=1e-4)
+
+
+def test_the_duality_gap_vanishes_at_the_saddle_point_only():
+    X, y = problem()
+    exact = LeastSquaresAUC(alpha=0.2).fit(X, y).coef_[0]
+    model = SOLAM(alpha=0.2, random_state=0).fit(X, y)
+    before = model.duality_gap(X, y)
+    model.coef_ = exact[None]
+    model.a_, model.b_ = (float(exact @ X[y == c].mean(axis=0)) for c in (1, 0))
+    model.dual_ = model.b_ - model.a_
+    assert 0.0 <= model.duality_gap(X, y) + 1e-14 < 1e-12 < before
+
+
+def test_the_averages_do_not_depend_on_the_centre():
+    """(a, b) of rows that are not centred: at the optimum the projected class means."""
+    X, y = problem()
+    X = X + 3.0
+    stream = SOLAM().partial_fit(np.tile(X, (300, 1)), np.tile(y, 300))
+    for model in (SOLAM(n_epochs=300, random_state=0).fit(X, y), stream):
+        means = [model.coef_[0] @ X[y == c].mean(axis=0) for c in (1, 0)]
+        np.testing.assert_allclose([model.a_, model.b_], means, atol=0.03)

@@ -74,6 +74,7 @@ MODELS = [
     LeastSquaresAUCCV(cv=ShuffleSplit(3, random_state=0)),
     LeastSquaresAUCCV(cv=KFold(4, shuffle=True, random_state=1)),
     RankSVM(tol=1e-9),
+    RankSVM(alpha=0.01, l1=0.02, tol=1e-9),
     RankSVM(alpha=0.01, loss="hinge", tol=1e-7),
     RankSVM(alpha=0.01, loss="logistic", tol=1e-9),
     RankSVM(alpha=0.01, loss=Softplus(), tol=1e-9),

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from auclid import Scorecard
+from auclid._rounding import roundest
 from auclid.additive._binning import BinLimits, auc_cost, rectangle_path, step_path
-from auclid.additive._counts import narrow_edges, roundest
+from auclid.additive._counts import narrow_edges
 from auclid.additive._features import Feature
 from auclid.metrics import roc_auc
 
@@ -193,6 +194,12 @@ def test_edges_lie_around_frequent_values():
 
 
 # --- steps ----------------------------------------------------------------------------------------
+
+
+def test_classes_that_are_far_apart_have_bins_all_the_same():
+    X, y = np.arange(60.0)[:, None], np.arange(60) >= 30
+    model = Scorecard().fit(X, y)
+    assert len(model.points()) > 2 and roc_auc(y, model.total_points(X)) == 1.0
 
 
 @pytest.mark.parametrize("seed", range(3))

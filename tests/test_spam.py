@@ -414,3 +414,14 @@ def test_sparse_rows_with_l1_are_the_dense_steps(settings, stream, monkeypatch):
     np.testing.assert_allclose(lazy.intercept_, dense.intercept_, rtol=1e-6, atol=1e-10)
     if not settings.get("average", True):
         assert ((lazy.coef_ == 0.0) == (dense.coef_ == 0.0)).all() and (lazy.coef_ == 0.0).any()
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_the_projected_means_are_those_of_the_paper(stream):
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(90, 3)) + 2.0, np.arange(90) % 3 == 0
+    model = SPAM().partial_fit(X, y) if stream else SPAM(random_state=0).fit(X, y)
+    w = model.coef_[0]
+    np.testing.assert_allclose(model.a_, w @ X[y].mean(axis=0))
+    np.testing.assert_allclose(model.b_, w @ X[~y].mean(axis=0))
+    assert model.dual_ == model.b_ - model.a_

@@ -24,6 +24,10 @@ LEAST_WEIGHT = 1e-12
 """What a bin without rows weighs, so that its value is defined."""
 
 
+MAX_SEPARATION = 2.0
+"""z is taken to be no more than this, an AUC of .977: classes that are far apart would seem to need no bins at all."""
+
+
 class BinLimits(NamedTuple):
     """How many bins a card may have, and what they may cost."""
 
@@ -119,7 +123,7 @@ def auc_cost(gap: float, variance: float) -> float:
     """½ f'(0): the AUC lost for each unit of squared error, where score differences are normal."""
     if not (variance > 0.0 and gap > 0.0):
         return 0.0
-    z = gap / math.sqrt(variance)
+    z = min(gap / math.sqrt(variance), MAX_SEPARATION)
     return 0.5 * math.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi) * z / variance
 
 

@@ -10,12 +10,15 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 
 from auclid import validation
+from auclid.additive._columns import cell_block
+from auclid.additive._editor import EvaluationRows, editor_page
 from auclid.additive._edits import check_edit, edited_card, edited_shapes
+from auclid.additive._point_table import BinSettings, renamed
 from auclid.additive._points import range_text
 from auclid.additive._shapes import Card, PairShape, Shape, locked, read_only
 from auclid.errors import DataError, InvalidValueError
 from auclid.metrics import compare_auc, roc_auc
-from auclid.validation import labels_to_score
+from auclid.validation import labels_to_score, partwise
 
 
 class Unedited(NamedTuple):
@@ -37,6 +40,10 @@ class Editable:
     _odds: Any
     _edits: list = []
     _unedited: Unedited | None = None
+    _binned: Any
+    _cells: Any
+    _kept_columns: list
+    contributions: Any
     decision_function: Any
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -167,6 +174,68 @@ class Editable:
             self._card, self.shapes_, self._edits, self._unedited = old
             raise
         return self
+
+    def editor(
+        self,
+        path: Any = None,
+        *,
+        X: Any = None,
+        y: Any = None,
+        max_rows: int = 2_000,
+        max_bins: int | str = "auto",
+        names: Any = None,
+        title: str = "Scorecard editor",
+    ) -> str:
+        """An HTML page on which the points of shapes, or bins, are dragged; it saves a JSON file for `apply`.
+
+        The page is one file and needs no network.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            A file to write.
+        X, y : rows with labels, optional
+            Evaluation rows. Their values are written into the page, which then shows how AUC, stability and rates
+            change. Without them the page holds no rows.
+        max_rows : int of at least 1, default=2000
+            Rows that are written, at the most: every so manieth.
+        max_bins : int of at least 1 or "auto", default="auto"
+            As for `points`.
+        names : list of str, optional
+            What to call the columns, where X had no names.
+        title : str, default="Scorecard editor"
+
+        Returns
+        -------
+        str
+        """
+        validation.fitted(self, "shapes_")
+        binned = None if max_bins is None else self._binned(BinSettings(max_bins))
+        if binned is None:
+            raise InvalidValueError("Scorecard.editor must have bins; fit the model anew, or give max_bins=8.")
+        rows = None if X is None else self._evaluation_rows(X, y, max_rows)
+        factor = self.scale_ * self._odds.slope / np.log(2.0)
+        shapes = renamed(self.shapes_, [column.name for column in self._kept_columns], names)
+        page = editor_page(title, shapes, binned, factor, rows)
+        if path is not None:
+            Path(os.fspath(path)).write_text(page, encoding="utf-8")
+        return page
+
+    def _evaluation_rows(self, X: Any, y: Any, max_rows: int) -> EvaluationRows:
+        """Some rows, with what the card says of them."""
+        if not isinstance(max_rows, (int, np.integer)) or isinstance(max_rows, bool) or max_rows < 1:
+            raise InvalidValueError(
+                f"The 'max_rows' of Scorecard.editor must be an int of at least 1; got {max_rows!r}."
+            )
+        y, _ = labels_to_score(self, X, y, None)
+        cells, parts, scores = self._dense_cells(X), self.contributions(X), self.decision_function(X)
+        some = slice(None, None, max(1, -(-len(scores) // int(max_rows))))
+        labels = np.asarray(y)[some] == self.classes_[1]
+        return EvaluationRows(cells[some], labels, np.asarray(scores, np.float64)[some], parts[some])
+
+    @partwise
+    def _dense_cells(self, X: Any) -> np.ndarray:
+        return cell_block(self._cells(X), slice(None))
 
     def _replay(self, edits: list[dict[str, Any]]) -> None:
         """The card as it was learnt, with all of these edits."""

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from auclid.additive._counts import CardCounts, ColumnCounts
-from auclid.additive._lines import Line, clipped, flat, splice, with_knot
+from auclid.additive._lines import Line, clipped, flat, shape_line, splice, with_knot
 from auclid.additive._shapes import Card, PairShape, Shape
 from auclid.errors import InvalidValueError
 
@@ -68,9 +68,7 @@ class EditedColumn(NamedTuple):
     @property
     def line(self) -> Line:
         """The shape of a column of numbers."""
-        shape = self.shape
-        assert shape.knots is not None and shape.steps is not None
-        return Line(shape.knots, shape.values, shape.steps)
+        return shape_line(self.shape)
 
     def with_line(self, line: Line) -> "EditedColumn":
         """The column with another line."""
@@ -306,7 +304,7 @@ def _refreshed(shape: Any, old: Any, counts: CardCounts | None, k: int) -> Any:
         return shape._replace(importance=float(np.sqrt(max(spread, 0.0))))
     if shape.knots is None:
         return shape._replace(importance=_spread(shape.values, shape.share, shape.missing, old))
-    line = Line(shape.knots, shape.values, shape.steps)
+    line = shape_line(shape)
     x, weight = (old.knots, old.share) if counts is None else _rows_of(counts.columns[k])
     share = np.bincount(_nearest(shape.knots, x), weight, len(shape.knots))
     error = None if old.error is None else np.interp(shape.knots, old.knots, old.error)

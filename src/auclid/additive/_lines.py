@@ -5,6 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.additive._shapes import Shape
+
 JUMP = 2.0**-30
 """Half the width of a jump, relative to where it is: a power of two, so that it jumps there to the bit."""
 
@@ -25,6 +27,12 @@ class Line(NamedTuple):
         t = np.clip((x - self.knots[k]) / (self.knots[k + 1] - self.knots[k]), 0.0, 1.0)
         t = np.where(self.steps[k], (t >= 0.5).astype(np.float64), t)
         return self.values[k] + t * (self.values[k + 1] - self.values[k])
+
+
+def shape_line(shape: Shape) -> Line:
+    """The line of a column of numbers."""
+    assert shape.knots is not None and shape.steps is not None
+    return Line(shape.knots, shape.values, shape.steps)
 
 
 def half_jump(x: float, knots: np.ndarray) -> float:

@@ -1,19 +1,51 @@
-"""What `auclid fit --method Scorecard` leaves beside the model: a page to read, and the points as csv."""
+"""Scorecards in the command: the page and the points that `fit` leaves, `auclid points` and `auclid edit`."""
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from auclid.additive import Scorecard
+from auclid.additive._editing import edit_text, read_edits
 from auclid.additive._points import Bin
-from auclid.cli.data import BinaryTable
+from auclid.cli import _show
+from auclid.cli._show import escape
+from auclid.cli.data import NO_LABELS, BinaryTable, positives
+from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.predictions import csv_line
-from auclid.io import replacing
-from auclid.validation import take_rows
+from auclid.cli.saved import SavedModel
+from auclid.data.files import Rows
+from auclid.data.readers.open import has_own_labels
+from auclid.datasets.readers import labelled_rows
+from auclid.errors import DataError
+from auclid.io import about, replacing, save
+from auclid.validation import names_known
 
-EXAMPLES = 3
-"""Rows of the highest scores whose reasons are told."""
+
+class PointWishes(NamedTuple):
+    """How points are made: as the options say it, and as `Scorecard.points` takes it."""
+
+    scale: str = "auto"
+    base: float = 600.0
+    odds: float = 50.0
+    max_bins: str = "auto"
+    higher: str = "riskier"
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of `Scorecard.points`."""
+        scale = self.scale if self.scale == "auto" else _number("--scale", self.scale, float)
+        most = {"auto": "auto", "none": None}.get(self.max_bins.lower(), self.max_bins)
+        if most not in ("auto", None):
+            most = _number("--max-bins", most, int)
+        return {"scale": scale, "base": self.base, "odds": self.odds, "max_bins": most, "higher": self.higher}
+
+
+def _number(option: str, text: str, kind: type) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise DataError(f"{option} must be a number, or a word that its help names; got {text!r}.") from None
 
 
 def card_facts(model: Scorecard, rows: BinaryTable, count: int | None = None, share: float | None = None) -> list[str]:
@@ -23,8 +55,8 @@ def card_facts(model: Scorecard, rows: BinaryTable, count: int | None = None, sh
     return [
         f"{len(y) if count is None else count:,} rows of {rows.source}, {y.mean() if share is None else share:.2%} "
         f"positive (label {rows.classes[1]}).",
-        f"Rounding points to whole numbers costs {model.auc_lost(rows.X, y):.5f} of the AUC on {whose}.",
-        *_examples(model, rows, all_rows),
+        f"The points cost {model.auc_lost(rows.X, y):.5f} of the AUC on {whose}; rounding alone, without bins, "
+        f"{model.auc_lost(rows.X, y, max_bins=None):.5f}.",
     ]
 
 
@@ -34,35 +66,121 @@ def card_paths(path: Path) -> tuple[Path, Path]:
 
 
 def leave_scorecard(
-    model: Scorecard, path: Path, names: list[str], classes: list[str], facts: list[str]
-) -> tuple[Path, Path]:
-    """Write the page and the points; returns their paths."""
-    page, points = card_paths(path)
-    with replacing(page, "w") as file:
-        file.write(model.to_html(names=names, classes=classes, facts=facts))
-    with replacing(points, "w") as file:
-        file.write(csv_line(Bin._fields))
-        for line in model.point_bins(names=names):
-            ends = [None if np.isnan(end) else float(end) for end in (line.low, line.high)]
-            file.write(csv_line([line.column, line.bin, *ends, int(line.points)]))
-    return page, points
+    model: Scorecard,
+    paths: tuple[Path | None, Path | None],
+    names: list[str] | None,
+    classes: list[str] | None,
+    facts: list[str],
+    wishes: PointWishes,
+) -> list[Path]:
+    """Write the page and the points, where they are named; returns their paths."""
+    page, points = paths
+    how = wishes.keywords()
+    if page is not None:
+        with replacing(page, "w") as file:
+            file.write(model.to_html(names=names, classes=classes, facts=facts, **how))
+    if points is not None:
+        with replacing(points, "w") as file:
+            file.write(csv_line(Bin._fields))
+            for line in model.point_bins(names=names, **how):
+                numbers = [None if np.isnan(number) else float(number) for number in line[2:]]
+                numbers[2] = int(line.points)
+                file.write(csv_line([line.column, line.bin, *numbers]))
+    return [path for path in paths if path is not None]
 
 
-def _examples(model: Scorecard, rows: BinaryTable, all_rows: bool) -> list[str]:
-    """Why the highest scores are so high, a line a row."""
-    scores = model.decision_function(rows.X)
-    highest = np.argsort(-scores, kind="stable")[:EXAMPLES]
-    reasons = model.reasons(take_rows(rows.X, highest), toward=model.classes_[1])
-    names = dict(zip([shape.name for shape in model.shapes_], rows.feature_names, strict=False))
-    return [
-        f"{f'Row {i + 1}' if all_rows else 'A row'} scores {scores[i]:.3f}: "
-        + ", ".join(str(_named(reason, names)) for reason in row)
-        + "."
-        for i, row in zip(highest, reasons, strict=True)
-    ]
+def points(model: Path, output: Path, page: Path | None, wishes: PointWishes) -> None:
+    """Write the points of a scorecard, and its page."""
+    written = {"--output": output} if page is None else {"--output": output, "--page": page}
+    check_paths({"MODEL": model}, written)
+    check_ending("--output", output, (".csv", ".txt"))
+    saved = _open(model)
+    for path in leave_scorecard(saved.estimator, (page, output), saved.names, saved.known.get("classes"), [], wishes):
+        _show.say(escape(f"To read: {path}"))
 
 
-def _named(reason: Any, names: dict) -> Any:
-    """A reason with the table's own names."""
-    name = tuple(names[each] for each in reason.name) if isinstance(reason.name, tuple) else names[reason.name]
-    return reason._replace(name=name)
+def _open(model: Path) -> SavedModel:
+    """A model file that holds a scorecard."""
+    saved = SavedModel.open(model)
+    if not isinstance(saved.estimator, Scorecard):
+        raise DataError(
+            f"MODEL must hold a Scorecard; {str(model)!r} holds a {type(saved.estimator).__name__}. "
+            "Fit one with --method Scorecard."
+        )
+    return saved
+
+
+class EditWishes(NamedTuple):
+    """What `auclid edit` reads and writes besides the model and the edits."""
+
+    output: Path | None
+    data: Path | None
+    target: str | None
+    page: Path | None
+    with_rows: bool
+    replace: bool
+
+
+def edit(model: Path, edits: Path | None, wishes: EditWishes, memory: str | None) -> None:
+    """Apply a file of edits to a scorecard and save it; write the page of the editor."""
+    output = model if wishes.output is None else wishes.output
+    reads = {"EDITS": edits, "--data": wishes.data}
+    if output != model:
+        reads["MODEL"] = model
+    check_paths(reads, {"--output": output} | ({} if wishes.page is None else {"--page": wishes.page}))
+    if edits is None and wishes.page is None:
+        raise DataError("auclid edit must be given EDITS, a JSON file, or --page FILE for the editor's page.")
+    if wishes.with_rows and (wishes.data is None or wishes.page is None):
+        raise DataError("--with-rows must be used with --page and --data, whose rows are written into the page.")
+    saved = _open(model)
+    card, own = saved.estimator, _own_names(saved)
+    X, y = (None, None) if wishes.data is None else _labelled(saved, wishes.data, wishes.target, memory)
+    with names_known():
+        if edits is not None:
+            before = 0 if wishes.replace else len(card.edits_)
+            card.apply([_renamed(each, own) for each in read_edits(edits)], X, y, replace=wishes.replace)
+            save(output, card, about=about(model))
+            shown = {name: other for other, name in own.items()}
+            for each in card.edits_[before:]:
+                _show.say(escape(edit_text(_renamed(each, shown), card.shapes_)))
+            _show.say(escape(f"{len(card.edits_) - before} edits, {len(card.edits_)} in all: {output}"))
+        if wishes.page is not None:
+            rows = (X, y) if wishes.with_rows else (None, None)
+            page = card.editor(names=saved.names, X=rows[0], y=rows[1])
+            with replacing(wishes.page, "w") as file:
+                file.write(page)
+            _show.say(escape(f"To edit: {wishes.page}"))
+
+
+def _own_names(saved: SavedModel) -> dict[str, str]:
+    """From the names of the columns in files to those that the card has for them."""
+    own = [str(spec.name) for spec in saved.estimator._kept_columns]
+    return dict(zip(saved.names or own, own, strict=False))
+
+
+def _renamed(edit: Any, names: Mapping[str, str]) -> Any:
+    """An edit with other names for its columns."""
+    if not isinstance(edit, Mapping) or "column" not in edit:
+        return edit
+    column = edit["column"]
+    if isinstance(column, (list, tuple)):
+        return {**edit, "column": [names.get(str(name), name) for name in column]}
+    return {**edit, "column": names.get(str(column), column)}
+
+
+def _labelled(saved: SavedModel, data: Path, target: str | None, memory: str | None) -> tuple[Rows, np.ndarray]:
+    """The rows of a source, and their labels as the card knows them."""
+    target = target or saved.target
+    if target is None and not has_own_labels(data):
+        raise DataError(NO_LABELS)
+    rows = saved.scan(data, target, memory)
+    if not rows.has_target:
+        raise DataError(NO_LABELS)
+    labelled, _ = labelled_rows(rows, target)
+    if len(labelled) < rows.shape[0]:
+        raise DataError("--data must have a label in each row; some are missing.")
+    y = rows.labels().values(labelled)
+    y = y.astype(str) if y.dtype == object else y
+    saved.expect(y)
+    is_pos, _ = positives(y, saved.positive)
+    return rows, np.where(is_pos, saved.estimator.classes_[1], saved.estimator.classes_[0])

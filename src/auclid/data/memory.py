@@ -67,15 +67,16 @@ class DenseTable(Table):
         return self.X.T @ U if self.X.dtype == np.float64 else super().rmatmul(U)
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
+        centred = centre is not None
         centre = np.zeros(self.shape[1]) if centre is None else centre
         rows = self._by_rows
         size = sizes.SWEEP if rows is not None else max(1, min(sizes.SWEEP, self.block_rows() // len(orders)))
         for steps in slices(len(orders[0]), size):
             chosen = [order[steps] for order in orders]
             if rows is not None:
-                yield Dense(rows, centre), chosen, steps
+                yield Dense(rows, centre, centred), chosen, steps
             else:
-                yield self._gather(chosen, centre), _places(chosen), steps
+                yield Dense(self._gather(chosen), centre, centred), _places(chosen), steps
 
     @cached_property
     def _by_rows(self) -> np.ndarray | None:
@@ -89,9 +90,9 @@ class DenseTable(Table):
             copy[part] = self.X[part]
         return _read_only(copy)
 
-    def _gather(self, chosen: Sequence[np.ndarray], centre: np.ndarray) -> Dense:
+    def _gather(self, chosen: Sequence[np.ndarray]) -> np.ndarray:
         """The chosen rows of an F-ordered array as C-ordered ones: a column at a time, so that the cache helps."""
-        return Dense(_read_only(np.ascontiguousarray(self.X.T[:, np.concatenate(chosen)].T)), centre)
+        return _read_only(np.ascontiguousarray(self.X.T[:, np.concatenate(chosen)].T))
 
 
 class SparseTable(Table):

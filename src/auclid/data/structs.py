@@ -12,6 +12,7 @@ class Dense(NamedTuple):
 
     X: np.ndarray
     centre: np.ndarray
+    centre_moves: bool = True  # whether `update_centre` changes the centre
 
 
 class CSR(NamedTuple):
@@ -226,6 +227,8 @@ def _(rows: Dense, i: int, e: int) -> tuple[int, float]:
 @update_centre.implement(Dense)
 def _(rows: Dense, i: int, n: float) -> float:
     X, centre = rows.X, rows.centre
+    if not rows.centre_moves:
+        return 0.0
     for k in range(centre.shape[0]):
         centre[k] += (X[i, k] - centre[k]) / n
     return 1.0 / n

@@ -53,7 +53,10 @@ class Table(ABC):
 
     @abstractmethod
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
-        """Stretches of steps that meet the rows of each order side by side; dense rows are minus the centre."""
+        """Stretches of steps that meet the rows of each order side by side; dense rows are minus the centre.
+
+        Without a centre, dense rows are as they are, and kernels do not centre them either.
+        """
 
     def blocks(self, size: int | None = None) -> Iterator[tuple[slice, Block]]:
         """All rows once through, as they are: consecutive blocks of ``size`` rows (or as the table sees fit)."""

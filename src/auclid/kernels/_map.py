@@ -44,7 +44,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     _projection: np.ndarray | None = None
     _dtype: np.dtype
     _n_features_out: int
-    gamma: float | None
+    gamma: float | str | None
     kernel: str
     random_state: Any
 

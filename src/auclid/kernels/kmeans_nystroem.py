@@ -13,13 +13,13 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid._threads import limit_threads
-from auclid.data import Table, as_array, row_squared_norms
+from auclid.data import Table, as_array, centre_rows, row_squared_norms
 from auclid.data.blocks import Block
 from auclid.kernels._kernel_block import Gaussian, Pairwise, floats, kernel_of
 from auclid.kernels._map import FeatureMap
 
-PER_LANDMARK = 10
-"""Rows that are clustered for each landmark, where there are so many."""
+VARIANCE_ROWS = 80_000
+"""Rows from which gamma="variance" is taken."""
 
 ROUNDS = 10
 """Rounds of k-means: later ones move the landmarks very little."""
@@ -40,15 +40,19 @@ class KMeansNystroem(FeatureMap):
 
     Parameters
     ----------
-    n_components : int in [1, inf), default=800
-        Landmarks. With fewer rows than that, every row becomes one, with a warning.
-    gamma : float in (0, inf), or None, default=None
+    n_components : int in [1, inf), or None, default=800
+        Landmarks. With fewer rows than that, every row becomes one, with a warning. None: every row is one, so that
+        the map is exact on the rows it is fitted on, in O(n³) time and O(n²) memory.
+    gamma : float in (0, inf), "variance", or None, default=None
         Inverse width, as in scikit-learn. None: √(k/400) over the median squared distance of two rows, or (k/400)^¼
         over their median distance |x − y|₁ for the Laplacian kernel, where k is the number of landmarks or a
         twentieth of the number of rows, whichever is smaller; kept in ``gamma_``. Other kernels take scikit-learn's
-        own default.
+        own default. "variance": 1 over the mean squared distance of the first 80,000 rows to their mean, as in Khalid's
+        dissertation; for "rbf" only.
     kernel : str, default="rbf"
         "rbf", "laplacian" or the name of any kernel of scikit-learn. "rbf" is the fast one.
+    rows_per_landmark : int in [1, inf), or None, default=10
+        Rows that are clustered for each landmark, drawn at random. None: all rows are clustered.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -83,24 +87,46 @@ class KMeansNystroem(FeatureMap):
 
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
+        "n_components": [validation.at_least(1), None],
+        "gamma": [validation.real(closed="neither"), StrOptions({"variance"}), None],
         "kernel": [StrOptions(set(PAIRWISE_KERNEL_FUNCTIONS))],
+        "rows_per_landmark": [validation.at_least(1), None],
     }
 
     def __init__(
-        self, n_components: int = 800, *, gamma: float | None = None, kernel: str = "rbf", random_state: Any = None
+        self,
+        n_components: int | None = 800,
+        *,
+        gamma: float | str | None = None,
+        kernel: str = "rbf",
+        rows_per_landmark: int | None = 10,
+        random_state: Any = None,
     ) -> None:
         self.n_components = n_components
         self.gamma = gamma
         self.kernel = kernel
+        self.rows_per_landmark = rows_per_landmark
         self.random_state = random_state
 
     def _draw(self, table: Table, rng: np.random.Generator, dtype: np.dtype) -> None:
         self.landmarks_ = self._landmarks(table, rng).astype(table.dtype, copy=False)
-        self.gamma_ = self._gamma(table, min(len(self.landmarks_), table.shape[0] / 20) / 400, rng)
+        self.gamma_ = self._width(table, rng)
         rows, centre = self.landmarks_.astype(np.float64), table.centre().astype(table.dtype)
         W = kernel_of(self.kernel, rows, self.gamma_, centre, np.float64)(rows)
         self.whitening_ = whitening(validation.measurable(self, W), CUT[dtype])
         self._kernel = kernel_of(self.kernel, rows, self.gamma_, centre, dtype)
+
+    def _width(self, table: Table, rng: np.random.Generator) -> float | None:
+        """The inverse width in use."""
+        if self.gamma != "variance":
+            return self._gamma(table, min(len(self.landmarks_), table.shape[0] / 20) / 400, rng)
+        if self.kernel != "rbf":
+            raise ValueError(f"gamma='variance' of KMeansNystroem must have kernel='rbf'; got {self.kernel!r}.")
+        block = table.take(slice(0, VARIANCE_ROWS))
+        mean = np.asarray(block.mean(axis=0)).ravel()
+        rows, shift = centre_rows(block, mean)
+        spread = float(row_squared_norms(rows).mean() - np.sum((mean - shift) ** 2))
+        return validation.measurable(self, 1.0 / spread if spread > 0.0 else np.inf)
 
     @property
     def _dtype(self) -> np.dtype:  # type: ignore[override]
@@ -124,6 +150,8 @@ class KMeansNystroem(FeatureMap):
 
     def _landmarks(self, table: Table, rng: np.random.Generator) -> np.ndarray:
         n, m = table.shape[0], self.n_components
+        if m is None:
+            return table.dense(slice(None))
         if n < m:
             warnings.warn(
                 f"KMeansNystroem has n_components={m} landmarks to find among {n} rows: every row becomes one.",
@@ -131,7 +159,9 @@ class KMeansNystroem(FeatureMap):
             )
         if n <= m:
             return table.dense(slice(None))
-        chosen = np.sort(rng.permutation(n)[: PER_LANDMARK * m])
+        chosen = np.arange(n)
+        if self.rows_per_landmark is not None:
+            chosen = np.sort(rng.permutation(n)[: self.rows_per_landmark * m])
         sample = table.part(chosen)
         validation.measurable(self, row_squared_norms(sample))
         return centres(sample, m, rng)

@@ -21,6 +21,7 @@ class RandomFourier(FeatureMap):
 
         form="phase":  ψ(x) = √(2/m) (cos(θ₁·x + b₁), …, cos(θ_m·x + b_m))
         form="pair":   ψ(x) = √(2/m) (cos(θ₁·x + b₁), …, cos(θ_f·x + b_f), sin(θ₁·x + b₁), …),   f = ⌈m/2⌉
+        form="printed": "pair" without phases, b = 0, and with √(2/f) for √(2/m)
 
     and ψ(x)·ψ(y) is k(x, y) on average, off by some 1/√m. The draws depend on the seed and the number of columns of X
     only: with a given ``gamma`` the map needs no data, and any batch of a stream may fit it.
@@ -34,9 +35,10 @@ class RandomFourier(FeatureMap):
         (m/1200)^¼ over their median distance |x − y|₁ for the Laplacian kernel; kept in ``gamma_``. A batch of a
         stream that fits the map chooses it.
     kernel : {"rbf", "laplacian"}, default="rbf"
-    form : {"pair", "phase"}, default="pair"
+    form : {"pair", "phase", "printed"}, default="pair"
         A cosine and a sine of each frequency, or one cosine. "pair" takes half the work, gives every row the length
-        1 (m even), and is nearer to the kernel for rows that are close.
+        1 (m even), and is nearer to the kernel for rows that are close. "printed" is equation 5.2 of Khalid's
+        dissertation, where ψ(x)·ψ(y) is 2 k(x, y) on average.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -65,7 +67,7 @@ class RandomFourier(FeatureMap):
     _parameter_constraints: dict = {
         **FeatureMap._parameter_constraints,
         "kernel": [StrOptions({"rbf", "laplacian"})],
-        "form": [StrOptions({"pair", "phase"})],
+        "form": [StrOptions({"pair", "phase", "printed"})],
     }
 
     def __init__(
@@ -87,7 +89,7 @@ class RandomFourier(FeatureMap):
         count = self._count
         draw = rng.standard_normal if self.kernel == "rbf" else rng.standard_cauchy
         self._waves = draw((table.shape[1], count)).astype(dtype)
-        self.phases_ = rng.uniform(0.0, 2.0 * np.pi, count).astype(dtype)
+        self.phases_ = rng.uniform(0.0, 2.0 * np.pi, count).astype(dtype) * (self.form != "printed")
         self.gamma_: Any = self._gamma(table, self.n_components / 1200, rng)
 
     def _sound(self) -> bool:
@@ -120,7 +122,7 @@ class RandomFourier(FeatureMap):
 
     def _values(self) -> Callable[[Block], np.ndarray]:
         waves, phases, scale, m = self._waves, self.phases_, self._scale, self.n_components
-        count, size = waves.shape[1], float(np.sqrt(2.0 / self.n_components))
+        count, size = waves.shape[1], float(np.sqrt(2.0 / (self._count if self.form == "printed" else m)))
 
         def values(block: Block) -> np.ndarray:
             angles = (block * scale).astype(waves.dtype, copy=False) @ waves

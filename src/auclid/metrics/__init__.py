@@ -1,63 +1,154 @@
 """Areas under ROC curves, how sure they are, and where to cut: exact, with ties counted one half."""
 
+from auclid.metrics._at import compare_at, interval_at, top_k
 from auclid.metrics._auc import partial_auc, roc_auc
-from auclid.metrics._average_precision import (
-    APInterval,
-    average_precision,
-    average_precision_interval,
-    compare_average_precision,
+from auclid.metrics._average_precision import average_precision, average_precision_interval, compare_average_precision
+from auclid.metrics._by_group import auc_by_group
+from auclid.metrics._compare import compare_auc, compare_auc_unpaired
+from auclid.metrics._concordance import compare_concordance, concordance, concordance_interval
+from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
+from auclid.metrics._curve import ROC
+from auclid.metrics._decision_results import (
+    CalibrationFit,
+    CalibrationTest,
+    Cell,
+    Equivalence,
+    GroupRates,
+    MetricComparison,
+    MetricInterval,
+    NetBenefit,
+    Reliability,
+    ScoreInterval,
+    ThresholdChoice,
+    TopK,
 )
-from auclid.metrics._by_group import GroupAUC, GroupPair, auc_by_group
-from auclid.metrics._compare import AUCComparison, compare_auc, compare_auc_unpaired
-from auclid.metrics._cross_val import CrossValAUC, CrossValComparison, compare_cross_val_auc, cross_val_auc
-from auclid.metrics._design import SampleSize, auc_power, sample_size
-from auclid.metrics._interval import AUCInterval, auc_interval
-from auclid.metrics._lift import LiftTable, gini, ks, lift_table, precision_at_k
-from auclid.metrics._many import ManyComparison, PairComparison, compare_many
+from auclid.metrics._design import auc_power, sample_size
+from auclid.metrics._equivalence import equivalence
+from auclid.metrics._group_auc import group_auc
+from auclid.metrics._group_rates import rates_by_group
+from auclid.metrics._interval import auc_interval, auc_test
+from auclid.metrics._lift import gini, ks, lift_table, precision_at_k
+from auclid.metrics._many import compare_many
 from auclid.metrics._multiclass import multiclass_auc
-from auclid.metrics._points import OperatingPoint, OperatingPointInterval, operating_point, operating_point_interval
-from auclid.metrics._rates import RatesAt, rates_at
+from auclid.metrics._net_benefit import net_benefit
+from auclid.metrics._over_time import auc_over_time
+from auclid.metrics._points import operating_point, operating_point_interval
+from auclid.metrics._power import comparison_power, comparison_sample_size, interval_sample_size
+from auclid.metrics._probabilities import (
+    brier_interval,
+    calibration_slope,
+    calibration_test,
+    compare_brier,
+    log_loss_interval,
+    reliability,
+)
+from auclid.metrics._rates import rates_at
+from auclid.metrics._results import (
+    APComparison,
+    APInterval,
+    AUCBounds,
+    AUCComparison,
+    AUCInterval,
+    AUCOverTime,
+    AUCTest,
+    ConcordanceInterval,
+    CrossValAUC,
+    CrossValComparison,
+    GroupAUC,
+    GroupPair,
+    LiftTable,
+    ManyComparison,
+    OperatingPoint,
+    OperatingPointInterval,
+    PairComparison,
+    RatesAt,
+    Result,
+    SampleSize,
+)
 from auclid.metrics._scorer import partial_auc_scorer
-from auclid.metrics._streaming import AUCBounds, StreamingAUC
+from auclid.metrics._stability import population_stability
+from auclid.metrics._streaming import StreamingAUC
+from auclid.metrics._thresholds import choose_threshold
 
 __all__ = [
+    "APComparison",
     "APInterval",
     "AUCBounds",
     "AUCComparison",
     "AUCInterval",
+    "AUCOverTime",
+    "AUCTest",
+    "CalibrationFit",
+    "CalibrationTest",
+    "Cell",
+    "ConcordanceInterval",
     "CrossValAUC",
     "CrossValComparison",
+    "Equivalence",
     "GroupAUC",
     "GroupPair",
+    "GroupRates",
     "LiftTable",
     "ManyComparison",
+    "MetricComparison",
+    "MetricInterval",
+    "NetBenefit",
     "OperatingPoint",
     "OperatingPointInterval",
     "PairComparison",
+    "ROC",
     "RatesAt",
+    "Reliability",
+    "Result",
     "SampleSize",
+    "ScoreInterval",
     "StreamingAUC",
+    "ThresholdChoice",
+    "TopK",
     "auc_by_group",
     "auc_interval",
+    "auc_over_time",
     "auc_power",
+    "auc_test",
     "average_precision",
     "average_precision_interval",
+    "brier_interval",
+    "calibration_slope",
+    "calibration_test",
+    "choose_threshold",
+    "compare_at",
     "compare_auc",
     "compare_auc_unpaired",
     "compare_average_precision",
+    "compare_brier",
+    "compare_concordance",
     "compare_cross_val_auc",
     "compare_many",
+    "comparison_power",
+    "comparison_sample_size",
+    "concordance",
+    "concordance_interval",
     "cross_val_auc",
+    "equivalence",
     "gini",
+    "group_auc",
+    "interval_at",
+    "interval_sample_size",
     "ks",
     "lift_table",
+    "log_loss_interval",
     "multiclass_auc",
+    "net_benefit",
     "operating_point",
     "operating_point_interval",
     "partial_auc",
     "partial_auc_scorer",
+    "population_stability",
     "precision_at_k",
     "rates_at",
+    "rates_by_group",
+    "reliability",
     "roc_auc",
     "sample_size",
+    "top_k",
 ]

@@ -9,11 +9,13 @@ from sklearn.exceptions import UndefinedMetricWarning
 
 from auclid.metrics._cells import masses
 from auclid.metrics._partitioned import place_classes
+from auclid.metrics._placements import region_area
 from auclid.metrics._places import in_order, sum_twice_below
-from auclid.metrics._roc import area, rates
+from auclid.metrics._roc import rates
 from auclid.metrics._sample import checked_region
 from auclid.validation.vectors import (
     column,
+    declared_positive,
     numbers_column,
     partitioned_columns,
     positives,
@@ -33,14 +35,14 @@ def roc_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind (numbers, bools, strings). The greater one is positive.
+        Two labels. Of numbers and bools the greater one is positive; strings need `pos_label`.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. Only their order counts; infinities are allowed, NaN is
         not. Compared as float32 or float64.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -81,6 +83,7 @@ def _rows(
 
     Of dask collections, fewer rows with the same curve.
     """
+    pos_label = declared_positive(y_true, pos_label)
     parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
     if parts is not None:
         placed = place_classes(owner, parts, pos_label)
@@ -102,15 +105,17 @@ def partial_auc(
     *,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
+    min_fpr: float = 0.0,
     standardize: bool = True,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> float:
-    """Area of the ROC curve left of `max_fpr` and above `min_tpr`.
+    """Area of the ROC curve from `min_fpr` to `max_fpr` and above `min_tpr`.
 
-    A = integral from 0 to max_fpr of max(TPR(u) - min_tpr, 0) du, along the curve with straight lines through
+    A = integral from min_fpr to max_fpr of max(TPR(u) - min_tpr, 0) du, along the curve with straight lines through
     ties. Standardised after McClish: (1 + (A - chance) / (best - chance)) / 2, where the diagonal has chance
-    = max(max_fpr - min_tpr, 0)^2 / 2 and a perfect ranking has best = max_fpr (1 - min_tpr). So guessing
+    = (max(max_fpr - min_tpr, 0)^2 - max(min_fpr - min_tpr, 0)^2) / 2 and a perfect ranking has
+    best = (max_fpr - min_fpr) (1 - min_tpr). So guessing
     gives 0.5, a perfect ranking 1, and the whole square the AUC; with min_tpr = 0 it is scikit-learn's
     `roc_auc_score(max_fpr=...)`. Where max_fpr <= min_tpr the diagonal misses the region, and no curve is
     below 0.5.
@@ -118,19 +123,21 @@ def partial_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     max_fpr : float in (0, 1]
         Right end of the region.
     min_tpr : float in [0, 1)
         Bottom of the region; above 0 this is the two-way partial AUC.
+    min_fpr : float in [0, max_fpr)
+        Left end of the region.
     standardize : bool
-        False gives the bare area A in [0, max_fpr (1 - min_tpr)].
+        False gives the bare area A in [0, (max_fpr - min_fpr) (1 - min_tpr)].
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); rates are shares of weight.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -144,17 +151,19 @@ def partial_auc(
     0.6667
     >>> partial_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], min_tpr=0.5, standardize=False)
     0.25
+    >>> partial_auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8], min_fpr=0.5)
+    1.0
 
     References
     ----------
     McClish (1989), Analyzing a portion of the ROC curve, Medical Decision Making 9.
     Yang et al. (2019), Two-way partial AUC and its properties, Statistical Methods in Medical Research 28.
     """
-    region = checked_region("partial_auc", max_fpr, min_tpr, standardize)
+    region = checked_region("partial_auc", max_fpr, min_tpr, standardize, min_fpr)
     is_pos, score, weight = _rows("partial_auc", y_true, y_score, sample_weight, pos_label)
     if is_pos.all() or not is_pos.any():
         return warn_if_undefined("partial_auc", float("nan"))
-    return region.value(area(*rates(is_pos, score, weight), region.max_fpr, region.min_tpr))
+    return region.value(region_area(*rates(is_pos, score, weight), region))
 
 
 def auc_from_parts(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None = None) -> float:

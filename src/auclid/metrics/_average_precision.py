@@ -5,7 +5,7 @@ precision at s is P(s) = a/(a + ρb) and AP is its mean over the positives: a fu
 scores, whose influence values are differences of cumulative sums over the sorted scores.
 """
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,23 +13,25 @@ from numpy.typing import ArrayLike
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
 from auclid.metrics._cells import masses, stepped
-from auclid.metrics._compare import AUCComparison, answer, checked_question, from_draws
+from auclid.metrics._compare import answer, checked_question, from_draws
+from auclid.metrics._partitioned import place_classes, sample_of_parts
 from auclid.metrics._placements import AreaTerms
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._places import in_order, twice_below
+from auclid.metrics._results import APComparison, APInterval
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Sample, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
 from auclid.validation.parameters import number_in, one_of
-from auclid.validation.vectors import column, numbers_column, positives, same_length, weight_column
+from auclid.validation.vectors import (
+    column,
+    declared_positive,
+    numbers_column,
+    partitioned_columns,
+    positives,
+    same_length,
+    weight_column,
+)
 
 METHODS = ("delta", "bootstrap", "bca")
-
-
-class APInterval(NamedTuple):
-    """An average precision, the two ends of its confidence interval, and its standard error."""
-
-    ap: float
-    low: float
-    high: float
-    se: float
 
 
 def average_precision(
@@ -48,7 +50,7 @@ def average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive. Infinities are allowed, NaN is not.
     prevalence : float in (0, 1), optional
@@ -57,7 +59,7 @@ def average_precision(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf). Rows of weight zero count for nothing.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -83,7 +85,13 @@ def average_precision(
     """
     owner = "average_precision"
     ratio = _ratio(owner, prevalence)
+    parts = partitioned_columns(owner, y_true, [y_score], sample_weight)
+    if parts is not None:
+        found = place_classes(owner, parts, declared_positive(y_true, pos_label))
+        if found is not None and found.few_is_pos:
+            return ap_of_masses(masses(*found.compressed())[1:], ratio)
     y, score = column(owner, "y_true", y_true), numbers_column(owner, "y_score", y_score)
+    pos_label = declared_positive(y_true, pos_label)
     same_length(owner, y_true=y, y_score=score)
     weight = None
     if sample_weight is not None:
@@ -93,7 +101,7 @@ def average_precision(
     is_pos = positives(owner, y, pos_label) if len(y) else np.zeros(0, bool)
     if is_pos.all() or not is_pos.any():
         return warn_if_undefined(owner, float("nan"))
-    return ap_of_masses(masses(is_pos, score, weight)[1:], ratio)
+    return ap_of_masses(_counts(is_pos, score) if weight is None else masses(is_pos, score, weight)[1:], ratio)
 
 
 def average_precision_interval(
@@ -118,7 +126,7 @@ def average_precision_interval(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     level : float in (0, 1)
@@ -133,14 +141,14 @@ def average_precision_interval(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf): how much a row counts, not how often it was seen.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
     n_bootstrap, random_state, progress
         As in `auc_interval`.
 
     Returns
     -------
     APInterval
-        Named tuple (ap, low, high, se).
+        Unpacks to (ap, low, high, se).
 
     Notes
     -----
@@ -164,6 +172,8 @@ def average_precision_interval(
     level, ratio = number_in(owner, "level", level, 0.0, 1.0), _ratio(owner, prevalence)
     plan = checked_plan(owner, _resampling(owner, method), n_bootstrap, random_state, progress)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    if method == "delta" and sample_weight is None and groups is None:
+        return _plain_interval(owner, y_true, y_score, pos_label, ratio, level)
     sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
     terms = ap_terms(sample, sample.scores[0], ratio)
     if method != "delta":
@@ -171,9 +181,14 @@ def average_precision_interval(
         drawn = replicates(sample, steps, lambda each: ap_of_masses(each[0], ratio), plan)
         se = deviation(drawn)
         if se > 0.0:
-            return APInterval(terms.area, *ends(drawn, level, terms.area, Errors.of(sample, terms), plan.method), se)
+            errors = Errors.of(sample, terms)
+            both = ends(drawn, level, terms.area, errors, plan.method)
+            return APInterval(
+                terms.area, *both, se, level=level, method=method, df=errors.freedom, **sample.counts
+            )
     se = standard_error(sample, terms)
-    return APInterval(terms.area, *share_interval(terms.area, se, sample.trials, level), se)
+    both = share_interval(terms.area, se, sample.trials, level)
+    return APInterval(terms.area, *both, se, level=level, method=method, df=np.inf, **sample.counts)
 
 
 def compare_average_precision(
@@ -192,7 +207,7 @@ def compare_average_precision(
     n_bootstrap: int = 2000,
     random_state: Any = None,
     progress: Progress = False,
-) -> AUCComparison:
+) -> APComparison:
     """Difference of the average precisions of two scores of the same rows, with a paired test.
 
     The variance is that of the difference of the two influence values of each row; interval and p-value as in
@@ -201,7 +216,7 @@ def compare_average_precision(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n,)
         Scores, greater for rows thought positive; the two may be on different scales.
     level, method, prevalence, groups, sample_weight, pos_label, n_bootstrap, random_state, progress
@@ -213,8 +228,8 @@ def compare_average_precision(
 
     Returns
     -------
-    AUCComparison
-        Named tuple (difference, low, high, pvalue).
+    APComparison
+        Unpacks to (difference, low, high, pvalue).
 
     Examples
     --------
@@ -230,16 +245,21 @@ def compare_average_precision(
     plan = checked_plan(owner, _resampling(owner, method), n_bootstrap, random_state, progress)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
-    gap = ap_terms(sample, sample.scores[0], ratio) - ap_terms(sample, sample.scores[1], ratio)
+    of_a, of_b = (ap_terms(sample, score, ratio) for score in sample.scores)
+    gap, how = of_a - of_b, {"method": method, "estimate_a": of_a.area, "estimate_b": of_b.area} | sample.counts
+    errors = Errors.of(sample, gap, difference=True)
     if method == "delta":
-        return answer(gap.area, standard_error(sample, gap), sample.trials, question)
+        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
+        return compared.converted(APComparison, **how)
     steps = [distinct(sample.is_pos, score)[1] for score in sample.scores]
 
     def difference(pair: list[Masses]) -> float:
         return ap_of_masses(pair[0], ratio) - ap_of_masses(pair[1], ratio)
 
     drawn = replicates(sample, steps, difference, plan)
-    return from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
+    compared = from_draws(gap.area, drawn, errors, plan.method, question)
+    return compared.converted(APComparison, **how)
 
 
 def ap_of_masses(found: Masses, ratio: float | None = None) -> float:
@@ -254,25 +274,76 @@ def ap_of_masses(found: Masses, ratio: float | None = None) -> float:
     return float(pos[::-1][at] @ (above[at] / (above[at] + scale * below[at]))) / float(above[-1])
 
 
+def _plain_interval(
+    owner: str, y_true: ArrayLike, y_score: ArrayLike, pos_label: Any, ratio: float | None, level: float
+) -> APInterval:
+    """The interval of rows that stand alone and weigh alike, from counts: no row has terms of its own."""
+    asked: dict[str, Any] = {"groups": None, "method": "delong", "whole": True}
+    counts, parts = None, sample_of_parts(owner, y_true, [y_score], None, pos_label, **asked)
+    if parts is not None and parts.few_is_pos:
+        counts = masses(*parts.compressed())[1:]
+    if counts is None:
+        sample = checked_sample(owner, y_true, {"y_score": y_score}, pos_label=pos_label)
+        counts = _counts(sample.is_pos, sample.scores[0])
+    ap, gain, loss = step_influence(*counts, ratio)
+    (n_pos, n_neg), squares = (int(each.sum()) for each in counts), []
+    for count, size, terms in zip(counts, (n_pos, n_neg), (gain, loss), strict=True):
+        used = _exact_zero(terms * (count > 0.0))
+        squares.append(float(count @ used**2) / (size * (size - 1.0)))
+    se, trials = float(np.sqrt(sum(squares))), min(n_pos, n_neg)
+    told: dict[str, Any] = {"level": level, "method": "delta", "n_positive": n_pos, "n_negative": n_neg}
+    return APInterval(ap, *share_interval(ap, se, trials, level), se, **told)
+
+
+def _counts(is_pos: np.ndarray, score: np.ndarray) -> Masses:
+    """Positives and negatives at steps of a score, ascending: each distinct score of the positives, and the gaps.
+
+    Negatives between two scores of positives have one influence, so they need no order among themselves: they are
+    placed among the sorted positives, where these are the fewer.
+    """
+    pos, neg = score.compress(is_pos), score.compress(~is_pos)
+    if len(pos) > len(neg):
+        return masses(is_pos, score)[1:]
+    ranked = in_order(pos)
+    twice = np.bincount(twice_below(ranked, neg), minlength=2 * len(pos) + 1)
+    first = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))
+    last = np.append(first[1:], len(ranked))
+    # Negatives below the positives first..last - 1 and above those before have 2 first; those tied have first + last.
+    of_neg, of_pos = np.empty(2 * len(first) + 1, np.int64), np.zeros(2 * len(first) + 1, np.int64)
+    of_neg[:-1:2], of_neg[1::2], of_neg[-1] = twice[2 * first], twice[first + last], twice[-1]
+    of_pos[1::2] = last - first
+    return of_pos, of_neg
+
+
+def step_influence(pos: np.ndarray, neg: np.ndarray, ratio: float | None) -> tuple[float, np.ndarray, np.ndarray]:
+    """AP from the masses of both classes at ascending scores; the influence of a positive and of a negative there."""
+    above, beyond = (np.cumsum(mass[::-1])[::-1] for mass in (pos, neg))  # that score as much or more
+    total_pos, total_neg = float(above[0]), float(beyond[0])
+    odds = total_neg / total_pos if ratio is None else ratio
+    scale = 1.0 if ratio is None else ratio * total_pos / total_neg
+    found = above + scale * beyond
+    found[found == 0.0] = 1.0  # above all rows
+    precision = above / found
+    ap = 1.0 - float(pos @ (1.0 - precision)) / total_pos  # exactly 1 for a perfect ranking
+    slope = pos * odds
+    slope /= found
+    slope /= found
+    of_pos = slope * beyond
+    of_pos *= total_pos / total_neg
+    slope *= above
+    precision += np.cumsum(of_pos) - (ap + float(of_pos @ above) / total_pos)
+    return ap, precision, float(slope @ beyond) / total_neg - np.cumsum(slope)
+
+
 def ap_terms(sample: Sample, score: np.ndarray, ratio: float | None = None) -> AreaTerms:
     """AP of a score, and what each positive and each negative adds to its error."""
     is_pos, weight = sample.is_pos, sample.weight
     _, pos, neg, number = stepped(is_pos, score, weight, numbered=True)
     assert number is not None
-    total_pos, total_neg = float(pos.sum()), float(neg.sum())
-    rho = total_neg / total_pos if ratio is None else ratio
-    f = pos / total_pos  # the share of positives at each distinct score, ascending
-    a, b = np.cumsum(f[::-1])[::-1], np.cumsum(neg[::-1])[::-1] / total_neg
-    found = a + rho * b
-    precision = np.divide(a, found, out=np.ones_like(a), where=found > 0.0)
-    inverse = np.divide(rho, found * found, out=np.zeros_like(a), where=found > 0.0)
-    ap = 1.0 - float(f @ (1.0 - precision))  # exactly 1 for a perfect ranking
-    of_pos, of_neg = np.cumsum(f * b * inverse), np.cumsum(f * a * inverse)
-    gain = precision - ap + of_pos - float((f * b * inverse) @ a)
-    loss = -(of_neg - float((f * a * inverse) @ b))
+    ap, gain, loss = step_influence(pos, neg, ratio)
     w_pos, w_neg = (1.0, 1.0) if weight is None else (weight[is_pos], weight[~is_pos])
-    pos_terms = w_pos * gain[number[is_pos]] / total_pos
-    neg_terms = w_neg * loss[number[~is_pos]] / total_neg
+    pos_terms = w_pos * gain[number[is_pos]] / float(pos.sum())
+    neg_terms = w_neg * loss[number[~is_pos]] / float(neg.sum())
     return AreaTerms(ap, _exact_zero(pos_terms), _exact_zero(neg_terms))
 
 

@@ -5,14 +5,15 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri, stdtr
 
 from auclid import _random
+from auclid.errors import InvalidValueError
 from auclid.metrics._cells import stepped
-from auclid.metrics._placements import AreaTerms
-from auclid.metrics._roc import area, from_the_top
+from auclid.metrics._placements import AreaTerms, region_area
+from auclid.metrics._roc import from_the_top
 from auclid.metrics._sample import Region, Sample
-from auclid.metrics._variance import degrees, unit_strata, unit_sums
+from auclid.metrics._variance import TRANSFORMS, degrees, quantile, unit_strata, unit_sums, welch_degrees
 from auclid.validation.parameters import one_of, whole_number
 
 INTERVAL_METHODS = ("delong", "bootstrap", "bca")
@@ -30,12 +31,30 @@ class Plan(NamedTuple):
     n_bootstrap: int = 2000
     random_state: Any = None
     progress: Progress = False
+    transform: str | None = "logit"
+    """The scale on which an interval by DeLong's variance is symmetric; None is that of the AUC itself."""
+
+    def told(self, level: float, df: float) -> dict[str, Any]:
+        """How an interval was found, as results tell it."""
+        plain = self.method == "delong" and self.transform is None
+        return {"level": level, "method": self.method, "df": np.inf if plain else df}
 
 
-def checked_plan(owner: str, method: str, n_bootstrap: int, random_state: Any, progress: Progress = False) -> Plan:
+def checked_plan(
+    owner: str,
+    method: str,
+    n_bootstrap: int,
+    random_state: Any,
+    progress: Progress = False,
+    transform: str | None = "logit",
+) -> Plan:
     """The plan, or a sentence where it makes no sense."""
     one_of(owner, "method", method, INTERVAL_METHODS)
-    return checked_draws(owner, n_bootstrap, random_state, progress)._replace(method=method)
+    if transform not in TRANSFORMS:
+        raise InvalidValueError(
+            owner=owner, parameter="transform", expected="be 'logit' or None", got=repr(transform)
+        )
+    return checked_draws(owner, n_bootstrap, random_state, progress)._replace(method=method, transform=transform)
 
 
 def checked_draws(owner: str, n_bootstrap: int, random_state: Any, progress: Progress = False) -> Plan:
@@ -84,7 +103,7 @@ def area_of(masses: Masses, region: Region) -> float:
         beaten = np.cumsum(neg)
         return float(pos @ (beaten - 0.5 * neg)) / (float(pos.sum()) * float(beaten[-1]))
     fpr, tpr = from_the_top(neg), from_the_top(pos)
-    return area(fpr / fpr[-1], tpr / tpr[-1], region.max_fpr, region.min_tpr)
+    return region_area(fpr / fpr[-1], tpr / tpr[-1], region)
 
 
 def replicates(
@@ -169,39 +188,96 @@ class Errors(NamedTuple):
     terms: np.ndarray
     stratum: np.ndarray
     units: int
+    difference: bool = False
+    """Whether they are of a difference of two estimates, whose errors are more even than those of each."""
 
     @property
     def freedom(self) -> float:
-        """Degrees of freedom of the estimate's variance."""
+        """Degrees of freedom of the estimate's variance: Welch's of a difference, else by the spread of squares."""
+        if self.difference:
+            return welch_degrees(np.bincount(self.stratum, self.terms**2), np.bincount(self.stratum))
         return degrees(self.terms, self.stratum, self.units - 1.0)
 
     @classmethod
-    def of(cls, sample: Sample, area: AreaTerms) -> "Errors":
-        """The errors of an area."""
-        return cls(unit_sums(sample, area), unit_strata(sample), sample.trials)
+    def of(cls, sample: Sample, area: AreaTerms, difference: bool = False) -> "Errors":
+        """The errors of an area, or of a difference of two."""
+        return cls(unit_sums(sample, area), unit_strata(sample), sample.trials, difference)
 
     def minus(self, other: "Errors") -> "Errors":
         """The errors of the difference of two estimates from other rows."""
         stratum = np.concatenate((self.stratum, other.stratum + self.stratum.max() + 1))
-        return Errors(np.concatenate((self.terms, -other.terms)), stratum, min(self.units, other.units))
+        return Errors(np.concatenate((self.terms, -other.terms)), stratum, min(self.units, other.units), True)
 
 
-def ends(drawn: np.ndarray, level: float, estimate: float, errors: Errors, method: str) -> tuple[float, float]:
-    """Ends of a bootstrap interval: quantiles of the draws, or BCa's.
+def ends(
+    drawn: np.ndarray, level: float, estimate: float, errors: Errors, method: str, sides: int = 2
+) -> tuple[float, float]:
+    """Ends of a bootstrap interval: quantiles of the draws, or BCa's; of one side, each at `level` by itself.
 
     Draws from n units vary by (n - 1) / n too little, and their variance is estimated: so the quantiles are those of
     Student's t times sqrt(n / (n - 1)) (Hesterberg 2015), n the units of the smaller class, with as many degrees of
     freedom as the variance has. BCa (Efron 1987) moves them by the bias z0 = Phi^-1(share of draws below the estimate)
     and the acceleration sum t^3 / (6 (sum t^2)^(3/2)) of the terms t.
     """
-    terms, units = errors.terms, errors.units
-    deviate = stdtrit(errors.freedom, (1.0 + level) / 2.0) * np.sqrt(units / (units - 1.0))
-    tails = ndtr(np.array([-deviate, deviate]))
-    if method == "bca" and np.any(terms):
-        below = (np.count_nonzero(drawn < estimate) + 0.5 * np.count_nonzero(drawn == estimate)) / len(drawn)
-        bias = ndtri(np.clip(below, 0.5 / len(drawn), 1.0 - 0.5 / len(drawn)))
-        speed = np.sum(terms**3) / (6.0 * np.sum(terms**2) ** 1.5)
-        moved = bias + np.array([-deviate, deviate])
-        tails = ndtr(bias + moved / np.maximum(1.0 - speed * moved, 1e-3))
+    deviate = quantile(level, errors.freedom, sides) * _wider(errors)
+    bias, speed = _bca(drawn, estimate, errors, method)
+    moved = bias + np.array([-deviate, deviate])
+    tails = ndtr(bias + moved / np.maximum(1.0 - speed * moved, 1e-3))
     low, high = np.quantile(drawn, tails)
     return float(low), float(high)
+
+
+def tail_pvalues(
+    drawn: np.ndarray, at: float, estimate: float, errors: Errors, method: str
+) -> tuple[float, float]:
+    """One-sided p-values of `at`, against larger and against smaller values: where an end of `ends` meets it.
+
+    (The smallest tail whose lower end is above `at`, the smallest whose upper end is below.) No draw lies beyond the
+    first and the last one; there the p-value is that of Student's t, if it is smaller.
+    """
+    ranked, share = np.sort(drawn), np.linspace(0.0, 1.0, len(drawn))
+    bias, speed = _bca(drawn, estimate, errors, method)
+    found = []
+    for values, sign in ((ranked, 1.0), (-ranked[::-1], -1.0)):
+        tail = _last_share(values, share, sign * at)
+        # z solves Phi^-1(tail) = bias + (bias + z) / (1 - speed (bias + z)), as `ends` has it, for a lower end.
+        lean, quick = sign * bias, sign * speed
+        apart = ndtri(tail) - lean
+        z = apart / (1.0 + quick * apart) - lean if 1.0 + quick * apart > 0.0 else np.inf
+        pvalue = float(stdtr(errors.freedom, z / _wider(errors)))
+        if tail <= share[1]:
+            pvalue = min(pvalue, _deviation_pvalue(drawn, at, estimate, errors, sign))
+        found.append(pvalue)
+    return found[0], found[1]
+
+
+def _deviation_pvalue(drawn: np.ndarray, at: float, estimate: float, errors: Errors, sign: float) -> float:
+    """The one-sided p-value of `at` by the deviation of the draws: Student's t of the estimate's distance from it."""
+    return float(stdtr(errors.freedom, -sign * (estimate - at) / (_wider(errors) * deviation(drawn))))
+
+
+def _last_share(ranked: np.ndarray, share: np.ndarray, at: float) -> float:
+    """The largest tail whose quantile of the draws is not above `at`, within the tails that the draws can tell."""
+    stop = int(np.searchsorted(ranked, at, side="right"))
+    if stop == 0:
+        return float(share[1])
+    if stop == len(ranked):
+        return float(share[-2])
+    low, high = ranked[stop - 1], ranked[stop]
+    part = (at - low) / (high - low)
+    return float(np.clip(share[stop - 1] + part * share[1], share[1], share[-2]))
+
+
+def _wider(errors: Errors) -> float:
+    """What the draws' deviation lacks where units are few."""
+    return float(np.sqrt(errors.units / (errors.units - 1.0)))
+
+
+def _bca(drawn: np.ndarray, estimate: float, errors: Errors, method: str) -> tuple[float, float]:
+    """BCa's bias and acceleration; zero for quantiles of the draws themselves."""
+    terms = errors.terms
+    if method != "bca" or not np.any(terms):
+        return 0.0, 0.0
+    below = (np.count_nonzero(drawn < estimate) + 0.5 * np.count_nonzero(drawn == estimate)) / len(drawn)
+    bias = float(ndtri(np.clip(below, 0.5 / len(drawn), 1.0 - 0.5 / len(drawn))))
+    return bias, float(np.sum(terms**3) / (6.0 * np.sum(terms**2) ** 1.5))

@@ -8,9 +8,10 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr
 
 from auclid.metrics._bootstrap import Plan
-from auclid.metrics._compare import AUCComparison, Question, answer, unpaired
-from auclid.metrics._interval import AUCInterval, interval
+from auclid.metrics._compare import Question, answer, unpaired
+from auclid.metrics._interval import interval
 from auclid.metrics._placements import area_terms
+from auclid.metrics._results import AUCComparison, GroupAUC, GroupPair
 from auclid.metrics._sample import WHOLE, Sample, checked_sample
 from auclid.metrics._variance import standard_error
 from auclid.validation.parameters import number_in
@@ -21,24 +22,6 @@ MIN_DRAWS, MAX_DRAWS, MAX_DRAWN = 2_000, 20_000, 2_000_000
 
 DRAWS_AT_ONCE = 1_000
 """Draws that are in memory at a time."""
-
-
-class GroupPair(NamedTuple):
-    """Two groups, and a comparison of what is said of them; its p-value allows for the choice of the pair."""
-
-    first: Any
-    second: Any
-    auc: float
-    comparison: AUCComparison
-
-
-class GroupAUC(NamedTuple):
-    """AUCs by group: within each, of all pairs of groups, the worst pair, and the two groups that differ most."""
-
-    intervals: dict[Any, AUCInterval]
-    table: np.ndarray
-    worst: GroupPair
-    gap: GroupPair
 
 
 def auc_by_group(
@@ -59,7 +42,7 @@ def auc_by_group(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     groups : array-like of shape (n,)
@@ -69,12 +52,12 @@ def auc_by_group(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf).
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
     GroupAUC
-        Named tuple (intervals, table, worst, gap). `intervals` has an `AUCInterval` by group, `table` is G x G in the
+        Unpacks to (intervals, table, worst, gap). `intervals` has an `AUCInterval` by group, `table` is G x G in the
         sorted order of groups. `worst` is the pair (positives of, negatives of) with the lowest AUC, and its
         difference to the AUC of all rows with a test; `gap` the two groups whose own AUCs differ most, and their
         difference with a test. Both p-values allow for the pair being the most extreme of all (the first, a one-sided
@@ -248,8 +231,10 @@ def _allowing(found: AUCComparison, z: float, pairs: int, sides: float, extremes
     By 2,000 to 20,000 draws from a seed of its own; in the far tail, where draws are few and pairs no longer matter
     to each other, by their number (Bonferroni). ``extremes(rng, count)`` draws the most extreme one.
     """
+    if pairs == 1:
+        return found
     bonferroni = pairs * sides * float(ndtr(-z))
-    if bonferroni < 1e-3 or pairs == 1:
+    if bonferroni < 1e-3:
         return found._replace(pvalue=min(1.0, bonferroni))
     rng, count = np.random.default_rng(0), int(np.clip(MAX_DRAWN // pairs, MIN_DRAWS, MAX_DRAWS)) // DRAWS_AT_ONCE
     drawn = np.concatenate([extremes(rng, DRAWS_AT_ONCE) for _ in range(count)])

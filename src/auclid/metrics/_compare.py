@@ -17,22 +17,15 @@ from auclid.metrics._bootstrap import (
     ends,
     replicates,
     runs,
+    tail_pvalues,
 )
 from auclid.metrics._interval import warn_of_few
 from auclid.metrics._partitioned import sample_of_parts
 from auclid.metrics._placements import area_terms
-from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
+from auclid.metrics._results import AUCComparison
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import ALTERNATIVES, normal_pvalue, quantile, sign_pvalue, standard_error
 from auclid.validation.parameters import number_in, one_of
-
-
-class AUCComparison(NamedTuple):
-    """AUC of the first score minus the second's, its confidence interval and the p-value of no difference."""
-
-    difference: float
-    low: float
-    high: float
-    pvalue: float
 
 
 class Question(NamedTuple):
@@ -41,6 +34,20 @@ class Question(NamedTuple):
     level: float = 0.95
     alternative: str = "two-sided"
     margin: float = 0.0
+
+    @property
+    def sides(self) -> int:
+        """Sides on which the interval ends."""
+        return 2 if self.alternative == "two-sided" else 1
+
+    @property
+    def null(self) -> float:
+        """The difference that the test should rule out."""
+        return {"greater": -self.margin, "less": self.margin}.get(self.alternative, 0.0)
+
+    def one_sided(self, low: float, high: float) -> tuple[float, float]:
+        """The interval, reaching to the largest or smallest difference on the side that the test does not ask about."""
+        return (-1.0 if self.alternative == "less" else low), (1.0 if self.alternative == "greater" else high)
 
 
 def compare_auc(
@@ -55,6 +62,7 @@ def compare_auc(
     pos_label: Any = None,
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
+    min_fpr: float = 0.0,
     n_bootstrap: int = 2000,
     random_state: Any = None,
     alternative: str = "two-sided",
@@ -63,8 +71,10 @@ def compare_auc(
 ) -> AUCComparison:
     """Difference of the AUCs, or partial AUCs, of two scores of the same rows, with a paired test.
 
-    difference = AUC(a) - AUC(b), its variance that of `auc_interval` with V(a) - V(b) for V; the interval is
-    difference +- z se and the p-value 2 Phi(-|difference| / se). Where every row's V differs alike, se = 0:
+    difference = AUC(a) - AUC(b), its variance that of `auc_interval` with V(a) - V(b) for V. The interval is
+    difference +- z se and the p-value 2 Phi(-|difference| / se). With groups, weights or fewer than 30 rows of a
+    class, both are by Student's t with the degrees of freedom of a sum of two variances, v^2 / (v+^2 / (n+ - 1) + v-^2
+    / (n- - 1)) (Welch). Where every row's V differs alike, se = 0:
     the p-value is 1 for no difference, else that of a sign test on the m = min(n+, n-) disjoint pairs, min(1,
     2^(1 - m)), and the interval allows the share 1 - q, q = ((1 - level) / 2)^(1 / m), of unseen pairs to go
     either way.
@@ -72,15 +82,15 @@ def compare_auc(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n,)
         Scores, greater for rows thought positive; the two may be on different scales.
     level : float in (0, 1)
-        Coverage of the interval, which is two-sided whatever the alternative.
+        Coverage of the interval. With a one-sided alternative it has one end, the other being 1 or -1.
     method : {"delong", "bootstrap", "bca"}
-        As in `auc_interval`. A bootstrap p-value is Student's of the difference divided by the draws' deviation, with
-        the degrees of freedom and the correction for few rows of the interval.
-    groups, sample_weight, pos_label, max_fpr, min_tpr, n_bootstrap, random_state, progress
+        As in `auc_interval`. A bootstrap p-value is 1 - level of the interval that ends at the null, or Student's of
+        the difference divided by the draws' deviation where no draw lies beyond the null.
+    groups, sample_weight, pos_label, max_fpr, min_tpr, min_fpr, n_bootstrap, random_state, progress
         As in `auc_interval`.
     alternative : {"two-sided", "greater", "less"}
         What the test should show: that the AUCs differ, that AUC(a) > AUC(b) - margin, or AUC(a) < AUC(b) + margin.
@@ -90,7 +100,7 @@ def compare_auc(
     Returns
     -------
     AUCComparison
-        Named tuple (difference, low, high, pvalue).
+        Unpacks to (difference, low, high, pvalue).
 
     Examples
     --------
@@ -98,9 +108,9 @@ def compare_auc(
     >>> y, a, b = [0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6], [3, 2, 4, 1, 5, 6]
     >>> result = compare_auc(y, a, b)
     >>> round(result.difference, 3), round(result.pvalue, 3)
-    (0.222, 0.371)
+    (0.222, 0.438)
     >>> round(compare_auc(y, a, b, alternative="greater", margin=0.2).pvalue, 3)
-    0.045
+    0.095
 
     References
     ----------
@@ -109,24 +119,33 @@ def compare_auc(
     """
     owner = "compare_auc"
     question = checked_question(owner, level, alternative, margin)
-    region = checked_region(owner, max_fpr, min_tpr)
+    region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress)
     asked: dict[str, Any] = {"groups": groups, "method": method, "whole": region.whole}
     parts = sample_of_parts(owner, y_true, [score_a, score_b], sample_weight, pos_label, **asked)
     if parts is not None:
-        contrast = np.array([1.0, -1.0])
-        variance = float(contrast @ parts.covariance() @ contrast)
-        return answer(float(contrast @ parts.areas()), float(np.sqrt(max(variance, 0.0))), parts.trials, question)
+        contrast, areas = np.array([1.0, -1.0]), parts.areas()
+        se = float(np.sqrt(max(float(contrast @ parts.covariance() @ contrast), 0.0)))
+        plain = sample_weight is None and parts.trials >= ENOUGH_FOR_NORMAL_TEST
+        df = np.inf if plain else parts.welch_degrees(contrast)
+        compared = answer(float(contrast @ areas), se, parts.trials, question, df)
+        a, b = map(float, areas)
+        return compared._replace(method=method, estimate_a=a, estimate_b=b, **parts.row_counts)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"score_a": score_a, "score_b": score_b}, **rows)
     of_a, of_b = (area_terms(sample, score, region) for score in sample.scores)
     gap = (of_a - of_b).scaled(region.slope)
+    errors = Errors.of(sample, gap, difference=True)
     if plan.method == "delong":
         warn_of_few(sample, region)
-        return answer(gap.area, standard_error(sample, gap), sample.trials, question)
-    steps = [runs(sample.is_pos, score) for score in sample.scores]
-    drawn = region.slope * replicates(sample, steps, lambda pair: _difference(pair, region), plan)
-    return from_draws(gap.area, drawn, Errors.of(sample, gap), plan.method, question)
+        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
+    else:
+        steps = [runs(sample.is_pos, score) for score in sample.scores]
+        drawn = region.slope * replicates(sample, steps, lambda pair: _difference(pair, region), plan)
+        compared = from_draws(gap.area, drawn, errors, plan.method, question)
+    a, b = region.value(of_a.area), region.value(of_b.area)
+    return compared._replace(method=method, estimate_a=a, estimate_b=b, **sample.counts)
 
 
 def compare_auc_unpaired(
@@ -157,7 +176,7 @@ def compare_auc_unpaired(
     Parameters
     ----------
     y_a, y_b : array-like of shape (n_a,) and (n_b,)
-        Two labels of any kind, at least two rows of each in each sample. The greater one is positive.
+        Two labels, at least two rows of each in each sample; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n_a,) and (n_b,)
         Scores, greater for rows thought positive.
     level, method, pos_label, max_fpr, min_tpr, n_bootstrap, random_state, alternative, margin, progress
@@ -168,14 +187,14 @@ def compare_auc_unpaired(
     Returns
     -------
     AUCComparison
-        Named tuple (difference, low, high, pvalue).
+        Unpacks to (difference, low, high, pvalue).
 
     Examples
     --------
     >>> from auclid.metrics import compare_auc_unpaired
     >>> result = compare_auc_unpaired([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6], [0, 0, 1, 1], [1, 4, 2, 5])
     >>> round(result.difference, 3), round(result.pvalue, 3)
-    (0.139, 0.72)
+    (0.139, 0.743)
 
     References
     ----------
@@ -196,17 +215,28 @@ def compare_auc_unpaired(
 
 def unpaired(a: Sample, b: Sample, region: Region, plan: Plan, question: Question) -> AUCComparison:
     """`compare_auc_unpaired` of checked samples."""
-    of_a, of_b = (area_terms(sample, sample.scores[0], region).scaled(region.slope) for sample in (a, b))
+    areas = [area_terms(sample, sample.scores[0], region) for sample in (a, b)]
+    of_a, of_b = (area.scaled(region.slope) for area in areas)
     difference, trials = of_a.area - of_b.area, min(a.trials, b.trials)
+    errors = Errors.of(a, of_a).minus(Errors.of(b, of_b))
     if plan.method == "delong":
         for sample in (a, b):
             warn_of_few(sample, region, depth=4)
         se = float(np.hypot(standard_error(a, of_a), standard_error(b, of_b)))
-        return answer(difference, se, trials, question)
-    seeded = _with_generators(a, b, plan)
-    drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in seeded]
-    errors = Errors.of(a, of_a).minus(Errors.of(b, of_b))
-    return from_draws(difference, region.slope * (drawn[0] - drawn[1]), errors, plan.method, question)
+        df = np.inf if a.is_plain(ENOUGH_FOR_NORMAL_TEST) and b.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        compared = answer(difference, se, trials, question, df)
+    else:
+        seeded = _with_generators(a, b, plan)
+        drawn = [_own_draws(sample, region, plan._replace(random_state=rng)) for sample, rng in seeded]
+        compared = from_draws(difference, region.slope * (drawn[0] - drawn[1]), errors, plan.method, question)
+    value_a, value_b = (region.value(area.area) for area in areas)
+    counts = {name: _sum(a.counts[name], b.counts[name]) for name in a.counts}
+    return compared._replace(method=plan.method, estimate_a=value_a, estimate_b=value_b, **counts)
+
+
+def _sum(a: int | None, b: int | None) -> int | None:
+    """The sum of two counts; None where neither sample has any."""
+    return None if a is None and b is None else (a or 0) + (b or 0)
 
 
 def _with_generators(a: Sample, b: Sample, plan: Plan) -> list[tuple[Sample, np.random.Generator]]:
@@ -242,15 +272,16 @@ def answer(
 ) -> AUCComparison:
     """Interval and p-value from a standard error."""
     level, alternative, margin = question
+    how: dict[str, Any] = {"se": se, "level": level, "alternative": alternative, "margin": margin}
     if se == 0.0:
         pvalue = sign_pvalue(difference, trials, alternative, margin)
-        if difference == 0.0:
-            return AUCComparison(0.0, 0.0, 0.0, pvalue)
-        seen = ((1.0 - level) / 2.0) ** (1.0 / trials)
-        return AUCComparison(difference, seen * difference - (1.0 - seen), seen * difference + (1.0 - seen), pvalue)
-    reach = quantile(level, df) * se
-    pvalue = normal_pvalue(difference, se, alternative, margin, df)
-    return AUCComparison(difference, difference - reach, difference + reach, pvalue)
+        seen = 1.0 if difference == 0.0 else ((1.0 - level) / question.sides) ** (1.0 / trials)
+        middle, reach = seen * difference, 1.0 - seen
+    else:
+        pvalue = normal_pvalue(difference, se, alternative, margin, df)
+        middle, reach = difference, quantile(level, df, question.sides) * se
+        how |= {"statistic": (difference - question.null) / se, "df": df}
+    return AUCComparison(difference, *question.one_sided(middle - reach, middle + reach), pvalue, **how)
 
 
 def from_draws(
@@ -258,9 +289,10 @@ def from_draws(
 ) -> AUCComparison:
     """Interval and p-value from bootstrap draws of a difference."""
     se = deviation(drawn)
-    wider = np.sqrt(errors.units / (errors.units - 1.0))  # as in `ends`: the p-value and the interval are of one mind
-    told = answer(difference, float(wider * se), errors.units, question, errors.freedom if se else np.inf)
+    compared = answer(difference, se, errors.units, question, errors.freedom if se else np.inf)
     if se == 0.0:
-        return told
-    low, high = ends(drawn, question.level, difference, errors, method)
-    return told._replace(low=low, high=high)
+        return compared
+    low, high = question.one_sided(*ends(drawn, question.level, difference, errors, method, question.sides))
+    greater, less = tail_pvalues(drawn, question.null, difference, errors, method)
+    pvalue = {"greater": greater, "less": less}.get(question.alternative, min(1.0, 2.0 * min(greater, less)))
+    return compared._replace(low=low, high=high, pvalue=pvalue)

@@ -7,35 +7,30 @@ from joblib import Parallel, delayed
 from numpy.typing import ArrayLike
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedGroupKFold, check_cv
+from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, indexable
 
+from auclid.errors import InvalidValueError
 from auclid.metrics._compare import Question, answer, checked_question
 from auclid.metrics._placements import AreaTerms, area_terms
-from auclid.metrics._sample import Sample
+from auclid.metrics._results import CrossValAUC, CrossValComparison
+from auclid.metrics._sample import Region, Sample, checked_region
 from auclid.metrics._scorer import scores_of
 from auclid.metrics._variance import degrees, share_interval, unit_strata, unit_sums
-from auclid.validation.parameters import number_in
-from auclid.validation.vectors import both_classes, codes, column, positives, same_length, weight_column
+from auclid.validation.parameters import number_in, one_of
+from auclid.validation.vectors import (
+    NUMERIC,
+    both_classes,
+    codes,
+    column,
+    declared_positive,
+    label_set,
+    positives,
+    same_length,
+    weight_column,
+)
 
-
-class CrossValAUC(NamedTuple):
-    """A cross-validated AUC, its interval and standard error, and the AUC of each fold."""
-
-    auc: float
-    low: float
-    high: float
-    se: float
-    folds: np.ndarray
-
-
-class CrossValComparison(NamedTuple):
-    """Difference of two cross-validated AUCs, its interval and p-value, and the difference in each fold."""
-
-    difference: float
-    low: float
-    high: float
-    pvalue: float
-    folds: np.ndarray
+METHODS = ("nadeau-bengio", "ledell")
 
 
 def cross_val_auc(
@@ -48,6 +43,9 @@ def cross_val_auc(
     level: float = 0.95,
     n_jobs: int | None = None,
     sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    max_fpr: float = 1.0,
+    min_tpr: float = 0.0,
 ) -> CrossValAUC:
     """Cross-validated AUC with an interval that allows for the choice of test rows.
 
@@ -62,7 +60,7 @@ def cross_val_auc(
         Anything with fit and decision_function or predict_proba; a copy is fitted to each fold.
     X : array, CSR matrix or frame of shape (n, d)
     y : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels. The greater one is positive, as scikit-learn's estimators have it; of ordered categories, the last.
     groups : array-like of shape (n,), optional
         Which rows belong together: the default splitter keeps them in one fold, and the variance is between groups.
     cv : int, splitter or iterable of (train, test)
@@ -72,16 +70,23 @@ def cross_val_auc(
     n_jobs : int, optional
         Folds that are fitted at a time, as joblib counts.
     sample_weight : array-like of shape (n,), optional
-        Weights in [0, inf), given to `fit` and used in measuring; rows of weight zero are left out.
+        Weights in [0, inf), given to `fit` (of a pipeline, to its last step) and used in measuring; rows of weight zero
+        are left out.
+    pos_label : label, optional
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
+    max_fpr, min_tpr : float in (0, 1] and in [0, 1)
+        The region of `partial_auc`, whose standardised value is then reported.
 
     Returns
     -------
     CrossValAUC
-        Named tuple (auc, low, high, se, folds).
+        Unpacks to (auc, low, high, se, folds).
 
     Notes
     -----
-    What is covered is the mean true AUC of the K models that were fitted, not that of one model on all rows.
+    What is covered is the mean true AUC of the K models that were fitted, not that of one model on all rows. Where the
+    signal is weak and rows are few, a fold's test rows are what its training rows lack, and the interval is too short:
+    with 30 rows of each class and a best possible AUC of 0.6 it covers 89 to 91 %. See the page on coverage.
 
     Examples
     --------
@@ -100,13 +105,16 @@ def cross_val_auc(
     """
     owner = "cross_val_auc"
     level = number_in(owner, "level", level, 0.0, 1.0)
-    rows = _checked_rows(owner, X, y, groups, cv, sample_weight)
-    found = _folds(owner, [estimator], rows, n_jobs)
-    areas = np.array([fold.areas[0].area for fold in found])
-    se, freedom = _error(rows, found, [fold.areas[0] for fold in found])
-    auc = float(areas.mean())
-    trials = _trials(found)
-    return CrossValAUC(auc, *share_interval(auc, se, trials, level, freedom), se, areas)
+    region = checked_region(owner, max_fpr, min_tpr)
+    rows = _checked_rows(owner, X, y, groups, cv, sample_weight, pos_label)
+    found = _folds(owner, [estimator], rows, region, n_jobs)
+    areas = np.array([region.value(fold.areas[0].area) for fold in found])
+    se, df = _error(rows, found, [fold.areas[0] for fold in found])
+    size = float(np.mean([fold.areas[0].area for fold in found]))
+    ends = share_interval(size / region.best, se / region.best, _trials(found), level, df)
+    low, high = (region.value(region.best * end) for end in ends)
+    told: dict[str, Any] = {"level": level, "method": "ledell", "df": df} | rows.counts
+    return CrossValAUC(region.value(size), low, high, region.slope * se, areas, **told)
 
 
 def compare_cross_val_auc(
@@ -122,25 +130,34 @@ def compare_cross_val_auc(
     alternative: str = "two-sided",
     margin: float = 0.0,
     sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+    max_fpr: float = 1.0,
+    min_tpr: float = 0.0,
+    method: str = "nadeau-bengio",
 ) -> CrossValComparison:
     """Difference of the cross-validated AUCs of two estimators on the same folds, with a paired test.
 
-    As `cross_val_auc`, with differences of placements in place of placements, and as `compare_auc` from there, by
-    Student's t.
+    difference = mean of the J folds' differences d. Folds share training rows, so that their differences are
+    correlated: se^2 = (1 / J + n_test / n_train) var(d), and interval and p-value are by Student's t with J - 1 degrees
+    of freedom (Nadeau & Bengio 2003). With few folds these are wide; repeated folds make them narrower.
 
     Parameters
     ----------
     estimator_a, estimator_b : classifiers
         A copy of each is fitted to each fold.
-    X, y, groups, cv, level, n_jobs, sample_weight
+    X, y, groups, cv, level, n_jobs, sample_weight, pos_label, max_fpr, min_tpr
         As in `cross_val_auc`.
     alternative, margin
         As in `compare_auc`.
+    method : {"nadeau-bengio", "ledell"}
+        Whether one asks about the two ways to learn, or about the models that these folds gave. "ledell" is the
+        variance of `cross_val_auc` with differences of placements: a test by it takes the training rows as given, and
+        of two ways to learn that are equally good it tells apart 7 to 16 % at p < 0.05.
 
     Returns
     -------
     CrossValComparison
-        Named tuple (difference, low, high, pvalue, folds).
+        Unpacks to (difference, low, high, pvalue, folds).
 
     Examples
     --------
@@ -155,16 +172,24 @@ def compare_cross_val_auc(
 
     References
     ----------
+    Nadeau & Bengio (2003), Inference for the generalization error, Machine Learning 52.
     LeDell, Petersen & van der Laan (2015), Electronic Journal of Statistics 9.
     """
     owner = "compare_cross_val_auc"
     question: Question = checked_question(owner, level, alternative, margin)
-    rows = _checked_rows(owner, X, y, groups, cv, sample_weight)
-    found = _folds(owner, [estimator_a, estimator_b], rows, n_jobs)
-    gaps = [fold.areas[0] - fold.areas[1] for fold in found]
+    region = checked_region(owner, max_fpr, min_tpr)
+    one_of(owner, "method", method, METHODS)
+    rows = _checked_rows(owner, X, y, groups, cv, sample_weight, pos_label)
+    if method == "nadeau-bengio" and len(rows.splits) < 2:
+        raise InvalidValueError(owner=owner, parameter="cv", expected="give two splits or more", got="one")
+    found = _folds(owner, [estimator_a, estimator_b], rows, region, n_jobs)
+    gaps = [(fold.areas[0] - fold.areas[1]).scaled(region.slope) for fold in found]
     folds = np.array([gap.area for gap in gaps])
-    se, freedom = _error(rows, found, gaps)
-    return CrossValComparison(*answer(float(folds.mean()), se, _trials(found), question, freedom), folds)
+    se, df = _error(rows, found, gaps) if method == "ledell" else _corrected_error(rows, folds)
+    compared = answer(float(folds.mean()), se, _trials(found), question, df)
+    a, b = (float(np.mean([region.value(fold.areas[k].area) for fold in found])) for k in (0, 1))
+    how = {"folds": folds, "method": method, "estimate_a": a, "estimate_b": b} | rows.counts
+    return compared.converted(CrossValComparison, **how)
 
 
 class _Rows(NamedTuple):
@@ -177,6 +202,11 @@ class _Rows(NamedTuple):
     weight: np.ndarray | None
     splits: list[tuple[np.ndarray, np.ndarray]]
 
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Rows of each class and groups, as results tell them."""
+        return Sample(self.is_pos, (), None, self.cluster).counts
+
 
 class _Fold(NamedTuple):
     """The test rows of a fold, and the areas of each estimator on them."""
@@ -187,9 +217,10 @@ class _Fold(NamedTuple):
 
 
 def _checked_rows(
-    owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, sample_weight: ArrayLike | None
+    owner: str, X: Any, y: ArrayLike, groups: ArrayLike | None, cv: Any, sample_weight: ArrayLike | None, pos_label: Any
 ) -> _Rows:
     label, weight = column(owner, "y", y), None
+    pos_label = declared_positive(y, pos_label)
     if sample_weight is not None:
         weight = weight_column(owner, sample_weight)
         same_length(owner, y=label, sample_weight=weight)
@@ -202,8 +233,10 @@ def _checked_rows(
             groups = groups[used]
     X, label = indexable(X, label)
     same_length(owner, y=label)
-    is_pos = positives(owner, label, name="y")
-    both_classes(owner, label, is_pos)
+    if pos_label is None and label.dtype.kind not in NUMERIC:
+        pos_label = label_set(owner, label, "y")[-1]  # what estimators rank on top, by scikit-learn's rule
+    is_pos = positives(owner, label, pos_label, name="y")
+    both_classes(owner, label, is_pos, pos_label)
     cluster = None
     if groups is not None:
         cluster = codes(owner, "groups", groups)[1]
@@ -222,24 +255,35 @@ def _numbers(chosen: ArrayLike) -> np.ndarray:
     return np.flatnonzero(array) if array.dtype == bool else array
 
 
-def _folds(owner: str, estimators: list[Any], rows: _Rows, n_jobs: int | None) -> list[_Fold]:
+def _folds(owner: str, estimators: list[Any], rows: _Rows, region: Region, n_jobs: int | None) -> list[_Fold]:
     samples = [_test_rows(owner, rows, test) for _, test in rows.splits]
     jobs = [(model, train, test) for train, test in rows.splits for model in estimators]
     scores = Parallel(n_jobs=n_jobs)(delayed(_scored)(owner, model, rows, *at) for model, *at in jobs)
     count, found = len(estimators), []
     for k, ((_, test), sample) in enumerate(zip(rows.splits, samples, strict=True)):
         own = scores[k * count : (k + 1) * count]
-        found.append(_Fold(test, sample, [area_terms(sample, score) for score in own]))
+        found.append(_Fold(test, sample, [area_terms(sample, score, region) for score in own]))
     return found
 
 
 def _scored(owner: str, estimator: Any, rows: _Rows, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    own = {} if rows.weight is None else {"sample_weight": rows.weight[train]}
+    own = {} if rows.weight is None else {_weight_name(estimator): rows.weight[train]}
     model = clone(estimator).fit(_safe_indexing(rows.X, train), _safe_indexing(rows.y, train), **own)
     score = scores_of(owner, model, _safe_indexing(rows.X, test)).astype(np.float64)
+    classes = getattr(model, "classes_", None)
+    if classes is not None and not rows.is_pos[rows.y == classes[-1]].any():  # the other label is the positive one
+        score = -score
     if not np.isfinite(score).all():
         raise ValueError(f"{owner} expects finite scores. Got others from {type(estimator).__name__}.")
     return score
+
+
+def _weight_name(estimator: Any) -> str:
+    """What `fit` calls the weights: those of a pipeline go to its last step."""
+    if isinstance(estimator, Pipeline):
+        name, last = estimator.steps[-1]
+        return f"{name}__{_weight_name(last)}"
+    return "sample_weight"
 
 
 def _test_rows(owner: str, rows: _Rows, test: np.ndarray) -> Sample:
@@ -267,6 +311,14 @@ def _error(rows: _Rows, found: list[_Fold], areas: list[AreaTerms]) -> tuple[flo
     sums = unit_sums(whole, AreaTerms(0.0, terms[rows.is_pos], terms[~rows.is_pos]))
     most = float(max(1, _trials(found) - len(found)))  # a mean was taken in each fold
     return float(np.sqrt(np.sum(sums**2))), degrees(sums, unit_strata(whole), most)
+
+
+def _corrected_error(rows: _Rows, folds: np.ndarray) -> tuple[float, float]:
+    """(Standard error of the mean of differences, degrees of freedom) after Nadeau & Bengio."""
+    if np.ptp(folds) <= 1e-14:
+        return 0.0, np.inf
+    ratio = float(np.mean([len(test) / len(train) for train, test in rows.splits]))
+    return float(np.sqrt((1.0 / len(folds) + ratio) * folds.var(ddof=1))), len(folds) - 1.0
 
 
 def _trials(found: list[_Fold]) -> int:

@@ -1,27 +1,15 @@
 """The top of the list as marketing and credit read it: precision at k, lift, gain, Gini, Kolmogorov-Smirnov."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._auc import auc_from_parts
+from auclid.metrics._results import LiftTable
 from auclid.metrics._roc import rates, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
-from auclid.validation.parameters import whole_number
-
-
-class LiftTable(NamedTuple):
-    """Columns of a table with a line for each part of the list, best scores first; `pandas.DataFrame(t._asdict())`."""
-
-    top: np.ndarray
-    threshold: np.ndarray
-    rows: np.ndarray
-    positives: np.ndarray
-    precision: np.ndarray
-    lift: np.ndarray
-    gain: np.ndarray
-    cumulative_lift: np.ndarray
+from auclid.validation.parameters import number_in, whole_number
 
 
 def gini(
@@ -32,13 +20,13 @@ def gini(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf).
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -67,13 +55,13 @@ def ks(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf).
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -103,7 +91,7 @@ def precision_at_k(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     k : int in [1, n]
@@ -111,7 +99,7 @@ def precision_at_k(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf): the share is one of weight, k still counts rows.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -138,6 +126,7 @@ def lift_table(
     y_score: ArrayLike,
     *,
     n_bins: int = 10,
+    top: ArrayLike | None = None,
     sample_weight: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> LiftTable:
@@ -150,20 +139,23 @@ def lift_table(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Scores, greater for rows thought positive.
     n_bins : int in [1, n]
-        Parts; ten are deciles.
+        Parts of equal size; ten are deciles.
+    top : array-like of shares in (0, 1], optional
+        Ends of the parts instead, as shares of the rows: 0.001, 0.005, 0.01, 0.02 and 0.05 show the top of a long list.
+        The rest of the list is a last part.
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf): rows and positives are then sums of weight, while parts hold equal numbers of rows.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
     LiftTable
-        Named tuple of arrays (top, threshold, rows, positives, precision, lift, gain, cumulative_lift): `top` is the
+        Unpacks to arrays (top, threshold, rows, positives, precision, lift, gain, cumulative_lift): `top` is the
         share of rows down to here and `threshold` the lowest score in the part.
 
     Examples
@@ -178,8 +170,12 @@ def lift_table(
     Ling & Li (1998), Data mining for direct marketing, KDD.
     """
     sample = _checked("lift_table", y_true, y_score, sample_weight, pos_label)
-    whole_number("lift_table", "n_bins", n_bins, 1, len(sample.is_pos))
-    end = np.arange(1, n_bins + 1) / n_bins
+    if top is None:
+        whole_number("lift_table", "n_bins", n_bins, 1, len(sample.is_pos))
+        end = np.arange(1, n_bins + 1) / n_bins
+    else:
+        shares = np.atleast_1d(np.asarray(top)).tolist()
+        end = np.unique([*(number_in("lift_table", "top", share, 0.0, 1.0, closed="r") for share in shares), 1.0])
     count = end * len(sample.is_pos)
     hit, mass = _cumulated(sample, count)
     positives, rows = np.diff(hit, prepend=0.0), np.diff(mass, prepend=0.0)

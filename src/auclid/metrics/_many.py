@@ -2,42 +2,22 @@
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import fdtrc
 
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, replicates, runs
-from auclid.metrics._compare import AUCComparison, Question, answer, from_draws
-from auclid.metrics._interval import AUCInterval, of_draws, of_terms, warn_of_few
+from auclid.metrics._compare import Question, answer, from_draws
+from auclid.metrics._interval import of_draws, of_terms, warn_of_few
 from auclid.metrics._placements import AreaTerms, area_terms
-from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
+from auclid.metrics._results import AUCComparison, ManyComparison, PairComparison
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Region, Sample, checked_region, checked_sample
 from auclid.metrics._variance import covariance, sign_pvalue
 from auclid.validation.parameters import number_in, one_of
 
 CORRECTIONS = ("holm", "bonferroni", "none")
-
-
-class PairComparison(NamedTuple):
-    """AUC of model `a` minus that of `b`, its interval, p-value, and the p-value allowing for the number of pairs."""
-
-    a: str
-    b: str
-    difference: float
-    low: float
-    high: float
-    pvalue: float
-    adjusted: float
-
-
-class ManyComparison(NamedTuple):
-    """The interval of each model, all pairs, and the test that all AUCs are equal."""
-
-    intervals: dict[str, AUCInterval]
-    pairs: list[PairComparison]
-    statistic: float
-    pvalue: float
 
 
 def compare_many(
@@ -63,12 +43,13 @@ def compare_many(
     rows (or groups) of the smaller class: F = T (m - q) / (q (m - 1)). Holm's correction multiplies the k-th smallest
     of K p-values by K - k + 1, and lets none be smaller than those before it. Differences without variance have no
     part in T; where they are not zero (one model ranks perfectly, another upside down) they have the sign test of
-    `compare_auc`.
+    `compare_auc`. Where there are more models than rows (or groups) of the smaller class, the F distribution does not
+    exist: the statistic is NaN, and the p-value the smallest of all pairs times their number (Bonferroni).
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind, at least two rows (or groups) of each. The greater one is positive.
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
     scores : dict of name to array-like of shape (n,)
         Scores of two or more models, greater for rows thought positive.
     correction : {"holm", "bonferroni", "none"}
@@ -81,7 +62,7 @@ def compare_many(
     Returns
     -------
     ManyComparison
-        Named tuple (intervals, pairs, statistic, pvalue): by name an `AUCInterval`; for each pair of names a
+        Unpacks to (intervals, pairs, statistic, pvalue): by name an `AUCInterval`; for each pair of names a
         `PairComparison`; T and the p-value of no difference at all.
 
     Examples
@@ -91,7 +72,7 @@ def compare_many(
     >>> models = {"a": [1, 2, 4, 3, 3, 5, 6, 7], "b": [3, 2, 4, 5, 1, 5, 6, 2], "c": [1, 3, 2, 2, 4, 1, 3, 5]}
     >>> result = compare_many(y, models)
     >>> [(pair.a, pair.b, round(pair.adjusted, 2)) for pair in result.pairs]
-    [('a', 'b', 0.18), ('a', 'c', 1.0), ('b', 'c', 1.0)]
+    [('a', 'b', 0.43), ('a', 'c', 1.0), ('b', 'c', 1.0)]
 
     References
     ----------
@@ -108,13 +89,13 @@ def compare_many(
     areas = [area_terms(sample, score, region) for score in sample.scores]
     if method == "delong":
         warn_of_few(sample, region)
-        intervals = {name: of_terms(sample, size, region, level) for name, size in zip(names, areas, strict=True)}
+        intervals = {name: of_terms(sample, size, region, plan, level) for name, size in zip(names, areas, strict=True)}
         cov = region.slope**2 * covariance(sample, areas)
-        found = _by_variance(np.array([one.auc for one in intervals.values()]), cov, sample, Question(level))
+        found = _by_variance(areas, region, cov, sample, Question(level))
     else:
         drawn = _drawn(sample, region, plan)
         intervals = {
-            name: of_draws(sample, size, drawn[:, k], region, method, level)
+            name: of_draws(sample, size, drawn[:, k], region, plan, level)
             for k, (name, size) in enumerate(zip(names, areas, strict=True))
         }
         cov = region.slope**2 * np.atleast_2d(np.cov(drawn.T))
@@ -122,9 +103,19 @@ def compare_many(
         found = _by_draws(scaled, region.slope * drawn, sample, method, Question(level))
     adjusted = corrected(np.array([one.pvalue for one in found]), correction)
     told = zip(combinations(names, 2), found, adjusted, strict=True)
-    pairs = [PairComparison(*both, *one, float(p)) for both, one, p in told]
+    pairs = [_pair(*both, one, float(p), method) for both, one, p in told]
     value = np.array([interval.auc for interval in intervals.values()])
-    return ManyComparison(intervals, pairs, *_all_alike(value, cov, sample.trials))
+    test = _all_alike(value, cov, sample.trials)
+    if np.isnan(test[1]):
+        test = np.nan, float(np.min(corrected(np.array([one.pvalue for one in found]), "bonferroni")))
+    return ManyComparison(intervals, pairs, *test, level=level, method=method, **sample.counts)
+
+
+def _pair(a: str, b: str, compared: AUCComparison, adjusted: float, method: str) -> PairComparison:
+    """The comparison of two models, with their names."""
+    difference, low, high, pvalue = compared
+    how: dict[str, Any] = {"statistic": compared.statistic, "df": compared.df, "level": compared.level}
+    return PairComparison(a, b, difference, low, high, pvalue, adjusted, se=compared.se, method=method, **how)
 
 
 def _model_names(owner: str, scores: Mapping[str, ArrayLike]) -> list[str]:
@@ -155,19 +146,24 @@ def _by_draws(
     found = []
     for a, b in combinations(range(len(areas)), 2):
         gap = areas[a] - areas[b]
-        found.append(from_draws(gap.area, drawn[:, a] - drawn[:, b], Errors.of(sample, gap), method, question))
+        errors = Errors.of(sample, gap, difference=True)
+        found.append(from_draws(gap.area, drawn[:, a] - drawn[:, b], errors, method, question))
     return found
 
 
-def _by_variance(value: np.ndarray, cov: np.ndarray, sample: Sample, question: Question) -> list[AUCComparison]:
+def _by_variance(
+    areas: list[AreaTerms], region: Region, cov: np.ndarray, sample: Sample, question: Question
+) -> list[AUCComparison]:
     """Every pair, as `compare_auc` by DeLong's variance."""
-    found = []
+    found, value = [], [region.value(size.area) for size in areas]
     for a, b in combinations(range(len(value)), 2):
         variance = cov[a, a] + cov[b, b] - 2.0 * cov[a, b]
         # Two rankings that agree leave only the rounding of three equal terms.
         se = float(np.sqrt(variance)) if variance > 1e-12 * (cov[a, a] + cov[b, b]) else 0.0
         difference = float(value[a] - value[b]) if se else float(np.round(value[a] - value[b], 12))
-        found.append(answer(difference, se, sample.trials, question))
+        errors = Errors.of(sample, areas[a] - areas[b], difference=True)
+        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        found.append(answer(difference, se, sample.trials, question, df))
     return found
 
 
@@ -185,7 +181,7 @@ def corrected(pvalue: np.ndarray, correction: str) -> np.ndarray:
 
 
 def _all_alike(value: np.ndarray, cov: np.ndarray, units: int) -> tuple[float, float]:
-    """Statistic and p-value of equal areas.
+    """Statistic and p-value of equal areas; NaN where there are no more units than differences to test.
 
     What has no variance and no difference counts for nothing; a difference without variance has the sign test of
     `compare_auc`, and beside others that have one the smaller p-value counts, twice.
@@ -200,8 +196,8 @@ def _all_alike(value: np.ndarray, cov: np.ndarray, units: int) -> tuple[float, f
     certain = sign_pvalue(unvaried, units, "two-sided")
     if rank == 0:
         return 0.0, certain
+    if len(gap) >= units:
+        return np.nan, np.nan
     statistic = float(np.sum(along[kept] ** 2 / values[kept]))
-    pvalue = 1.0
-    if units > rank:
-        pvalue = float(fdtrc(rank, units - rank, statistic * (units - rank) / (rank * (units - 1.0))))
+    pvalue = float(fdtrc(rank, units - rank, statistic * (units - rank) / (rank * (units - 1.0))))
     return statistic, pvalue if unvaried == 0.0 else min(1.0, 2.0 * min(pvalue, certain))

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._auc import warn_if_undefined
-from auclid.metrics._interval import AUCInterval
 from auclid.metrics._placements import area_terms
-from auclid.metrics._sample import Sample
-from auclid.metrics._variance import share_interval
+from auclid.metrics._results import AUCInterval
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, Sample
+from auclid.metrics._variance import degrees, share_interval
 from auclid.validation.parameters import number_in, one_of
 from auclid.validation.vectors import codes, column, finite_column, label_set, same_length, weight_column
 
@@ -58,7 +58,7 @@ def multiclass_auc(
     Returns
     -------
     AUCInterval
-        Named tuple (auc, low, high, se).
+        Unpacks to (auc, low, high, se).
 
     Examples
     --------
@@ -91,10 +91,15 @@ def multiclass_auc(
     auc, terms = _mean(label, table, weight, _contests(label, count, multi_class, average))
     if groups is None:
         se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
-        return AUCInterval(auc, *share_interval(auc, se, int(count.min()), level), se)
-    cluster = _clusters(owner, y_true, groups, sample_weight)
-    se, fewest = _between(owner, terms, label, cluster, len(count))
-    return AUCInterval(auc, *share_interval(auc, se, fewest, level), se)
+        fewest, n_groups, plain = int(count.min()), None, weight is None
+        df = np.inf if plain and fewest >= ENOUGH_FOR_NORMAL_INTERVAL else degrees(terms, label, fewest - 1.0)
+    else:
+        cluster = _clusters(owner, y_true, groups, sample_weight)
+        se, fewest = _between(owner, terms, label, cluster, len(count))
+        n_groups = int(cluster.max()) + 1
+        df = degrees(np.bincount(cluster, terms), np.zeros(n_groups, np.intp), fewest - 1.0)
+    low, high = share_interval(auc, se, fewest, level, df)
+    return AUCInterval(auc, low, high, se, level=level, method=multi_class, df=df, n_groups=n_groups)
 
 
 def _clusters(

@@ -11,8 +11,9 @@ import numpy as np
 from auclid.data.dask import counted
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.metrics._places import twice_above, twice_below
+from auclid.metrics._variance import degrees_of_sums, welch_degrees
 from auclid.stats.pair_sums import running_sums
-from auclid.validation.vectors import partitioned_columns
+from auclid.validation.vectors import declared_positive, partitioned_columns, refuse_text
 
 SHARE_ROUNDING = 1e-14
 """Shares that are closer than this are equal, but for rounding."""
@@ -57,6 +58,15 @@ class PartitionedSample(NamedTuple):
     rows: int
     squares: np.ndarray
     """(models + 1, models + 1): sums of w^2 (1, V)(1, V)' over the larger class, V the share of the rarer below."""
+    fourths: np.ndarray
+    """(models, 5): sums of w^4 (1, V, ..., V^4) over the larger class."""
+
+    @property
+    def row_counts(self) -> dict[str, Any]:
+        """Rows of each class, as results tell them."""
+        few, many = len(self.few.own), self.rows
+        n_pos, n_neg = (few, many) if self.few_is_pos else (many, few)
+        return {"n_positive": n_pos, "n_negative": n_neg, "n_groups": None}
 
     @property
     def trials(self) -> int:
@@ -77,18 +87,41 @@ class PartitionedSample(NamedTuple):
 
     def covariance(self) -> np.ndarray:
         """DeLong's covariance of the areas, weighted where rows are."""
-        own, shares = self.few.own, self._shares()
-        share = own / own.sum()
+        of_few, of_many = self._products()
+        n = len(self.few.own)
+        own = of_few * (n / (n - 1.0)) if n > 1 else np.full(of_few.shape, np.nan)
+        return own + of_many * (self.rows / (self.rows - 1.0))
+
+    def degrees(self) -> float:
+        """Degrees of freedom of the variance of the first model's area."""
+        of_few, of_many = self._products()
+        mean = 1.0 - float(self._shares()[0] @ self.few.own) / self.few.own.sum()
+        power = np.array([mean**4, -4.0 * mean**3, 6.0 * mean**2, -4.0 * mean, 1.0])
+        fourths = np.sum(self._terms()[0] ** 4), max(float(self.fourths[0] @ power), 0.0) / self.mass**4
+        return degrees_of_sums(
+            (of_few[0, 0], of_many[0, 0]), fourths, (len(self.few.own), self.rows), self.trials - 1.0
+        )
+
+    def welch_degrees(self, contrast: np.ndarray) -> float:
+        """Degrees of freedom of the variance of a contrast of areas."""
+        second = [float(contrast @ products @ contrast) for products in self._products()]
+        return welch_degrees(np.maximum(second, 0.0), (len(self.few.own), self.rows))
+
+    def _terms(self) -> np.ndarray:
+        """(models, rows): what each row of the rarer class adds to the error of an area."""
+        share, shares = self.few.own / self.few.own.sum(), self._shares()
         terms = share * (shares - (shares @ share)[:, None])
         terms[np.ptp(shares, axis=1) <= SHARE_ROUNDING] = 0.0
-        n = len(own)
-        of_few = (terms @ terms.T) * (n / (n - 1.0)) if n > 1 else np.full((len(terms),) * 2, np.nan)
+        return terms
+
+    def _products(self) -> tuple[np.ndarray, np.ndarray]:
+        """Sums over the rarer and over the larger class of products of two models' terms."""
         # sum w^2 (V - A)(V - A)', from the sums of w^2 (1, V)(1, V)'; V is the share below, so A = 1 - beaten.
-        mean = 1.0 - shares @ share
+        terms, mean = self._terms(), 1.0 - self._shares() @ (self.few.own / self.few.own.sum())
         left = np.column_stack([-mean, np.eye(len(mean))])
         of_many = left @ self.squares @ left.T
         of_many[np.abs(of_many) <= 10.0 * SHARE_ROUNDING * self.squares[0, 0]] = 0.0
-        return of_few + of_many / self.mass**2 * (self.rows / (self.rows - 1.0))
+        return terms @ terms.T, of_many / self.mass**2
 
     def compressed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """(is_pos, place, weight): few rows with the ROC curve of the first model, one for each place with weight."""
@@ -142,7 +175,7 @@ def gather(of_parts: list[tuple[np.ndarray, np.ndarray]]) -> RarerClass:
 
 
 def part_places(part: Part, label: Any, few: RarerClass) -> Totals:
-    """The counts at each place, the weight, the rows and the squares of the larger class in a part."""
+    """The counts at each place, the weight, the rows, the squares and the fourths of the larger class in a part."""
     at = part.members(label)
     own = None if part.weight is None else part.weight[at]
     counts, shares = [], [np.ones(len(at))]
@@ -152,14 +185,16 @@ def part_places(part: Part, label: Any, few: RarerClass) -> Totals:
         shares.append(few.shares(model)[twice])
     terms = np.array(shares) if own is None else own * np.array(shares)
     mass = float(len(at)) if own is None else float(own.sum())
-    return Totals([np.array(counts), mass, len(at), terms @ terms.T])
+    power = np.ones(len(at)) if own is None else own**4
+    fourths = np.array([power @ np.vander(share, 5, increasing=True) for share in shares[1:]])
+    return Totals([np.array(counts), mass, len(at), terms @ terms.T, fourths])
 
 
 def sample_of_parts(
-    owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any, *, groups: Any, method: str, whole: bool
+    owner: str, y: Any, scores: list[Any], sample_weight: Any, pos_label: Any, *, groups: Any, method: str, whole: bool
 ) -> PartitionedSample | None:
     """Scores in a Dask collection, with at least two rows of each class; None where all columns are in memory."""
-    parts = partitioned_columns(owner, y, scores, weight, only_ranked=False)
+    parts = partitioned_columns(owner, y, scores, sample_weight, only_ranked=False)
     if parts is None:
         return None
     if method != "delong" or groups is not None or not whole:
@@ -168,7 +203,7 @@ def sample_of_parts(
             f"{owner} of dask collections must be asked for the whole area by method='delong'; got {asked}. "
             "Compute the columns first: they then fit in memory, or a sample of them does."
         )
-    sample = place_classes(owner, parts, pos_label)
+    sample = place_classes(owner, parts, declared_positive(y, pos_label))
     if sample is None or sample.trials < 2:
         fewest = 0 if sample is None else sample.trials
         raise ValueError(f"{owner} expects at least 2 rows of each class, for a variance. Got {fewest} of one instead.")
@@ -201,6 +236,8 @@ def _rows_by_label(owner: str, counts: list[dict], pos_label: Any) -> dict[Any, 
         raise ValueError(f"y_true of {owner} must have a label in each row; some are missing.")
     if len(labels) > 2:
         raise ValueError(f"y_true of {owner} must hold two labels; got {len(labels)}: {labels[:3]}. Use y == label.")
-    if pos_label is not None and pos_label not in labels:
+    if pos_label is None:
+        refuse_text(owner, labels)
+    elif pos_label not in labels:
         raise ValueError(f"The 'pos_label' parameter of {owner} must be a label of y_true. Got {pos_label!r} instead.")
     return {label: sum(part[label].weighed for part in counts if label in part) for label in labels}

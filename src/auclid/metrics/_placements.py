@@ -35,6 +35,9 @@ class AreaTerms(NamedTuple):
 
 def area_terms(sample: Sample, score: np.ndarray, region: Region = WHOLE) -> AreaTerms:
     """The area of a score within a region, and the terms of its error."""
+    if region.min_fpr > 0.0:
+        right, left = (area_terms(sample, score, end) for end in region.ends)
+        return right - left
     is_pos, weight = sample.is_pos, sample.weight
     if weight is None and region.whole:
         twice_pos, twice_neg = twice_counts(is_pos, score)
@@ -44,6 +47,12 @@ def area_terms(sample: Sample, score: np.ndarray, region: Region = WHOLE) -> Are
     size, of_pos, of_neg = placements(is_pos, score, weight, region)
     w_pos, w_neg = (None, None) if weight is None else (weight[is_pos], weight[~is_pos])
     return AreaTerms(size, _centred(of_pos, w_pos), _centred(of_neg, w_neg))
+
+
+def region_area(fpr: np.ndarray, tpr: np.ndarray, region: Region) -> float:
+    """The bare area under a curve within a region."""
+    areas = [area(fpr, tpr, end.max_fpr, end.min_tpr) for end in region.ends]
+    return areas[0] - sum(areas[1:])
 
 
 def _centred(value: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:

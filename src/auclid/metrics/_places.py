@@ -40,24 +40,28 @@ def in_order(scores: np.ndarray) -> np.ndarray:
     return out if cells is not None and deal_out(scores, cells, out) else np.sort(scores)
 
 
-def spread_of_places(few: np.ndarray, many: np.ndarray) -> tuple[int, float, float]:
-    """(Twice the pairs that `many` win, variance of `twice_places` over few and over many): no row is kept apart."""
+def spread_of_places(few: np.ndarray, many: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+    """(Twice the pairs that `many` win, `central_sums` of `twice_places` over few and over many): no row is kept."""
     ranked = in_order(few)
     below = twice_below(ranked, many)
     count = np.bincount(below, minlength=2 * len(few) + 1)
     above = twice_above(ranked, count)
-    return int(above.sum()), _variance(above), _variance(below, count)
+    return int(above.sum()), central_sums(above), central_sums(below, count)
 
 
-def _variance(values: np.ndarray, count: np.ndarray | None = None) -> float:
-    """With n - 1; exactly zero where all values are alike. From the counts of whole numbers, where these are fewer."""
+def central_sums(values: np.ndarray, count: np.ndarray | None = None) -> np.ndarray:
+    """Sums of second and of fourth powers of whole numbers less their mean; zero where all are alike.
+
+    From the counts of the numbers 0, 1, ..., where these are fewer than the values.
+    """
     if np.ptp(values) == 0:
-        return 0.0
+        return np.zeros(2)
     if count is None or len(count) > len(values):
-        return float(values.var(ddof=1))
+        square = (values - values.mean()) ** 2
+        return np.array([square.sum(), square @ square])
     number = np.arange(len(count), dtype=np.float64)
-    number -= float(count @ number) / len(values)
-    return float(count @ number**2) / (len(values) - 1.0)
+    square = (number - float(count @ number) / len(values)) ** 2
+    return np.array([count @ square, count @ square**2])
 
 
 def twice_above(ranked: np.ndarray, count: np.ndarray) -> np.ndarray:

@@ -6,26 +6,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, replicates
-from auclid.metrics._roc import Curve, from_the_top, roc_curve
+from auclid.metrics._confusion import METRICS, Cut, Measured, Shares, measure, predictive_values
+from auclid.metrics._results import RatesAt
+from auclid.metrics._roc import from_the_top, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
 
 RATE_ROUNDING = 1e-12
 """A rate that misses a bound by less meets it."""
-
-
-class RatesAt(NamedTuple):
-    """A threshold, the rates of predicting `score > threshold` with their intervals, and the precision."""
-
-    threshold: float
-    tpr: float
-    tpr_low: float
-    tpr_high: float
-    fpr: float
-    fpr_low: float
-    fpr_high: float
-    precision: float
 
 
 class Wish(NamedTuple):
@@ -41,8 +30,10 @@ def rates_at(
     *,
     fpr: float | None = None,
     tpr: float | None = None,
+    specificity: float | None = None,
     threshold: float | None = None,
     alerts: int | None = None,
+    prevalence: float | None = None,
     level: float = 0.95,
     method: str = "wilson",
     groups: ArrayLike | None = None,
@@ -51,27 +42,32 @@ def rates_at(
     n_bootstrap: int = 2000,
     random_state: Any = None,
 ) -> RatesAt:
-    """True and false positive rate at one point of the ROC curve, with intervals, and the precision there.
+    """Rates, predictive values, likelihood ratios and accuracy at one point of the ROC curve, with intervals.
 
-    The point is the last one with FPR <= fpr, the first one with TPR >= tpr, the rows above a threshold, or the last
-    one that flags no more than `alerts` rows. Wilson's interval of a share k / n, z = Phi^-1((1 + level) / 2), is
-    (k + z^2 / 2 +- z sqrt(k (n - k) / n + z^2 / 4)) / (n + z^2). With groups or weights n is the number of independent
-    rows that would give the share's variance, and z Student's.
+    The point is the last one with FPR <= fpr (or with the wanted specificity, 1 - FPR), the first one with TPR >= tpr,
+    the rows above a threshold, or the last one that flags no more than `alerts` rows. Wilson's interval of a share
+    k / n, z = Phi^-1((1 + level) / 2), is (k + z^2 / 2 +- z sqrt(k (n - k) / n + z^2 / 4)) / (n + z^2). With groups or
+    weights n is the number of independent rows that would give the share's variance, and z Student's.
 
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     fpr : float in [0, 1], optional
         Largest false positive rate allowed.
     tpr : float in (0, 1], optional
         Smallest true positive rate wanted.
+    specificity : float in [0, 1], optional
+        Smallest specificity wanted.
     threshold : float, optional
         Rows that score higher are flagged.
     alerts : int in [1, n], optional
-        Most rows that can be looked at. Exactly one of these four is given.
+        Most rows that can be looked at. Exactly one of these five is given.
+    prevalence : float in (0, 1), optional
+        A known share of positives that predictive values and accuracy should refer to, as where the rows are chosen by
+        class. None: that of the rows, which are then taken for a random sample.
     level : float in (0, 1)
         Coverage of each interval.
     method : {"wilson", "bootstrap"}
@@ -84,8 +80,9 @@ def rates_at(
     Returns
     -------
     RatesAt
-        Named tuple (threshold, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high, precision); the precision is 0 where
-        no row is flagged.
+        Unpacks to (threshold, tpr, tpr_low, tpr_high, fpr, fpr_low, fpr_high, precision); the precision is 0 where
+        no row is flagged. By name it has the precision's interval, and npv, accuracy, lr_positive and lr_negative
+        with theirs (as npv_low and npv_high).
 
     Examples
     --------
@@ -96,31 +93,42 @@ def rates_at(
     (4.5, 0.667, 0.2, 0.667)
     >>> rates_at(y, s, alerts=2).precision
     0.5
+    >>> point = rates_at(y, s, specificity=0.8, prevalence=0.1)
+    >>> f"{point.precision:.2f} in [{point.precision_low:.2f}, {point.precision_high:.2f}]"
+    '0.27 in [0.05, 0.72]'
 
     References
     ----------
     Wilson (1927), JASA 22. Rao & Scott (1992), A simple method for the analysis of clustered binary data,
-    Biometrics 48.
+    Biometrics 48. Simel, Samsa & Matchar (1991), Likelihood ratios with confidence, Journal of Clinical Epidemiology
+    44. Mercaldo, Lau & Zhou (2007), Confidence intervals for predictive values with an emphasis to case-control
+    studies, Statistics in Medicine 26.
     """
     owner = "rates_at"
     level = number_in(owner, "level", level, 0.0, 1.0)
     one_of(owner, "method", method, ("wilson", "bootstrap"))
-    wish = _wish(owner, {"fpr": fpr, "tpr": tpr, "threshold": threshold, "alerts": alerts})
+    prevalence = None if prevalence is None else number_in(owner, "prevalence", prevalence, 0.0, 1.0)
+    given = {"fpr": fpr, "tpr": tpr, "specificity": specificity, "threshold": threshold, "alerts": alerts}
+    wish = _wish(owner, given)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {"y_score": y_score}, fewest=1 if groups is None else 2, **rows)
     if wish.name == "alerts":
         whole_number(owner, "alerts", alerts, 1, len(sample.is_pos))
     if method == "wilson":
-        return point_at(sample, _threshold(sample, wish), level)
-    return _by_bootstrap(sample, wish, checked_draws(owner, n_bootstrap, random_state), level)
+        return point_at(sample, _threshold(sample, wish), level, prevalence)
+    return _by_bootstrap(sample, wish, checked_draws(owner, n_bootstrap, random_state), level, prevalence)
 
 
 def _wish(owner: str, given: dict[str, Any]) -> Wish:
     wishes = [Wish(name, value) for name, value in given.items() if value is not None]
     if len(wishes) != 1:
         said = ", ".join(wish.name for wish in wishes) or "none"
-        raise ValueError(f"{owner} expects exactly one of fpr, tpr, threshold and alerts. Got {said} instead.")
+        raise ValueError(
+            f"{owner} expects exactly one of fpr, tpr, specificity, threshold and alerts. Got {said} instead."
+        )
     name, value = wishes[0]
+    if name == "specificity":
+        return Wish("fpr", 1.0 - number_in(owner, name, value, 0.0, 1.0, closed="lr"))
     if name == "fpr":
         number_in(owner, name, value, 0.0, 1.0, closed="lr")
     elif name == "tpr":
@@ -146,24 +154,48 @@ def chosen(tp: np.ndarray, fp: np.ndarray, wish: Wish) -> int:
     return int(np.flatnonzero(met)[-1])
 
 
-def point_at(sample: Sample, threshold: float, level: float) -> RatesAt:
-    """The rates of a threshold, with intervals."""
+def point_at(sample: Sample, threshold: float, level: float, prevalence: float | None = None) -> RatesAt:
+    """What a threshold does, with intervals."""
     score = sample.scores[0]
     flagged = score > score.dtype.type(threshold)
     tpr, fpr = (_rate(sample, flagged, of, level) for of in (sample.is_pos, ~sample.is_pos))
-    weight = np.ones(len(score)) if sample.weight is None else sample.weight
-    hit, called = float(weight[flagged & sample.is_pos].sum()), float(weight[flagged].sum())
-    return RatesAt(threshold, *tpr, *fpr, hit / called if called > 0.0 else 0.0)
+    found = _values_at(sample, Cut.at(score, threshold), level, prevalence)
+    precision = found["precision"].value
+    told: dict[str, Any] = {name: each.value for name, each in found.items() if name != "precision"}
+    for name, each in found.items():
+        told |= {f"{name}_low": each.low, f"{name}_high": each.high}
+    told["prevalence"] = Shares.of(sample, flagged.astype(np.float64), prevalence).p
+    how = {"level": level, "method": "wilson", **sample.counts}
+    point: list[Any] = [threshold, *tpr, *fpr, 0.0 if np.isnan(precision) else precision]
+    return RatesAt(*point)._replace(**told, **how)
+
+
+def _values_at(sample: Sample, cut: Cut, level: float, prevalence: float | None) -> dict[str, Measured]:
+    """Predictive values, accuracy and likelihood ratios at a threshold."""
+    names = ("precision", "npv", "accuracy", "lr_positive", "lr_negative")
+    found = {name: measure(sample, cut, METRICS[name], prevalence=prevalence, level=level) for name in names}
+    if prevalence is not None:
+        ratios = found["lr_positive"], found["lr_negative"]
+        found["precision"], found["npv"] = predictive_values(*ratios, prevalence)
+    return found
 
 
 def _rate(sample: Sample, flagged: np.ndarray, of: np.ndarray, level: float) -> tuple[float, float, float]:
     """Share flagged of a class, and its interval."""
-    hit = flagged[of].astype(np.float64)
-    if sample.weight is None and sample.cluster is None:
+    weight, cluster = (None if given is None else given[of] for given in (sample.weight, sample.cluster))
+    return rate_interval(flagged[of], weight, cluster, level)
+
+
+def rate_interval(
+    hits: np.ndarray, weight: np.ndarray | None, cluster: np.ndarray | None, level: float
+) -> tuple[float, float, float]:
+    """The share of rows that are hits, and its Wilson interval, of rows that may be weighted or come in groups."""
+    hit = hits.astype(np.float64)
+    if weight is None and cluster is None:
         low, high = wilson(hit.sum(), len(hit), level)
         return float(hit.mean()), float(low), float(high)
-    weight = np.ones(len(hit)) if sample.weight is None else sample.weight[of]
-    unit = np.arange(len(hit)) if sample.cluster is None else np.unique(sample.cluster[of], return_inverse=True)[1]
+    weight = np.ones(len(hit)) if weight is None else weight
+    unit = np.arange(len(hit)) if cluster is None else np.unique(cluster, return_inverse=True)[1]
     share = weight / weight.sum()
     rate, count = float((weight * hit).sum() / weight.sum()), int(unit.max()) + 1
     if count == 1:  # one row has no variance to see, whatever it weighs
@@ -173,23 +205,25 @@ def _rate(sample: Sample, flagged: np.ndarray, of: np.ndarray, level: float) -> 
     spread = np.sum(np.bincount(unit, share * (hit - rate)) ** 2) * count / (count - 1.0)
     # Without a mistake there is no variance to see; then each unit counts as its share of the mass.
     size = rate * (1.0 - rate) / spread if 0.0 < rate < 1.0 and spread > 0.0 else 1.0 / float(mass @ mass)
-    low, high = _wilson(rate * size, size, quantile(level, count - 1.0))
+    low, high = wilson_by_deviate(rate * size, size, quantile(level, count - 1.0))
     return rate, float(low), float(high)
 
 
 def wilson(k: Any, n: float, level: float) -> tuple[Any, Any]:
     """Wilson's interval of a share k / n."""
-    return _wilson(k, n, quantile(level))
+    return wilson_by_deviate(k, n, quantile(level))
 
 
-def _wilson(k: Any, n: float, z: float) -> tuple[Any, Any]:
+def wilson_by_deviate(k: Any, n: float, z: float) -> tuple[Any, Any]:
     centre, room = k + z * z / 2.0, z * np.sqrt(np.maximum(k * (n - k) / n, 0.0) + z * z / 4.0)
     return np.clip((centre - room) / (n + z * z), 0.0, 1.0), np.clip((centre + room) / (n + z * z), 0.0, 1.0)
 
 
-def _by_bootstrap(sample: Sample, wish: Wish, plan: Plan, level: float) -> RatesAt:
+def _by_bootstrap(
+    sample: Sample, wish: Wish, plan: Plan, level: float, prevalence: float | None = None
+) -> RatesAt:
     value, steps = distinct(sample.is_pos, sample.scores[0])
-    point = point_at(sample, _threshold(sample, wish), level)
+    point = point_at(sample, _threshold(sample, wish), level, prevalence)
 
     def rates(masses: list[Masses]) -> tuple[float, float]:
         tp, fp = map(from_the_top, masses[0])
@@ -207,17 +241,4 @@ def _by_bootstrap(sample: Sample, wish: Wish, plan: Plan, level: float) -> Rates
         point = point._replace(tpr_low=float(tpr_low), tpr_high=float(tpr_high))
     if fpr_low < fpr_high:
         point = point._replace(fpr_low=float(fpr_low), fpr_high=float(fpr_high))
-    return point
-
-
-def band(curve: Curve, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as two arrays of shape (2, k).
-
-    At each threshold both rates have Wilson's interval at the level whose square is `level`, so that their
-    rectangle covers the true pair of rates with that probability; the edges run through its corners.
-    """
-    low_x, high_x = wilson(curve.fp, curve.n_neg, level**0.5)
-    low_y, high_y = wilson(curve.tp, curve.n_pos, level**0.5)
-    upper = np.concatenate([[0.0], low_x, [1.0]]), np.concatenate([[0.0], high_y, [1.0]])
-    lower = np.concatenate([[0.0], high_x, [1.0]]), np.concatenate([[0.0], low_y, [1.0]])
-    return np.stack(upper), np.stack(lower)
+    return point._replace(method="bootstrap")

@@ -16,12 +16,19 @@ from auclid.validation.vectors import (
     both_classes,
     codes,
     column,
+    declared_positive,
     finite_column,
     numbers_column,
     positives,
     same_length,
     weight_column,
 )
+
+ENOUGH_FOR_NORMAL_INTERVAL = 100
+"""Rows of each class from which on the interval of an area uses normal quantiles in place of Student's."""
+
+ENOUGH_FOR_NORMAL_TEST = 30
+"""The same for a difference of two areas, whose error is more even."""
 
 
 class Sample(NamedTuple):
@@ -36,6 +43,17 @@ class Sample(NamedTuple):
     def with_scores(self, *scores: np.ndarray) -> "Sample":
         """A sample of these rows with other scores."""
         return self._replace(scores=scores)
+
+    @property
+    def counts(self) -> dict[str, Any]:
+        """Rows of each class and groups, as results tell them."""
+        n_pos = int(np.count_nonzero(self.is_pos))
+        n_groups = None if self.cluster is None else int(self.cluster.max()) + 1
+        return {"n_positive": n_pos, "n_negative": len(self.is_pos) - n_pos, "n_groups": n_groups}
+
+    def is_plain(self, fewest: int) -> bool:
+        """Whether rows are independent and of one weight, and each class has at least `fewest` of them."""
+        return self.weight is None and self.cluster is None and self.trials >= fewest
 
     @property
     def trials(self) -> int:
@@ -53,26 +71,33 @@ class Sample(NamedTuple):
 
 
 class Region(NamedTuple):
-    """The part of the square under the ROC curve that counts: left of `max_fpr` and above `min_tpr`."""
+    """The part of the square under the ROC curve that counts: from `min_fpr` to `max_fpr` and above `min_tpr`."""
 
     max_fpr: float = 1.0
     min_tpr: float = 0.0
     standardize: bool = True
+    min_fpr: float = 0.0
 
     @property
     def whole(self) -> bool:
         """Whether that is all of it."""
-        return self.max_fpr == 1.0 and self.min_tpr == 0.0
+        return self.max_fpr == 1.0 and self.min_tpr == 0.0 and self.min_fpr == 0.0
 
     @property
     def best(self) -> float:
         """The area of a perfect ranking."""
-        return self.max_fpr * (1.0 - self.min_tpr)
+        return (self.max_fpr - self.min_fpr) * (1.0 - self.min_tpr)
 
     @property
     def chance(self) -> float:
         """The area of the diagonal."""
-        return max(self.max_fpr - self.min_tpr, 0.0) ** 2 / 2.0
+        return (max(self.max_fpr - self.min_tpr, 0.0) ** 2 - max(self.min_fpr - self.min_tpr, 0.0) ** 2) / 2.0
+
+    @property
+    def ends(self) -> "list[Region]":
+        """Regions from a false positive rate of 0 whose difference this is: up to `max_fpr`, and up to `min_fpr`."""
+        bare = self._replace(min_fpr=0.0, standardize=False)
+        return [bare] if self.min_fpr == 0.0 else [bare, bare._replace(max_fpr=self.min_fpr)]
 
     @property
     def slope(self) -> float:
@@ -89,11 +114,14 @@ class Region(NamedTuple):
 WHOLE = Region()
 
 
-def checked_region(owner: str, max_fpr: float, min_tpr: float, standardize: bool = True) -> Region:
+def checked_region(
+    owner: str, max_fpr: float, min_tpr: float, standardize: bool = True, min_fpr: float = 0.0
+) -> Region:
     """The region, or a sentence where it is outside the square."""
     right = number_in(owner, "max_fpr", max_fpr, 0.0, 1.0, closed="r")
     bottom = number_in(owner, "min_tpr", min_tpr, 0.0, 1.0, closed="l")
-    return Region(right, bottom, bool(standardize))
+    left = number_in(owner, "min_fpr", min_fpr, 0.0, right, closed="l")
+    return Region(right, bottom, bool(standardize), left)
 
 
 def checked_sample(
@@ -109,7 +137,7 @@ def checked_sample(
 ) -> Sample:
     """The rows of positive weight, at least `fewest` independent ones of each class; infinities where only ranked."""
     numbers = numbers_column if only_ranked else finite_column
-    y = column(owner, "y_true", y_true)
+    y, pos_label = column(owner, "y_true", y_true), declared_positive(y_true, pos_label)
     columns = {name: numbers(owner, name, values) for name, values in scores.items()}
     same_length(owner, y_true=y, **columns)
     kept = list(columns.values())

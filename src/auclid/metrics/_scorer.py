@@ -8,6 +8,7 @@ from sklearn.metrics import make_scorer
 
 from auclid.metrics._auc import partial_auc
 from auclid.metrics._sample import checked_region
+from auclid.validation.vectors import column
 
 
 def partial_auc_scorer(max_fpr: float = 1.0, *, min_tpr: float = 0.0) -> Callable[..., float]:
@@ -45,11 +46,18 @@ def partial_auc_scorer(max_fpr: float = 1.0, *, min_tpr: float = 0.0) -> Callabl
     """
     region = checked_region("partial_auc_scorer", max_fpr, min_tpr)
     return make_scorer(
-        partial_auc,
+        _of_greater_label,
         response_method=("decision_function", "predict_proba"),
         max_fpr=region.max_fpr,
         min_tpr=region.min_tpr,
     )
+
+
+def _of_greater_label(y_true: Any, y_score: Any, **keywords: Any) -> float:
+    """`partial_auc` by scikit-learn's rule: the greater label, ``classes_[1]``, is the positive one, strings too."""
+    labels = np.unique(column("partial_auc_scorer", "y_true", y_true))
+    pos_label = labels[-1] if len(labels) == 2 else None
+    return partial_auc(y_true, y_score, pos_label=pos_label, **keywords)
 
 
 def scores_of(owner: str, estimator: Any, X: Any) -> np.ndarray:

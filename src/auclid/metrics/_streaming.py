@@ -5,20 +5,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._interval import AUCInterval
-from auclid.metrics._variance import share_interval
+from auclid.metrics._results import AUCBounds, AUCInterval
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL
+from auclid.metrics._variance import degrees_of_sums, share_interval
 from auclid.validation.parameters import number_in, whole_number
 from auclid.validation.vectors import column, numbers_column, weight_column
 
 SIGN = np.uint64(1 << 63)
-
-
-class AUCBounds(NamedTuple):
-    """An estimate of the AUC and the bounds that are sure to hold it; nan until both classes were seen."""
-
-    auc: float
-    low: float
-    high: float
 
 
 class Bins(NamedTuple):
@@ -135,7 +128,7 @@ class StreamingAUC:
         return both
 
     def result(self) -> AUCBounds:
-        """Named tuple (auc, low, high): the AUC of all rows lies in [low, high]."""
+        """Unpacks to (auc, low, high): the AUC of all rows lies in [low, high]."""
         bins = self._merged()
         pos, neg = bins.pos, bins.neg
         if not pos.any() or not neg.any():
@@ -154,7 +147,7 @@ class StreamingAUC:
         return AUCBounds(*(value / twice_pairs for value in twice))
 
     def interval(self, *, level: float = 0.95) -> AUCInterval:
-        """Named tuple (auc, low, high, se): a confidence interval for the AUC of the source of the rows.
+        """Unpacks to (auc, low, high, se): a confidence interval for the AUC of the source of the rows.
 
         `result` bounds the AUC of the rows that were seen; this says what other rows of the same source would give. It
         is `auc_interval` by the placements of the bins, from the lower bound down and from the upper bound up, and
@@ -168,10 +161,12 @@ class StreamingAUC:
                 "StreamingAUC.interval expects at least 2 rows of each class, for a variance. "
                 f"Got {sizes[0]:.3g} positive and {sizes[1]:.3g} negative instead."
             )
-        se = _standard_error(bins)
+        se, df = _standard_error(bins)
+        df = np.inf if bins.counted and min(sizes) >= ENOUGH_FOR_NORMAL_INTERVAL else df
         trials = int(min(sizes))
-        low, high = (share_interval(bound, se, trials, level)[end] for end, bound in enumerate((lowest, highest)))
-        return AUCInterval(auc, low, high, se)
+        low, high = (share_interval(bound, se, trials, level, df)[end] for end, bound in enumerate((lowest, highest)))
+        rows = {"n_positive": int(bins.pos.sum()), "n_negative": int(bins.neg.sum())} if bins.counted else {}
+        return AUCInterval(auc, low, high, se, level=level, method="delong", df=df, **rows)
 
     def _positives(self, y: np.ndarray) -> np.ndarray:
         is_pos = np.asarray(y == self.pos_label, dtype=bool)
@@ -241,18 +236,26 @@ def _effective(mass: np.ndarray, squares: np.ndarray) -> float:
     return float(mass.sum()) ** 2 / total if total > 0.0 else 0.0
 
 
-def _standard_error(bins: Bins) -> float:
-    """DeLong's, each row placed in the middle of its bin."""
+def _standard_error(bins: Bins) -> tuple[float, float]:
+    """DeLong's, and its degrees of freedom, each row placed in the middle of its bin.
+
+    Fourth powers of weights are not kept: within a bin they are taken to be equal.
+    """
     pos, neg = bins.pos / bins.pos.sum(), bins.neg / bins.neg.sum()
     of_pos, of_neg = np.cumsum(neg) - 0.5 * neg, 1.0 - np.cumsum(pos) + 0.5 * pos
     auc, total = float(pos @ of_pos), 0.0
-    for mass, squares, place in ((bins.pos, bins.pos_squares, of_pos), (bins.neg, bins.neg_squares, of_neg)):
+    second, fourth, sizes = np.zeros(2), np.zeros(2), np.zeros(2)
+    sides = (bins.pos, bins.pos_squares, of_pos), (bins.neg, bins.neg_squares, of_neg)
+    for k, (mass, squares, place) in enumerate(sides):
         held = mass > 0
+        sizes[k] = _effective(mass, squares)
         if np.ptp(place[held]) > 1e-14:
-            size = _effective(mass, squares)
-            spread = float(np.sum(squares[held] * (place[held] - auc) ** 2)) / float(mass.sum()) ** 2
-            total += spread * size / (size - 1.0)
-    return float(np.sqrt(total))
+            square, whole = (place[held] - auc) ** 2, float(mass.sum())
+            rows = mass[held].astype(np.float64) ** 2 / squares[held]
+            second[k] = float(np.sum(squares[held] * square)) / whole**2
+            fourth[k] = float(np.sum(squares[held].astype(np.float64) ** 2 / rows * square**2)) / whole**4
+            total += second[k] * sizes[k] / (sizes[k] - 1.0)
+    return float(np.sqrt(total)), degrees_of_sums(second, fourth, sizes, float(min(sizes)) - 1.0)
 
 
 def _ordered_bits(score: np.ndarray) -> np.ndarray:

@@ -3,12 +3,15 @@
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import betaincinv, expit, logit, ndtr, ndtri, stdtr, stdtrit
+from numpy.typing import ArrayLike
+from scipy.special import betainc, betaincinv, expit, logit, ndtr, ndtri, stdtr, stdtrit
 
 from auclid.metrics._placements import AreaTerms
 from auclid.metrics._sample import Sample
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+
+TRANSFORMS = ("logit", None)
 
 MIN_DEGREES = 2.0
 """Degrees of freedom that are always granted; with fewer, no end of an interval would mean anything."""
@@ -75,30 +78,57 @@ def degrees(terms: np.ndarray, stratum: np.ndarray, most: float) -> float:
     among many small ones, as the badly ranked positives of a nearly perfect ranking are, make v uncertain; the spread
     of squares is itself seen too small in few rows, hence no more than `most`.
     """
-    square = terms**2
-    count = np.bincount(stratum)
-    noise = float(np.sum(square**2) - np.sum(np.bincount(stratum, square) ** 2 / np.maximum(count, 1)))
-    twice = 2.0 * float(square.sum()) ** 2
+    square, count = terms**2, np.bincount(stratum)
+    return degrees_of_sums(np.bincount(stratum, square), np.bincount(stratum, square**2), count, most)
+
+
+def degrees_of_sums(second: ArrayLike, fourth: ArrayLike, count: ArrayLike, most: float) -> float:
+    """`degrees` from the sums of second and of fourth powers of the terms of each stratum, and their number."""
+    second, size = np.asarray(second, np.float64), np.maximum(np.asarray(count, np.float64), 1.0)
+    noise = float(np.sum(fourth) - np.sum(second**2 / size))
+    twice = 2.0 * float(second.sum()) ** 2
     return most if noise * most <= twice else max(MIN_DEGREES, twice / noise)
 
 
+def welch_degrees(second: ArrayLike, count: ArrayLike) -> float:
+    """Degrees of freedom of a variance that is a sum over strata: v^2 / sum v_k^2 / (n_k - 1) (Welch 1947).
+
+    ``second`` are the sums v_k of squares of each stratum, ``count`` the independent terms n_k in it. Infinite where
+    there is no variance.
+    """
+    second, freedom = np.asarray(second, np.float64), np.maximum(np.asarray(count, np.float64) - 1.0, 1.0)
+    noise = float(np.sum(second**2 / freedom))
+    return max(MIN_DEGREES, float(second.sum()) ** 2 / noise) if noise > 0.0 else np.inf
+
+
 def share_interval(
-    share: float, se: float, trials: int, level: float, df: float = np.inf
+    share: float, se: float, trials: int, level: float, df: float = np.inf, transform: str | None = "logit"
 ) -> tuple[float, float]:
-    """An interval for a share in [0, 1], symmetric on the logit scale; Clopper & Pearson's where se is zero."""
+    """An interval for a share in [0, 1], symmetric on the logit scale; Clopper & Pearson's where se is zero.
+
+    Without a transform it is share +- z se with the normal quantile z, cut at 0 and 1.
+    """
     spread = share * (1.0 - share)
     if se == 0.0 or spread <= 0.0:
         return clopper_pearson(min(max(share, 0.0), 1.0), trials, level)
+    if transform is None:
+        reach = quantile(level) * se
+        return max(0.0, share - reach), min(1.0, share + reach)
     reach = quantile(level, df) * se / spread
     return float(expit(logit(share) - reach)), float(expit(logit(share) + reach))
 
 
-def quantile(level: float, df: float = np.inf) -> float:
-    """The deviate that a share `level` of all lies within: normal, or Student's with `df` degrees of freedom."""
-    return float(ndtri(0.5 + level / 2.0) if df == np.inf else stdtrit(df, 0.5 + level / 2.0))
+def quantile(level: float, df: float = np.inf, sides: int = 2) -> float:
+    """The deviate that a share `level` of all lies within (or below, of one side).
+
+    It is normal, or Student's with `df` degrees of freedom.
+    """
+    share = 0.5 + level / 2.0 if sides == 2 else level
+    return float(ndtri(share) if df == np.inf else stdtrit(df, share))
 
 
-def _tail(deviate: float, df: float) -> float:
+def student_tail(deviate: float, df: float) -> float:
+    """The share below a deviate, of Student's distribution or the normal one (df = inf)."""
     return float(ndtr(deviate) if df == np.inf else stdtr(df, deviate))
 
 
@@ -110,15 +140,23 @@ def clopper_pearson(share: float, trials: float, level: float) -> tuple[float, f
     return float(low), float(high)
 
 
+def binomial_tails(share: float, trials: float, null: float) -> tuple[float, float]:
+    """P-values of a share of independent trials against more and against less than `null`, as `clopper_pearson`."""
+    won = share * trials
+    greater = betainc(won, trials - won + 1.0, null) if won > 0.0 else 1.0
+    less = 1.0 - betainc(won + 1.0, trials - won, null) if won < trials else 1.0
+    return float(greater), float(less)
+
+
 def normal_pvalue(
     difference: float, se: float, alternative: str, margin: float = 0.0, df: float = np.inf
 ) -> float:
     """P-value of a difference: two-sided, or one-sided against being worse by `margin` or more."""
     if alternative == "greater":
-        return _tail(-(difference + margin) / se, df)
+        return student_tail(-(difference + margin) / se, df)
     if alternative == "less":
-        return _tail((difference - margin) / se, df)
-    return 2.0 * _tail(-abs(difference) / se, df)
+        return student_tail((difference - margin) / se, df)
+    return 2.0 * student_tail(-abs(difference) / se, df)
 
 
 def sign_pvalue(difference: float, trials: int, alternative: str, margin: float = 0.0) -> float:

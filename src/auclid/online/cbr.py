@@ -37,10 +37,13 @@ class CBR(BufferedRanker):
         Buffered rows of each class.
     buffer : {"fifo", "reservoir"}, default="fifo"
         "fifo" keeps the latest rows, "reservoir" a uniform sample of all rows so far.
-    covariance : {"full", "diagonal", "printed"}, default="full"
+    covariance : {"full", "diagonal", "printed", "printed_full"}, default="full"
         "full" keeps Σ: d² numbers, and O(d²) for each pair with a loss. "diagonal" keeps the diagonal of Σ⁻¹:
         O(nnz) per pair, for wide or sparse rows. "printed" is the diagonal form as printed in the dissertation: v is
-        the sum of z²/(G + C) with G = diag Σ⁻¹, and G grows by αφ/(√u + vαφ) z².
+        the sum of z²/(G + C) with G = diag Σ⁻¹, and G grows by αφ/√(u + vαφ) z². "printed_full" is the full form as
+        printed there: Σ loses αφ/√(u + vαφ) Σz(Σz)ᵀ, which can make it indefinite; pairs with v ≤ 0 are skipped.
+    mean_step : float in (0, inf), default=1.0
+        The factor of α in the step of μ. Proposition 3 of the dissertation, for FCBR, prints ½.
     n_epochs : int, default=1
     shuffle : bool, default=True
         Whether `fit` shuffles the rows of each epoch. With False it does exactly what `partial_fit` does.
@@ -60,8 +63,8 @@ class CBR(BufferedRanker):
 
     Notes
     -----
-    The step is the one derived in the references, not the one printed in the dissertation; ``covariance="printed"`` is
-    the published diagonal form.
+    The step is the one derived in the references, not the one printed in the dissertation: ``make("CBR-FIFO",
+    published=True)`` and ``make("CBR-diag", published=True)`` are as printed.
 
     Σ starts at I, and the default C is relative to E|z|². If one column contributes nearly all of E|z|², the weights of
     the others hardly change. So scale the columns first: standardise dense ones, divide sparse ones by their largest
@@ -88,7 +91,8 @@ class CBR(BufferedRanker):
     _parameter_constraints: dict = {
         **BufferedRanker._parameter_constraints,
         "confidence": [validation.real(0.5, 1.0)],
-        "covariance": [StrOptions({"full", "diagonal", "printed"})],
+        "covariance": [StrOptions({"full", "diagonal", "printed", "printed_full"})],
+        "mean_step": [validation.real(closed="neither")],
     }
 
     def __init__(
@@ -99,6 +103,7 @@ class CBR(BufferedRanker):
         buffer_size: int = 50,
         buffer: str = "fifo",
         covariance: str = "full",
+        mean_step: float = 1.0,
         n_epochs: int = 1,
         shuffle: bool = True,
         random_state: RandomState = None,
@@ -108,14 +113,17 @@ class CBR(BufferedRanker):
         self.buffer_size = buffer_size
         self.buffer = buffer
         self.covariance = covariance
+        self.mean_step = mean_step
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.random_state = random_state
 
     def _solver(self) -> ConfidenceWeightedSolver:
-        full, C = self.covariance == "full", None if self.C is None else float(self.C)
+        full, C = self.covariance in ("full", "printed_full"), None if self.C is None else float(self.C)
         if full:
             hint = "Use covariance='diagonal', which keeps 2d numbers."
-            require_room("covariance='full' of CBR", self.n_features_in_, hint)
-        phi, as_printed = float(ndtri(self.confidence)), self.covariance == "printed"
-        return ConfidenceWeightedSolver(C, self.buffer_size, self.buffer, phi, full, as_printed)
+            require_room(f"covariance={self.covariance!r} of CBR", self.n_features_in_, hint)
+        phi, as_printed = float(ndtri(self.confidence)), self.covariance.startswith("printed")
+        return ConfidenceWeightedSolver(
+            C, self.buffer_size, self.buffer, phi, full, as_printed, float(self.mean_step)
+        )

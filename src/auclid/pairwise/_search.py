@@ -9,7 +9,7 @@ from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
 from auclid.pairwise._objective import Settings, objective
 from auclid.solvers import newton
-from auclid.solvers.path import FEW_COLUMNS, likely_alpha
+from auclid.solvers.path import FEW_COLUMNS, Measure, likely_alpha
 from auclid.stats.folds import Fold, folds_by_content, folds_of
 from auclid.stats.labelled import LabelledDataset, LabelledTable, sampled
 from auclid.stats.moments import class_moments
@@ -124,8 +124,13 @@ def _area(is_pos: np.ndarray, score: np.ndarray, weight: np.ndarray | None, regi
     return area(*rates(is_pos, score, weight), region.max_fpr, region.min_tpr)
 
 
-def best_alpha(rows: LabelledDataset) -> float:
-    """What alpha="auto" stands for: a sample of each class says it, in one pass."""
+def best_alpha(rows: LabelledDataset, metric: str = "roc_auc") -> float:
+    """What alpha="auto" stands for: a sample of each class says it, in one pass.
+
+    The sample has no fair share of each class, so an average precision refers to the shares of all rows.
+    """
+    negatives, positives = rows.counts.sum(axis=0)
+    measure = Measure(metric, float(negatives) / float(positives))
     most, n_rows = MAX_SEARCH_ROWS if rows.width <= FEW_COLUMNS else MAX_WIDE_ROWS, int(rows.counts.sum())
     some = search_rows(rows, most)
     counted = some.is_pos if some.weight is None else some.is_pos[some.weight > 0.0]
@@ -133,7 +138,7 @@ def best_alpha(rows: LabelledDataset) -> float:
     if min(counted.sum(), (~counted).sum()) >= FOLDS:
         folds = folds_by_content(*some, FOLDS)
         folds = folds_of(FOLDS, np.array([False, True]), some.is_pos, some.weight) if folds is None else folds
-        alpha = likely_alpha(some, folds) if folds else None
+        alpha = likely_alpha(some, folds, measure) if folds else None
     if alpha is None or not np.isfinite(alpha):
         return DEFAULT_ALPHA
     # What is shrunk is noise, and that of a sample is larger by its share of the rows.

@@ -6,14 +6,17 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
+from auclid._generic import as_floats
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
 from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
-from auclid.solvers import newton
+from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
+from auclid.solvers import newton, proximal_newton
 from auclid.solvers.partial_auc import checked_region, class_sizes
+from auclid.solvers.path import METRICS
 from auclid.stats.labelled import LabelledDataset
 from auclid.validation import RowAccess
 
@@ -26,7 +29,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     Minimises over all pairs of a positive and a negative row, with z = x⁺ − x⁻,
 
-        mean (1 − w·z)₊² + (alpha/2) |w|²,
+        mean (1 − w·z)₊² + (alpha/2) |w|² + l1 |w|₁,
 
     or the same with (1 − w·z)₊ or another loss. The pairs are never formed: with the smaller class sorted by score,
     value, gradient and Hessian of all n₊·n₋ pairs take O(n log n) and a few products with X. Newton's method starts
@@ -46,6 +49,12 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         The hinge is approached by smooth losses; it takes several times as long. "logistic" is log(1 + e⁻ᵐ), summed
         over all pairs in O(n) to rounding. A struct of your own must be convex, with `auclid.losses.hinges`
         implemented, or ``value``, ``slope`` and ``curvature``; then a step takes O(n₊·n₋), or O(n) with ``smooth``.
+    l1 : float in [0, inf), default=0
+        Strength of the absolute penalty, which makes weights zero; by proximal Newton steps, for smooth losses, thus
+        not for the hinge.
+    penalty : struct with a `prox` and a `penalty_value`, or None, default=None
+        Replaces ``alpha`` and ``l1`` by any penalty of `auclid.penalties` or of your own; ``alpha`` and ``l1`` must
+        then keep their defaults.
     tol : float in (0, inf), default=1e-3
         Squared hinge: stop where the gradient is ``tol`` times as long as at w = 0. Hinge: where the dual
         proves the objective to be within a factor 1 + ``tol`` of the optimum; so, too, where only the top counts.
@@ -60,6 +69,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         How gradually rows are in the top or out of it, in units of the loss; without effect where all pairs count.
         "auto": of 10, 3, 1, 0.3, 0.1 and 0.03 the largest that is not clearly worse than the best, by partial AUC in
         five folds. The fewer rows the top has, the more softness pays.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What ``alpha="auto"`` is chosen by; the loss that is minimised stays the same.
 
     Attributes
     ----------
@@ -67,14 +78,15 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     intercept_ : array of shape (1,)
         Minus the threshold that maximises Youden's J on the training scores. It cannot change an AUC.
     alpha_ : float
-        The ``alpha`` in use.
+        The ``alpha`` in use; 0 if a ``penalty`` replaces it.
     classes_ : array of shape (2,)
     n_iter_ : int
         Newton steps made on all rows.
     objective_ : float
         The value that was minimised, at its minimiser.
     gap_ : float in [0, 1]
-        How far, at most, that is above the optimum, as a share of it; proved, by strong convexity or by the dual.
+        How far, at most, that is above the optimum, as a share of it; proved, by strong convexity or by the dual. 1,
+        which says nothing, for a ``penalty``.
     softness_ : float
         The ``softness`` in use.
 
@@ -127,11 +139,14 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
     _parameter_constraints: dict = {
         "alpha": [validation.real(closed="neither"), StrOptions({"auto"})],
         "loss": [StrOptions(set(NAMES)), tuple],
+        "l1": [validation.real()],
+        "penalty": [tuple, None],
         "tol": [validation.real(closed="neither")],
         "max_iter": [validation.at_least(1)],
         "max_fpr": [validation.real(0.0, 1.0, closed="right"), StrOptions({"top"})],
         "min_tpr": [validation.real(0.0, 1.0, closed="left")],
         "softness": [validation.real(closed="neither"), StrOptions({"auto"})],
+        "metric": [StrOptions(set(METRICS))],
     }
 
     def __init__(
@@ -139,19 +154,25 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         alpha: float | str = "auto",
         *,
         loss: Any = "squared_hinge",
+        l1: float = 0.0,
+        penalty: Any = None,
         tol: float = 1e-3,
         max_iter: int = 100,
         max_fpr: float | str = 1.0,
         min_tpr: float = 0.0,
         softness: float | str = SOFTNESS,
+        metric: str = "roc_auc",
     ) -> None:
         self.alpha = alpha
         self.loss = loss
+        self.l1 = l1
+        self.penalty = penalty
         self.tol = tol
         self.max_iter = max_iter
         self.max_fpr = max_fpr
         self.min_tpr = min_tpr
         self.softness = softness
+        self.metric = metric
 
     @validation.checked
     def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
@@ -168,21 +189,43 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
+        penalty = self._penalty()
         rows = self._labelled_dataset(X, y, sample_weight)
         minimised = self._objective(rows)
         validation.finite(self, np.array(minimised.start_norm))
-        state = newton.init(minimised)
+        solver: Any = newton if penalty is None else proximal_newton
+        state: Any = newton.init(minimised) if penalty is None else proximal_newton.init(minimised, penalty, self.tol)
         look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
         shown = (None, None) if rows.partitioned else (X, y)
         for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):
             if state.finished:
                 break
-            state = newton.update(state)
+            state = solver.update(state)
         warn_unless_converged(self, state)
-        last: Any = state.objective
-        self.n_iter_, w = max(1, state.n_iter), last.published_weights(state.point)
+        return self._publish_fit(rows, self._publish_solution(state))
+
+    def _publish_solution(self, state: Any) -> np.ndarray:
+        """Set what is known of the solution; returns the weights."""
+        last, self.n_iter_ = state.objective, max(1, state.n_iter)
+        if isinstance(state, proximal_newton.CompositeState):
+            self.objective_, self.gap_ = state.value, state.relative_gap()
+            return state.point.w
         self.objective_, self.gap_ = last.published_value(state.point), last.relative_gap(state.point)
-        return self._publish_fit(rows, w)
+        return last.published_weights(state.point)
+
+    def _penalty(self) -> Penalty | None:
+        """The penalty beside (alpha/2) |w|², or in its place; None if there is none."""
+        if self.penalty is None and not self.l1:
+            return None
+        if self.loss == "hinge":
+            raise ValueError(
+                "l1 and penalty of RankSVM must have a smooth loss; got 'hinge'. Use 'squared_hinge' or 'logistic'."
+            )
+        if self.penalty is None:
+            return as_floats(ElasticNet(self.l1, 0.0))
+        if self.l1 or self.alpha != "auto":
+            raise ValueError("penalty of RankSVM must stand alone; got alpha or l1 as well. Put them into the penalty.")
+        return validation.implements(self, "penalty", self.penalty, (prox, penalty_value))
 
     def _objective(self, rows: LabelledDataset) -> Any:
         """The objective; keeps the alpha and the softness in use."""
@@ -191,13 +234,14 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         loss = checked_loss(owner, self.loss, region)
         settings = Settings(loss, float(self.tol), region, SOFTNESS)
         given = None if self.alpha == "auto" else float(self.alpha)
+        given = 0.0 if self.penalty is not None else given
         if self.softness != "auto":
             settings = settings._replace(softness=float(self.softness))
         elif not region.whole:
             settings = settings._replace(softness=best_softness(rows, given, settings) or SOFTNESS)
         if given is None:
-            for_the_top = self.softness == "auto" and not region.whole
-            given = (best_partial_auc_alpha(rows, settings) if for_the_top else None) or best_alpha(rows)
+            for_the_top = self.softness == "auto" and not region.whole and self.metric == "roc_auc"
+            given = (best_partial_auc_alpha(rows, settings) if for_the_top else None) or best_alpha(rows, self.metric)
         self.alpha_, self.softness_ = given, settings.softness
         return dataset_objective(rows, given, settings)
 

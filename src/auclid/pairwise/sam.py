@@ -11,7 +11,9 @@ from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
-from auclid.pairwise._search import best_alpha
+from auclid.pairwise._search import DEFAULT_ALPHA, best_alpha
+from auclid.penalties import prox
+from auclid.solvers.penalized_pairs import L1PairsSolver, PenalizedPairsSolver
 from auclid.solvers.random_pairs import (
     LOSS_FUNCTIONS,
     PairRule,
@@ -28,6 +30,10 @@ from auclid.stats.labelled import LabelledDataset
 MAX_STEPS = 2**62
 """More steps than any stream makes."""
 
+RULE_ALPHA = 0.1
+"""alpha="auto" of `fit`, in units of E|z|² over the rows of the rarer class. On half of the tables, at most 5,000 rows,
+the mean AUC of PSAM is .8504 with it and .8476 with alpha="cv", and no table loses more than .003."""
+
 STREAM_ALPHA = 1e-4
 """alpha="auto" of a stream, in units of E|z|²: chosen on half of the tables, with and without feature maps."""
 
@@ -36,7 +42,9 @@ class PairSampler(StreamRanker):
     """The base class of ASAM and PSAM: everything but the step on a pair, ``_rule``."""
 
     _parameter_constraints: dict = {
-        "alpha": [validation.real(closed="neither"), StrOptions({"auto"})],
+        "alpha": [validation.real(closed="neither"), StrOptions({"auto", "cv"})],
+        "l1": [validation.real()],
+        "penalty": [tuple, None],
         "n_epochs": [validation.at_least(1)],
         "t0": [validation.real(), None],
         "rskip": [validation.at_least(1)],
@@ -50,6 +58,8 @@ class PairSampler(StreamRanker):
         alpha: float | str = "auto",
         *,
         loss: Any = "hinge",
+        l1: float = 0.0,
+        penalty: Any = None,
         n_epochs: int = 15,
         t0: float | None = None,
         rskip: int = 16,
@@ -59,6 +69,8 @@ class PairSampler(StreamRanker):
     ) -> None:
         self.alpha = alpha
         self.loss = loss
+        self.l1 = l1
+        self.penalty = penalty
         self.n_epochs = n_epochs
         self.t0 = t0
         self.rskip = rskip
@@ -70,16 +82,18 @@ class PairSampler(StreamRanker):
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         # Before the first pass: a table that is computed on demand may be stored from then on.
-        self.alpha_ = float(self.alpha) if self.alpha != "auto" else self._search_alpha(table, is_pos, weight)
+        if self.alpha == "cv":
+            self.alpha_ = best_alpha(LabelledDataset.in_memory(table, is_pos, weight, self.classes_))
         summary = first_pass(table, is_pos, weight=weight)
         validation.finite(self, summary.pair_square)
+        if self.alpha == "auto":
+            self.alpha_ = _alpha_from_norms(summary.pair_square, is_pos if weight is None else is_pos[weight > 0.0])
+        elif self.alpha != "cv":
+            self.alpha_ = float(self.alpha)
         return summary
 
-    def _search_alpha(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
-        return best_alpha(LabelledDataset.in_memory(table, is_pos, weight, self.classes_))
-
     def _solver(self) -> RandomPairsSolver:
-        if self.alpha != "auto":
+        if not isinstance(self.alpha, str):
             return self._solver_with(float(self.alpha))
         was_fitted = hasattr(self, "_state") and np.isinf(self._state.iterate.n_pairs)
         return self._solver_with(self.alpha_ if was_fitted else None)
@@ -94,7 +108,17 @@ class PairSampler(StreamRanker):
         relative, alpha = alpha is None, STREAM_ALPHA if alpha is None else alpha
         offset = alpha * t0 if relative and t0 is not None else 1.0
         rskip, askip = int(min(self.rskip, MAX_STEPS)), int(min(self.askip, MAX_STEPS))
-        return RandomPairsSolver(PairSteps(rule, loss, alpha, relative, offset, rskip, askip), t0, self.average)
+        steps = PairSteps(rule, loss, alpha, relative, offset, rskip, askip)
+        if self.penalty is not None:
+            if self.l1:
+                raise ValueError(
+                    f"penalty of {type(self).__name__} must stand alone; got l1 as well. Put it into the penalty."
+                )
+            penalty = validation.implements(self, "penalty", self.penalty, (prox,))
+            return PenalizedPairsSolver(steps, t0, self.average, penalty=penalty)
+        if self.l1:
+            return L1PairsSolver(steps, t0, self.average, l1=float(self.l1))
+        return RandomPairsSolver(steps, t0, self.average)
 
     @abstractmethod
     def _rule(self) -> tuple[PairRule, Loss]:
@@ -104,12 +128,18 @@ class PairSampler(StreamRanker):
         self.alpha_, self.t0_ = solver.alpha(state), solver.initial_time(state)
 
 
+def _alpha_from_norms(pair_square: float, is_pos: np.ndarray) -> float:
+    """alpha="auto" of `fit`: the fewer rows the rarer class has and the longer the rows are, the stronger."""
+    rarest = int(min(is_pos.sum(), (~is_pos).sum()))
+    return RULE_ALPHA * pair_square / max(rarest, 1) or DEFAULT_ALPHA
+
+
 class ASAM(PairSampler):
     """Averaged stochastic AUC maximisation: a subgradient step on one random pair at a time.
 
     Minimises over all pairs of a positive and a negative row, with z = x⁺ − x⁻ and the margin m = w·z,
 
-        mean ℓ(m) + (alpha/2) |w|²,   by default with the hinge loss ℓ(m) = (1 − m)₊.
+        mean ℓ(m) + (alpha/2) |w|² + l1 |w|₁,   by default with the hinge loss ℓ(m) = (1 − m)₊.
 
     Step t = 1, 2, … draws a pair from all n₊·n₋ and moves w by −ℓ'(m) z / (alpha (t + t0)): for the hinge
     loss, only where m < 1. Every ``rskip`` steps w shrinks by the factor 1 − rskip/(t + t0), every ``askip``
@@ -118,14 +148,22 @@ class ASAM(PairSampler):
 
     Parameters
     ----------
-    alpha : float in (0, inf) or "auto", default="auto"
-        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` chosen as by
-        `RankSVM`, by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or the choice of
-        an earlier `fit`.
+    alpha : float in (0, inf), "auto" or "cv", default="auto"
+        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` 0.1·E|z|² over the
+        number of rows of the rarer class, which costs nothing. "cv": in `fit` chosen as by `RankSVM`, by
+        cross-validation of the square loss, which takes as long as many epochs. Either way in a stream 1e-4·E|z|² of
+        the pairs so far, or the choice of an earlier `fit`.
     loss : {"hinge", "squared_hinge", "square", "logistic"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented. If the slope is
         unbounded, as for the squared losses, a step ends at the latest at the margin that minimises the loss;
         otherwise steps along long rows would diverge.
+    l1 : float in [0, inf), default=0
+        Strength of the absolute penalty l1 |w|₁. Every ``rskip`` steps w is also cut towards zero by
+        l1·rskip/(alpha (t + t0)), in O(nnz) a step on sparse rows. Single iterates have zero weights
+        (``average=False``), their average has few.
+    penalty : struct with a `prox`, or None, default=None
+        Replaces both penalties by one of `auclid.penalties` or of your own: every ``rskip`` steps w becomes its
+        proximal point, in O(d). ``alpha`` then only sets the steps, and ``l1`` must keep its default.
     n_epochs : int, default=15
     t0 : float in [0, inf) or None, default=None
         The offset of t in the step sizes. None: E|z|²/alpha, which bounds the first steps.
@@ -159,6 +197,8 @@ class ASAM(PairSampler):
 
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
+    The steps are the paper's algorithm 10; ``make("ASAM", published=True)`` also has an alpha of its range.
+
     References
     ----------
     Khalid, "Scalable large margin pairwise learning algorithms", Colorado State University 2019, chapter 6.
@@ -187,7 +227,7 @@ class PSAM(PairSampler):
 
     Minimises over all pairs of a positive and a negative row, with z = x⁺ − x⁻ and the margin m = w·z,
 
-        mean ℓ(m) + (alpha/2) |w|²,   by default with the hinge loss ℓ(m) = (1 − m)₊.
+        mean ℓ(m) + (alpha/2) |w|² + l1 |w|₁,   by default with the hinge loss ℓ(m) = (1 − m)₊.
 
     Step t = 1, 2, … draws a pair from all n₊·n₋ and, with s = 1/(alpha (t + t0)), moves w to
     argmin_v ½ |v − w|² + s ℓ(v·z), which is w + c z with
@@ -202,13 +242,21 @@ class PSAM(PairSampler):
 
     Parameters
     ----------
-    alpha : float in (0, inf) or "auto", default="auto"
-        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` chosen as by
-        `RankSVM`, by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or the choice of
-        an earlier `fit`.
+    alpha : float in (0, inf), "auto" or "cv", default="auto"
+        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` 0.1·E|z|² over the
+        number of rows of the rarer class, which costs nothing. "cv": in `fit` chosen as by `RankSVM`, by
+        cross-validation of the square loss, which takes as long as many epochs. Either way in a stream 1e-4·E|z|² of
+        the pairs so far, or the choice of an earlier `fit`.
     loss : {"hinge", "squared_hinge", "square"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` and
         `auclid.losses.prox_step` implemented.
+    l1 : float in [0, inf), default=0
+        Strength of the absolute penalty l1 |w|₁. Every ``rskip`` steps w is also cut towards zero by
+        l1·rskip/(alpha (t + t0)), in O(nnz) a step on sparse rows. Single iterates have zero weights
+        (``average=False``), their average has few.
+    penalty : struct with a `prox`, or None, default=None
+        Replaces both penalties by one of `auclid.penalties` or of your own: every ``rskip`` steps w becomes its
+        proximal point, in O(d). ``alpha`` then only sets the steps, and ``l1`` must keep its default.
     n_epochs : int, default=15
     t0 : float in [0, inf) or None, default=None
         The offset of t in the step sizes. None: E|z|²/alpha, which bounds the first steps.
@@ -238,6 +286,8 @@ class PSAM(PairSampler):
     -----
     `partial_fit` works as in `ASAM`: a step for each row of a batch, on that row and one of the other class,
     drawn from a reservoir of 1,000 rows per class. There is no ``class_weight``: pairs are balanced already.
+
+    The steps are the paper's algorithm 11; ``make("PSAM", published=True)`` also has an alpha of its range.
 
     References
     ----------

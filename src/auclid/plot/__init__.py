@@ -1,12 +1,25 @@
-"""Plots of rankings: ROC curves with bands, intervals, scores, calibration, lift, and the shapes of a scorecard.
+"""Plots of rankings: ROC, precision-recall and decision curves with bands, intervals, scores, calibration, lift.
 
 Every function draws into a given matplotlib axis or a new one, and returns it. matplotlib is imported when it is used.
 """
 
 from auclid.plot._curves import lift, roc
+from auclid.plot._decisions import decision_curve, precision_recall
 from auclid.plot._forest import intervals
 from auclid.plot._gaps import gap_curve
 from auclid.plot._scores import calibration, scores
 from auclid.plot._shapes import shapes
+from auclid.plot._time import over_time
 
-__all__ = ["calibration", "gap_curve", "intervals", "lift", "roc", "scores", "shapes"]
+__all__ = [
+    "calibration",
+    "decision_curve",
+    "gap_curve",
+    "intervals",
+    "lift",
+    "over_time",
+    "precision_recall",
+    "roc",
+    "scores",
+    "shapes",
+]

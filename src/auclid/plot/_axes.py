@@ -47,7 +47,14 @@ class Plot(Generic[P]):
         return self.from_predictions(*args, **kwargs)
 
     def from_estimator(self, estimator: Any, X: Any, y: Any, **keywords: Any) -> Any:
-        """The plot of a fitted classifier's scores of the rows X, or of several by name, with labels y."""
+        """The plot of a fitted classifier's scores of the rows X, or of several by name, with labels y.
+
+        The positive label is ``classes_[1]``, whose scores they are, unless `pos_label` is given.
+        """
+        one = next(iter(estimator.values()), None) if isinstance(estimator, Mapping) else estimator
+        classes: Any = getattr(one, "classes_", ())
+        if len(classes) == 2:
+            keywords.setdefault("pos_label", classes[1])
         if isinstance(estimator, Mapping):
             found: Any = {name: self._predicted(model, X) for name, model in estimator.items()}
         else:

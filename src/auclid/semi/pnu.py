@@ -66,6 +66,8 @@ class PNUAUC(ClosedForm):
     Negatives and unlabelled rows only (η = −1): `fit` takes a single labelled class for the positive one, so name the
     classes, ``partial_fit(X, y, classes=[negative, positive])``.
 
+    The paper has a kernel on all rows, in O(n³): ``make("PNU-AUC", published=True)``.
+
     Unbiased is not accurate: the terms with R_PP or R_NN add noise, most of all with few labelled rows, and on most
     tables no η beats the supervised fit by much. η near 1 is for data without labelled negatives; otherwise a small η
     on the side of the rarer class is the one worth trying, or `SAMULT`.

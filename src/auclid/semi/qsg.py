@@ -14,6 +14,7 @@ from auclid.base import Ranker
 from auclid.data import Table, append_rows, as_table
 from auclid.data.types import OutputFile, RowsLike
 from auclid.kernels._kernel_block import width
+from auclid.losses import LOSSES, as_loss, slope
 from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled, begin_partial
 from auclid.solvers.quadruply_stochastic import FourierExpansion, QuadruplyStochasticSolver, RandomFrequencies
@@ -28,7 +29,8 @@ MAX_STEP_PARAMETER = 1e300
 class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     """Quadruply stochastic gradients: a semi-supervised kernel ranker whose memory does not grow with the rows.
 
-    With P, N and U the positive, negative and unlabelled rows, R_AB the mean over pairs of (1 − f(a) + f(b))², and f in
+    With P, N and U the positive, negative and unlabelled rows, R_AB the mean over pairs of ℓ(f(a) − f(b)), by default
+    with the square loss ℓ(m) = (1 − m)², and f in
     the space of a Gaussian or Laplacian kernel, minimises `SAMULT`'s objective
 
         (1 − u) R_PN + u (R_PU + R_NU − ½) + (alpha/2) |f|²,      u = unlabeled_weight, 1 − γ in the paper.
@@ -59,10 +61,12 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         Inverse width of the kernel, as in scikit-learn. None: 1 over the median squared distance of two rows (over the
         median distance |x − y|₁ for the Laplacian kernel), kept in ``gamma_``.
     kernel : {"rbf", "laplacian"}, default="rbf"
+    loss : {"square", "squared_hinge", "hinge", "logistic"} or struct, default="square"
+        Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented.
     offset : int in [0, inf), or None, default=None
         None: 2 theta (1 + unlabeled_weight), rounded up: the curvature of the risk under the exact kernel is at most
-        L = 4 (1 + unlabeled_weight), so steps stay below 2/L. With 0, as in the paper, f may diverge if alpha is
-        small.
+        L = 4 (1 + unlabeled_weight) for the square loss, so steps stay below 2/L. With 0, as in the paper, f may
+        diverge if alpha is small.
     unlabeled : "auto", a label, or None, default="auto"
         What marks an unlabelled row in y. None and NaN always do. "auto": so does −1 where y is numeric and holds
         exactly two other labels; y of −1 and +1 alone is two classes. None: nothing else does.
@@ -118,6 +122,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         "batch_size": [validation.at_least(1)],
         "gamma": [validation.real(closed="neither"), None],
         "kernel": [StrOptions({"rbf", "laplacian"})],
+        "loss": [StrOptions(set(LOSSES)), tuple],
         "offset": [validation.at_least(0), None],
         "unlabeled": "no_validation",
         "random_state": _random.RANDOM_STATE,
@@ -134,6 +139,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         batch_size: int = 32,
         gamma: float | None = None,
         kernel: str = "rbf",
+        loss: Any = "square",
         offset: int | None = None,
         unlabeled: Any = "auto",
         random_state: RandomState = None,
@@ -146,6 +152,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         self.batch_size = batch_size
         self.gamma = gamma
         self.kernel = kernel
+        self.loss = loss
         self.offset = offset
         self.unlabeled = unlabeled
         self.random_state = random_state
@@ -286,7 +293,8 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         theta = min(1.5 / self.alpha if self.theta is None else self.theta, MAX_STEP_PARAMETER)
         offset = np.ceil(2.0 * theta * (1.0 + self.unlabeled_weight)) if self.offset is None else self.offset
         offset = float(min(offset, MAX_STEP_PARAMETER))
-        return QuadruplyStochasticSolver(self.unlabeled_weight, self.alpha, theta, offset, self.batch_size)
+        loss = validation.implements(self, "loss", as_loss(self.loss), (slope,))
+        return QuadruplyStochasticSolver(self.unlabeled_weight, self.alpha, theta, offset, self.batch_size, loss)
 
     def _attributes(self, f: FourierExpansion) -> dict[str, Any]:
         """The fitted attributes as they would be if the fit stopped now."""

@@ -55,6 +55,8 @@ class SAMULT(ClosedForm):
     alpha does the same, and nothing is gained on average; where alpha is held large, unlabelled rows seem to help, as a
     smaller alpha would. `benchmarks/quality_semi.py` has the figures.
 
+    The paper has a kernel on all rows, in O(n³): ``make("SAMULT", published=True)``.
+
     "auto" tries weights and penalties on up to 2,000 labelled rows a class, kept as a uniform sample. That takes some
     hundreds of solutions of d × d systems: with thousands of columns, give numbers.
 

@@ -50,6 +50,7 @@ class FullWorkspace(NamedTuple):
     cov_x: np.ndarray
     z: np.ndarray  # x_i - x_j
     cov_z: np.ndarray
+    as_printed: bool  # whether steps are as printed in the dissertation
 
 
 class DiagonalWorkspace(NamedTuple):
@@ -73,7 +74,8 @@ def unit_covariance(d: int, full: bool) -> Covariance:
 def workspace(cov: Covariance, rows: RowStruct, count: int, as_printed: bool) -> Workspace:
     """The work space of kernels, which overwrite the covariance in it, for the first ``count`` of some rows."""
     if isinstance(cov, FullCovariance):
-        return FullWorkspace(cov.matrix, *np.zeros((4, len(cov.matrix))))
+        x, cov_x, z, cov_z = np.zeros((4, len(cov.matrix)))
+        return FullWorkspace(cov.matrix, x, cov_x, z, cov_z, as_printed)
     signed = 1.0 if any_negative(rows, count) else 0.0
     return DiagonalWorkspace(cov.variances, np.zeros(len(cov.variances)), signed, as_printed)
 
@@ -94,7 +96,8 @@ class ConfidenceWeightedSolver(BufferedSolver[ConfidenceWeightedState]):
 
     phi: float
     full: bool
-    as_printed: bool = False  # whether the steps of a diagonal covariance are as printed in the dissertation
+    as_printed: bool = False  # whether the steps are as printed in the dissertation
+    mean_step: float = 1.0  # the factor of alpha in the step of the mean
 
     def init(self, d: int) -> ConfidenceWeightedState:
         cov, bound = unit_covariance(d, self.full), np.zeros((2, self.capacity))
@@ -104,7 +107,7 @@ class ConfidenceWeightedSolver(BufferedSolver[ConfidenceWeightedState]):
         self, window: BufferWindow, limit: np.ndarray, state: ConfidenceWeightedState
     ) -> ConfidenceWeightedState:
         work = workspace(state.cov, window.rows, window.held.sum() + len(window.at), self.as_printed)
-        sweep_confidence_weighted(window, limit, self.phi, work, state.mean, state.bound)
+        sweep_confidence_weighted(window, limit, self.phi, self.mean_step, work, state.mean, state.bound)
         return state
 
     def mean_weights(self, state: ConfidenceWeightedState) -> np.ndarray:
@@ -112,7 +115,7 @@ class ConfidenceWeightedSolver(BufferedSolver[ConfidenceWeightedState]):
 
     def fixed_parameters(self, state: ConfidenceWeightedState) -> dict[str, Any]:
         full = isinstance(state.cov, FullCovariance)
-        covariance = "full" if full else "printed" if self.as_printed else "diagonal"
+        covariance = ("printed_full" if full else "printed") if self.as_printed else "full" if full else "diagonal"
         return {"buffer_size": state.bound.shape[1], "covariance": covariance}
 
     def writable(self, state: ConfidenceWeightedState, table: Table) -> ConfidenceWeightedState:
@@ -150,7 +153,13 @@ def confidence_step(m: float, root_v: float, phi: float, C: float) -> tuple[floa
 
 @kernel(allocates=False)
 def sweep_confidence_weighted(
-    window: BufferWindow, limit: np.ndarray, phi: float, work: Workspace, mean: np.ndarray, bound: np.ndarray
+    window: BufferWindow,
+    limit: np.ndarray,
+    phi: float,
+    mean_step: float,
+    work: Workspace,
+    mean: np.ndarray,
+    bound: np.ndarray,
 ) -> int:
     """Pair each row with the opposite buffer; updates mean, covariance and bounds; returns the pairs with a loss."""
     rows, at, members, held = window.rows, window.at, window.members, window.held
@@ -180,8 +189,8 @@ def sweep_confidence_weighted(
             if judged <= DUPLICATE_VARIANCE or m >= phi * np.sqrt(judged):
                 continue
             alpha, root = confidence_step(m, np.sqrt(judged), phi, limit[t])
-            kappa = precision_gain(work, alpha * phi, root, judged)
-            own, score = step_along_difference(work, rows, i, j, alpha * y, kappa, v, mean)
+            gain = covariance_gain(work, alpha * phi, root, judged)
+            own, score = step_along_difference(work, rows, i, j, mean_step * alpha * y, gain, mean)
             losses += 1
         unload_row(work, rows, i)
     return losses
@@ -225,8 +234,8 @@ def step_variance(work: Workspace, rows: RowStruct, i: int, j: int, v: float, C:
 
 
 @generic
-def precision_gain(work: Workspace, strength: float, root: float, v: float) -> float:
-    """The coefficient of z z' that is added to cov^-1.
+def covariance_gain(work: Workspace, strength: float, root: float, v: float) -> float:
+    """The coefficient of (cov z)(cov z)' that a full covariance loses, or of z^2 that a diagonal cov^-1 gains.
 
     ``strength`` is alpha phi, v the variance before the step, and ``root`` the root of the variance after it.
     """
@@ -234,9 +243,9 @@ def precision_gain(work: Workspace, strength: float, root: float, v: float) -> f
 
 @generic
 def step_along_difference(
-    work: Workspace, rows: RowStruct, i: int, j: int, step: float, kappa: float, v: float, mean: np.ndarray
+    work: Workspace, rows: RowStruct, i: int, j: int, step: float, gain: float, mean: np.ndarray
 ) -> tuple[float, float]:
-    """mean += step cov z and cov^-1 += kappa z z' (or its diagonal), for v = z . cov z.
+    """mean += step cov z, and cov -= gain (cov z)(cov z)' or, of a diagonal, cov^-1 += gain z^2.
 
     Returns row i's variance and score after the step.
     """
@@ -257,6 +266,8 @@ def _(work: FullWorkspace, rows: RowStruct, i: int) -> None:
 
 @cheap_bound.implement(FullWorkspace)
 def _(work: FullWorkspace, own: float, other: float) -> float:
+    if work.as_printed:  # the covariance may become indefinite
+        return np.inf
     return own + other + 2.0 * np.sqrt(own * other)
 
 
@@ -278,9 +289,9 @@ def _(work: FullWorkspace, rows: RowStruct, i: int, j: int, v: float, C: float) 
     return v
 
 
-@precision_gain.implement(FullWorkspace)
+@covariance_gain.implement(FullWorkspace)
 def _(work: FullWorkspace, strength: float, root: float, v: float) -> float:
-    return strength / root
+    return strength / (np.sqrt(root * root + v * strength) if work.as_printed else root + v * strength)
 
 
 @step_variance.implement(DiagonalWorkspace)
@@ -288,17 +299,17 @@ def _(work: DiagonalWorkspace, rows: RowStruct, i: int, j: int, v: float, C: flo
     return regularized_variance(rows, i, j, work.x, work.cov, C) if work.as_printed else v
 
 
-@precision_gain.implement(DiagonalWorkspace)
+@covariance_gain.implement(DiagonalWorkspace)
 def _(work: DiagonalWorkspace, strength: float, root: float, v: float) -> float:
-    return strength / (root + v * strength) if work.as_printed else strength / root
+    return strength / (np.sqrt(root * root + v * strength) if work.as_printed else root)
 
 
 @step_along_difference.implement(FullWorkspace)
 def _(
-    work: FullWorkspace, rows: RowStruct, i: int, j: int, step: float, kappa: float, v: float, mean: np.ndarray
+    work: FullWorkspace, rows: RowStruct, i: int, j: int, step: float, gain: float, mean: np.ndarray
 ) -> tuple[float, float]:
     x, g, h = work.x, work.cov_x, work.cov_z
-    root = np.sqrt(kappa / (1.0 + kappa * v))  # Sherman-Morrison: cov - h h' kappa / (1 + kappa v)
+    root = np.sqrt(gain)
     for k in range(h.shape[0]):
         mean[k] += step * h[k]
         h[k] *= root
@@ -346,7 +357,7 @@ def _(work: DiagonalWorkspace, rows: RowStruct, i: int, j: int, own: float, boun
 
 @step_along_difference.implement(DiagonalWorkspace, fastmath=REORDER)
 def _(
-    work: DiagonalWorkspace, rows: RowStruct, i: int, j: int, step: float, kappa: float, v: float, mean: np.ndarray
+    work: DiagonalWorkspace, rows: RowStruct, i: int, j: int, step: float, gain: float, mean: np.ndarray
 ) -> tuple[float, float]:
     x, cov, own, f = work.x, work.cov, 0.0, 0.0
     first, last = row_span(rows, j)
@@ -354,14 +365,14 @@ def _(
         k, b = row_entry(rows, j, e)
         z, c = x[k] - b, cov[k]
         mean[k] += step * z * c
-        cov[k] = c / (1.0 + kappa * z * z * c)
+        cov[k] = c / (1.0 + gain * z * z * c)
         x[k] = 0.0  # so that the next loop does not change this column again
     first, last = row_span(rows, i)
     for e in range(first, last):
         k, a = row_entry(rows, i, e)
         z, c = x[k], cov[k]
         w = mean[k] + step * z * c
-        c /= 1.0 + kappa * z * z * c
+        c /= 1.0 + gain * z * z * c
         own += a * a * c
         f += a * w
         mean[k], cov[k] = w, c

@@ -26,7 +26,7 @@ class Stage(NamedTuple):
     dual: float  # the largest distance of alpha from the start of the stage
     start: np.ndarray  # w at the start of the stage
     aux: np.ndarray  # (b, a, alpha) there
-    guarded: bool  # whether steps along long rows are bounded
+    guarded: bool  # whether steps along long rows are bounded; if not, p is the share of positives so far
     l1_ball: bool  # whether the radius bounds |w|_1 instead of |w|_2
 
 
@@ -39,6 +39,7 @@ class StageState(NamedTuple):
     w_square: float  # |w|^2
     path: float  # an upper bound of the distance of w from the start of the stage
     last_projection: float  # the last step that was projected onto the ball |w| <= radius
+    seen: np.ndarray  # (2,): rows of each class in this stage and the stages before
 
     @property
     def is_binding(self) -> bool:
@@ -55,6 +56,7 @@ class MultiStageSolver:
     relative_radius: bool  # whether the radius is for rows of mean square length 1
     automatic: bool = True  # whether the step is for rows of mean square length 1, and bounded for longer ones
     l1_ball: bool = False  # whether the radius bounds |w|_1
+    centred: bool = True  # whether dense rows are centred
 
     def first_stage(self, summary: FirstPass) -> Stage:
         """The first stage, which starts at the origin."""
@@ -78,19 +80,27 @@ class MultiStageSolver:
             l1_ball=self.l1_ball,
         )
 
-    def run(self, table: Table, is_pos: np.ndarray, order: np.ndarray, stage: Stage, summary: FirstPass) -> StageState:
-        """The state after one step for each row of ``order``."""
+    def run(
+        self,
+        table: Table,
+        is_pos: np.ndarray,
+        order: np.ndarray,
+        stage: Stage,
+        summary: FirstPass,
+        seen: np.ndarray,
+    ) -> StageState:
+        """The state after one step for each row of ``order``; ``seen`` rows of each class came in earlier stages."""
         w, label = stage.start.copy(), is_pos.astype(np.int8)
-        state = StageState(start_average(w), stage.aux.copy(), np.zeros(3), float(w @ w), 0.0, 0.0)
-        for rows, (at,), steps in table.sweep(order, centre=summary.centre):
+        state = StageState(start_average(w), stage.aux.copy(), np.zeros(3), float(w @ w), 0.0, 0.0, seen.copy())
+        for rows, (at,), steps in table.sweep(order, centre=summary.centre if self.centred else None):
             index = order[steps]
             state = sweep_stage(rows, at, label[index], summary.squares[index], stage, state)
         return state
 
-    def next_stage(self, stage: Stage, state: StageState, summary: FirstPass) -> Stage:
-        """The next stage, which starts at the average of the last one."""
+    def next_stage(self, stage: Stage, state: StageState, mean: np.ndarray) -> Stage:
+        """The next stage, which starts at the average of the last one; ``mean`` holds the class means."""
         w, aux = lagged_average(state.average), state.aux_sum / state.average.weight
-        aux[2] = w @ (summary.mean[0] - summary.mean[1])
+        aux[2] = w @ (mean[0] - mean[1])
         ball = 0.5 * stage.ball
         dual = _dual_bound(ball, stage.max_row_square, stage.size)
         return stage._replace(step=0.5 * stage.step, ball=ball, dual=dual, start=w, aux=aux)
@@ -113,6 +123,12 @@ def stage_orders(rng: np.random.Generator, epochs: EpochSampler, n_epochs: int, 
         yield np.concatenate(pieces)
 
 
+def means_of_seen(table: Table, is_pos: np.ndarray, times: np.ndarray, centre: np.ndarray) -> np.ndarray:
+    """(2, d): the class means of rows that were seen so many times, minus the centre; zero for an unseen class."""
+    weights = [times * ~is_pos, times * is_pos]
+    return np.stack([table.rmatmul(w) / max(w.sum(), 1.0) - centre * (w.sum() > 0.0) for w in weights])
+
+
 def _dual_bound(ball: float, max_row_square: float, size: float) -> float:
     """D_k = 2 sqrt(2) kappa R_k"""
     return float(2.0 * np.sqrt(2.0 * max_row_square / size) * ball)
@@ -126,14 +142,17 @@ def sweep_stage(
     w, lag, t = state.average.w, state.average.lag, state.average.weight
     aux, aux_sum = state.aux, state.aux_sum
     w_square, path, last_projection = state.w_square, state.path, state.last_projection
-    start, first = stage.start, stage.aux
+    start, first, seen, p = stage.start, stage.aux, state.seen, stage.p
     for k in range(at.shape[0]):
         prefetch_ahead(rows, at, k)
         i, q = at[k], squares[k]
         score = row_dot(rows, i, w)
         aux_sum += aux
         t += 1.0
-        move = saddle_step(score, q, label[k], stage.p, stage.step, stage.size, stage.guarded, aux)
+        seen[label[k]] += 1.0
+        if not stage.guarded:
+            p = seen[1] / (seen[0] + seen[1])
+        move = saddle_step(score, q, label[k], p, stage.step, stage.size, stage.guarded, aux)
         row_axpy_two(rows, i, move, w, t * move, lag)
         w_square = max(0.0, w_square + move * (2.0 * score + move * q))
         path += abs(move) * np.sqrt(q)
@@ -163,6 +182,7 @@ def sweep_stage(
         w_square=w_square,
         path=path,
         last_projection=last_projection,
+        seen=seen,
     )
 
 

@@ -332,15 +332,16 @@ class ProximalSolver(StreamSolver[ProximalState]):
 
     steps: ProximalSteps
     average: bool
+    centred: bool = True  # whether dense rows are centred
 
     def init(self, d: int) -> ProximalState:
-        return _initial_state(empty_means(d))
+        return initial_state(empty_means(d))
 
     def init_fit(self, summary: FirstPass) -> ProximalState:
-        return _initial_state(means_of(summary))
+        return initial_state(means_of(summary))
 
     def update(self, batch: Batch, state: ProximalState) -> ProximalState:
-        for rows, at, label, numbers in batch.chunks(state.means.centre):
+        for rows, at, label, numbers in batch.chunks(state.means.centre if self.centred else None):
             means = state.means if batch.summary is None else batch.summary.means_for(numbers)
             sweep = self._sweep(rows)
             state = state if sweep is sweep_elastic_net else without_shrinkage(state)
@@ -370,7 +371,8 @@ class ProximalSolver(StreamSolver[ProximalState]):
         return schedule._replace(step=schedule.step * stable_step(means.n, means.mean_square))
 
 
-def _initial_state(means: RunningMeans) -> ProximalState:
+def initial_state(means: RunningMeans) -> ProximalState:
+    """Zero weights, with these means."""
     d = len(means.centre)
     return ProximalState(zero_iterate(d), np.zeros(2), 0.0, means, NO_SHRINKAGE, np.zeros((2, 2)))
 

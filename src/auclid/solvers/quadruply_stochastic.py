@@ -10,6 +10,7 @@ import numpy as np
 
 from auclid._generic import REORDER, kernel
 from auclid.data import Table, as_table, sizes
+from auclid.losses import Loss, Square, slope
 
 MAX_FREQUENCIES = 2048
 """Frequencies that are multiplied with a block of rows at once."""
@@ -24,6 +25,8 @@ PI_HIGH, PI_LOW = 3.1415926218032837, 3.178650954705639e-08
 """pi in two parts, the first short enough that its product with a number of half turns is exact."""
 
 HALF_PI = 0.5 * np.pi
+
+SQUARE = Square()
 
 
 class RandomFrequencies(NamedTuple):
@@ -154,6 +157,7 @@ class QuadruplyStochasticSolver(NamedTuple):
     theta: float
     offset: float
     batch_size: int
+    loss: Loss = SQUARE
     blocks_ahead: int = BLOCKS_AHEAD
 
     def iterations(
@@ -168,7 +172,8 @@ class QuadruplyStochasticSolver(NamedTuple):
             if not batches:
                 batches = self._draw(f, table, sets, count - number, rng)
             here, angles, scores = batches.next(f.next_frequencies())
-            slopes = risk_slopes(np.split(scores[here], len(scores[here]) // self.batch_size), self.unlabeled_weight)
+            sets_scores = np.split(scores[here], len(scores[here]) // self.batch_size)
+            slopes = risk_slopes(sets_scores, self.unlabeled_weight, self.loss)
             step = self.theta / (f.count + 1 + self.offset)
             cosine, sine = (-step / f.size * (slopes @ wave(angles[here])) for wave in (np.cos, np.sin))
             f.step(1.0 - step * self.alpha, cosine, sine, angles, scores)
@@ -184,7 +189,7 @@ class QuadruplyStochasticSolver(NamedTuple):
         return ScoredBatches(f, table, np.hstack(chosen))
 
 
-def risk_slopes(scores: Sequence[np.ndarray], unlabeled_weight: float) -> np.ndarray:
+def risk_slopes(scores: Sequence[np.ndarray], unlabeled_weight: float, loss: Loss = SQUARE) -> np.ndarray:
     """The derivative of a mini-batch's risk by each score: of negatives, positives and, if any, unlabelled rows.
 
     Examples
@@ -195,18 +200,32 @@ def risk_slopes(scores: Sequence[np.ndarray], unlabeled_weight: float) -> np.nda
     array([ 1., -1.])
     """
     neg, pos, *unl = scores
-    below, above = _pair_slopes(pos, neg)[::-1]
+    below, above = _pair_slopes(pos, neg, loss)[::-1]
     if not unl or unlabeled_weight == 0.0:
         return np.concatenate([below, above, *(np.zeros_like(u) for u in unl)])
-    under, over = _pair_slopes(pos, unl[0]), _pair_slopes(unl[0], neg)
+    under, over = _pair_slopes(pos, unl[0], loss), _pair_slopes(unl[0], neg, loss)
     w = unlabeled_weight
     slopes = [(1.0 - w) * below + w * over[1], (1.0 - w) * above + w * under[0], w * (under[1] + over[0])]
     return np.concatenate(slopes)
 
 
-def _pair_slopes(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The derivatives of the mean of (1 - a + b)^2 over all pairs, by each a and by each b."""
-    return -2.0 / len(a) * (1.0 - a + b.mean()), 2.0 / len(b) * (1.0 - a.mean() + b)
+def _pair_slopes(a: np.ndarray, b: np.ndarray, loss: Loss) -> tuple[np.ndarray, np.ndarray]:
+    """The derivatives of the mean of l(a - b) over all pairs, by each a and by each b."""
+    if isinstance(loss, Square):
+        return -2.0 / len(a) * (1.0 - a + b.mean()), 2.0 / len(b) * (1.0 - a.mean() + b)
+    by_a, by_b = np.zeros(len(a)), np.zeros(len(b))
+    sum_pair_slopes(loss, a, b, by_a, by_b)
+    return by_a / (len(a) * len(b)), by_b / (len(a) * len(b))
+
+
+@kernel
+def sum_pair_slopes(loss: Loss, a: np.ndarray, b: np.ndarray, by_a: np.ndarray, by_b: np.ndarray) -> None:
+    """Add the derivatives of the sum of l(a - b) over all pairs, by each a and by each b."""
+    for i in range(a.shape[0]):
+        for j in range(b.shape[0]):
+            g = slope(loss, a[i] - b[j])
+            by_a[i] += g
+            by_b[j] -= g
 
 
 @kernel(fastmath=REORDER)

@@ -193,7 +193,7 @@ class RandomPairsSolver(StreamSolver[RandomPairsState]):
         for start in range(0, count, self.pairs_per_chunk):
             i, j = _random.draw_pairs(batch.rng, len(pos), len(neg), min(self.pairs_per_chunk, count - start))
             for rows, (at_pos, at_neg), _ in batch.table.sweep(pos[i], neg[j]):
-                iterate = sweep_pairs(rows, at_pos, at_neg, self.steps, iterate)
+                iterate = self.sweep(rows, at_pos, at_neg, iterate)
         return state._replace(iterate=iterate)
 
     def _update_stream(self, batch: Batch, state: RandomPairsState) -> RandomPairsState:
@@ -206,9 +206,13 @@ class RandomPairsSolver(StreamSolver[RandomPairsState]):
             )
             pairs = np.empty((2, len(draws)), dtype=np.int64)
             neg, pos = pairs[:, : find_partners(window, draws, pairs, state.total, state.n)]
-            iterate = sweep_pairs(window.rows, pos, neg, self.steps, state.iterate)
+            iterate = self.sweep(window.rows, pos, neg, state.iterate)
             state = state._replace(iterate=iterate, buffers=buffers)
         return state
+
+    def sweep(self, rows: RowStruct, pos: np.ndarray, neg: np.ndarray, iterate: PairIterate) -> PairIterate:
+        """The iterate after one step per pair."""
+        return sweep_pairs(rows, pos, neg, self.steps, iterate)
 
     def weights(self, state: RandomPairsState) -> tuple[np.ndarray, float]:
         iterate = state.iterate.weights

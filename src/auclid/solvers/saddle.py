@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.data import RowStruct
+from auclid.data import RowStruct, row_dot
 from auclid.solvers.averaging import (
     MIN_SCALE,
     AveragedIterate,
@@ -39,6 +39,9 @@ from auclid.stats.class_means import (
 BINDING_SHARE = 0.9
 """A constraint |w| <= radius that was active after this share of the steps counts as binding at the end."""
 
+MIN_PUBLISHED_SCALE = 1e-2
+"""The scale of w = scale v below which v is renormalised if zeta is given: projections may shrink w at every step."""
+
 
 class SaddleState(NamedTuple):
     """The iterate, the other variables of the saddle point, and running means of the rows."""
@@ -50,7 +53,16 @@ class SaddleState(NamedTuple):
     w_square: float  # |w|^2
     max_row_square: float  # max |x|^2
     last_projection: float  # the last step that was projected onto the ball |w| <= radius
+    aux_sum: np.ndarray  # (3,): the sum of aux over the steps, weighted as the average of w; rows from today's centre
     means: RunningMeans
+
+
+class SaddlePoint(NamedTuple):
+    """Averaged variables of the saddle point, for rows that are not centred."""
+
+    a: float
+    b: float
+    dual: float
 
 
 class SaddleSteps(NamedTuple):
@@ -65,9 +77,13 @@ class SaddleSteps(NamedTuple):
 
 @dataclass(frozen=True)
 class SaddleSolver(StreamSolver[SaddleState]):
-    """Descent in (w, a, b) and ascent in alpha, with steps zeta / sqrt(t); the answer is the average of w."""
+    """Descent in (w, a, b) and ascent in alpha, with steps zeta / sqrt(t); the answer is the average of w.
+
+    If the steps are not automatic, the share of positives is that of the rows so far, and the first row makes a step.
+    """
 
     steps: SaddleSteps
+    centred: bool = True  # whether dense rows are centred
 
     def init(self, d: int) -> SaddleState:
         return _initial_state(empty_means(d))
@@ -76,7 +92,7 @@ class SaddleSolver(StreamSolver[SaddleState]):
         return _initial_state(means_of(summary))
 
     def update(self, batch: Batch, state: SaddleState) -> SaddleState:
-        for rows, at, label, numbers in batch.chunks(state.means.centre):
+        for rows, at, label, numbers in batch.chunks(state.means.centre if self.centred else None):
             means = state.means if batch.summary is None else batch.summary.means_for(numbers)
             state = sweep_saddle(rows, at, label, means, self.steps, state)
         return state
@@ -84,6 +100,13 @@ class SaddleSolver(StreamSolver[SaddleState]):
     def weights(self, state: SaddleState) -> tuple[np.ndarray, float]:
         w = average_weights(state.iterate)
         return w, w @ class_midpoint(state.means.total, state.means.n)
+
+    def averages(self, state: SaddleState) -> SaddlePoint:
+        """The averages of a, b and alpha, weighted as that of w."""
+        weight = state.iterate.factors.weight
+        b, a, dual = (state.aux_sum / weight if weight > 0.0 else state.aux).tolist()
+        offset = float(average_weights(state.iterate) @ state.means.centre)
+        return SaddlePoint(a + offset, b + offset, dual)
 
     def radius(self, state: SaddleState) -> float:
         """The bound of |w| in use."""
@@ -101,7 +124,8 @@ class SaddleSolver(StreamSolver[SaddleState]):
 
 
 def _initial_state(means: RunningMeans) -> SaddleState:
-    return SaddleState(zero_iterate(len(means.centre)), np.zeros(3), np.zeros(2), 0.0, 0.0, 0.0, 0.0, means)
+    iterate = zero_iterate(len(means.centre))
+    return SaddleState(iterate, np.zeros(3), np.zeros(2), 0.0, 0.0, 0.0, 0.0, np.zeros(3), means)
 
 
 @kernel
@@ -122,19 +146,24 @@ def sweep_saddle(
 ) -> SaddleState:
     """One primal-dual step per row, in O(nnz); |w|^2 and the projections w . mu_c are updated along."""
     v, rest, factors, t = state.iterate.v, state.iterate.rest, state.iterate.factors, state.t
-    aux, m = state.aux, state.projections
+    aux, aux_sum, m = state.aux, state.aux_sum, state.projections
     w_square, max_row_square, last_projection = state.w_square, state.max_row_square, state.last_projection
     zeta, automatic, alpha = steps.zeta, steps.automatic, steps.alpha
     n, mean_square = means.n, means.mean_square
+    min_scale = MIN_SCALE if automatic else MIN_PUBLISHED_SCALE
     for k in range(at.shape[0]):
         prefetch_ahead(rows, at, k)
         i, c = at[k], label[k]
         products = row_products(means, rows, i, k, v)
         before = factors.scale * products[0]
         score = add_scored_row(means, rows, i, c, before, m)
-        aux[0] -= before - score
-        aux[1] -= before - score
-        if n[0] == 0.0 or n[1] == 0.0:
+        if before != score:  # the centre has moved
+            aux[0] -= before - score
+            aux[1] -= before - score
+            moved = factors.sum_scale * row_dot(rows, i, v) + row_dot(rows, i, rest)
+            aux_sum[0] -= moved / (n[0] + n[1] - 1.0)
+            aux_sum[1] -= moved / (n[0] + n[1] - 1.0)
+        if automatic and (n[0] == 0.0 or n[1] == 0.0):
             continue
         t += 1.0
         x0, x1, q = updated_row_products(means, rows, i, products)
@@ -147,12 +176,14 @@ def sweep_saddle(
         if not automatic:
             size = 1.0
         factors = add_to_average(factors, weight)
+        for e in range(3):
+            aux_sum[e] += weight * aux[e]
         dual = aux[2]
         move = saddle_step(score, q, c, p, step, size, automatic, aux)
         if automatic:
             aux[2] = expected_ascent(dual, m, p, step)
         shrink = 1.0 / (1.0 + step / size * p * (1.0 - p) * alpha)
-        if shrink < MIN_SCALE:  # w nearly vanishes: rounding of the row's part would swamp its share of the average
+        if shrink < min_scale:  # w nearly vanishes: rounding of the row's part would swamp its share of the average
             factors = renormalize(v, rest, factors)
         step_along_row(v, rest, factors, rows, i, move)
         w_square = shrink * shrink * max(0.0, w_square + move * (2.0 * score + move * q))
@@ -164,7 +195,7 @@ def sweep_saddle(
         m[1] = shrink * (m[1] + move * x1)
         factors = with_scale(factors, factors.scale * shrink)
         clip_aux(aux, radius, max_row_square)
-        if factors.scale < MIN_SCALE:
+        if factors.scale < min_scale:
             factors = renormalize(v, rest, factors)
     return SaddleState(
         iterate=AveragedIterate(v=v, rest=rest, factors=factors),
@@ -174,6 +205,7 @@ def sweep_saddle(
         w_square=w_square,
         max_row_square=max_row_square,
         last_projection=last_projection,
+        aux_sum=aux_sum,
         means=state.means,
     )
 

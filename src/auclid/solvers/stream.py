@@ -39,7 +39,10 @@ class Batch(NamedTuple):
     summary: FirstPass | None = None  # of all rows of `fit`; None in a stream
 
     def chunks(self, centre: np.ndarray | None = None) -> Iterator[Chunk]:
-        """The steps in chunks of bounded memory; dense rows are minus the centre, which a kernel may move."""
+        """The steps in chunks of bounded memory; dense rows are minus the centre, which a kernel may move.
+
+        Without a centre, rows are as they are.
+        """
         label = self.is_pos.astype(np.int8)
         for rows, (at,), steps in self.table.sweep(self.order, centre=centre):
             numbers = self.order[steps]

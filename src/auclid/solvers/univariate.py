@@ -45,16 +45,18 @@ class UnivariateSteps(NamedTuple):
 class UnivariateSolver(StreamSolver[UnivariateState]):
     """w <- argmin_v 1/2 |v - w|^2 + eta exp(-y v.x) / (2 P(y)), then shrunk; the t-th iterate has the weight t.
 
-    If not ``implicit``: w <- w + eta y exp(-y w.x) x / (2 P(y)), then shrunk; all iterates have equal weights.
+    If not ``implicit``: w <- w - eta (alpha w - y exp(-y w.x) x / (2 P(y))) from the first row on; all iterates have
+    equal weights.
     """
 
     steps: UnivariateSteps
+    centred: bool = True  # whether dense rows are centred
 
     def init(self, d: int) -> UnivariateState:
         return UnivariateState(zero_iterate(d), 0.0, empty_means(d))
 
     def update(self, batch: Batch, state: UnivariateState) -> UnivariateState:
-        for rows, at, label, _ in batch.chunks(state.means.centre):
+        for rows, at, label, _ in batch.chunks(state.means.centre if self.centred else None):
             state = sweep_univariate(rows, at, label, self.steps, state)
         return state
 
@@ -98,21 +100,23 @@ def sweep_univariate(
         i, c = at[k], label[k]
         score = factors.scale * row_dot(rows, i, v)
         score -= score * add_row(means, rows, i, c)
-        if n[0] == 0.0 or n[1] == 0.0:
+        if steps.implicit and (n[0] == 0.0 or n[1] == 0.0):
             continue
         t += 1.0
         y, q = 1.0 if c else -1.0, row_squared_norm(rows, i)
         eta = base_step(steps.step, mean_square) / np.sqrt(t)
         class_eta = eta * (n[0] + n[1]) / (2.0 * n[c])
-        if q > 0.0 and class_eta > 0.0:
-            if steps.implicit:  # the move along x that equals class_eta * exp(-margin) at the resulting margin
-                move = y * wright_omega(np.log(class_eta * q) - y * score) / q
-            else:
-                move = y * class_eta * np.exp(min(-y * score, MAX_EXPONENT))
-            step_along_row(v, rest, factors, rows, i, move)
-        weight = t if steps.implicit else 1.0
-        factors = add_to_average(with_scale(factors, factors.scale / (1.0 + eta * steps.alpha)), weight)
-        if factors.scale < MIN_SCALE:
+        if steps.implicit:
+            if q > 0.0 and class_eta > 0.0:  # the move along x that equals class_eta * exp(-margin) after the step
+                step_along_row(v, rest, factors, rows, i, y * wright_omega(np.log(class_eta * q) - y * score) / q)
+            factors = add_to_average(with_scale(factors, factors.scale / (1.0 + eta * steps.alpha)), t)
+        else:
+            factors = with_scale(factors, factors.scale * (1.0 - eta * steps.alpha))
+            if abs(factors.scale) < MIN_SCALE:
+                factors = renormalize(v, rest, factors)
+            step_along_row(v, rest, factors, rows, i, y * class_eta * np.exp(min(-y * score, MAX_EXPONENT)))
+            factors = add_to_average(factors, 1.0)
+        if abs(factors.scale) < MIN_SCALE:
             factors = renormalize(v, rest, factors)
     iterate = AveragedIterate(v=v, rest=rest, factors=factors)
     return UnivariateState(iterate=iterate, t=t, means=means)

@@ -10,7 +10,7 @@ from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import LinearRanker
 from auclid.data.types import RowsLike
-from auclid.solvers.fsauc import MultiStageSolver, n_stages, stage_orders
+from auclid.solvers.fsauc import MultiStageSolver, means_of_seen, n_stages, stage_orders
 from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
 from auclid.stats.class_means import class_midpoint, first_pass
 from auclid.stats.epochs import EpochSampler
@@ -34,11 +34,15 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         Bound of |w|. A bound below the length of the best w makes the result worse, with a warning. None:
         30/√E|x|², which is large.
     step : float in (0, inf) or None, default=None
-        The published algorithm's step of the first stage, for unscaled rows. None needs no tuning: rows are measured in
+        The published algorithm's step of the first stage, for unscaled rows; p and μ± are then those of the rows so
+        far. None needs no tuning: rows are measured in
         units of √E|x|², the first step is 0.1/(4p(1−p)), and steps are bounded for long rows.
     norm : {"l2", "l1"}, default="l2"
         The norm of w that the radius bounds; the paper's is "l1", which costs O(d) per step.
     n_epochs : int, default=5
+    centre : bool, default=True
+        Whether dense rows are centred at their mean, which changes single steps but no pair. The paper does not
+        centre them. Sparse rows are never centred.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -56,9 +60,8 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
     -----
     There is no `partial_fit`: the length of a stage depends on the number of rows.
 
-    The defaults are not the published algorithm, which takes a ``step`` and ``norm="l1"``. The share of positives and
-    the class means are those of all rows, in the paper those of the rows so far; dense rows are centred at their mean,
-    which changes single steps but no pair.
+    The defaults are not the published algorithm, ``make("FSAUC", published=True)``, which takes a ``step``,
+    ``norm="l1"`` and rows that are not centred.
 
     References
     ----------
@@ -78,6 +81,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         "step": [validation.real(closed="neither"), None],
         "norm": [StrOptions({"l2", "l1"})],
         "n_epochs": [validation.at_least(1)],
+        "centre": ["boolean"],
         "random_state": _random.RANDOM_STATE,
     }
 
@@ -88,12 +92,14 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         step: float | None = None,
         norm: str = "l2",
         n_epochs: int = 5,
+        centre: bool = True,
         random_state: RandomState = None,
     ) -> None:
         self.radius = radius
         self.step = step
         self.norm = norm
         self.n_epochs = n_epochs
+        self.centre = centre
         self.random_state = random_state
 
     @validation.checked
@@ -114,13 +120,18 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         rows = self._labelled_dataset(X, y, sample_weight)
         table, is_pos, weight = rows.labelled_table()
         epochs, rng = EpochSampler(table, is_pos, weight), _random.generator(self.random_state)
-        summary, count = first_pass(table, is_pos, weight=epochs.count), n_stages(epochs.length * self.n_epochs)
+        summary = first_pass(table, is_pos, weight=epochs.count, centred=self.centre)
+        count, times, seen = n_stages(epochs.length * self.n_epochs), np.zeros(len(is_pos)), np.zeros(2)
         orders = stage_orders(rng, epochs, self.n_epochs, count)
         solver = self._solver()
         stage, midpoint = solver.first_stage(summary), class_midpoint(summary.total, summary.n)
         for number in fit_iterations(self, count, lambda: _attributes(stage.start, midpoint), X, y):
-            state = solver.run(table, is_pos, next(orders), stage, summary)
-            stage = solver.next_stage(stage, state, summary)
+            order, mean = next(orders), summary.mean
+            state = solver.run(table, is_pos, order, stage, summary, seen)
+            if self.step is not None:
+                times, seen = times + np.bincount(order, minlength=len(times)), state.seen
+                mean = means_of_seen(table, is_pos, times, summary.centre)
+            stage = solver.next_stage(stage, state, mean)
             self.n_iter_ = number + 1
         del summary, orders  # frees several numbers per row before the threshold search allocates its own
         self.radius_ = stage.radius
@@ -131,7 +142,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
     def _solver(self) -> MultiStageSolver:
         step = float(self.step or DEFAULT_STAGE_STEP)
         radius = DEFAULT_RADIUS if self.radius is None else float(self.radius)
-        return MultiStageSolver(step, radius, self.radius is None, self.step is None, self.norm == "l1")
+        return MultiStageSolver(step, radius, self.radius is None, self.step is None, self.norm == "l1", self.centre)
 
 
 def _attributes(w: np.ndarray, midpoint: np.ndarray) -> dict[str, np.ndarray]:

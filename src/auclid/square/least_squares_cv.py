@@ -4,11 +4,12 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
+from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid.base import LinearRanker
 from auclid.data.types import RowsLike
-from auclid.solvers.path import CrossValidated, cross_validate
+from auclid.solvers.path import METRICS, CrossValidated, Measure, cross_validate
 from auclid.stats.moments import require_room
 from auclid.validation import RowAccess
 
@@ -27,14 +28,17 @@ class LeastSquaresAUCCV(LinearRanker):
         itself, by conjugate gradients) from 1e-7 to 1e2 times twice the mean eigenvalue of S.
     cv : int, splitter or iterable of (train, test), default=5
         As in scikit-learn; a number means stratified folds.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What the alpha is chosen by.
 
     Attributes
     ----------
     alpha_ : float
-        The alpha with the best mean AUC over folds; of equals, the largest.
+        The alpha with the best mean AUC (or average precision) over folds; of equals, the largest.
     alphas_ : array of shape (k,)
     cv_auc_ : array of shape (folds, k)
-        Held-out AUC. A fold that lacks a class, in training or test, is nan and left out of the mean.
+        Held-out AUC, or average precision where ``metric`` says so. A fold that lacks a class, in training or test, is
+        nan and left out of the mean.
     coef_, intercept_, classes_ :
         As in `LeastSquaresAUC`, fitted with ``alpha_`` on all rows.
 
@@ -54,11 +58,16 @@ class LeastSquaresAUCCV(LinearRanker):
 
     _row_access = RowAccess.PARTS
 
-    _parameter_constraints: dict = {"alphas": ["array-like", None], "cv": ["cv_object"]}
+    _parameter_constraints: dict = {
+        "alphas": ["array-like", None],
+        "cv": ["cv_object"],
+        "metric": [StrOptions(set(METRICS))],
+    }
 
-    def __init__(self, alphas: ArrayLike | None = None, *, cv: Any = 5) -> None:
+    def __init__(self, alphas: ArrayLike | None = None, *, cv: Any = 5, metric: str = "roc_auc") -> None:
         self.alphas = alphas
         self.cv = cv
+        self.metric = metric
 
     @validation.checked
     def fit(self, X: RowsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
@@ -78,7 +87,7 @@ class LeastSquaresAUCCV(LinearRanker):
         rows = self._labelled_dataset(X, y, sample_weight)
         if rows.partitioned:
             require_room(f"The moments of {type(self).__name__}", rows.width, "Use SPAM, which streams.")
-        tried, w = cross_validate(rows, self.cv, self._given())
+        tried, w = cross_validate(rows, self.cv, self._given(), Measure(self.metric))
         return self._publish_fit(rows, self._set_fitted_attributes(tried, w))
 
     def _set_fitted_attributes(self, tried: CrossValidated, w: np.ndarray | None) -> np.ndarray:

@@ -1,20 +1,22 @@
 """SPAM: stochastic proximal AUC maximisation, one row per step, no buffers."""
 
 from copy import copy
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import validation
+from auclid import _random, validation
 from auclid._generic import as_floats
+from auclid._progress import fit_iterations
 from auclid._random import RandomState
 from auclid.base import StreamRanker
-from auclid.data import Table
+from auclid.data import SparseTable, Table
 from auclid.penalties import L2, ElasticNet, Penalty, prox
 from auclid.schedules import Constant, Harmonic, Power, Schedule, rate
-from auclid.solvers.proximal import ProximalSolver, ProximalState, ProximalSteps
-from auclid.stats.class_means import FirstPass, first_pass
+from auclid.solvers.proximal import ProximalSolver, ProximalState, ProximalSteps, initial_state
+from auclid.solvers.saga import SagaSolver
+from auclid.stats.class_means import FirstPass, class_midpoint, first_pass, means_of
 
 
 class SPAM(StreamRanker):
@@ -48,6 +50,15 @@ class SPAM(StreamRanker):
         Whether `fit` shuffles the rows of each epoch.
     average : bool, default=True
         Whether ``coef_`` is the average of the iterates, weighted by t², or the last one.
+    centre : bool, default=True
+        Whether dense rows are centred at their mean, which changes single steps but no pair. The paper does not
+        centre them. Sparse rows are never centred.
+    variance_reduction : {None, "saga"}, default=None
+        "saga" gives the exact optimum of the rows, to which it converges linearly: each row's last gradient is kept, a
+        number a row, and subtracted from its next one. Rows are drawn at random in proportion to the size of their
+        gradients, an epoch is as many steps as there are rows, and ``coef_`` is the last iterate; ``schedule``,
+        ``guard``, ``average`` and ``shuffle`` have no effect. A step costs O(nnz of the row), or O(d) for dense rows,
+        ``l1`` and other penalties. There is no `partial_fit`: it needs all rows.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
@@ -62,13 +73,17 @@ class SPAM(StreamRanker):
     schedule_ : struct
         The step sizes in use; those of "auto", "sqrt" and "constant" for the share of positives and E|x|² of the rows
         so far.
+    a_, b_, dual_ : float
+        The paper's a(w) = w·μ₊, b(w) = w·μ₋ and α(w) = w·(μ₋ − μ₊) at ``coef_``, for the class means of the rows so
+        far; zero before both classes were seen.
 
     Notes
     -----
     The defaults are not the published algorithm: the steps, their bound, the five passes and the weighted average are
-    ours. ``SPAM(schedule="thm3", average=False)`` is the published one (the last iterate, with the steps of theorem 3;
-    "thm2" has those of theorem 2), and so is any other schedule with ``guard=False``. The paper's β and β₁ are
-    p(1−p)·alpha and p(1−p)·l1. Dense rows are centred at their mean, which changes single steps but no pair.
+    ours. ``make("SPAM-L2", published=True)`` is the published one: the last iterate of one pass over rows that are not
+    centred, with the steps of theorem 2 (``schedule="thm3"``: of theorem 3). Any other schedule with ``guard=False``,
+    ``centre=False`` and ``average=False`` is the paper's algorithm 1, too. The paper's β and β₁ are p(1−p)·alpha and
+    p(1−p)·l1.
 
     References
     ----------
@@ -91,6 +106,8 @@ class SPAM(StreamRanker):
         "schedule": [StrOptions({"auto", "sqrt", "constant", "thm2", "thm3"}), tuple],
         "guard": ["boolean"],
         "average": ["boolean"],
+        "centre": ["boolean"],
+        "variance_reduction": [StrOptions({"saga"}), None],
     }
 
     def __init__(
@@ -104,6 +121,8 @@ class SPAM(StreamRanker):
         n_epochs: int = 5,
         shuffle: bool = True,
         average: bool = True,
+        centre: bool = True,
+        variance_reduction: str | None = None,
         random_state: RandomState = None,
     ) -> None:
         self.alpha = alpha
@@ -114,10 +133,82 @@ class SPAM(StreamRanker):
         self.n_epochs = n_epochs
         self.shuffle = shuffle
         self.average = average
+        self.centre = centre
+        self.variance_reduction = variance_reduction
         self.random_state = random_state
 
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from all rows, ``n_epochs`` times over.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,), any two labels
+        sample_weight : array of shape (n,), optional
+            Relative frequencies of the rows in an epoch: a row of weight 2 occurs twice as often as one of weight 1.
+            Numbers of occurrences are fixed if the weights are proportional to small integers, else random. With
+            variance reduction the weights are exact.
+
+        Returns
+        -------
+        self
+        """
+        if self.variance_reduction is None:
+            return super().fit(X, y, sample_weight)
+        return self._fit_saga(X, y, sample_weight)
+
+    @validation.checked
+    def _fit_saga(self, X: Any, y: Any, sample_weight: Any) -> Self:
+        rows = self._labelled_dataset(X, y, sample_weight)
+        table, is_pos, weight = rows.labelled_table()
+        summary, rng = self._first_pass(table, is_pos, weight), _random.generator(self.random_state)
+        solver, centre = SagaSolver(self._penalty()), summary.centre if self.centre else None
+        problem = solver.problem(table, is_pos, weight, summary)
+        state, midpoint = solver.init(problem), class_midpoint(summary.total, summary.n)
+
+        def look() -> dict[str, np.ndarray]:
+            return {"coef_": state.w.reshape(1, -1).copy(), "intercept_": np.array([-state.w @ midpoint])}
+
+        with np.errstate(over="ignore", invalid="ignore"):
+            for number in fit_iterations(self, self.n_epochs, look, X, y):
+                state = solver.epoch(table, centre, problem, state, rng)
+                self.n_iter_ = number + 1
+        self._publish_fit(rows, state.w)
+        self._state = initial_state(means_of(summary))
+        self._state.iterate.v[:] = state.w
+        self._rng, self._dense, self.schedule_ = rng, not isinstance(table, SparseTable), Constant(problem.step)
+        self._publish_means(self._state)
+        return self
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from the rows of a batch, once, in their order.
+
+        A batch may contain one class only; before both were seen, ``coef_`` and all scores are zero. A batch that
+        raises an error changes nothing.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        classes : the two labels, optional
+            Needed on the first call unless that batch holds both.
+        sample_weight : array of shape (n,), optional
+            The number of times each row is used: 2 is twice in succession, 0.5 is with probability one half. Later
+            batches are not known, so divide weights whose mean is far from 1 by their mean.
+
+        Returns
+        -------
+        self
+        """
+        if self.variance_reduction is not None:
+            raise ValueError(
+                "variance_reduction of SPAM must be None in partial_fit, since it needs all rows; got "
+                f"{self.variance_reduction!r}. Use fit, or SPAM()."
+            )
+        return super().partial_fit(X, y, classes, sample_weight)
+
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
-        return first_pass(table, is_pos, products=True, weight=weight)
+        return first_pass(table, is_pos, products=True, weight=weight, centred=self.centre)
 
     def _solver(self) -> ProximalSolver:
         return self._solver_with(None)
@@ -127,7 +218,7 @@ class SPAM(StreamRanker):
 
     def _solver_with(self, summary: FirstPass | None) -> ProximalSolver:
         schedule, relative, guarded = self._schedule(summary)
-        return ProximalSolver(ProximalSteps(schedule, relative, guarded, self._penalty()), self.average)
+        return ProximalSolver(ProximalSteps(schedule, relative, guarded, self._penalty()), self.average, self.centre)
 
     def _penalty(self) -> Penalty:
         if self.penalty is None:
@@ -167,3 +258,10 @@ class SPAM(StreamRanker):
 
     def _publish_settings(self, solver: ProximalSolver, state: ProximalState) -> None:
         self.schedule_ = solver.schedule(state)
+        self._publish_means(state)
+
+    def _publish_means(self, state: ProximalState) -> None:
+        """Set the projected class means at ``coef_``."""
+        mean = state.means.total / np.maximum(state.means.n, 1.0)[:, None]
+        b, a = mean @ self.coef_[0]
+        self.a_, self.b_, self.dual_ = float(a), float(b), float(b - a)

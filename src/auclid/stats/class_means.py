@@ -162,8 +162,8 @@ def _(means: RunningMeans, rows: RowStruct, i: int, k: int, w: np.ndarray) -> Ro
 def _(means: RunningMeans, rows: RowStruct, i: int, products: RowProducts) -> tuple[float, float, float]:
     total, n, offset = means.total, means.n, row_dot(rows, i, means.centre)
     return (
-        row_dot(rows, i, total[0]) / n[0] - offset,
-        row_dot(rows, i, total[1]) / n[1] - offset,
+        row_dot(rows, i, total[0]) / max(n[0], 1.0) - offset,  # no number depends on the mean of an unseen class
+        row_dot(rows, i, total[1]) / max(n[1], 1.0) - offset,
         row_squared_norm(rows, i),
     )
 
@@ -206,13 +206,21 @@ class FirstPass(NamedTuple):
         return FixedMeans(products, squares, self.mean, self.n, self.mean_square)
 
 
-def first_pass(table: Table, is_pos: np.ndarray, products: bool = False, weight: np.ndarray | None = None) -> FirstPass:
-    """Class means and |x|^2 of every row; dense rows are centred, sparse ones are not.
+def first_pass(
+    table: Table,
+    is_pos: np.ndarray,
+    products: bool = False,
+    weight: np.ndarray | None = None,
+    *,
+    centred: bool = True,
+) -> FirstPass:
+    """Class means and |x|^2 of every row; dense rows are centred unless ``centred`` is False, sparse ones never.
 
     ``products`` also stores the products of every sparse row with both means. A row counts ``weight`` times.
     """
     n_rows, d = table.shape
-    centre, label, order = table.centre(weight), is_pos.astype(np.int8), np.arange(n_rows)
+    label, order = is_pos.astype(np.int8), np.arange(n_rows)
+    centre = table.centre(weight) if centred else np.zeros(d)
     total, squares = np.zeros((2, d)), np.empty(n_rows)
     chunks = _row_chunks(table, order, centre)
     threaded = isinstance(table, DenseTable | SparseTable) and len(table.pieces(n_rows)) > 1  # others gather their rows

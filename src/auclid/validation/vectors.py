@@ -200,7 +200,7 @@ def same_length(owner: str, **columns: np.ndarray) -> None:
 
 
 def positives(owner: str, y: np.ndarray, pos_label: Any = None, name: str = "y_true") -> np.ndarray:
-    """Which rows are positive: those of the greater of two labels, or of `pos_label`.
+    """Which rows are positive: those of the greater of two numbers, or of `pos_label`.
 
     Where all rows share one label it counts as positive unless `pos_label` is another.
     """
@@ -208,7 +208,38 @@ def positives(owner: str, y: np.ndarray, pos_label: Any = None, name: str = "y_t
     if labels is None:
         labels = np.unique(y) if y.dtype.kind in NUMERIC else label_set(owner, y, name)
     _at_most_two(owner, labels, name)
+    if pos_label is None:
+        refuse_text(owner, labels, name)
     return _mark(owner, y, labels, pos_label)
+
+
+def refuse_text(owner: str, labels: Sequence[Any] | np.ndarray, name: str = "y_true") -> None:
+    """Raise where two labels are strings: their spelling does not say which one is positive."""
+    if len(labels) == 2 and all(isinstance(label, str) for label in labels):
+        first, second = (repr(str(label)) for label in labels)
+        raise InvalidValueError(
+            owner=owner,
+            parameter="pos_label",
+            expected=f"name the positive label, since {name} holds strings",
+            got=f"None with {first} and {second}",
+            hint=f"Pass pos_label={first} or pos_label={second}.",
+        )
+
+
+def declared_positive(values: Any, pos_label: Any = None) -> Any:
+    """`pos_label`; where it is None, the greatest category that occurs in an ordered categorical column.
+
+    That is pandas' ordered Categorical and polars' Enum. None for any other column.
+    """
+    dtype = getattr(values, "dtype", None)
+    if pos_label is not None or not (getattr(dtype, "ordered", False) or type(dtype).__name__ == "Enum"):
+        return pos_label
+    declared = getattr(dtype, "categories", None)
+    categories = [] if declared is None else list(declared)
+    if len(categories) > 2:
+        present = set(np.asarray(values).tolist())
+        categories = [category for category in categories if category in present]
+    return categories[-1] if categories else None
 
 
 def one_or_two(y: np.ndarray) -> np.ndarray | None:

@@ -1,0 +1,528 @@
+"""What the functions of this package return: frozen dataclasses that unpack like tuples and print as a line.
+
+The positional fields of a result are what it unpacks to, in order; its keyword-only fields are read by name.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
+from html import escape
+from typing import Any, ClassVar, Self, TypeVar, overload
+
+import numpy as np
+
+R = TypeVar("R", bound="Result")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Sequence[Any]):
+    """Base class of results.
+
+    A result unpacks, indexes and compares as a named tuple does: its items are the positional fields of the dataclass,
+    in order. Keyword-only fields, such as the level or the method, are read by name and count for no comparison.
+
+    Examples
+    --------
+    >>> from auclid.metrics import auc_interval
+    >>> result = auc_interval([0, 0, 0, 1, 1, 1], [1, 2, 4, 3, 5, 6])
+    >>> auc, low, high, se = result
+    >>> result.auc == result[0] == auc, result.n_positive, result.method
+    (True, 3, 'delong')
+    """
+
+    @property
+    def _fields(self) -> tuple[str, ...]:
+        """The names of the items, in order."""
+        return tuple(each.name for each in fields(self) if not each.kw_only)
+
+    def _asdict(self) -> dict[str, Any]:
+        """The items by name, in order."""
+        return {name: getattr(self, name) for name in self._fields}
+
+    def _replace(self, **changes: Any) -> Self:
+        """A copy with other values in some fields."""
+        return replace(self, **changes)
+
+    def converted(self, kind: type[R], **changes: Any) -> R:
+        """The fields of this result, some of them changed, in a result of another class."""
+        return kind(**{each.name: getattr(self, each.name) for each in fields(self)} | changes)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([getattr(self, name) for name in self._fields])
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    @overload
+    def __getitem__(self, at: int) -> Any: ...
+    @overload
+    def __getitem__(self, at: slice) -> tuple[Any, ...]: ...
+    def __getitem__(self, at: int | slice) -> Any:
+        return tuple(self)[at]
+
+    def __eq__(self, other: object) -> bool:
+        return _equal(tuple(self), tuple(other)) if isinstance(other, Result | tuple) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        said = ", ".join(f"{name}={value!r}" for name, value in self._given().items())
+        return f"{type(self).__name__}({said})"
+
+    def __str__(self) -> str:
+        said = ", ".join(f"{name} {format_value(value)}" for name, value in self._rows()[0].items())
+        return f"{type(self).__name__}: {said}"
+
+    def _given(self) -> dict[str, Any]:
+        """The items by name, then the keyword-only fields that are not None."""
+        others = {each.name: getattr(self, each.name) for each in fields(self) if each.kw_only}
+        return self._asdict() | {name: value for name, value in others.items() if value is not None}
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """The lines of the result's table, by column."""
+        return [{name: value for name, value in self._given().items() if not isinstance(value, np.ndarray)}]
+
+    def to_frame(self) -> Any:
+        """The result as a pandas DataFrame: one row, or a row for each model, pair or part of the list."""
+        try:
+            import pandas as pd
+        except ImportError:
+            raise ImportError("to_frame needs pandas, which is not installed: pip install pandas.") from None
+        return pd.DataFrame(self._rows())
+
+    def _repr_html_(self) -> str:
+        """The table that notebooks show."""
+        rows = self._rows()
+        head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+        lines = ("".join(f"<td>{escape(format_value(value))}</td>" for value in row.values()) for row in rows)
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        title = escape(type(self).__name__)
+        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Measured(Result):
+    """A result that says how it was found and from how many rows. It prints as a line of a report.
+
+    Attributes
+    ----------
+    level : float or None
+        Coverage of the intervals.
+    method : str or None
+        How the variance was found: "delong", "delta", "bootstrap", "bca", "wilson", ...
+    df : float or None
+        Degrees of freedom of the Student's t (or F) distribution that was used; inf means the normal distribution.
+    n_positive, n_negative : int or None
+        Rows of each class with a positive weight.
+    n_groups : int or None
+        Groups of rows that belong together, where groups were given.
+    """
+
+    level: float | None = None
+    method: str | None = None
+    df: float | None = None
+    n_positive: int | None = None
+    n_negative: int | None = None
+    n_groups: int | None = None
+
+    def __str__(self) -> str:
+        return "; ".join(filter(None, (self._line(), self._basis())))
+
+    def _line(self) -> str:
+        """The numbers of the result, for print."""
+        return ", ".join(f"{name} {format_value(value)}" for name, value in self._asdict().items())
+
+    def _basis(self) -> str:
+        """Rows and method, for print."""
+        counts = (self.n_positive, "positives"), (self.n_negative, "negatives"), (self.n_groups, "groups")
+        said = [f"{count:,} {what}" for count, what in counts if count is not None]
+        return ", ".join(said + ([self.method] if self.method else []))
+
+    def _share(self) -> str:
+        """The coverage of the intervals, for print."""
+        return "" if self.level is None else f" ({100 * self.level:.4g} % interval)"
+
+
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Estimate(Measured):
+    """An estimate, and what is known of its error.
+
+    A subclass says in ``_title`` what is estimated. The estimate is its first field, or a property `estimate`; the
+    line that it prints has those of low, high, se and pvalue that it has.
+
+    Attributes
+    ----------
+    statistic : float or None
+        The statistic of the test that the p-value belongs to.
+    """
+
+    _title: ClassVar[str] = "estimate"
+
+    statistic: float | None = None
+
+    @property
+    def estimate(self) -> float:
+        """The estimate itself, whatever its own name."""
+        return self[0]
+
+    def _line(self) -> str:
+        said = f"{self._title} {format_value(self.estimate)}"
+        low, high, se, pvalue = (getattr(self, name, None) for name in ("low", "high", "se", "pvalue"))
+        if low is not None and high is not None:
+            said += f" [{format_value(low)}, {format_value(high)}]{self._share()}"
+        said += "" if se is None else f", se {format_value(se)}"
+        return said + ("" if pvalue is None else f", p = {pvalue:.2g}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Estimate):
+    """A difference of two estimates, a minus b, its confidence interval and the p-value of no difference.
+
+    Attributes
+    ----------
+    estimate_a, estimate_b : float or None
+        The two estimates.
+    alternative : str or None
+        What the test should show: "two-sided", "greater" or "less".
+    margin : float or None
+        How much worse counts as no worse.
+    """
+
+    _title: ClassVar[str] = "difference"
+
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    se: float | None = field(default=None, kw_only=True)
+    estimate_a: float | None = field(default=None, kw_only=True)
+    estimate_b: float | None = field(default=None, kw_only=True)
+    alternative: str | None = field(default=None, kw_only=True)
+    margin: float | None = field(default=None, kw_only=True)
+
+    def _line(self) -> str:
+        if self.estimate_a is None or self.estimate_b is None:
+            return super()._line()
+        return f"{super()._line()}; {format_value(self.estimate_a)} and {format_value(self.estimate_b)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AUCInterval(Estimate):
+    """An AUC, the two ends of its confidence interval, and its standard error."""
+
+    _title: ClassVar[str] = "AUC"
+
+    auc: float
+    low: float
+    high: float
+    se: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AUCTest(Estimate):
+    """An AUC, its confidence interval, and the p-value of its being no other than `null`."""
+
+    _title: ClassVar[str] = "AUC"
+
+    auc: float
+    low: float
+    high: float
+    pvalue: float
+    se: float | None = field(default=None, kw_only=True)
+    null: float | None = field(default=None, kw_only=True)
+    alternative: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class APInterval(Estimate):
+    """An average precision, the two ends of its confidence interval, and its standard error."""
+
+    _title: ClassVar[str] = "average precision"
+
+    ap: float
+    low: float
+    high: float
+    se: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConcordanceInterval(Estimate):
+    """A concordance, the two ends of its confidence interval, and its standard error."""
+
+    _title: ClassVar[str] = "concordance"
+
+    concordance: float
+    low: float
+    high: float
+    se: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AUCOverTime(Result):
+    """The AUC at each of several times, the ends of its confidence intervals, and its standard errors."""
+
+    times: np.ndarray
+    auc: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    se: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AUCComparison(Comparison):
+    """AUC of the first score minus the second's, its confidence interval and the p-value of no difference."""
+
+    _title: ClassVar[str] = "difference of AUCs"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class APComparison(Comparison):
+    """Average precision of the first score minus the second's, its interval and the p-value of no difference."""
+
+    _title: ClassVar[str] = "difference of average precisions"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValAUC(Estimate):
+    """A cross-validated AUC, its interval and standard error, and the AUC of each fold."""
+
+    _title: ClassVar[str] = "cross-validated AUC"
+
+    auc: float
+    low: float
+    high: float
+    se: float
+    folds: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CrossValComparison(Comparison):
+    """Difference of two cross-validated AUCs, its interval and p-value, and the difference in each fold."""
+
+    _title: ClassVar[str] = "difference of cross-validated AUCs"
+
+    folds: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PairComparison(Estimate):
+    """AUC of model `a` minus that of `b`, its interval, p-value, and the p-value allowing for the number of pairs."""
+
+    a: str
+    b: str
+    difference: float
+    low: float
+    high: float
+    pvalue: float
+    adjusted: float
+    se: float | None = field(default=None, kw_only=True)
+
+    @property
+    def estimate(self) -> float:
+        """The difference."""
+        return self.difference
+
+    def _line(self) -> str:
+        return f"{self.a} - {self.b}: {super()._line()}, adjusted p = {self.adjusted:.2g}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ManyComparison(Measured):
+    """The interval of each model, all pairs, and the test that all AUCs are equal.
+
+    `to_frame` has a row for each pair.
+    """
+
+    intervals: dict[str, AUCInterval]
+    pairs: list[PairComparison]
+    statistic: float
+    pvalue: float
+
+    def _line(self) -> str:
+        models = [f"{name}: {interval._line()}" for name, interval in self.intervals.items()]
+        test = f"equal AUCs: statistic {format_value(self.statistic)}, p = {self.pvalue:.2g}"
+        return "\n".join([*models, *(pair._line() for pair in self.pairs), test])
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [row for pair in self.pairs for row in pair._rows()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupPair(Result):
+    """Two groups, and a comparison of what is said of them; its p-value allows for the choice of the pair."""
+
+    first: Any
+    second: Any
+    auc: float
+    comparison: AUCComparison
+
+    def __str__(self) -> str:
+        return f"{self.first} and {self.second}: AUC {format_value(self.auc)}; {self.comparison}"
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"first": self.first, "second": self.second, "auc": self.auc} | self.comparison._rows()[0]]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class GroupAUC(Result):
+    """AUCs by group: within each, of all pairs of groups, the worst pair, and the two groups that differ most.
+
+    `to_frame` has a row for each group.
+    """
+
+    intervals: dict[Any, AUCInterval]
+    table: np.ndarray
+    worst: GroupPair
+    gap: GroupPair
+
+    def __str__(self) -> str:
+        groups = [f"{name}: {interval}" for name, interval in self.intervals.items()]
+        return "\n".join([*groups, f"worst pair: {self.worst}", f"largest gap: {self.gap}"])
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [{"group": name} | interval._rows()[0] for name, interval in self.intervals.items()]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RatesAt(Measured):
+    """A threshold, the rates of predicting `score > threshold` with their intervals, and the precision.
+
+    Attributes
+    ----------
+    precision_low, precision_high : float
+        The interval of the precision (positive predictive value).
+    npv, npv_low, npv_high : float
+        Negative predictive value: share of negatives among the rows that are not flagged.
+    accuracy, accuracy_low, accuracy_high : float
+        Share of rows predicted right.
+    lr_positive, lr_positive_low, lr_positive_high : float
+        Positive likelihood ratio, TPR / FPR.
+    lr_negative, lr_negative_low, lr_negative_high : float
+        Negative likelihood ratio, (1 - TPR) / (1 - FPR).
+    prevalence : float
+        The share of positives that precision, npv and accuracy refer to.
+    """
+
+    threshold: float
+    tpr: float
+    tpr_low: float
+    tpr_high: float
+    fpr: float
+    fpr_low: float
+    fpr_high: float
+    precision: float
+    precision_low: float | None = field(default=None, kw_only=True)
+    precision_high: float | None = field(default=None, kw_only=True)
+    npv: float | None = field(default=None, kw_only=True)
+    npv_low: float | None = field(default=None, kw_only=True)
+    npv_high: float | None = field(default=None, kw_only=True)
+    accuracy: float | None = field(default=None, kw_only=True)
+    accuracy_low: float | None = field(default=None, kw_only=True)
+    accuracy_high: float | None = field(default=None, kw_only=True)
+    lr_positive: float | None = field(default=None, kw_only=True)
+    lr_positive_low: float | None = field(default=None, kw_only=True)
+    lr_positive_high: float | None = field(default=None, kw_only=True)
+    lr_negative: float | None = field(default=None, kw_only=True)
+    lr_negative_low: float | None = field(default=None, kw_only=True)
+    lr_negative_high: float | None = field(default=None, kw_only=True)
+    prevalence: float | None = field(default=None, kw_only=True)
+
+    def _line(self) -> str:
+        return f"{_rates_line(self)}, precision {format_value(self.precision)}"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OperatingPoint(Result):
+    """A threshold with the true and false positive rates of predicting `score > threshold`."""
+
+    threshold: float
+    tpr: float
+    fpr: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class OperatingPointInterval(Measured):
+    """An operating point with bootstrap intervals of its threshold and rates."""
+
+    threshold: float
+    threshold_low: float
+    threshold_high: float
+    tpr: float
+    tpr_low: float
+    tpr_high: float
+    fpr: float
+    fpr_low: float
+    fpr_high: float
+
+    def _line(self) -> str:
+        return _rates_line(self)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LiftTable(Result):
+    """Columns of a table with a row for each part of the list, best scores first."""
+
+    top: np.ndarray
+    threshold: np.ndarray
+    rows: np.ndarray
+    positives: np.ndarray
+    precision: np.ndarray
+    lift: np.ndarray
+    gain: np.ndarray
+    cumulative_lift: np.ndarray
+
+    def __str__(self) -> str:
+        lines = [[*self._fields], *([format_value(value) for value in row.values()] for row in self._rows())]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [dict(zip(self._fields, row, strict=True)) for row in zip(*self, strict=True)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SampleSize(Result):
+    """Positives and negatives that a study needs."""
+
+    n_pos: int
+    n_neg: int
+
+    def __str__(self) -> str:
+        return f"{self.n_pos:,} positives and {self.n_neg:,} negatives"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AUCBounds(Result):
+    """An estimate of the AUC and the bounds that are sure to hold it; nan until both classes were seen."""
+
+    auc: float
+    low: float
+    high: float
+
+
+def format_value(value: Any) -> str:
+    """A value as a report shows it: four significant digits of a number, the rest as it is."""
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return f"{value:,}" if isinstance(value, int | np.integer) and not isinstance(value, bool) else str(value)
+
+
+def _rates_line(point: Measured) -> str:
+    """A threshold and its two rates, each with its interval where it has one."""
+    said = []
+    for name in ("threshold", "tpr", "fpr"):
+        low, high = (getattr(point, f"{name}_{end}", None) for end in ("low", "high"))
+        ends = "" if low is None or high is None else f" [{format_value(low)}, {format_value(high)}]"
+        said.append(f"{name} {format_value(getattr(point, name))}{ends}")
+    return ", ".join(said) + point._share()
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two values are equal, arrays compared as wholes."""
+    if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
+        return bool(np.array_equal(a, b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return a is b or bool(a == b)

@@ -1,0 +1,103 @@
+"""`auclid points` and `auclid edit`: a scorecard handed over and edited from the command line."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import auclid
+
+pytest.importorskip("typer")
+from typer.testing import CliRunner
+
+from auclid.cli._app import app
+
+
+def run(*arguments, code=0):
+    result = CliRunner().invoke(app, [str(each) for each in arguments])
+    assert result.exit_code == code, result.output
+    return " ".join((result.stdout + result.stderr).split())
+
+
+@pytest.fixture
+def card(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age, debt, job = rng.integers(18, 80, 600), rng.exponential(size=600).round(3), rng.choice(["clerk", "judge"], 600)
+    bad = -0.05 * age + debt + (job == "judge") + rng.logistic(size=600) > 0
+    lines = zip(age, debt, job, np.where(bad, "bad", "good"), strict=True)
+    Path("loans.csv").write_text("age,debt,job,y\n" + "".join(f"{a},{d},{j},{y}\n" for a, d, j, y in lines))
+    run("fit", "loans.csv", "--target", "y", "--positive", "bad", "--method", "Scorecard", "--model", "card.auclid")
+    return auclid.load("card.auclid")
+
+
+def table(path):
+    header, *lines = [line.split(",") for line in Path(path).read_text().splitlines() if '"' not in line]
+    return [dict(zip(header, line, strict=True)) for line in lines]
+
+
+def test_points_are_written_with_the_scale_that_is_asked_for(card):
+    said = run("points", "card.auclid", "--scale", 20, "--base", 500, "--odds", 10, "--higher", "safer",
+               "--max-bins", 4, "--page", "card2.html")  # fmt: skip
+    assert "points.csv" in said and "card2.html" in said
+    lines = table("points.csv")
+    assert lines[0]["column"] == "(base)" and {line["column"] for line in lines} >= {"age", "debt"}
+    expected = card.points(scale=20, base=500, odds=10, higher="safer", max_bins=4)
+    assert lines[0]["points"] == str(expected["points"].iloc[0])
+    assert sum(line["column"] == "age" for line in lines) <= 4
+    page = Path("card2.html").read_text("utf-8")
+    assert "likelier good: 500 points are odds of good of 10 to one, and 20 more double them." in page
+    run("points", "card.auclid", "--max-bins", "none", "--output", "exact.csv")
+    assert len(table("exact.csv")) > len(lines)
+
+
+def test_edits_are_applied_measured_and_kept(card):
+    edits = [{"column": "age", "action": "set", "low": 30, "high": 40, "value": 0.5, "reason": "policy"},
+             {"column": "job", "action": "remove"}]  # fmt: skip
+    Path("edits.json").write_text(json.dumps({"edits": edits}))
+    before = Path("card.auclid").read_bytes()
+    said = run("edit", "card.auclid", "edits.json", "--data", "loans.csv", "--output", "new.auclid")
+    assert "set age 30 to below 40 value 0.5 (policy)" in said and "remove job: AUC 0." in said
+    assert "2 edits, 2 in all: new.auclid" in said and Path("card.auclid").read_bytes() == before
+    new = auclid.load("new.auclid")
+    assert [edit["action"] for edit in new.edits_] == ["set", "remove"]
+    assert new.edits_[-1]["effect"]["rows"] == 600
+    assert auclid.io.about("new.auclid") == auclid.io.about("card.auclid")
+    run("predict", "new.auclid", "loans.csv", "--output", "new.csv")
+    run("predict", "card.auclid", "loans.csv", "--output", "old.csv")
+    assert Path("new.csv").read_text() != Path("old.csv").read_text()
+    Path("none.json").write_text("[]")
+    assert "0 in all" in run("edit", "new.auclid", "none.json", "--replace")
+    run("predict", "new.auclid", "loans.csv", "--output", "again.csv")
+    assert Path("again.csv").read_text() == Path("old.csv").read_text()
+
+
+def test_the_editor_holds_rows_only_if_told_so(card):
+    assert "editor.html" in run("edit", "card.auclid", "--page", "editor.html", "--data", "loans.csv")
+    run("edit", "card.auclid", "--page", "rows.html", "--data", "loans.csv", "--with-rows")
+    bare, full = (Path(name).read_text("utf-8") for name in ("editor.html", "rows.html"))
+    assert "holds no rows" in bare and "the values of 600 rows" in full
+    assert '"name":"age"' in bare
+
+
+BAD = {
+    "no edits": (["edit", "card.auclid"], "must be given EDITS"),
+    "rows without data": (["edit", "card.auclid", "--page", "e.html", "--with-rows"], "--with-rows must be used with"),
+    "another model": (["points", "line.auclid"], "MODEL must hold a Scorecard"),
+    "no number": (["points", "card.auclid", "--scale", "big"], "--scale must be a number"),
+    "no bins": (["points", "card.auclid", "--max-bins", "0"], "at least 1"),
+    "a strange direction": (["points", "card.auclid", "--higher", "up"], "'riskier' or 'safer'"),
+    "over the model": (["points", "card.auclid", "--output", "card.auclid"], "--output must"),
+    "over the edits": (["edit", "card.auclid", "edits.json", "--output", "edits.json"], "--output must"),
+    "an unknown column": (["edit", "card.auclid", "edits.json"], "must be one of age, debt, job"),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_gets_a_sentence(card, case):
+    Path("edits.json").write_text('[{"column": "height", "action": "remove"}]')
+    fit = ["fit", "loans.csv", "--target", "y", "--positive", "bad"]
+    run(*fit, "--method", "LeastSquaresAUC", "--model", "line.auclid")
+    arguments, says = BAD[case]
+    assert says in run(*arguments, code=2)

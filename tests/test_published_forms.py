@@ -1,0 +1,298 @@
+"""``make(name, published=True)`` is the algorithm as its paper prints it: held against straight transcriptions."""
+
+import numpy as np
+import pytest
+
+import reference_published as paper
+from auclid import algorithms, make
+from auclid.data import as_table
+from auclid.solvers.fsauc import n_stages, stage_orders
+from auclid.solvers.quadruply_stochastic import ScoredBatches
+from auclid.stats.epochs import EpochSampler
+from reference_sam import drawn_pairs
+
+pytestmark = pytest.mark.filterwarnings("ignore:The radius of", "ignore:KMeansNystroem has", "ignore:PNUAUC uses")
+
+N, D = 60, 4
+
+
+def problem():
+    """Rows that are not centred, labels +1 and -1."""
+    rng = np.random.default_rng(5)
+    y = np.where(rng.permutation(N) < 20, 1, -1)
+    X = rng.normal(size=(N, D)) + 0.7
+    X[:, 0] += 0.8 * (y == 1)
+    return X / 2, y
+
+
+X, y = problem()
+ORDER = np.arange(N)
+ONE_PASS = {"n_epochs": 1, "shuffle": False}
+P = np.mean(y == 1)
+
+
+def fitted(name, **params):
+    model = make(name, published=True, **params)
+    seeds = [key for key in model.get_params() if key.endswith("random_state")]
+    return model.set_params(**dict.fromkeys(seeds, 0)).fit(X, y)
+
+
+def uniforms():
+    """What a stream of these rows draws with random_state=0."""
+    return np.random.default_rng(0).random(N)
+
+
+def weights(model):
+    return model.coef_[0]
+
+
+def stages(epochs):
+    rows = EpochSampler(as_table(X), y == 1)
+    return list(stage_orders(np.random.default_rng(0), rows, epochs, n_stages(N * epochs)))
+
+
+LINEAR = {
+    "B-LS-SVM": (lambda: fitted("B-LS-SVM", alpha=0.1), lambda: paper.least_squares(X, y, 0.1)),
+    "SPAM-L2": (
+        lambda: fitted("SPAM-L2", alpha=10.0, **ONE_PASS),
+        lambda: paper.spam(X, y, ORDER, 10 * P * (1 - P), 0.0, "thm2"),
+    ),
+    "SPAM-L2, theorem 3": (
+        lambda: fitted("SPAM-L2", alpha=10.0, schedule="thm3", **ONE_PASS),
+        lambda: paper.spam(X, y, ORDER, 10 * P * (1 - P), 0.0, "thm3"),
+    ),
+    "SPAM-NET": (
+        lambda: fitted("SPAM-NET", alpha=10.0, l1=0.1, schedule="thm3", **ONE_PASS),
+        lambda: paper.spam(X, y, ORDER, 10 * P * (1 - P), 0.1 * P * (1 - P), "thm3"),
+    ),
+    "SOLAM": (
+        lambda: fitted("SOLAM", zeta=2.0, radius=0.4, **ONE_PASS),
+        lambda: paper.solam(X, y, ORDER, 2.0, 0.4)[0],
+    ),
+    "SOLAM, two passes": (
+        lambda: fitted("SOLAM", zeta=0.5, radius=5.0, n_epochs=2, shuffle=False),
+        lambda: paper.solam(X, y, np.tile(ORDER, 2), 0.5, 5.0)[0],
+    ),
+    "SOLAM-L2": (
+        lambda: fitted("SOLAM-L2", zeta=0.5, alpha=0.3, **ONE_PASS),
+        lambda: paper.solam(X, y, ORDER, 0.5, alpha_l2=0.3)[0],
+    ),
+    "FSAUC": (
+        lambda: fitted("FSAUC", step=0.1, radius=0.3, n_epochs=9),
+        lambda: paper.fsauc(X, y, stages(9), 0.1, 0.3),
+    ),
+    "OPAUC": (
+        lambda: fitted("OPAUC", step=0.05, alpha=0.2, **ONE_PASS),
+        lambda: paper.opauc(X, y, ORDER, 0.05, 0.1),
+    ),
+    "AdaOAM": (
+        lambda: fitted("AdaOAM", step=0.05, alpha=0.2, **ONE_PASS),
+        lambda: paper.opauc(X, y, ORDER, 0.05, 0.1, delta=0.5),
+    ),
+    "OAM": (
+        lambda: fitted("OAM", C=0.1, buffer_size=5, **ONE_PASS),
+        lambda: paper.oam(X, y, ORDER, 0.1, 5, uniforms(), True),
+    ),
+    "OAMseq": (
+        lambda: fitted("OAMseq", C=0.1, buffer_size=5, **ONE_PASS),
+        lambda: paper.oam(X, y, ORDER, 0.1, 5, uniforms(), True),
+    ),
+    "OAMgra": (
+        lambda: fitted("OAMgra", C=0.1, buffer_size=5, **ONE_PASS),
+        lambda: paper.oam(X, y, ORDER, 0.1, 5, uniforms(), False),
+    ),
+    "CBR-RS": (
+        lambda: fitted("CBR-RS", C=0.5, buffer_size=5, **ONE_PASS),
+        lambda: paper.cbr(X, y, ORDER, 0.5, 0.7, 5, uniforms()),
+    ),
+    "CBR-FIFO": (
+        lambda: fitted("CBR-FIFO", C=0.5, buffer_size=5, **ONE_PASS),
+        lambda: paper.cbr(X, y, ORDER, 0.5, 0.7, 5),
+    ),
+    "CBR-diag": (
+        lambda: fitted("CBR-diag", C=0.5, buffer_size=5, **ONE_PASS),
+        lambda: paper.cbr(X, y, ORDER, 0.5, 0.7, 5, diagonal=True),
+    ),
+    "Uni-Exp": (
+        lambda: fitted("Uni-Exp", step=0.1, alpha=0.2, **ONE_PASS),
+        lambda: paper.uni_exp(X, y, ORDER, 0.1, 0.2),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_a_linear_method_is_its_pseudo_code(name):
+    ours, theirs = LINEAR[name]
+    expected = theirs()
+    np.testing.assert_allclose(weights(ours()), expected, rtol=1e-10, atol=1e-12 * np.abs(expected).max())
+
+
+def test_opaucr_is_its_pseudo_code():
+    model = fitted("OPAUCr", rank=5, step=0.05, alpha=0.2, **ONE_PASS)
+    sketch = np.random.default_rng(0).standard_normal((N, 5)) / np.sqrt(5)
+    np.testing.assert_allclose(weights(model), paper.opauc(X, y, ORDER, 0.05, 0.1, sketch), rtol=1e-10)
+
+
+def test_the_averages_of_solam_are_those_of_its_table():
+    model = fitted("SOLAM", zeta=2.0, radius=0.4, **ONE_PASS)
+    _, a, b, alpha = paper.solam(X, y, ORDER, 2.0, 0.4)
+    np.testing.assert_allclose([model.a_, model.b_, model.dual_], [a, b, alpha], rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["SAM", "ASAM", "PSAM"])
+def test_random_pairs_are_algorithms_10_and_11(name):
+    model = fitted(name, alpha=0.01, t0=50.0, n_epochs=2)
+    pairs, kind = drawn_pairs(X, y == 1, 2 * N, 0), {"proximal": name == "PSAM", "average": name != "SAM"}
+    expected = paper.sam(pairs, 0.01, 50.0, 16, 16, **kind)
+    np.testing.assert_allclose(weights(model), expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize("name", ["RankSVM", "BAM", "PRSVM+"])
+def test_all_pairs_have_no_gradient_left(name):
+    w = weights(fitted(name, alpha=0.1, tol=1e-13))
+    np.testing.assert_allclose(paper.squared_hinge_gradient(w, X, y, 0.1), 0.0, atol=1e-11)
+
+
+def mapped_rows(model, kind):
+    feature_map = model.feature_map_
+    if kind == "landmarks":
+        return paper.nystroem(X, feature_map.landmarks_, feature_map.gamma_)
+    if kind == "phases":
+        return paper.phase_waves(X, feature_map.frequencies_, feature_map.phases_)
+    return paper.paired_waves(X, feature_map.frequencies_)
+
+
+SAM = {"lam": 0.01, "t0": 50.0, "rskip": 16, "askip": 16}
+EMBEDDED = {
+    "NSAM": ("landmarks", {"alpha": 0.01, "t0": 50.0}, lambda Z: paper.sam(mapped_pairs(Z), **SAM, average=False)),
+    "NASAM": ("landmarks", {"alpha": 0.01, "t0": 50.0}, lambda Z: paper.sam(mapped_pairs(Z), **SAM)),
+    "NPSAM": ("landmarks", {"alpha": 0.01, "t0": 50.0}, lambda Z: paper.sam(mapped_pairs(Z), **SAM, proximal=True)),
+    "FASAM": ("phases", {"alpha": 0.01, "t0": 50.0}, lambda Z: paper.sam(mapped_pairs(Z), **SAM)),
+    "NSOLAM": ("landmarks", {"zeta": 2.0, "radius": 0.4}, lambda Z: paper.solam(Z, y, ORDER, 2.0, 0.4)[0]),
+    "NOAMseq": ("landmarks", {"C": 0.1, "buffer_size": 5}, lambda Z: paper.oam(Z, y, ORDER, 0.1, 5, uniforms(), True)),
+    "NOAMgra": ("landmarks", {"C": 0.1, "buffer_size": 5}, lambda Z: paper.oam(Z, y, ORDER, 0.1, 5, uniforms(), False)),
+    "FOAM": ("pairs", {"C": 0.1, "buffer_size": 5}, lambda Z: paper.oam(Z, y, ORDER, 0.1, 5, uniforms(), True)),
+    "FCBR-RS": (
+        "pairs",
+        {"C": 0.5, "buffer_size": 5},
+        lambda Z: paper.cbr(Z, y, ORDER, 0.5, 0.7, 5, uniforms(), halved=True),
+    ),
+    "FCBR-FIFO": ("pairs", {"C": 0.5, "buffer_size": 5}, lambda Z: paper.cbr(Z, y, ORDER, 0.5, 0.7, 5, halved=True)),
+}
+
+
+def mapped_pairs(Z):
+    """The pairs that one epoch draws, in the feature space: `fit` sorts rows by their features."""
+    return drawn_pairs(Z, y == 1, N, 0)
+
+
+@pytest.mark.parametrize("name", EMBEDDED)
+def test_a_kernel_method_is_its_map_and_its_pseudo_code(name):
+    kind, params, theirs = EMBEDDED[name]
+    ranker = make(name, published=True).ranker
+    params = params | {key: value for key, value in ONE_PASS.items() if key in ranker.get_params()}
+    gamma = {} if kind == "landmarks" else {"gamma": 0.5}
+    model = fitted(name, n_components=12, **gamma, **params)
+    if kind == "landmarks":
+        assert model.feature_map_.gamma_ == pytest.approx(1.0 / np.sum(X.var(axis=0)), rel=1e-12)
+    Z = model.feature_map_.transform(X)  # the embedding by itself is held against the paper's below
+    signs = mapped_rows(model, kind)
+    np.testing.assert_allclose(Z @ Z.T, signs @ signs.T, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(weights(model.ranker_), theirs(Z), rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["NBAM", "FBAM"])
+def test_a_batch_kernel_method_is_its_map_and_has_no_gradient_left(name):
+    gamma = {} if name == "NBAM" else {"gamma": 0.5}
+    model = fitted(name, n_components=12, alpha=0.1, tol=1e-13, **gamma)
+    Z = mapped_rows(model, "landmarks" if name == "NBAM" else "phases")
+    mine = model.feature_map_.transform(X)
+    np.testing.assert_allclose(mine @ mine.T, Z @ Z.T, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(paper.squared_hinge_gradient(weights(model.ranker_), mine, y, 0.1), 0.0, atol=1e-10)
+
+
+SETS = np.where(ORDER % 3 == 0, 0, np.where(y == 1, 2, 1))
+"""0: unlabelled, 1: negative, 2: positive."""
+U, NEG, POS = (np.flatnonzero(SETS == kind) for kind in range(3))
+
+
+def half_labelled():
+    return np.where(SETS == 0, np.nan, y.astype(float))
+
+
+def test_samult_is_the_kernel_form_on_all_rows():
+    model = make("SAMULT", published=True, gamma=0.8, alpha=0.2, unlabeled_weight=0.3).fit(X, half_labelled())
+    expected = paper.samult(paper.gaussian(X, X, 0.8), POS, NEG, U, 0.7, 0.2)
+    ours = model.decision_function(X)
+    np.testing.assert_allclose(ours - ours[0], expected - expected[0], rtol=1e-8, atol=1e-9)
+
+
+@pytest.mark.parametrize(("name", "eta"), [("PNU-AUC", 0.2), ("PNU-AUC", -0.2), ("PU-AUC", 1.0), ("NU-AUC", -1.0)])
+def test_pnu_auc_is_the_kernel_form_on_all_rows(name, eta):
+    """Where the risk is convex: the prior is small enough, or the weight is."""
+    prior = 0.02 if eta > 0 else 0.98
+    params = {"unlabeled_weight": eta} if name == "PNU-AUC" else {}
+    model = make(name, published=True, gamma=0.8, alpha=0.2, prior=prior, **params).fit(X, half_labelled())
+    expected = paper.pnu(paper.gaussian(X, X, 0.8), POS, NEG, U, eta, prior, 0.2)
+    ours = model.decision_function(X)
+    np.testing.assert_allclose(ours - ours[0], expected - expected[0], rtol=1e-8, atol=1e-9)
+
+
+SLOPES = {
+    "square": lambda m: -2 * (1 - m),
+    "hinge": lambda m: -1.0 if m < 1 else 0.0,
+    "squared_hinge": lambda m: -2 * max(0, 1 - m),
+    "logistic": lambda m: -1 / (1 + np.exp(m)),
+}
+
+
+@pytest.mark.parametrize("loss", SLOPES)
+def test_qsg_is_algorithms_1_and_2_with_any_loss(loss, monkeypatch):
+    drawn, init = [], ScoredBatches.__init__
+
+    def recorded(self, f, table, draws):
+        drawn.append(draws)
+        init(self, f, table, draws)
+
+    monkeypatch.setattr(ScoredBatches, "__init__", recorded)
+    params = {"n_iter": 6, "n_components": 3, "batch_size": 2, "gamma": 1.5, "alpha": 0.6, "theta": 2.0}
+    model = make("QSG-S2AUC", published=True, loss=loss, unlabeled_weight=0.4, random_state=0, **params)
+    model.fit(X, half_labelled())
+    omegas = [np.sqrt(3.0) * np.random.default_rng([model.seed_, i]).standard_normal((D, 3)) for i in range(6)]
+    batches = [(X[rows[2:4]], X[rows[:2]], X[rows[4:]]) for rows in np.vstack(drawn)]
+    f = paper.qsg(batches, omegas, 0.6, 0.6, 2.0, SLOPES[loss])
+    expected = np.array([f(x) for x in X])
+    np.testing.assert_allclose(
+        model.decision_function(X) - model.intercept_, expected, rtol=1e-10, atol=1e-10 * np.abs(expected).max()
+    )
+
+
+def test_rank_boost_is_its_pseudo_code():
+    model = make("RankBoost", published=True, n_rounds=4).fit(X, y)
+    pos, neg = paper.rank_boost(X[y == 1], X[y == -1], 4)
+    ours = model.decision_function(X)
+    np.testing.assert_allclose(
+        ours[y == 1][:, None] - ours[y == -1][None, :], pos[:, None] - neg[None, :], rtol=1e-10, atol=1e-12
+    )
+
+
+def test_printed_forms_are_not_the_defaults():
+    """The switch matters: each form that says it differs gives other scores than the default."""
+    for method in algorithms():
+        if method.published is not None:
+            assert repr(make(method.name, published=True)) != repr(make(method.name)), method.name
+
+
+OURS = {"LeastSquaresAUCCV", "Scorecard", "FactorizationRanker"}
+"""No paper prints an algorithm for these."""
+
+ELSEWHERE = {"B-SVM-OR", "SVMpAUC", "TopPush", "RBF-RankSVM", "RBF-RankSVM-subsample", "SSRankBoost"}
+"""Exact optima and variants, which test_rank_svm, test_top, test_kernel_rank_svm and test_rank_boost compare."""
+
+HERE = {name.partition(",")[0] for name in (*LINEAR, *EMBEDDED)} | set(
+    "OPAUCr SAM ASAM PSAM RankSVM BAM PRSVM+ NBAM FBAM SAMULT PNU-AUC PU-AUC NU-AUC QSG-S2AUC RankBoost".split()
+)
+
+
+def test_every_name_of_the_registry_is_transcribed():
+    assert {method.name for method in algorithms()} == HERE | OURS | ELSEWHERE
