@@ -314,7 +314,7 @@ def test_identifiers_are_copied_by_blocks_as_in_memory(mixed, tmp_path, source, 
     from auclid.data.readers import reader
 
     monkeypatch.setattr(reader, "READ_BYTES", 8 * 3 * 70)
-    monkeypatch.setattr(predictions, "ROWS", 64)
+    monkeypatch.setattr(predictions, "COPIED_ROWS", 64)
     model = tmp_path / "m"
     run("fit", mixed / "rows.parquet", "--target", "y", "--method", "LeastSquaresAUC", *BUT, "--model", model)
     ids = ("--id", "key", "--id", "number", "--id", "day", "--id", "amount")

@@ -155,7 +155,7 @@ def curvature_product(
 
 
 class _Ask(NamedTuple):
-    """Who asks, and what of."""
+    """The function that is called, with its checked arguments."""
 
     owner: str
     loss: str | Loss

@@ -27,7 +27,7 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r")
 MAX_EXCEL_ROWS = 1 << 20
 """Rows of a sheet of Excel."""
 
-ROWS = 1 << 16
+COPIED_ROWS = 1 << 16
 """Rows of columns to copy that are read at a time."""
 
 
@@ -50,7 +50,7 @@ class Copies:
             raise DataError(f"--id must name columns of a csv or parquet file; those of {str(data)!r} have no names.")
         _checked(names, reader.available_columns())
         self.names = list(dict.fromkeys(names))
-        self._batches = reader.copies(self.names, ROWS)
+        self._batches = reader.copies(self.names, COPIED_ROWS)
         self._rest: Any = None
 
     def next(self, count: int) -> dict[str, Any]:

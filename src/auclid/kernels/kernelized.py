@@ -16,6 +16,7 @@ from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
 from auclid.data.embedded import working_type
 from auclid.data.files import Rows
+from auclid.data.types import OutputFile, RowsLike
 from auclid.kernels._kernel_block import floats
 from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
@@ -107,7 +108,7 @@ class Kernelized(Ranker):
         return self.ranker_.classes_
 
     @validation.checked_with_parts
-    def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
         """Fit the map on all rows, then the ranker on what it makes of them.
 
         Parameters
@@ -157,7 +158,7 @@ class Kernelized(Ranker):
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
     @validation.checked_with_parts
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
+    def partial_fit(self, X: RowsLike, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
         """Learn from a batch, with a map that is fitted on the first one unless it is frozen.
 
         Only where the ranker has a `partial_fit`.
@@ -202,7 +203,7 @@ class Kernelized(Ranker):
         return self
 
     @partwise
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
 
         Parameters
@@ -223,7 +224,7 @@ class Kernelized(Ranker):
         return validation.finite_scores(self, scores, table.dtype)
 
     @partwise
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: RowsLike, *, out: OutputFile = None) -> Any:
         """The class of each row, where the ranker tells classes; else the scores of `decision_function`.
 
         Parameters

@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
 from auclid.metrics._compare import Question, checked_question
-from auclid.metrics._design import LARGEST, _negatives, _variance, _variance_of_difference
+from auclid.metrics._design import MAX_ROWS, _negatives, _variance, _variance_of_difference
 from auclid.metrics._results import SampleSize
 from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
@@ -208,8 +208,8 @@ def _smallest(owner: str, enough: Callable[[int], bool], ratio: float) -> Sample
     low, high = 1, 2
     while not enough(high):
         low, high = high, 2 * high
-        if high > LARGEST:
-            raise ValueError(f"{owner} expects a study that {LARGEST:,} positives can answer. They are not enough.")
+        if high > MAX_ROWS:
+            raise ValueError(f"{owner} expects a study that {MAX_ROWS:,} positives can answer. They are not enough.")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)

@@ -222,7 +222,7 @@ def _weighted(
 
 
 def _weighted_bounds(bins: Bins) -> AUCBounds:
-    """The same bounds for masses that are not whole numbers, a hair wider than their rounding."""
+    """The bounds of masses that are not whole numbers, wider by more than their rounding."""
     pos, neg = bins.pos / bins.pos.sum(), bins.neg / bins.neg.sum()
     inside = pos * neg
     middle = float(np.sum(neg * (1.0 - np.cumsum(pos)) + 0.5 * inside))

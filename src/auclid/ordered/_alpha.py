@@ -8,7 +8,7 @@ import numpy as np
 from auclid.data import Table, as_table
 from auclid.metrics._concordance import right_pairs
 from auclid.solvers.iterative import shifted_solutions
-from auclid.solvers.least_squares import NEAR, PRODUCTS
+from auclid.solvers.least_squares import MAX_PATH_RESIDUAL, PATH_PRODUCTS
 from auclid.solvers.ordered_square import square_path, square_product, square_slope, square_system
 from auclid.solvers.path import FEW_ALPHAS, FEW_COLUMNS, alpha_grid, best_alpha
 from auclid.stats.folds import ALIKE
@@ -131,8 +131,8 @@ def _training_paths(
         if not wide:
             yield k, square_path(square_system(rows, part), alphas)
         else:
-            W, rest = shifted_solutions(square_product(rows, part), square_slope(rows, part), alphas, PRODUCTS)
-            W[:, rest > NEAR] = np.nan
+            W, rest = shifted_solutions(square_product(rows, part), square_slope(rows, part), alphas, PATH_PRODUCTS)
+            W[:, rest > MAX_PATH_RESIDUAL] = np.nan
             yield k, W
 
 

@@ -20,7 +20,7 @@ from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.loss_sums import LossCurvature, LossSums, evaluate
 from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking
 
-WIDE = 1000
+MAX_HESSIAN_COLUMNS = 1000
 """Columns up to which a Hessian is formed."""
 
 
@@ -49,7 +49,7 @@ class Space(Protocol):
         """The length of a gradient or of weights."""
 
     def subset(self, chosen: np.ndarray) -> "Space | None":
-        """The same weights for some of the rows; None where weights belong to rows."""
+        """The space of the same weights on some of the rows; None where weights belong to rows."""
 
     def preconditioner(self, point: "PairPoint") -> Preconditioner:
         """v -> nearly H^-1 v at a point."""
@@ -81,12 +81,12 @@ class LinearSpace:
         return float(np.linalg.norm(v))
 
     def subset(self, chosen: np.ndarray) -> "LinearSpace":
-        """The same weights for some of the rows."""
+        """The space of the same weights on some of the rows."""
         return LinearSpace(as_table(self.table.take(chosen)))
 
     def preconditioner(self, point: "PairPoint") -> Preconditioner:
         """From the Hessian at a point or, of very many columns, from its diagonal."""
-        return inverse_hessian(point) if self.size <= WIDE else inverse_diagonal(point)
+        return inverse_hessian(point) if self.size <= MAX_HESSIAN_COLUMNS else inverse_diagonal(point)
 
 
 class KernelSpace:
@@ -263,11 +263,11 @@ class SquaredHinges:
         """No other objective follows."""
 
     def subset(self, chosen: np.ndarray, space: Space | None = None) -> Self:
-        """The same for some of the rows."""
+        """The objective on some of the rows."""
         return replace(self, space=space or self.space.subset(chosen), pairs=self.pairs.subset(chosen))
 
     def sample(self) -> Self | None:
-        """The same for an eighth of the rows, which need not be solved beyond what it knows."""
+        """The objective on a sixteenth of the rows or more, to a tolerance that its noise allows."""
         chosen = self.pairs.sample(max(2000, 10 * self.size, self.pairs.n // 16))
         space = self.space.subset(chosen) if 2 * len(chosen) < self.pairs.n_weighed else None
         return None if space is None else replace(self.subset(chosen, space), tol=max(self.tol, 1e-2))
@@ -425,7 +425,7 @@ class SmoothHinge(SquaredHinges):
     point_class: ClassVar[type[PairPoint]] = SmoothHingePoint
 
     def narrowed(self, width: float) -> Self:
-        """The same with a narrower parabola."""
+        """The objective with a narrower parabola, nearer to the hinge."""
         return replace(self, width=width, hinges=smooth_hinge(width))
 
     def target(self, point: Any) -> float:
@@ -441,7 +441,7 @@ class SmoothHinge(SquaredHinges):
         return None if point.certified else self.narrowed(narrower(self.width, self.tol, point.gap))
 
     def sample(self) -> Self | None:
-        """The same for an eighth of the rows, to the same tolerance."""
+        """The objective on a sample of the rows, to the same tolerance."""
         sample = super().sample()
         return None if sample is None else replace(sample, tol=self.tol)
 
@@ -458,10 +458,10 @@ class SmoothHinge(SquaredHinges):
         return min(1.0, point.gap.gap / point.hinge_value)
 
 
-STEPS = 8
+STAIR_STEPS = 8
 """Steps of the stair that stands for the curvature in the preconditioner."""
 
-SAMPLE = 256
+STAIR_SCORES = 256
 """Scores of each class whose margins say where the steps of that stair lie."""
 
 
@@ -492,7 +492,7 @@ class SmoothLossPoint(PairPoint):
     def preconditioner(self) -> Preconditioner:
         """That of a sum of squared hinges whose curvature is a stair beside the loss's own."""
         objective = self.objective
-        stair = stair_of(objective.loss, *(part[:: max(1, len(part) // SAMPLE)] for part in self.sums.scores))
+        stair = stair_of(objective.loss, *(part[:: max(1, len(part) // STAIR_SCORES)] for part in self.sums.scores))
         near = SquaredHinges(objective.space, objective.pairs, objective.alpha, objective.tol, stair)
         return objective.space.preconditioner(near.at(self.w, self.scores))
 
@@ -510,7 +510,7 @@ class SmoothLoss(SquaredHinges):
 
 def stair_of(loss: Loss, pos: np.ndarray, neg: np.ndarray) -> tuple[tuple[float, float], ...]:
     """Squared hinges that bend as the loss does in the middle of each eighth of the margins, and nowhere else."""
-    margins = np.unique(np.quantile(np.subtract.outer(pos, neg), np.linspace(0.0, 1.0, 2 * STEPS + 1)))
+    margins = np.unique(np.quantile(np.subtract.outer(pos, neg), np.linspace(0.0, 1.0, 2 * STAIR_STEPS + 1)))
     edges, middles = np.append(margins[2::2], margins[-1] + 1.0), np.append(margins[1::2], margins[-1])
     bends = np.maximum(evaluate(LossCurvature(loss), middles[: len(edges)]), 0.0)
     falls = 0.5 * -np.diff(np.append(bends, 0.0))

@@ -14,8 +14,8 @@ from auclid._generic import kernel
 from auclid.data import Table, as_table
 from auclid.losses import Loss, as_loss
 from auclid.solvers.all_pairs import (
-    STEPS,
-    WIDE,
+    MAX_HESSIAN_COLUMNS,
+    STAIR_STEPS,
     LinearSpace,
     PairPoint,
     SmoothHinge,
@@ -147,7 +147,7 @@ class OrderedSpace(LinearSpace):
 
     def preconditioner(self, point: PairPoint) -> Preconditioner:
         """From the scatter of rows by the weight of their active pairs or, of very many columns, from its diagonal."""
-        if self.size > WIDE:
+        if self.size > MAX_HESSIAN_COLUMNS:
             return inverse_diagonal(point)
         share = 2.0 * point.total(methodcaller("share"))
         return inverse_of(_scatter(self.table, share, point.objective.alpha))
@@ -266,7 +266,7 @@ class OrderedLossPoint(PairPoint):
         """That of a sum of squared hinges whose curvature is a stair beside the loss's own."""
         objective, score = self.objective, self.sums.score
         some = score[:: max(1, len(score) // SAMPLE)]
-        stair = stair_of(objective.loss, some, some[: 2 * STEPS * 16])
+        stair = stair_of(objective.loss, some, some[: 2 * STAIR_STEPS * 16])
         near = SquaredHinges(objective.space, objective.pairs, objective.alpha, objective.tol, stair)
         return objective.space.preconditioner(near.at(self.w, self.scores))
 

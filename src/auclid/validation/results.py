@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from auclid.data import Table
 from auclid.validation.parameters import owner_name
 
-TINY, HUGE = 1e-140, 1e140
+MIN_SQUARABLE, MAX_SQUARABLE = 1e-140, 1e140
 """Numbers whose squares, times a table's size, stay within floating point."""
 
 
@@ -78,7 +78,7 @@ def warn_if_constant_scores(
     if not len(scores) or scores.min() < scores.max():
         return
     size = largest(table)
-    if size > 0.0 and not TINY < size < HUGE:
+    if size > 0.0 and not MIN_SQUARABLE < size < MAX_SQUARABLE:
         warnings.warn(
             f"{owner_name(estimator)} {said}: rows of size {size:.1g} have squares beyond floating "
             "point. Scale the columns of X, for instance with StandardScaler.",
