@@ -70,6 +70,14 @@ Memory = Annotated[
     str | None, typer.Option(metavar="SIZE", help="Rows to keep in memory; more are read by blocks. Default: 512MiB.")
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
+Group = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Compare rows of one group only: a query, a session, a patient.")
+]
+Event = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Censored times: whether the event was seen; with --time.")
+]
+Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Censored times: when; with --event.")]
+Ordered = Annotated[bool, typer.Option("--ordered", help="The target has ordered levels or numbers, not two labels.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -101,13 +109,27 @@ def compare(
     output: Annotated[Path, typer.Option(help="The report to write, .html.")] = Path("report.html"),
     max_fpr: MaxFPR = 1.0,
     memory: Memory = None,
+    group: Group = None,
+    event: Event = None,
+    time: Time = None,
+    ordered: Ordered = False,
 ) -> None:
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
+    if data is not None and _has_order(group, event, time, ordered):
+        from auclid.cli import ordered as orders
+
+        orders.compare(data, orders.OrderOptions(target, event, time, group, ordered, drop or []), test_size, seed)
+        return
     how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr)
     verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size)
+
+
+def _has_order(group: str | None, event: str | None, time: str | None, ordered: bool) -> bool:
+    """Whether the options say that rows have an order that is not that of two classes."""
+    return ordered or any(name is not None for name in (group, event, time))
 
 
 def _words(text: str) -> list[str]:
@@ -133,11 +155,20 @@ def fit(
     published: Annotated[
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
+    group: Group = None,
+    event: Event = None,
+    time: Time = None,
+    ordered: Ordered = False,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
+    if _has_order(group, event, time, ordered):
+        from auclid.cli import ordered as orders
+
+        orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
+        return
     how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
@@ -174,10 +205,19 @@ def evaluate(
     alerts: Annotated[int | None, typer.Option(min=1, help="What happens if so many rows are looked at.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")] = None,
     memory: Memory = None,
+    group: Group = None,
+    event: Event = None,
+    time: Time = None,
+    ordered: Ordered = False,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
     from auclid.cli import evaluation, verbs
 
+    if _has_order(group, event, time, ordered):
+        from auclid.cli import ordered as orders
+
+        orders.evaluate(model, data, orders.OrderOptions(target, event, time, group, ordered))
+        return
     wishes = evaluation.Wishes(groups, max_fpr, alerts, plot)
     verbs.evaluate(model, data, target, positive, wishes, memory)
 
