@@ -85,7 +85,7 @@ def test_compare_without_data_takes_the_embedded_table(run):
     assert "Does optimising AUC pay on this table?" in result.stdout
     assert "compiling is not counted" in result.stdout
     page = Path("report.html").read_text()
-    assert page.startswith("<!doctype html>") and page.count("<svg") == 3 + 4 and "SPAM-L2" in page
+    assert page.startswith("<!doctype html>") and page.count("<svg") == 3 + 4 + 5 and "SPAM-L2" in page
     assert [path.name for path in Path().iterdir()] == ["report.html"]
 
 
@@ -494,8 +494,9 @@ def test_the_page_holds_everything_and_escapes_what_it_is_told():
     assert "prefers-color-scheme: dark" in page and "@media print" in page and "max-width: 46rem" in page
     models_ = json.loads(page.split("const models = ")[1].split(";\n")[0])
     for model in models_:
-        assert model["points"][0][1:] == [model["pos"], model["neg"]] and model["points"][-1][1:] == [0, 0]
-        assert 0 <= model["start"] < len(model["points"])
+        every = [model["positives"], model["negatives"]]
+        assert [model["hits"][0], model["alarms"][0]] == every and [model["hits"][-1], model["alarms"][-1]] == [0, 0]
+        assert 0 <= model["start"] < len(model["threshold"])
 
 
 def test_roc_points_are_the_counts_above_their_thresholds():

@@ -139,6 +139,7 @@ def test_the_gallery_has_at_least_eight_examples():
 
 MODULES = {
     "metrics": auclid.metrics.__all__,
+    "monitoring": auclid.monitoring.__all__,
     "plot": auclid.plot.__all__,
     "datasets": auclid.datasets.__all__,
     "pairs": ["value", "gradient", "curvature_product"],

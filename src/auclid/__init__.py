@@ -14,6 +14,7 @@ from auclid._version import __version__ as __version__
 if TYPE_CHECKING:
     from auclid import datasets as datasets
     from auclid import metrics as metrics
+    from auclid import monitoring as monitoring
     from auclid import objectives as objectives
     from auclid import pairs as pairs
     from auclid import plot as plot
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from auclid.boost import *  # noqa: F403
     from auclid.calibrated import Calibrated as Calibrated
     from auclid.columns import *  # noqa: F403
+    from auclid.comparison import compare as compare
     from auclid.data.files import Rows as Rows
     from auclid.data.files import scan as scan
     from auclid.exporters import export as export
@@ -42,6 +44,7 @@ FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordere
 
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
+    "comparison": ("compare",),
     "data.files": ("Rows", "scan"),
     "exporters": ("export",),
     "io": ("load", "save"),
@@ -51,7 +54,7 @@ OTHER_NAMES = {
 """Public names of other modules."""
 
 
-PUBLIC_MODULES = ("datasets", "metrics", "objectives", "pairs", "plot")
+PUBLIC_MODULES = ("datasets", "metrics", "monitoring", "objectives", "pairs", "plot")
 
 OTHER_MODULES = (
     "base", "baselines", "cli", "data", "errors", "losses", "penalties", "schedules", "solvers", "stats", "torch",

@@ -301,7 +301,7 @@ def embedded_part(feature_map: Any, part: Part) -> Part:
 
 
 def fitted_map(feature_map: Any, table: Table, y: ArrayLike | None, count: int) -> Any:
-    """A copy of the map, fitted on a table of some of ``count`` rows; a frozen one as it is."""
+    """A copy of the map, fitted on a table, of some of ``count`` rows; a frozen one as it is."""
     feature_map = clone(feature_map)
     if isinstance(feature_map, FeatureMap):
         columns = getattr(feature_map, "n_components", None) or table.shape[0]

@@ -7,6 +7,7 @@ from auclid.metrics._by_group import auc_by_group
 from auclid.metrics._compare import compare_auc, compare_auc_unpaired
 from auclid.metrics._concordance import compare_concordance, concordance, concordance_interval
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
+from auclid.metrics._curve import ROC
 from auclid.metrics._decision_results import (
     CalibrationFit,
     CalibrationTest,
@@ -65,6 +66,7 @@ from auclid.metrics._results import (
     SampleSize,
 )
 from auclid.metrics._scorer import partial_auc_scorer
+from auclid.metrics._stability import population_stability
 from auclid.metrics._streaming import StreamingAUC
 from auclid.metrics._thresholds import choose_threshold
 
@@ -94,6 +96,7 @@ __all__ = [
     "OperatingPoint",
     "OperatingPointInterval",
     "PairComparison",
+    "ROC",
     "RatesAt",
     "Reliability",
     "Result",
@@ -140,6 +143,7 @@ __all__ = [
     "operating_point_interval",
     "partial_auc",
     "partial_auc_scorer",
+    "population_stability",
     "precision_at_k",
     "rates_at",
     "rates_by_group",

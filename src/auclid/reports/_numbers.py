@@ -192,7 +192,7 @@ def differences(
     """Two models compared on the same rows: by AUC, average precision, at two points, and by Brier score."""
     rows: dict[str, Any] = {"groups": groups, "level": LEVEL}
     a, b = first.score, second.score
-    found = [
+    found: list[tuple[str, Any]] = [
         ("AUC", compare_auc(is_pos, a, b, **rows)),
         ("average precision", compare_average_precision(is_pos, a, b, **rows)),
         ("recall at a specificity of 90 %", compare_at(is_pos, a, b, "tpr", at={"specificity": 0.9}, **rows)),

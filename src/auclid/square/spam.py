@@ -17,7 +17,6 @@ from auclid.schedules import Constant, Harmonic, Power, Schedule, rate
 from auclid.solvers.proximal import ProximalSolver, ProximalState, ProximalSteps, initial_state
 from auclid.solvers.saga import SagaSolver
 from auclid.stats.class_means import FirstPass, class_midpoint, first_pass, means_of
-from auclid.stats.labelled import LabelledDataset
 
 
 class SPAM(StreamRanker):
@@ -160,7 +159,8 @@ class SPAM(StreamRanker):
 
     @validation.checked
     def _fit_saga(self, X: Any, y: Any, sample_weight: Any) -> Self:
-        table, is_pos, weight = self._labelled_dataset(X, y, sample_weight).labelled_table()
+        rows = self._labelled_dataset(X, y, sample_weight)
+        table, is_pos, weight = rows.labelled_table()
         summary, rng = self._first_pass(table, is_pos, weight), _random.generator(self.random_state)
         solver, centre = SagaSolver(self._penalty()), summary.centre if self.centre else None
         problem = solver.problem(table, is_pos, weight, summary)
@@ -173,7 +173,7 @@ class SPAM(StreamRanker):
             for number in fit_iterations(self, self.n_epochs, look, X, y):
                 state = solver.epoch(table, centre, problem, state, rng)
                 self.n_iter_ = number + 1
-        self._publish_fit(LabelledDataset.in_memory(table, is_pos, weight, self.classes_), state.w)
+        self._publish_fit(rows, state.w)
         self._state = initial_state(means_of(summary))
         self._state.iterate.v[:] = state.w
         self._rng, self._dense, self.schedule_ = rng, not isinstance(table, SparseTable), Constant(problem.step)
