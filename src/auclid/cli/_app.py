@@ -245,7 +245,9 @@ def evaluate(
     if _has_order(group, event, time, ordered):
         from auclid.cli import ordered as orders
 
-        orders.evaluate(model, data, orders.OrderOptions(target, event, time, group, ordered))
+        if len(paths) + (data is not None) != 2 or score is not None:
+            raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
+        orders.evaluate(paths[0], data or paths[1], orders.OrderOptions(target, event, time, group, ordered))
         return
     wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
     if score is not None:
