@@ -76,6 +76,14 @@ Memory = Annotated[
     ),
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
+Group = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Compare rows of one group only: a query, a session, a patient.")
+]
+Event = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Censored times: whether the event was seen; with --time.")
+]
+Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Censored times: when; with --event.")]
+Ordered = Annotated[bool, typer.Option("--ordered", help="The target has ordered levels or numbers, not two labels.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -111,13 +119,27 @@ def compare(
     output: Annotated[Path, typer.Option(help="The report to write, .html.")] = Path("report.html"),
     max_fpr: MaxFPR = 1.0,
     memory: Memory = None,
+    group: Group = None,
+    event: Event = None,
+    ordered: Ordered = False,
 ) -> None:
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
+    if data is not None and _has_order(group, event, None, ordered):
+        from auclid.cli import ordered as orders
+
+        when = None if event is None else time
+        orders.compare(data, orders.OrderOptions(target, event, when, group, ordered, drop or []), test_size, seed)
+        return
     how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time)
     verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size, test=test)
+
+
+def _has_order(group: str | None, event: str | None, time: str | None, ordered: bool) -> bool:
+    """Whether the options say that rows have an order that is not that of two classes."""
+    return ordered or any(name is not None for name in (group, event, time))
 
 
 def _words(text: str) -> list[str]:
@@ -147,11 +169,20 @@ def fit(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, as in Python; repeatable."),
     ] = None,
+    group: Group = None,
+    event: Event = None,
+    time: Time = None,
+    ordered: Ordered = False,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
+    if _has_order(group, event, time, ordered):
+        from auclid.cli import ordered as orders
+
+        orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
+        return
     how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
@@ -203,10 +234,21 @@ def evaluate(
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="A page to decide on a threshold with.")] = None,
     memory: Memory = None,
+    group: Group = None,
+    event: Event = None,
+    time: Time = None,
+    ordered: Ordered = False,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
     from auclid.cli import evaluation, verbs
 
+    if _has_order(group, event, time, ordered):
+        from auclid.cli import ordered as orders
+
+        if len(paths) + (data is not None) != 2 or score is not None:
+            raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
+        orders.evaluate(paths[0], data or paths[1], orders.OrderOptions(target, event, time, group, ordered))
+        return
     wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
     if score is not None:
         if len(paths) != 1 or data is not None:
