@@ -52,8 +52,9 @@ WORDS = {
     "metrics": (5, "areas, intervals, tests"),
     "plot": (5, "curves and bands"),
     "exporters": (5, "SQL, ONNX, JSON, Python"),
-    "reports": (5, "pages to decide on"),
+    "comparison": (5, "estimators on equal folds"),
     "monitoring": (5, "drift, AUC over time"),
+    "reports": (5, "the page to decide on"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
 }

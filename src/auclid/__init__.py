@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from auclid.boost import *  # noqa: F403
     from auclid.calibrated import Calibrated as Calibrated
     from auclid.columns import *  # noqa: F403
+    from auclid.comparison import compare as compare
     from auclid.data.files import Rows as Rows
     from auclid.data.files import scan as scan
     from auclid.exporters import export as export
@@ -42,6 +43,7 @@ FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "pairwi
 
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
+    "comparison": ("compare",),
     "data.files": ("Rows", "scan"),
     "exporters": ("export",),
     "io": ("load", "save"),

@@ -91,12 +91,16 @@ def compare(
     data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")] = None,
     target: Target = None,
     methods: Annotated[
-        str, typer.Option(help="Names from `auclid methods`, with commas, and `auto`; else those that suit.")
+        str, typer.Option(help="Names from `auclid methods`, with commas, `auto`, or `all`; else those that suit.")
     ] = "",
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
     drop: Drop = None,
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
+    test: Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test on; else a share of DATA.")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Learn from the past, test on the latest rows by this column.")
+    ] = None,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write, .html.")] = Path("report.html"),
     max_fpr: MaxFPR = 1.0,
@@ -106,8 +110,8 @@ def compare(
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr)
-    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size)
+    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time)
+    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size, test=test)
 
 
 def _words(text: str) -> list[str]:
@@ -133,12 +137,16 @@ def fit(
     published: Annotated[
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, as in Python; repeatable."),
+    ] = None,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
