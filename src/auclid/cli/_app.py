@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from auclid._version import __version__
 from auclid.cli import _plugins, _show
 from auclid.cli.defaults import AGAINST, BASELINES
-from auclid.cli.wording import rate, sentence
+from auclid.cli.wording import memory_size, rate, sentence
 
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 """Click's exception for what cannot be understood; newer versions of typer carry a copy of their own."""
@@ -67,7 +67,13 @@ Positive = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
 Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Rows to keep in memory; more are read by blocks. Default: 512MiB.")
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        callback=memory_size,
+        help="Rows to keep in memory, such as 500MB; more are read by blocks. Default: 512MiB. "
+        "The process needs some 300MB besides.",
+    ),
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
@@ -155,22 +161,36 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv or parquet file.")] = Path("scores.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("scores.csv"),
     identifier: Annotated[
         list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
     ] = None,
+    alerts: Annotated[int | None, typer.Option(min=1, help="Call the so many highest rows positive.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Call higher scores positive.")] = None,
+    cost: Annotated[
+        str | None, typer.Option(metavar="FN:FP", help="Call positive what costs less so, by the probabilities.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Call the most rows positive with this expected precision.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the threshold in MODEL, for every later command.")] = False,
     memory: Memory = None,
 ) -> None:
     """Write score, probability and label of every row: the higher, the more likely positive."""
-    from auclid.cli import verbs
+    from auclid.cli import thresholds, verbs
 
-    verbs.predict(model, data, output, identifier or [], memory)
+    purpose = thresholds.Purpose(alerts, threshold, cost, precision)
+    verbs.predict(model, data, output, identifier or [], memory, purpose, keep)
 
 
 @app.command()
 def evaluate(
-    model: Model,
-    data: Data,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL DATA", help="Also: MODEL... --data DATA, or a table with --score COLUMN."),
+    ],
+    data: Annotated[Path | None, typer.Option(help="Rows for several models, compared with the first.")] = None,
+    score: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of scores, without a model.")] = None,
     target: Target = None,
     positive: Positive = None,
     groups: Annotated[
@@ -188,7 +208,16 @@ def evaluate(
     from auclid.cli import evaluation, verbs
 
     wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
-    verbs.evaluate(model, data, target, positive, wishes, memory)
+    if score is not None:
+        if len(paths) != 1 or data is not None:
+            raise typer.BadParameter("with --score there is one table and no model.", param_hint="--score")
+        verbs.evaluate_scores(paths[0], score, target, positive, wishes)
+    elif data is not None and len(paths) > 1:
+        verbs.evaluate_several(paths, data, target, positive, wishes, memory)
+    elif len(paths) + (data is not None) == 2:
+        verbs.evaluate(paths[0], data or paths[1], target, positive, wishes, memory)
+    else:
+        raise typer.BadParameter("give MODEL DATA, MODEL... --data DATA, or a table with --score.", param_hint="MODEL")
 
 
 @app.command()
