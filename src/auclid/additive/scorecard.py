@@ -368,7 +368,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         if not hasattr(self, "shapes_"):
             return True
         self._lock()
-        if self._unedited is not None and not sound_card(self._unedited.card, self._kept_columns):
+        if self._unedited is not None and not sound_card(self._unedited[0], self._kept_columns):
             return False
         counted = len(self._kept_columns) == len(self._features) == self.n_features_in_
         return counted and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)

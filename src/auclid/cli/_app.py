@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from auclid._version import __version__
 from auclid.cli import _plugins, _show
 from auclid.cli.defaults import AGAINST, BASELINES
-from auclid.cli.wording import rate, sentence
+from auclid.cli.wording import memory_size, rate, sentence
 
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 """Click's exception for what cannot be understood; newer versions of typer carry a copy of their own."""
@@ -67,7 +67,13 @@ Positive = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
 Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Rows to keep in memory; more are read by blocks. Default: 512MiB.")
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        callback=memory_size,
+        help="Rows to keep in memory, such as 500MB; more are read by blocks. Default: 512MiB. "
+        "The process needs some 300MB besides.",
+    ),
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]

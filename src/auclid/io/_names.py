@@ -235,7 +235,7 @@ ESTIMATORS = NameTable(
         BINARY + "intercept_:double[1] alpha_:real cv_auc_:real focus_:real interactions_:list knots_:dict loss_:str "
         "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _edits:list "
         "_features:list<Feature> "
-        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:Unedited?",
+        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:tuple?",
     ),
     Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
     Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),
@@ -336,7 +336,6 @@ STRUCTS = NameTable(
     Entry("scorecard counts", "auclid.additive._counts.CardCounts"),
     Entry("counts of a column", "auclid.additive._counts.ColumnCounts"),
     Entry("counts of a pair", "auclid.additive._counts.PairCounts"),
-    Entry("unedited scorecard", "auclid.additive._editing.Unedited"),
     Entry("shape", "auclid.additive._shapes.Shape"),
     Entry("shape of a pair", "auclid.additive._shapes.PairShape"),
     Entry("odds", "auclid.stats.odds.Odds"),
