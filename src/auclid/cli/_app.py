@@ -349,6 +349,20 @@ def edit(
 
 
 @app.command()
+def update(
+    model: Model,
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Labelled rows to learn from.")],
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
+    target: Target = None,
+    memory: Memory = None,
+) -> None:
+    """Let a model that learns from streams learn from more rows."""
+    from auclid.cli import updating
+
+    updating.update(model, new, output, target, memory)
+
+
+@app.command()
 def methods() -> None:
     """List every method by the name its paper gives it."""
     from auclid.registry import algorithms
