@@ -97,12 +97,16 @@ def compare(
     data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")] = None,
     target: Target = None,
     methods: Annotated[
-        str, typer.Option(help="Names from `auclid methods`, with commas, and `auto`; else those that suit.")
+        str, typer.Option(help="Names from `auclid methods`, with commas, `auto`, or `all`; else those that suit.")
     ] = "",
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
     drop: Drop = None,
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
+    test: Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test on; else a share of DATA.")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Learn from the past, test on the latest rows by this column.")
+    ] = None,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write, .html.")] = Path("report.html"),
     max_fpr: MaxFPR = 1.0,
@@ -112,8 +116,8 @@ def compare(
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr)
-    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size)
+    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time)
+    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size, test=test)
 
 
 def _words(text: str) -> list[str]:
@@ -139,12 +143,16 @@ def fit(
     published: Annotated[
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, as in Python; repeatable."),
+    ] = None,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -153,22 +161,36 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv or parquet file.")] = Path("scores.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("scores.csv"),
     identifier: Annotated[
         list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
     ] = None,
+    alerts: Annotated[int | None, typer.Option(min=1, help="Call the so many highest rows positive.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Call higher scores positive.")] = None,
+    cost: Annotated[
+        str | None, typer.Option(metavar="FN:FP", help="Call positive what costs less so, by the probabilities.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Call the most rows positive with this expected precision.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the threshold in MODEL, for every later command.")] = False,
     memory: Memory = None,
 ) -> None:
     """Write score, probability and label of every row: the higher, the more likely positive."""
-    from auclid.cli import verbs
+    from auclid.cli import thresholds, verbs
 
-    verbs.predict(model, data, output, identifier or [], memory)
+    purpose = thresholds.Purpose(alerts, threshold, cost, precision)
+    verbs.predict(model, data, output, identifier or [], memory, purpose, keep)
 
 
 @app.command()
 def evaluate(
-    model: Model,
-    data: Data,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL DATA", help="Also: MODEL... --data DATA, or a table with --score COLUMN."),
+    ],
+    data: Annotated[Path | None, typer.Option(help="Rows for several models, compared with the first.")] = None,
+    score: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of scores, without a model.")] = None,
     target: Target = None,
     positive: Positive = None,
     groups: Annotated[
@@ -186,7 +208,16 @@ def evaluate(
     from auclid.cli import evaluation, verbs
 
     wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
-    verbs.evaluate(model, data, target, positive, wishes, memory)
+    if score is not None:
+        if len(paths) != 1 or data is not None:
+            raise typer.BadParameter("with --score there is one table and no model.", param_hint="--score")
+        verbs.evaluate_scores(paths[0], score, target, positive, wishes)
+    elif data is not None and len(paths) > 1:
+        verbs.evaluate_several(paths, data, target, positive, wishes, memory)
+    elif len(paths) + (data is not None) == 2:
+        verbs.evaluate(paths[0], data or paths[1], target, positive, wishes, memory)
+    else:
+        raise typer.BadParameter("give MODEL DATA, MODEL... --data DATA, or a table with --score.", param_hint="MODEL")
 
 
 @app.command()

@@ -18,6 +18,7 @@ from auclid.cli import models
 from auclid.cli.data import BinaryTable
 from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
+from auclid.cli.leakage import leakage_notes
 from auclid.cli.verdict import LEVEL, likely, measured_by, verdict
 from auclid.cli.wording import sentence
 from auclid.columns import Columns
@@ -81,6 +82,7 @@ def candidates(
     X: Any, methods: Sequence[str], against: Sequence[str], seed: int, max_fpr: float = 1.0
 ) -> tuple[list[tuple[bool, str, Any]], list[str]]:
     """[(ours or not, name, model)] and notes. A name nobody knows is an error before any training."""
+    methods = models.every_method() if list(methods) == ["all"] else methods
     suited, notes = (methods, []) if methods else models.sensible(X)
     chosen = [(True, *models.ours(name, seed, max_fpr)) for name in suited]
     notes += _whole_list(chosen, max_fpr)
@@ -96,6 +98,24 @@ def candidates(
             notes.append(f"LightGBM is not installed (pip install lightgbm): {built[0]} stands in for it.")
         chosen.append((False, *built))
     return chosen, notes
+
+
+def split_table(data: BinaryTable, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the training and of the test rows: those of a file of their own, the latest, or a random share."""
+    n = len(data.is_pos)
+    if data.test_rows is not None:
+        train, test = np.setdiff1d(np.arange(n), data.test_rows), data.test_rows
+    elif data.time is not None:
+        cut = np.quantile(data.time, 1.0 - test_size, method="higher")  # rows of equal time stay together
+        cut = cut if cut > data.time.min() else np.nextafter(cut, np.inf)
+        train, test = np.flatnonzero(data.time < cut), np.flatnonzero(data.time >= cut)
+    else:
+        return split(data.is_pos, test_size, seed)
+    for what, rows in (("learn from", train), ("test on", test)):
+        pos = int(data.is_pos[rows].sum())
+        if min(pos, len(rows) - pos) < 2:
+            raise DataError(f"compare must have two rows of each class to {what}; got {pos} positives of {len(rows)}.")
+    return train, test
 
 
 def split(is_pos: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +145,8 @@ def compare(
     """
     max_fpr = checked_region("compare", max_fpr, 0.0).max_fpr
     chosen, notes = candidates(data.X, methods, against, seed, max_fpr)
-    train, test = split(data.is_pos, test_size, seed)
+    train, test = split_table(data, test_size, seed)
+    notes += leakage_notes(data)
     rows, shared = [], Shared(data, train, test)
     with threadpool_limits(1):
         for is_ours, name, model in chosen:
