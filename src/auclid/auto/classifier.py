@@ -85,8 +85,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         other, with repetition, while the average precision of the sum rises.
     quality : {"fast", "default", "best"}, default="default"
         How much time the search takes, beside LightGBM with 200 trees on tables of some thousand rows: "fast" about
-        twice as long (linear models, one kind of boosting, 100 randomised trees), "default" about five times, "best"
-        about fifty times (more kinds of boosting, forests of 400 trees, small networks).
+        three times as long (linear models, one kind of boosting, 100 randomised trees), "default" about six times,
+        "best" about forty times (more kinds of boosting, forests of 400 trees, small networks).
     methods : "auto", str or list of str, default="auto"
         Candidates, in the order in which they run: names that `auclid.algorithms` lists, "logistic" (scikit-learn's
         LogisticRegression), "boosting" (LightGBM's trees where it is installed, else scikit-learn's), "slow boosting"
