@@ -10,18 +10,28 @@ import numpy as np
 import pytest
 from joblib import Parallel
 from scipy import sparse
+from scipy.optimize import minimize
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.model_selection import (
+    GridSearchCV,
+    GroupKFold,
+    PredefinedSplit,
+    RepeatedStratifiedKFold,
+    ShuffleSplit,
+    TimeSeriesSplit,
+)
 from sklearn.utils.estimator_checks import check_estimator
 from sklearn.utils.validation import has_fit_parameter
 
 import auclid
 from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard, _sizes, baselines
-from auclid.auto import _blend, _preparation, _search
+from auclid.auto import _preparation, _search
 from auclid.auto._blend import blend_weights, choose_blend
 from auclid.auto._candidates import CURVED, LINEAR, TableShape, candidates, suited
 from auclid.auto._cost import TimeBudget
+from auclid.auto._folds import make_folds, rolling_folds
+from auclid.auto._judge import Judge
 from auclid.auto._learners import (
     Boosting,
     Forest,
@@ -35,9 +45,11 @@ from auclid.auto._learners import (
     without_lightgbm,
 )
 from auclid.auto._logistic import held_out_scores
+from auclid.auto._network import NetworkRecipe, Networks, fit_networks
 from auclid.auto._preparation import TrainingSet, prepare
-from auclid.auto._trial import Trial, TrialTask, make_folds, run_trial
-from auclid.metrics import partial_auc, roc_auc
+from auclid.auto._stack import stack_weights
+from auclid.auto._trial import Trial, TrialTask, run_trial
+from auclid.metrics import average_precision, partial_auc, roc_auc
 from auclid.registry import METHODS
 from auclid.stats.odds import Odds, fit_sigmoid, log_odds, probability, standardize
 from auclid.trees.structs import scores as tree_scores
@@ -106,7 +118,7 @@ def test_held_out_auc_is_what_refitting_by_hand_gives():
     assert model.leaderboard_[0].auc == pytest.approx(np.mean(by_hand))
 
 
-SIMPLE, TREES = ["LeastSquaresAUC", "logistic"], ["boosting", "forest", "random forest"]
+SIMPLE, TREES = ["LeastSquaresAUC", "logistic"], ["boosting", "slow boosting", "forest"]
 
 
 @pytest.mark.parametrize(
@@ -115,17 +127,24 @@ SIMPLE, TREES = ["LeastSquaresAUC", "logistic"], ["boosting", "forest", "random 
         (50, 4, False, [*SIMPLE, *TREES, "Scorecard", "kernel"]),
         (50, 600, False, [*SIMPLE, "kernel"]),
         (700, 600, False, [*SIMPLE, *TREES, "kernel"]),
-        (7000, 600, False, [*SIMPLE, *TREES[:2], "kernel"]),
         (50, 2001, False, SIMPLE),
         (50, 400, True, [*SIMPLE, *TREES, "kernel"]),
         (50, 600, True, [*SIMPLE, "kernel"]),
         (50, 5000, True, SIMPLE),
     ],
-    ids=["narrow", "few rows", "more rows", "many rows", "wide", "sparse", "sparse, more columns", "sparse and wide"],
+    ids=["narrow", "few rows", "more rows", "wide", "sparse", "sparse, more columns", "sparse and wide"],
 )
 def test_candidates_follow_from_the_shape(n, d, is_sparse, names):
     assert suited(TableShape(n, d, is_sparse, 20)) == names
     assert suited(TableShape(n, d, is_sparse, 20, max_fpr=0.1)) == [*SIMPLE, "RankSVM", *names[2:]]
+    fast, best = (suited(TableShape(n, d, is_sparse, 20, quality=quality)) for quality in ("fast", "best"))
+    assert set(fast) <= set(names) <= set(best) and ("network" in best) == (d <= 500)
+
+
+def test_more_quality_means_more_trees():
+    shapes = [TableShape(900, 9, False, 400, quality=quality) for quality in ("fast", "default", "best")]
+    trees = [candidates(["forest"], shape, 0)[0].recipe.n_trees for shape in shapes]
+    assert trees == sorted(set(trees))
 
 
 def test_few_positives_get_small_trees_and_every_part_the_seed():
@@ -164,6 +183,96 @@ def test_folds_keep_groups_together_and_may_be_given():
         make_folds([(np.arange(300), np.flatnonzero(label))], label, 50, 0)
 
 
+SPLITTERS = {
+    "time series": TimeSeriesSplit(4),
+    "predefined": PredefinedSplit(np.r_[np.full(300, -1), np.zeros(100)]),
+    "shuffled": ShuffleSplit(3, random_state=0),
+    "repeated": RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0),
+}
+
+
+@pytest.mark.parametrize("name", SPLITTERS)
+def test_any_splitter_may_be_given(name):
+    X, y = problem(400)
+    model = fitted(X, y, cv=SPLITTERS[name], methods=["LeastSquaresAUC", "logistic", "forest"])
+    assert {entry.name for entry in model.leaderboard_ if 0.7 < entry.auc < 1.0} >= {"logistic", "blend"}
+    assert model.predict_proba(X)[:, 1].mean() == pytest.approx((y == "bad").mean(), abs=0.1)
+
+
+def test_scores_of_a_row_that_is_held_out_often_are_averaged():
+    X, y = problem(400)
+    is_pos, half = y == "bad", np.arange(400) % 2 == 0
+    fold = np.flatnonzero(~half), np.flatnonzero(half)
+    once, twice = (search_of(X, is_pos, plan(["logistic"], cv=[fold] * times)) for times in (1, 2))
+    for search in (once, twice):
+        with Parallel(1) as parallel:
+            search.run(0, parallel)
+    np.testing.assert_allclose(twice.trials["logistic"].scores, once.trials["logistic"].scores)
+
+
+def test_with_time_models_are_judged_on_later_rows_than_they_learnt_from():
+    rng = np.random.default_rng(0)
+    time = np.repeat(np.arange(60), 5)
+    order, label = rng.permutation(300), rng.random(300) < 0.3
+    time = time[order]
+    folds = rolling_folds(time, 4, label)
+    assert len(folds) == 4 and make_folds(4, label, 90, 0, None, time)[1] == 4
+    for train, test in folds:
+        assert time[train].max() < time[test].min() and 50 <= len(test) <= 70
+        assert len(train) == (time < time[test].min()).sum()
+    groups = rng.integers(100, size=300)
+    for train, test in rolling_folds(time, 4, label, groups):
+        assert not set(groups[train]) & set(groups[test]) and time[train].max() < time[test].min()
+    late = rolling_folds(time, 4, label & (time > 30))
+    assert len(late) == 2  # earlier folds have no positives to learn from
+
+
+def days(time):
+    return np.datetime64("2024-01-01") + time
+
+
+@pytest.mark.parametrize("kind", [np.asarray, days, lambda time: days(time).astype(str)], ids=["int", "date", "str"])
+def test_time_finds_what_a_random_split_hides(kind):
+    """The column that tells the classes apart turns around with the years; the other one stays as it is."""
+    rng = np.random.default_rng(0)
+    time, y = np.arange(900), rng.random(900) < 0.4
+    steady = y + 1.5 * rng.standard_normal(900)
+    epoch = time // 30
+    level = rng.standard_normal((2, 30))[y.astype(int), epoch]
+    drifting = level + 0.1 * rng.standard_normal(900)
+    X = np.column_stack([steady, drifting, epoch])
+    how = {"methods": ["logistic", "forest"], "cv": 4}
+    random, rolling = fitted(X, y, **how), new(**how).fit(X, y, time=kind(time))
+    assert lines(random)["forest"].auc > 0.9 > 0.8 > lines(rolling)["forest"].auc
+    assert lines(rolling)["logistic"].weight > lines(random)["logistic"].weight + 0.2
+
+
+def test_times_that_do_not_suit_get_one_sentence():
+    X, y = problem(200)
+    hour = np.arange(200.0)
+    with pytest.raises(ValueError, match=r"time of AUCClassifier must be an array of shape \(200,\)"):
+        new().fit(X, y, time=hour[:50])
+    with pytest.raises(ValueError, match=r"must be numbers, dates, or texts of dates such as 2024-05-31"):
+        new().fit(X, y, time=np.array(["soon", "later"] * 100))
+    with pytest.raises(ValueError, match=r"'cv' parameter of AUCClassifier must be an int where fit is given time="):
+        new(cv=TimeSeriesSplit(3)).fit(X, y, time=hour)
+    with pytest.raises(ValueError, match=r"must leave rows of both classes before and after at least one cut"):
+        new().fit(X, y, time=np.zeros(200))
+    with pytest.raises(ValueError, match=r"must not be missing; got 1 missing ones"):
+        new().fit(X, y, time=np.where(hour == 3, np.datetime64("NaT"), np.datetime64("2024-01-01")))
+
+
+def test_boosting_learns_from_no_later_rows_of_very_many(monkeypatch):
+    X, y = ring(600)
+    time = np.random.default_rng(0).permutation(600)
+    monkeypatch.setattr(_sizes, "COMPARED_ROWS", 200)
+    monkeypatch.setattr(_sizes, "MIN_COMPARED_CLASS_ROWS", 10)
+    monkeypatch.setattr(_preparation, "MAX_SORTED_ROWS", 0)
+    task = search_of(X, y, plan(["boosting"]), time=time).task
+    for _, test in task.folds:
+        assert time[task.all_rows.without(test)].max() < time[task.all_rows.compared[test]].min()
+
+
 def test_curved_structure_is_found_by_the_default_candidates():
     X, y = ring()
     model = fitted(X, y, methods="auto", cv=2)
@@ -177,7 +286,8 @@ def test_the_number_of_trees_is_chosen(monkeypatch):
     trees, found = model.members_[0].model, {}
     assert trees.is_valid() and trees.n_columns == 4
     for number in (25, 50):
-        monkeypatch.setattr("auclid.auto._candidates.BOOSTING_STAGES", (number, 100))  # of so few rows all but the last
+        stages = number, 100, 200  # of so few rows all but the last two
+        monkeypatch.setattr("auclid.auto._candidates.BOOSTING_STAGES", stages)
         found[number] = fitted(*problem(400), methods="boosting").leaderboard_[0].auc
     assert found[25] != found[50] and model.leaderboard_[0].auc == max(found.values())
     assert len(trees.roots) == max(found, key=found.get)
@@ -194,12 +304,12 @@ def test_without_lightgbm_scikit_learns_trees_stand_in(monkeypatch, tmp_path):
 
 
 def plan(names, **params):
-    return _search.SearchSettings(**{"names": names, "cv": 5, "seed": 0, "max_fpr": 1.0, "budget": None, **params})
+    return _search.SearchSettings(**{"names": names, "cv": 5, "seed": 0, "judge": Judge(), "budget": None, **params})
 
 
-def search_of(X, y, settings, groups=None):
+def search_of(X, y, settings, groups=None, time=None):
     columns = Columns().fit(X)
-    return _search.Search(columns, TrainingSet(prepare(columns, X), y, None, groups, settings.cv), settings)
+    return _search.Search(columns, TrainingSet(prepare(columns, X), y, None, groups, settings.cv, time), settings)
 
 
 def test_very_many_rows_are_compared_on_a_part_and_fitted_on_all(monkeypatch):
@@ -226,12 +336,12 @@ def test_the_part_holds_enough_positives(positives, rows):
 # --- the choice -----------------------------------------------------------------------------------
 
 
-def task(labels, max_fpr=1.0, weight=None):
+def task(labels, max_fpr=1.0, weight=None, metric="roc_auc"):
     """Rows whose folds are the given ones, in turn."""
     ends = np.cumsum([0, *map(len, labels)])
     rows = np.arange(ends[-1])
     parts = [(np.setdiff1d(rows, rows[a:b]), rows[a:b]) for a, b in pairwise(ends)]
-    return TrialTask(None, np.concatenate(labels), weight, parts, len(parts), False, max_fpr)
+    return TrialTask(None, np.concatenate(labels), weight, parts, len(parts), False, Judge(metric, max_fpr))
 
 
 def trial(scores, labels, level=LINEAR):
@@ -250,7 +360,7 @@ def test_a_blend_is_better_where_errors_differ():
     a, b = (trial(told(1.0, rng, labels), labels) for _ in range(2))
     choice = choose_blend({"a": a, "b": b}, task(labels))
     assert choice.weights == pytest.approx({"a": 0.5, "b": 0.5}, abs=0.1)
-    assert choice.aucs.mean() > max(a.aucs.mean(), b.aucs.mean()) + 0.02
+    assert choice.values.mean() > max(a.values.mean(), b.values.mean()) + 0.02
     assert choose_blend({"a": a}, task(labels)).weights == {"a": 1.0}
 
 
@@ -287,32 +397,40 @@ def test_a_blend_is_judged_by_weights_that_have_not_seen_the_rows():
     np.testing.assert_allclose((c.scores[fold] - d.scores[fold]) / (2.0 * b.scores[fold]), 1.0 - w[0])
 
 
-def test_a_curve_must_be_ahead_of_simple_models_by_a_standard_error():
+def test_the_blend_minimises_the_penalised_balanced_logistic_loss():
     rng = np.random.default_rng(0)
-    labels = [np.arange(80) < 12 for _ in range(5)]
-    line, other = (trial(told(1.0, rng, labels), labels) for _ in range(2))
-    copy = line._replace(level=CURVED)
-    chosen = choose_blend({"a": line, "b": other, "curve": copy}, task(labels))
-    assert chosen.weights == {"a": 0.5, "b": 0.5}
-    np.testing.assert_allclose(chosen.scores, (line.scores + other.scores) / 2.0)
-    by_fold = zip(labels, chosen.scores.reshape(5, -1), strict=True)
-    assert chosen.aucs == pytest.approx([roc_auc(y, s) for y, s in by_fold])
-    sharp = trial(told(0.3, rng, labels), labels, CURVED)
-    assert choose_blend({"a": line, "b": other, "curve": sharp}, task(labels)).weights["curve"] > 0.5
-    assert set(choose_blend({"curve": copy, "sharp": sharp}, task(labels)).weights) == {"curve", "sharp"}
+    y = np.arange(300) < 40
+    S = np.column_stack([y + noise * rng.standard_normal(300) for noise in (1.0, 1.5, 50.0)])
+    weight = rng.uniform(0.5, 2.0, 300)
+    mass = np.where(y, weight / weight[y].sum(), weight / weight[~y].sum()) / 2.0
+
+    def loss(v):
+        margin = np.where(y, 1.0, -1.0) * (S @ v[:3] + v[3])
+        return mass @ np.logaddexp(0.0, -margin) + 0.05 * v[:3] @ v[:3]
+
+    exact = minimize(loss, np.ones(4), bounds=[(0.0, None)] * 3 + [(None, None)], options={"ftol": 1e-14}).x
+    np.testing.assert_allclose(stack_weights(S, y, weight, 0.1), exact[:3], atol=1e-4)
 
 
-def test_a_member_that_is_surely_ahead_of_the_blend_is_used_alone(monkeypatch):
-    monkeypatch.setattr(_blend, "blend_weights", lambda S, task, used: np.full(S.shape[1], 1.0 / S.shape[1]))
+def test_a_simple_model_has_no_share_where_trees_are_far_ahead_with_few_positives():
     rng = np.random.default_rng(0)
-    for n, alone in ((2000, True), (30, False)):
-        labels = [np.arange(n) < n // 3 for _ in range(5)]
-        good, poor, noise = (trial(told(e, rng, labels), labels, CURVED) for e in (0.7, 5.0, 5.0))
-        chosen = choose_blend({"poor": poor, "good": good, "noise": noise}, task(labels))
-        assert (chosen.weights == {"good": 1.0}) == alone
-        if alone:
-            np.testing.assert_array_equal(chosen.scores, good.scores)
-            np.testing.assert_allclose(chosen.aucs, good.aucs)
+    labels = [np.arange(300) < 8 for _ in range(5)]
+    line, tree = trial(told(1e9, rng, labels), labels), trial(told(0.4, rng, labels), labels, CURVED)
+    assert choose_blend({"line": line, "tree": tree}, task(labels)).weights.get("line", 0.0) < 0.1
+
+
+def test_average_precision_gives_weights_that_raise_it():
+    """One member is right about the top of the list, the other about all below."""
+    rng = np.random.default_rng(0)
+    y = np.arange(2000) < 60
+    top = np.where(y & (np.arange(2000) % 3 == 0), 6.0, rng.standard_normal(2000))
+    rest = y * 1.2 + rng.standard_normal(2000)
+    S, labels = np.column_stack([standardize(scores, None)[0] for scores in (top, rest)]), [y]
+    reached = {
+        metric: average_precision(y, S @ blend_weights(S, task(labels, metric=metric), np.arange(2000)))
+        for metric in ("roc_auc", "average_precision")
+    }
+    assert reached["average_precision"] > reached["roc_auc"] + 0.01
 
 
 def test_members_that_all_rank_backwards_share_alike():
@@ -334,7 +452,7 @@ def test_a_partial_area_is_blended_by_the_negatives_on_top():
     whole, part = (blend_weights(S, task(labels, max_fpr), np.arange(2500)) for max_fpr in (1.0, 0.05))
     reached = [partial_auc(kind == 2, S @ w, max_fpr=0.05) for w in (whole, part)]
     best = max(partial_auc(kind == 2, S @ [w, 1.0 - w], max_fpr=0.05) for w in np.linspace(0.0, 1.0, 41))
-    assert reached[1] > reached[0] + 0.02 and reached[1] > best - 0.005
+    assert reached[1] > reached[0] + 0.005 and reached[1] > best - 0.005
 
 
 def test_a_hopeless_candidate_is_given_up_after_two_folds():
@@ -436,7 +554,7 @@ def test_copies_and_files_score_alike(methods, tmp_path):
     assert not hasattr(clone(model), "members_")
 
 
-@pytest.mark.parametrize("name", ["kernel", "boosting", "RankSVM"])
+@pytest.mark.parametrize("name", ["kernel", "boosting", "slow boosting", "network", "RankSVM"])
 def test_every_kind_of_member_can_be_kept_in_a_file(name, tmp_path):
     pytest.importorskip("skops")
     X, y = problem(120)
@@ -734,6 +852,64 @@ def test_a_candidate_far_behind_on_a_part_of_the_rows_is_not_tried_on_all(heat, 
     assert bool(early) == (heat == 100) and (not early or np.isnan(found.auc))
 
 
+def test_a_race_is_judged_by_the_best_number_of_trees():
+    """Of trees that learn labels by heart the first ones are the best; those must not be given up for the last."""
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((4000, 3))
+    y = X[:, 0] + 2.0 * rng.standard_normal(4000) > 0.0
+    search = search_of(X, y, plan(["logistic", "boosting"]))
+    boosting = search.candidates[1]
+    stages = 5, 2000
+    hasty = boosting._replace(recipe=boosting.recipe._replace(n_trees=2000, rate=0.5, min_leaf_rows=2), stages=stages)
+    with Parallel(1) as parallel:
+        search.run(0, parallel)
+        leader = search.trials["logistic"]
+        found = run_trial(hasty, search.task, parallel, leader, lambda *_, **__: False)
+        last = run_trial(hasty._replace(stages=stages[1:]), search.task, parallel, leader, lambda *_, **__: False)
+    assert isinstance(found, Trial) and found.stage == 5
+    assert isinstance(last, str)
+
+
+def test_the_number_of_trees_is_the_one_that_was_compared(monkeypatch):
+    monkeypatch.setattr(_sizes, "MANY_ROWS", 300)
+    monkeypatch.setattr(_sizes, "MIN_ROWS_FOR_MANY_TREES", 300)
+    X, y = ring(600)
+    search = search_of(X, y, plan(["boosting"]))
+    with Parallel(1) as parallel:
+        search.run(0, parallel)
+    trial = search.trials["boosting"]._replace(stage=200)
+    search.trials["boosting"] = trial
+    assert search.candidates[0].stages[-1] == 200
+    assert len(search.members({"boosting": 1.0})[0].model.roots) == 200
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+def test_the_metric_orders_the_leaderboard_and_has_the_interval(metric):
+    model = fitted(*problem(400), methods=["LeastSquaresAUC", "logistic", "forest"], metric=metric)
+    values = [entry.ap if metric == "average_precision" else entry.auc for entry in model.leaderboard_]
+    assert values == sorted(values, reverse=True)
+    for entry, value in zip(model.leaderboard_, values, strict=True):
+        assert entry.low <= value <= entry.high and 0.0 < entry.ap < entry.auc
+
+
+def test_average_precision_knows_no_false_positive_rate():
+    with pytest.raises(ValueError, match=r"'max_fpr' parameter of AUCClassifier must be 1.0 where metric="):
+        fitted(*problem(), metric="average_precision", max_fpr=0.1)
+
+
+def test_networks_find_what_lines_cannot_and_weigh_rows():
+    X, y = ring(1500)
+    networks = fit_networks(NetworkRecipe(2, 0), X, y)
+    assert roc_auc(y, networks.scores(X)) > 0.97
+    single = [Networks([w], [b]).scores(X) for w, b in zip(networks.weights, networks.offsets, strict=True)]
+    np.testing.assert_allclose(networks.scores(X), np.mean(single, axis=0))
+    np.testing.assert_allclose(networks.scores(sparse.csr_matrix(X)), networks.scores(X), rtol=1e-5, atol=1e-5)
+    weight = np.where(X[:, 0] > 0.0, 1.0, 0.0)
+    flipped = np.where(X[:, 0] > 0.0, y, ~y)
+    half = fit_networks(NetworkRecipe(1, 0), X, flipped, weight).scores(X)
+    assert roc_auc(y[weight > 0.0], half[weight > 0.0]) > 0.97
+
+
 EVERY_KIND = ["logistic", "forest", "random forest", "boosting", "Scorecard", "kernel"]
 
 
@@ -906,7 +1082,7 @@ def test_boosting_is_compared_with_all_rows_that_a_fold_does_not_hold_out(monkey
     monkeypatch.setattr(_preparation, "MAX_SORTED_ROWS", 0)
     search = search_of(X, y, plan(["boosting"]), groups)
     candidate, task = search.candidates[0], search.task
-    assert candidate.stages == (50, 100) and candidate.recipe.n_trees == 100
+    assert candidate.stages == (25, 50) and candidate.recipe.n_trees == 50
     with Parallel(1) as parallel:
         search.run(0, parallel)
     for _, test in task.folds_for(CURVED):
@@ -1092,7 +1268,7 @@ def test_a_forest_in_two_parts_is_a_forest_and_a_hopeless_one_is_not_finished():
     rng = np.random.default_rng(0)
     X = rng.standard_normal((600, 40))
     model = new(methods=["logistic", "forest"]).fit(X, X.sum(axis=1) > 0.0)
-    assert re.search(r"behind by 0\.\d+ with 25 trees", lines(model)["forest"].note)
+    assert re.search(r"behind by 0\.\d+ with 100 trees", lines(model)["forest"].note)
 
 
 def test_folds_of_ones_own_may_name_any_row_of_very_many(monkeypatch):

@@ -26,7 +26,7 @@ from auclid.metrics import (
     roc_auc,
     top_k,
 )
-from auclid.metrics._confusion import METRICS, Cut, Shares, metric_terms
+from auclid.metrics._confusion import METRICS, Cut, Shares, measure, measure_counts, metric_terms
 from auclid.metrics._sample import checked_sample
 
 
@@ -498,3 +498,15 @@ def test_comparisons_at_a_point_keep_their_level_and_find_what_power_says():
         found.append(compare_auc(y, a, b).pvalue < 0.05)
     expected = comparison_power(norm.cdf(1.466 / 2**0.5), norm.cdf(1.19 / 2**0.5), 80, 320, correlation=0.5)
     assert np.mean(found) == pytest.approx(expected, abs=0.06)
+
+
+@pytest.mark.parametrize("name", METRICS)
+def test_many_thresholds_at_once_are_each_by_itself(name):
+    y, s = rows(120, 0.3, digits=1)
+    at = np.r_[-9.0, np.unique(s)[::7], 9.0]
+    tp, fp = (np.array([(s > t)[of].sum() for t in at]) for of in (y, ~y))
+    found = measure_counts(tp, fp, int(y.sum()), int((~y).sum()), METRICS[name], 0.95)
+    sample = checked_sample("test", y, {"s": s})
+    for k, t in enumerate(at):
+        one = measure(sample, Cut.at(s, t), METRICS[name], level=0.95)
+        np.testing.assert_allclose([each[k] for each in found], one[:3], rtol=1e-9, equal_nan=True)

@@ -139,6 +139,7 @@ def test_the_gallery_has_at_least_eight_examples():
 
 MODULES = {
     "metrics": auclid.metrics.__all__,
+    "monitoring": auclid.monitoring.__all__,
     "plot": auclid.plot.__all__,
     "datasets": auclid.datasets.__all__,
     "pairs": ["value", "gradient", "curvature_product"],
@@ -178,7 +179,8 @@ def test_every_page_is_in_the_navigation():
 def test_links_between_pages_lead_somewhere():
     made = {f"gallery/{path.stem}.md" for path in EXAMPLES} | {"gallery/index.md"}
     for path in PAGES[1:]:
-        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", path.read_text(encoding="utf-8")):
+        prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
             target = (path.parent / link).resolve()
             known = target.exists() or target.relative_to(DOCS).as_posix() in made
             assert known, f"{path.name} links to {link}"

@@ -239,6 +239,7 @@ def test_bad_large_input_gets_one_sentence(folder, tmp_path):
         (["--target", "a0", "--drop", "y"], "different values"),
         (["--target", "a0"], "different values"),
         (["--target", "y", "--memory", "lots"], "must be a number of bytes"),
+        (["--target", "y", "--memory", "5"], "--memory must be a size of at least 1kB, with its unit, such as 500MB"),
         (["--target", "y", "--checkpoint", tmp_path / "c", "--method", "RankSVM"], "learn from a stream; RankSVM"),
     ]:
         said = run("fit", folder / "parts", *words, "--model", tmp_path / "m", code=2)

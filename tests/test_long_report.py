@@ -24,7 +24,7 @@ window.addEventListener("load", () => {
   check(document.documentElement.scrollWidth <= window.innerWidth, "wider than the window");
   const height = (svg) => svg.getBoundingClientRect().height;
   const shown = [...document.querySelectorAll("svg")].filter((svg) => height(svg) > 50);
-  check(shown.length === 4, shown.length + " plots are shown");
+  check(shown.length === 5, shown.length + " plots are shown");
   for (const svg of shown) check(svg.getBBox().width > 200, svg.getAttribute("aria-label") + " is empty");
   const slider = document.getElementById("threshold"), cell = document.getElementById("tp");
   const line = () => document.querySelector("[data-model='1'] .cut").getAttribute("x1");

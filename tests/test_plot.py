@@ -7,10 +7,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 import auclid
-from auclid import LeastSquaresAUC, plot
+from auclid import LeastSquaresAUC, Scorecard, plot
 from auclid.metrics import (
     auc_by_group,
     auc_interval,
@@ -19,12 +20,17 @@ from auclid.metrics import (
     cross_val_auc,
     lift_table,
     net_benefit,
+    reliability,
     roc_auc,
 )
+from auclid.metrics._band import GRID, band, simultaneous_deviate
+from auclid.metrics._roc import roc_curve
+from auclid.metrics._sample import checked_sample
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
+from matplotlib.collections import LineCollection  # noqa: E402
 from matplotlib.colors import to_rgb  # noqa: E402
 
 
@@ -272,3 +278,101 @@ def test_decision_curve_draws_net_benefit_beside_the_defaults():
     assert len(ax.collections) == 1
     with pytest.raises(ValueError, match="probabilities"):
         plot.decision_curve(y, p + 1.0)
+
+
+def test_calibration_does_not_depend_on_the_order_of_rows_with_one_probability():
+    rng = np.random.default_rng(0)
+    given = rng.choice([0.1, 0.3, 0.35, 0.8], 203, p=[0.5, 0.2, 0.1, 0.2])
+    y, weight, groups = rng.random(203) < given, rng.random(203) + 0.5, rng.integers(0, 60, 203)
+    order = np.argsort(-y.astype(float), kind="stable")
+    for keywords in ({}, {"sample_weight": weight}, {"groups": groups}):
+        own = {name: values[order] for name, values in keywords.items()}
+        one, other = plot.calibration(y, given, **keywords), plot.calibration(y[order], given[order], **own)
+        np.testing.assert_allclose(one.lines[-1].get_xydata(), other.lines[-1].get_xydata(), atol=1e-12)
+        assert set(one.lines[-1].get_xdata().round(12)) == {0.1, 0.3, 0.35, 0.8}
+    whole = plot.calibration(y, given, sample_weight=weight).lines[-1].get_ydata()
+    assert whole[0] == pytest.approx(np.average(y[given == 0.1], weights=weight[given == 0.1]))
+
+
+def test_calibration_bins_hold_about_equally_many_rows():
+    rng = np.random.default_rng(0)
+    given = rng.random(1000)
+    points = plot.calibration(rng.random(1000) < given, given, n_bins=5).lines[-1].get_xdata()
+    want = [part.mean() for part in np.array_split(np.sort(given), 5)]
+    assert list(points) == pytest.approx(want, abs=1e-9)
+
+
+def test_the_axis_of_a_heavy_tail_shows_the_central_values_and_its_labels_do_not_collide():
+    matplotlib = pytest.importorskip("matplotlib")
+    matplotlib.use("Agg")
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.exp(rng.normal(8.5, 1.2, 2000)), rng.normal(size=2000)])
+    X[0, 0] = 3e6
+    y = rng.random(2000) < 1.0 / (1.0 + np.exp(np.log(X[:, 0]) - 8.5))
+    model = Scorecard(interactions=0).fit(X, y)
+    axis = plot.shapes(model, "x0")
+    axis.figure.canvas.draw()
+    low, high = axis.get_xlim()
+    inside = ((X[:, 0] >= low) & (X[:, 0] <= high)).mean()
+    assert high < 3e5 and 0.96 < inside < 0.995
+    boxes = [label.get_window_extent() for label in axis.get_xticklabels() if label.get_text()]
+    assert len(boxes) >= 3
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes))
+    half = axis.transData.transform([(np.median(X[:, 0]), 0.0)])[0, 0]
+    ends = axis.transData.transform([(low, 0.0), (high, 0.0)])[:, 0]
+    assert 0.2 < (half - ends[0]) / (ends[1] - ends[0]) < 0.8  # half of the rows on each side
+    behind = [other for other in axis.figure.axes if other is not axis]
+    assert max(bar.get_height() for bar in behind[0].patches) > 2.0 * min(bar.get_height() for bar in behind[0].patches)
+    matplotlib.pyplot.close(axis.figure)
+
+
+@pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
+def test_the_legend_says_what_the_band_covers(kind):
+    is_pos, score = rows()
+    ax = plot.roc(is_pos, {"a": score, "b": -score}, band=kind, level=0.9)
+    assert [text.get_text() for text in ax.get_legend().get_texts()].count(f"90 % band, {kind}") == 1
+    assert len(plot.roc(is_pos, score, band=None).collections) == 0
+    with pytest.raises(ValueError, match=r"'band' parameter of plot.roc must be one of"):
+        plot.roc(is_pos, score, band="both")
+
+
+def test_a_simultaneous_band_holds_the_pointwise_one():
+    is_pos, score = rows()
+    curve = roc_curve(is_pos, score)
+    sample = checked_sample("f", is_pos, {"s": score})
+    deviate = simultaneous_deviate(sample, score, 0.95)
+    assert 2.0 < deviate < 6.0
+    (upper, lower), (top, bottom) = band(curve, 0.95), band(curve, 0.95, deviate)
+    assert np.all(top[1] >= upper[1]) and np.all(bottom[1] <= lower[1])
+    middle = np.interp(upper[0], curve.fpr, curve.tpr)
+    assert np.all((lower[1] <= middle) & (middle <= upper[1]))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n_pos", "n_neg", "auc"), [(30, 600, 0.8), (100, 100, 0.8), (100, 100, 0.95)])
+def test_bands_cover_what_they_say(n_pos, n_neg, auc):
+    rng, apart = np.random.default_rng(0), np.sqrt(2) * norm.ppf(auc)
+    is_pos, at, whole = np.arange(n_pos + n_neg) < n_pos, [], []
+    points = np.searchsorted(GRID, [0.05, 0.1, 0.2, 0.5])
+    true = norm.cdf(apart + norm.ppf(GRID))
+    for _ in range(200):
+        score = rng.normal(size=len(is_pos)) + apart * is_pos
+        sample = checked_sample("f", is_pos, {"s": score})
+        for found, deviate in ((at, None), (whole, simultaneous_deviate(sample, score, 0.95))):
+            upper, lower = band(roc_curve(is_pos, score), 0.95, deviate)
+            found.append((lower[1] <= true + 1e-9) & (true <= upper[1] + 1e-9))
+    assert np.mean(at, axis=0)[points] == pytest.approx(0.955, abs=0.045)
+    assert np.mean(np.all(whole, axis=1)) == pytest.approx(0.95, abs=0.05)
+
+
+def test_calibration_draws_the_band_of_the_metric():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y = rng.random(500) < p
+    found = reliability(y, p)
+    ax = plot.calibration(y, p)
+    (band,) = [each for each in ax.collections if not isinstance(each, LineCollection)]
+    corners = band.get_paths()[0].vertices
+    assert corners[:, 1].min() == pytest.approx(found.line_low.min())
+    assert corners[:, 1].max() == pytest.approx(found.line_high.max())
+    assert len(plot.calibration(y, p, band=False).collections) == len(ax.collections) - 1

@@ -20,6 +20,8 @@ from sklearn.pipeline import make_pipeline
 
 import auclid
 from auclid import AUCClassifier, Calibrated, Columns, LeastSquaresAUC, RankSVM, Scorecard, _sizes
+from auclid.auto._network import Networks
+from auclid.trees.structs import Trees
 
 CURVED = Scorecard(random_state=0)
 SHAPES = Scorecard(n_knots=8, interactions=0, random_state=0)
@@ -27,6 +29,8 @@ SEARCH = AUCClassifier(random_state=0)
 LINEAR = AUCClassifier(methods=["LeastSquaresAUC", "logistic"], random_state=0)
 BOOSTED = AUCClassifier(methods=["logistic", "boosting"], random_state=0)
 FOREST = AUCClassifier(methods=["logistic", "forest"], random_state=0)
+BEST = AUCClassifier(quality="best", random_state=0)
+NETWORK = AUCClassifier(methods=["logistic", "network"], random_state=0)
 CALIBRATED = Calibrated(RankSVM(alpha=1e-2))
 PIPELINE = Calibrated(make_pipeline(Columns(), LeastSquaresAUC()))
 
@@ -156,11 +160,11 @@ CASES = {
     "MAX_PATH_COLUMNS": Case(LINEAR, 1),
     "MAX_CURVED_COLUMNS": Case(SEARCH, 1),
     "MAX_SCORECARD_COLUMNS": Case(SEARCH, 1),
+    "MAX_NETWORK_COLUMNS": Case(BEST, 1),
     "MAX_SPARSE_TREE_COLUMNS": Case(SEARCH, 1, "sparse"),
-    "MANY_ROWS": Case(SEARCH, 1000),
+    "MANY_ROWS": Case(BOOSTED, 1000),
     "MIN_ROWS_FOR_MANY_TREES": Case(BOOSTED, 10_000),
     "MIN_ROWS_FOR_LARGE_TREES": Case(BOOSTED, 10_000),
-    "MANY_FOREST_ROWS": Case(FOREST, 10_000),
     "TREE_ROWS": Case(FOREST, 500),
     "MAX_NEWTON_COLUMNS": Case(LINEAR, 1),
     "MAX_NEWTON_ENTRIES": Case(LINEAR, 1),
@@ -190,7 +194,7 @@ def tables(kind, n=3000, fresh=10_000):
 
 def overfits(model):
     """Whether members have learnt labels of their rows by heart: then only fresh rows can tell."""
-    return isinstance(model, AUCClassifier) and any(hasattr(each.model, "roots") for each in model.members_)
+    return isinstance(model, AUCClassifier) and any(isinstance(each.model, Trees | Networks) for each in model.members_)
 
 
 def assert_lawful(model, train, fresh, learnt=None, errors=3.0):
@@ -213,7 +217,7 @@ def test_probabilities_are_calibrated_on_the_other_side_of_every_size(name, monk
     assert_lawful(model, train, fresh, case.learnt)
 
 
-MODELS = [CURVED, SHAPES, SEARCH, LINEAR, CALIBRATED, PIPELINE]
+MODELS = [CURVED, SHAPES, SEARCH, LINEAR, NETWORK, CALIBRATED, PIPELINE]
 
 
 @pytest.mark.parametrize("kind", ["dense", "files", "weighted", "sparse"])

@@ -27,6 +27,7 @@ from auclid.metrics import (
     auc_by_group,
     auc_interval,
     auc_power,
+    auc_test,
     compare_auc,
     compare_auc_unpaired,
     compare_cross_val_auc,
@@ -47,6 +48,7 @@ from auclid.metrics import (
 )
 from auclid.metrics._design import _both, _variance, _variance_of_difference
 from auclid.metrics._many import corrected
+from auclid.metrics._points import Aim, _best
 from auclid.metrics._scorer import scores_of
 
 
@@ -733,3 +735,85 @@ def test_scores_of_a_constant_are_not_noisy():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert ks([0, 1, 0, 1], [1, 1, 1, 1]) == 0.0 and gini([0, 1, 0, 1], [1, 1, 1, 1]) == 0.0
+
+
+# More models than rows
+
+
+def test_more_models_than_positives_are_still_told_apart():
+    rng = np.random.default_rng(0)
+    y = np.arange(200) < 10
+    models = {"perfect": y + 0.0} | {f"random {k}": rng.normal(size=200) for k in range(10)}
+    got = compare_many(y, models)
+    assert np.isnan(got.statistic)
+    pairs = [compare_auc(y, models["perfect"], models[f"random {k}"]).pvalue for k in range(10)]
+    assert got.pvalue == pytest.approx(min(pairs) * 55)
+    assert got.pvalue < 0.01
+    alike = compare_many(y, {name: rng.normal(size=200) for name in map(str, range(11))})
+    assert alike.pvalue > 0.05
+    by_group = compare_many(y, dict(list(models.items())[:5]), groups=np.arange(200) % 4)
+    assert np.isnan(by_group.statistic)
+
+
+# Thresholds that were chosen
+
+
+def test_a_drawn_threshold_lies_midway_between_drawn_scores():
+    y = np.arange(40) >= 20
+    s = np.where(y, 100.0, 0.0) + np.random.default_rng(0).random(40)
+    got = operating_point_interval(y, s, random_state=0, n_bootstrap=500)
+    assert got.threshold == pytest.approx(50.5, abs=0.2)
+    assert 50.2 < got.threshold_low <= got.threshold_high < 50.8
+    assert got.tpr == 1.0 and 0.7 < got.tpr_low < got.tpr_high == 1.0
+    assert got.fpr == 0.0 and 0.0 == got.fpr_low < got.fpr_high < 0.3
+
+
+def test_thresholds_that_differ_by_rounding_are_equally_good():
+    # TPR - FPR is 1/3 - 0/3, 2/3 - 1/3 and 3/3 - 2/3: equal, but not in floating point.
+    tp, fp = np.array([0, 1, 1, 2, 2, 3, 3]), np.array([0, 0, 1, 1, 2, 2, 3])
+    assert _best(tp, fp, Aim(), np.arange(6.0)) == 1
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n_pos", "ratio", "auc"), [(30, 20, 0.8), (30, 1, 0.95), (100, 5, 0.95)])
+def test_intervals_cover_the_true_rates_of_the_threshold_that_was_chosen(n_pos, ratio, auc):
+    rng, apart = np.random.default_rng(0), np.sqrt(2) * norm.ppf(auc)
+    y, covered = np.arange(n_pos * (1 + ratio)) < n_pos, []
+    for _ in range(300):
+        got = operating_point_interval(y, rng.normal(size=len(y)) + apart * y, n_bootstrap=200, random_state=rng)
+        tpr, fpr = norm.sf(got.threshold - apart), norm.sf(got.threshold)
+        covered.append((got.tpr_low <= tpr <= got.tpr_high, got.fpr_low <= fpr <= got.fpr_high))
+    assert np.mean(covered, axis=0) == pytest.approx(0.95, abs=0.035)
+
+
+# The test of one AUC, and planning for it
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+@pytest.mark.parametrize("keywords", [{}, {"sample_weight": np.linspace(0.5, 1.5, 60)}, {"groups": np.arange(60) % 35}])
+def test_the_test_of_an_auc_agrees_with_its_interval(alternative, keywords):
+    is_pos, score = rows(60)
+    for null in (0.4, 0.6, 0.7, 0.75, 0.8):
+        got = auc_test(is_pos, score, null=null, alternative=alternative, **keywords)
+        assert (got.low > null or got.high < null) == (got.pvalue < 0.05)
+        edge = auc_test(is_pos, score, null=null, alternative=alternative, level=1 - got.pvalue, **keywords)
+        assert min(abs(edge.low - null), abs(edge.high - null)) < 1e-9
+    two = auc_test(is_pos, score, **keywords)
+    assert two[:3] == pytest.approx(auc_interval(is_pos, score, **keywords)[:3])
+
+
+def test_the_test_of_a_perfect_ranking_is_binomial():
+    y = np.arange(20) >= 12
+    assert auc_test(y, y + 0.0).pvalue == pytest.approx(2 * 0.5**8)
+    assert auc_test(y, y + 0.0, null=0.9, alternative="greater").pvalue == pytest.approx(0.9**8)
+    assert auc_test(y, -1.0 * y, alternative="greater").pvalue == 1.0
+    assert auc_test(y, np.zeros(20)).pvalue == 1.0
+
+
+@pytest.mark.parametrize(("auc", "null", "ratio"), [(0.95, 0.5, 1.0), (0.8, 0.7, 1.0), (0.65, 0.5, 20.0)])
+def test_a_planned_study_has_the_power_that_was_asked_for(auc, null, ratio):
+    n_pos, n_neg = sample_size(auc, null=null, power=0.8, ratio=ratio)
+    rng, y = np.random.default_rng(0), np.arange(n_pos + n_neg) < n_pos
+    apart = np.sqrt(2) * norm.ppf(auc) * y
+    seen = [auc_test(y, rng.normal(size=len(y)) + apart, null=null).pvalue < 0.05 for _ in range(400)]
+    assert 0.74 < np.mean(seen) < 0.92

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from auclid import Scorecard
+from auclid._rounding import roundest
 from auclid.additive._binning import BinLimits, auc_cost, rectangle_path, step_path
-from auclid.additive._counts import narrow_edges, roundest
+from auclid.additive._counts import narrow_edges
 from auclid.additive._features import Feature
 from auclid.metrics import roc_auc
 

@@ -35,6 +35,7 @@ WORDS = {
     "base": (3, "scikit-learn's demands, once"),
     "square": (3, "square loss"),
     "pairwise": (3, "hinges over pairs"),
+    "ordered": (3, "levels, groups, censored times"),
     "online": (3, "streams with buffers"),
     "kernels": (3, "kernels as columns"),
     "semi": (3, "few labels"),
@@ -52,6 +53,9 @@ WORDS = {
     "metrics": (5, "areas, intervals, tests"),
     "plot": (5, "curves and bands"),
     "exporters": (5, "SQL, ONNX, JSON, Python"),
+    "reports": (5, "pages to decide on"),
+    "comparison": (5, "estimators on equal folds"),
+    "monitoring": (5, "drift, AUC over time"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
 }

@@ -166,7 +166,7 @@ def test_the_claims_are_added_up():
     assert verdicts.total() == len(CLAIMS) >= 20
 
 
-# --- the page of details -------------------------------------------------------------------------------------------
+# --- the page of details ------------------------------------------------------------------------------------
 
 
 def test_the_headline():

@@ -14,6 +14,7 @@ from auclid._version import __version__ as __version__
 if TYPE_CHECKING:
     from auclid import datasets as datasets
     from auclid import metrics as metrics
+    from auclid import monitoring as monitoring
     from auclid import objectives as objectives
     from auclid import pairs as pairs
     from auclid import plot as plot
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from auclid.boost import *  # noqa: F403
     from auclid.calibrated import Calibrated as Calibrated
     from auclid.columns import *  # noqa: F403
+    from auclid.comparison import compare as compare
     from auclid.data.files import Rows as Rows
     from auclid.data.files import scan as scan
     from auclid.exporters import export as export
@@ -29,26 +31,30 @@ if TYPE_CHECKING:
     from auclid.io import save as save
     from auclid.kernels import *  # noqa: F403
     from auclid.online import *  # noqa: F403
+    from auclid.ordered import *  # noqa: F403
     from auclid.pairwise import *  # noqa: F403
     from auclid.registry import algorithms as algorithms
     from auclid.registry import make as make
+    from auclid.reports import report as report
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
 
-FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "pairwise", "semi", "square")
+FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordered", "pairwise", "semi", "square")
 """Packages whose exported names are all public."""
 
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
+    "comparison": ("compare",),
     "data.files": ("Rows", "scan"),
     "exporters": ("export",),
     "io": ("load", "save"),
     "registry": ("algorithms", "make"),
+    "reports": ("report",),
 }
 """Public names of other modules."""
 
 
-PUBLIC_MODULES = ("datasets", "metrics", "objectives", "pairs", "plot")
+PUBLIC_MODULES = ("datasets", "metrics", "monitoring", "objectives", "pairs", "plot")
 
 OTHER_MODULES = (
     "base", "baselines", "cli", "data", "errors", "losses", "penalties", "schedules", "solvers", "stats", "torch",

@@ -110,20 +110,20 @@ MAX_CURVED_COLUMNS = 2_000
 MAX_SCORECARD_COLUMNS = 100
 """Columns up to which a scorecard is tried."""
 
+MAX_NETWORK_COLUMNS = 500
+"""Columns up to which a network is tried."""
+
 MAX_SPARSE_TREE_COLUMNS = 500
 """Columns up to which trees are tried where rows are sparse, or fewer than columns."""
 
 MANY_ROWS = 5_000
-"""Rows from which on there is no random forest, and boosting may have more trees than it was compared with."""
+"""Rows below which more than 100 boosted trees gain nothing."""
 
 MIN_ROWS_FOR_MANY_TREES = 2_000
 """Rows below which more than 50 boosted trees gain nothing."""
 
 MIN_ROWS_FOR_LARGE_TREES = 100
 """Rows of the rarer class below which boosted trees stay small: large ones learn the few by heart."""
-
-MANY_FOREST_ROWS = 1_000
-"""Rows from which on a forest has fewer trees."""
 
 TREE_ROWS = 10_000
 """Rows that one tree of a forest sees, at the most."""

@@ -110,12 +110,15 @@ class Ranker(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class LinearRanker(Ranker):
-    """A ranker f(x) = coef . x + intercept; the intercept only serves `predict`, it cannot change an AUC."""
+class LinearScores:
+    """Scores f(x) = coef . x + intercept of a fitted estimator."""
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
 
     @partwise
     def decision_function(self, X: Any) -> Any:
-        """Scores f(x): the higher, the more likely ``classes_[1]``.
+        """Scores f(x): the higher, the higher a row is ranked.
 
         Parameters
         ----------
@@ -133,15 +136,19 @@ class LinearRanker(Ranker):
             scores = table.matmul(self.coef_[0]) + self.intercept_[0]
         return validation.finite_scores(self, scores, table.dtype)
 
-    def _publish(self, w: np.ndarray, threshold: float) -> Self:
-        """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
-        return self._set_weights(validation.finite(self, w), threshold)
-
     def _set_weights(self, w: np.ndarray, threshold: float) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights that are known to be finite."""
         self.coef_ = w.reshape(1, -1)
         self.intercept_ = validation.finite(self, np.array([-float(threshold)]))
         return self
+
+
+class LinearRanker(LinearScores, Ranker):
+    """A ranker f(x) = coef . x + intercept; the intercept only serves `predict`, it cannot change an AUC."""
+
+    def _publish(self, w: np.ndarray, threshold: float) -> Self:
+        """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
+        return self._set_weights(validation.finite(self, w), threshold)
 
     def _publish_fit(self, rows: LabelledDataset, w: np.ndarray) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights and their best threshold on the training rows."""

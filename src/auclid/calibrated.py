@@ -111,7 +111,9 @@ class Calibrated(Ranker):
         with validation.names_known():
             held_out = self._held_out_scores(X, is_pos, weight)
         mass = normalize_weights(weight)
-        self._odds = fit_sigmoid(held_out, is_pos, share if mass is None else mass if share is None else share * mass)
+        mass = share if mass is None else mass if share is None else share * mass
+        judged = ~np.isnan(held_out)  # a splitter may hold out some rows only
+        self._odds = fit_sigmoid(held_out[judged], is_pos[judged], None if mass is None else mass[judged])
         return self
 
     def _sample(self, rows: LabelledDataset) -> BoundedSample:
@@ -135,7 +137,7 @@ class Calibrated(Ranker):
         if rarest < _sizes.MIN_ROWS_TO_CALIBRATE:
             return whole
         _, middle, spread = standardize(whole, weight)
-        out = np.empty(len(is_pos))
+        out = np.full(len(is_pos), np.nan)
         for train, test in self._splitter(rarest).split(is_pos, is_pos):
             own = None if weight is None else weight[train]
             if own is not None and not (own[is_pos[train]].any() and own[~is_pos[train]].any()):
@@ -144,7 +146,8 @@ class Calibrated(Ranker):
             fold_scores = np.asarray(scores(model, take_rows(X, test)), dtype=np.float64)
             mass = None if weight is None or not weight[test].any() else weight[test]
             out[test] = middle + spread * standardize(fold_scores, mass)[0]
-        return out
+        held = ~np.isnan(out)
+        return out if is_pos[held].any() and not is_pos[held].all() else whole
 
     def _splitter(self, rarest: int) -> Any:
         if not isinstance(self.cv, Integral):

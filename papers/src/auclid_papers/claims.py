@@ -66,9 +66,10 @@ class Finding(NamedTuple):
 @cache
 def claims() -> tuple[Claim, ...]:
     """All claims, in the order of the papers."""
-    entries = tomllib.loads(package_text("claims.toml"))["claims"]
+    entries: list[dict[str, Any]] = tomllib.loads(package_text("claims.toml"))["claims"]
     lists = ("ours", "rivals", "only")
-    return tuple(Claim(**{key: tuple(x) if key in lists else x for key, x in entry.items()}) for entry in entries)
+    fields = ({key: tuple(x) if key in lists else x for key, x in entry.items()} for entry in entries)
+    return tuple(Claim(**each) for each in fields)
 
 
 def _first(points: pd.DataFrame) -> float:

@@ -14,9 +14,6 @@ from scipy import sparse
 from auclid._generic import kernel
 from auclid.additive._features import Feature, interpolate, thinned
 
-PAIR_KNOTS = 8
-"""Knots, or levels, of a column in a pair."""
-
 BATCH_ENTRIES = 100_000
 """Entries of rows that are written down before they are summed."""
 
@@ -111,8 +108,8 @@ def coarse_places(feature: Feature) -> np.ndarray:
     """The slots of a column that its pairs have: some knots, or the commonest levels and the pool of all others."""
     if feature.levels is None:
         plain = np.flatnonzero(~feature.extra)
-        return plain[thinned(len(plain), PAIR_KNOTS)]
-    common = np.argsort(-feature.share[:-1], kind="stable")[: PAIR_KNOTS - 1]
+        return plain[thinned(len(plain), feature.pair_knots)]
+    common = np.argsort(-feature.share[:-1], kind="stable")[: feature.pair_knots - 1]
     return np.append(np.sort(common), feature.slots - 1)
 
 

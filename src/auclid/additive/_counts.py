@@ -4,13 +4,13 @@ Bins of points are unions of these narrow bins, so that counts, rates and weight
 up over batches of rows.
 """
 
-import math
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid._rounding import roundest
 from auclid.additive._basis import Basis
 from auclid.additive._columns import cell_blocks
 from auclid.additive._features import Feature, value_counts
@@ -54,29 +54,6 @@ class PairCounts(NamedTuple):
     """Of each of the two columns: the group that each of its narrow bins, or levels, belongs to."""
     rows: np.ndarray
     """(2, groups of a, groups of b)"""
-
-
-def roundest(low: float, high: float) -> float:
-    """The number in (low, high] with the fewest digits.
-
-    Examples
-    --------
-    >>> from auclid.additive._counts import roundest
-    >>> roundest(1234.5, 1761.2), roundest(17.0, 18.0), roundest(-0.3, 0.2)
-    (1500.0, 18.0, 0.0)
-    """
-    if low < 0.0 <= high:
-        return 0.0
-    exponent = math.floor(math.log10(max(abs(low), abs(high)))) + 1
-    for power in range(exponent, exponent - 18, -1):
-        for digit in (1.0, 0.5, 0.2):
-            unit = digit * 10.0**power
-            if unit <= 0.0:
-                return high
-            value = float(f"{math.floor(high / unit) * unit:.15g}")
-            if low < value <= high:
-                return value
-    return high
 
 
 def narrow_edges(feature: Feature, values: np.ndarray, mass: np.ndarray) -> np.ndarray:

@@ -49,6 +49,8 @@ class Feature(NamedTuple):
     """Which knots are there for jumps and tails: they stay where others are thinned out, and are in no pair."""
     steps: np.ndarray
     """Whether the shape jumps halfway between a knot and the next, where no row lies; else it is straight."""
+    pair_knots: int = 8
+    """Knots, or levels, that the column has in a pair, at the most."""
 
     @property
     def slots(self) -> int:

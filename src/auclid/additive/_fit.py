@@ -46,6 +46,10 @@ MAX_ROUNDING = 0.01
 """How much rounding to whole points may blur scores, in units of their spread within a class."""
 
 
+MAX_LOGISTIC_GAIN = 0.005
+"""Pairs that gain more of the AUC than this are taken without a look at what the logistic loss could gain alone."""
+
+
 class ScorecardFit(NamedTuple):
     """All that a fit publishes."""
 
@@ -131,7 +135,8 @@ def _choose_weights(
     plain = select(features, rows, settings)
     paired = with_pairs(plain, rows, settings)
     with_them = _weights_of(model, paired, rows, monotone, settings)
-    if paired is plain or not settings.refine or not affordable(plain, rows.cells):
+    sure = paired is plain or paired.cv_auc - plain.cv_auc > MAX_LOGISTIC_GAIN
+    if sure or not settings.refine or not affordable(plain, rows.cells):
         return with_them
     alone = _weights_of(model, plain, rows, monotone, settings)
     return alone if alone.selection.cv_auc > with_them.selection.cv_auc else with_them

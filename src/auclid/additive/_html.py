@@ -7,10 +7,12 @@ import numpy as np
 
 from auclid._page import style
 from auclid._page.svg import HEIGHT, Frame, nice, text
+from auclid.additive._counts import CardCounts, ColumnCounts
 from auclid.additive._plot import by_importance
 from auclid.additive._points import Bin
 from auclid.additive._shapes import PairShape, Shape
-from auclid.plot._shapes import Z, outline
+from auclid.plot._shapes import Z, counts_by_name, outline
+from auclid.plot._views import View, rate_bars, rows_of, tick_text, view_of
 
 BAR_HEIGHT = 22
 """The height of a level's bar."""
@@ -19,10 +21,17 @@ LETTER_WIDTH, MAX_LABEL_LETTERS = 8.2, 24
 """The width of a letter, on a phone, and how many of a level's name have room beside its bar."""
 
 
-def scorecard_page(title: str, facts: Sequence[str], shapes: Sequence[Shape | PairShape], bins: Sequence[Bin]) -> str:
+def scorecard_page(
+    title: str,
+    facts: Sequence[str],
+    shapes: Sequence[Shape | PairShape],
+    bins: Sequence[Bin],
+    counts: CardCounts | None = None,
+) -> str:
     """The page, as text."""
+    rows = counts_by_name(shapes, counts)
     chosen = [shape for shape in by_importance(shapes) if shape.importance > 0.0]
-    drawn = ((escape(shape_title(shape)), shape_figure(shape)) for shape in chosen)
+    drawn = ((escape(shape_title(shape)), shape_figure(shape, rows.get((shape_title(shape),)))) for shape in chosen)
     figures = "".join(f"<section><h2>{name}</h2><figure>{figure}</figure></section>" for name, figure in drawn)
     idle = [shape_title(shape) for shape in shapes if shape.importance <= 0.0]
     rest = f"<p class='caption'>Add nothing: {escape(', '.join(idle))}.</p>" if idle else ""
@@ -34,7 +43,7 @@ def scorecard_page(title: str, facts: Sequence[str], shapes: Sequence[Shape | Pa
         f"<ul class='facts'>{lines}</ul></header><main>{figures}"
         f"<section class='wide'><h2>Points</h2>{_table(bins)}"
         "<p class='caption'>The points of a row are those of the base, and those of its bin in every column, added up. "
-        "Where two columns are named, points between two values are interpolated, then rounded.</p>"
+        "Rows, rates, weights of evidence (WoE) and information values (IV) are of the training rows.</p>"
         f"{rest}</section></main></body></html>"
     )
 
@@ -44,49 +53,62 @@ def shape_title(shape: Shape | PairShape) -> str:
     return " × ".join(shape.name) if isinstance(shape.name, tuple) else shape.name
 
 
-def shape_figure(shape: Shape | PairShape) -> str:
-    """The picture of a shape, as SVG."""
+def shape_figure(shape: Shape | PairShape, counts: ColumnCounts | None = None) -> str:
+    """The picture of a shape, as SVG; ``counts``: the training rows of its column."""
     if isinstance(shape, PairShape):
         return _heat_map(shape)
-    return _bars(shape) if shape.knots is None else _line(shape)
+    return _bars(shape) if shape.knots is None else _line(shape, counts)
 
 
-def _line(shape: Shape) -> str:
+def _line(shape: Shape, counts: ColumnCounts | None) -> str:
     assert shape.knots is not None
     error = _reach(shape)
-    low, high = _room(shape, error)
     x = shape.knots if len(shape.knots) > 1 else np.array([shape.knots[0], shape.knots[0] + 1.0])
-    frame = Frame((float(x[0]), float(x[-1])), (low, high))
+    view = view_of(*rows_of(x, shape.share if len(shape.share) == len(x) else None, counts))
     along, at = outline(x, shape.steps if len(shape.knots) > 1 else None)
     v, e = np.broadcast_to(shape.values, x.shape)[at], np.broadcast_to(error, x.shape)[at]
-    edge = np.concatenate([along, along[::-1]]), np.concatenate([v + e, (v - e)[::-1]])
-    body = [frame.axes(_label(shape), "adds to the score", nice(x[0], x[-1]), nice(low, high))]
-    body.append(_shares(frame, shape, x))
+    along, v, e = _within(view, along, v, e)
+    low, high = _room(v, e, shape.missing)
+    frame = Frame(tuple(view.forward([view.low, view.high]).tolist()), (low, high))
+    places = view.forward(along)
+    edge = np.concatenate([places, places[::-1]]), np.concatenate([v + e, (v - e)[::-1]])
+    ticks = view.ticks()
+    words = dict(zip(view.forward(ticks).tolist(), [tick_text(shape.kind, tick) for tick in ticks], strict=True))
+    body = [frame.axes(shape.name, "adds to the score", words, nice(low, high), x_format=words.__getitem__)]
+    body.append(_rates(frame, view, counts))
     body.append(f'<path class="band ours" d="{frame.path(*edge)}Z"/>')
-    body.append(f'<path class="line ours" d="{frame.path(along, v)}"/>')
+    body.append(f'<path class="line ours" d="{frame.path(places, v)}"/>')
     if shape.missing:
-        ends = frame.path([x[0], x[-1]], [shape.missing, shape.missing])
+        ends = frame.path(frame.x, [shape.missing, shape.missing])
         body.append(f'<path class="chance rival" d="{ends}"/>')
-        body.append(text(float(frame.across(x[0])) + 4, float(frame.up(shape.missing)) - 4, "missing", "start"))
+        body.append(text(float(frame.across(frame.x[0])) + 4, float(frame.up(shape.missing)) - 4, "missing", "start"))
     return frame.svg(f"What {shape.name} adds", "".join(body))
 
 
-def _shares(frame: Frame, shape: Shape, x: np.ndarray) -> str:
-    """The share of the rows at each knot, as bars at the foot."""
-    if len(shape.share) != len(x):
+def _within(view: View, along: np.ndarray, v: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The part of an outline that is in view, up to both ends of the axis."""
+    inside = (along >= view.low) & (along <= view.high)
+    ends = np.array([view.low, view.high])
+    parts = [np.interp(ends, along, values) for values in (v, e)]
+    new = [np.concatenate([part[:1], values[inside], part[1:]]) for part, values in zip(parts, (v, e), strict=True)]
+    return np.concatenate([ends[:1], along[inside], ends[1:]]), new[0], new[1]
+
+
+def _rates(frame: Frame, view: View, counts: ColumnCounts | None) -> str:
+    """The rates of positives of a few bins, as bars at the foot."""
+    if counts is None or counts.edges is None or not len(counts.edges):
         return ""
-    edges = np.concatenate([x[:1], 0.5 * (x[1:] + x[:-1]), x[-1:]])
-    left, right = frame.across(edges[:-1]), frame.across(edges[1:])
-    foot = float(frame.up(frame.y[0]))
-    tall = 60.0 * shape.share / max(float(shape.share.max()), 1e-12)
-    return "".join(
-        f'<rect class="band" x="{a:.1f}" y="{foot - h:.1f}" width="{max(b - a, 1.0):.1f}" height="{h:.1f}"/>'
-        for a, b, h in zip(left, right, tall, strict=True)
-    )
-
-
-def _label(shape: Shape) -> str:
-    return f"{shape.name} (days since 1970)" if shape.kind == "date" else shape.name
+    bars, foot = rate_bars(counts, view), float(frame.up(frame.y[0]))
+    most = max((rate for *_, rate in bars), default=0.0) or 1.0
+    out = []
+    for low, high, rate in bars:
+        a, b = (float(frame.across(float(view.forward(x)))) for x in (low, high))
+        h = 90.0 * rate / most
+        out.append(
+            f'<rect class="band" x="{a:.1f}" y="{foot - h:.1f}" width="{max(b - a - 1.0, 1.0):.1f}" '
+            f'height="{h:.1f}"><title>{rate:.1%} positive</title></rect>'
+        )
+    return "".join(out)
 
 
 def _reach(shape: Shape) -> np.ndarray:
@@ -94,17 +116,17 @@ def _reach(shape: Shape) -> np.ndarray:
     return np.zeros_like(shape.values) if shape.error is None else Z * shape.error
 
 
-def _room(shape: Shape, error: np.ndarray) -> tuple[float, float]:
+def _room(values: np.ndarray, error: np.ndarray, missing: float) -> tuple[float, float]:
     """From where to where a shape and its band go, with some room."""
-    values = np.concatenate([shape.values - error, shape.values + error, [0.0, shape.missing]])
-    low, high = float(values.min()), float(values.max())
+    ends = np.concatenate([values - error, values + error, [0.0, missing]])
+    low, high = float(ends.min()), float(ends.max())
     room = 0.06 * (high - low) or 0.5
     return low - room, high + room
 
 
 def _bars(shape: Shape) -> str:
     levels, order, error = shape.levels or [], np.argsort(-shape.values), _reach(shape)
-    low, high = _room(shape, error)
+    low, high = _room(shape.values, error, shape.missing)
     height = 52 + BAR_HEIGHT * (len(order) + 1)
     lines = [(_named(str(levels[k]), float(shape.share[k])), float(shape.values[k]), float(error[k])) for k in order]
     lines.append(("missing", shape.missing, 0.0))
@@ -161,9 +183,21 @@ def _words(shape: PairShape, side: int) -> list[str]:
 
 
 def _table(bins: Sequence[Bin]) -> str:
-    lines = "".join(
-        f"<tr><th scope='row'>{escape(line.column)}</th><td>{escape(line.bin)}</td><td>{line.points:g}</td></tr>"
-        for line in bins
+    counted = any(np.isfinite(line.rows) for line in bins)
+    names = ["column", "bin", "points", *(["rows", "positives", "rate", "WoE", "IV"] if counted else [])]
+    head = "".join(f"<th>{name}</th>" for name in names)
+    lines = "".join(_row(line, counted) for line in bins)
+    return (
+        f"<div class='scroll'><table class='numbers'><thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
     )
-    head = "<thead><tr><th>column</th><th>bin</th><th>points</th></tr></thead>"
-    return f"<div class='scroll'><table class='numbers'>{head}<tbody>{lines}</tbody></table></div>"
+
+
+def _row(line: Bin, counted: bool) -> str:
+    numbers = [f"{line.points:g}"]
+    if counted and np.isfinite(line.rows):
+        numbers += [f"{line.rows:,.6g}", f"{line.positives:,.6g}", f"{line.rate:.1%}" if np.isfinite(line.rate) else ""]
+        numbers += [f"{line.woe:.2f}", f"{line.iv:.3f}"]
+    elif counted:
+        numbers += [""] * 5
+    cells = "".join(f"<td>{number}</td>" for number in numbers)
+    return f"<tr><th scope='row'>{escape(line.column)}</th><td>{escape(line.bin)}</td>{cells}</tr>"

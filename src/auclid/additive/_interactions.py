@@ -48,6 +48,12 @@ from auclid.additive._solve import Penalty, minimiser, penalty_terms
 PAIR_COUNTS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
 
+COARSE_GRID, FINE_GRID = 4, 8
+"""Knots, or levels, of each column of a pair."""
+
+MIN_ROWS_PER_CELL = 12
+"""Rows a cell, of all pairs of the first trial together, for which the fine grid is tried at all."""
+
 PAIR_FIRST_FOLDS = 2
 """Folds that more pairs must rank better than fewer did, in the mean, for the other folds to be asked."""
 
@@ -76,6 +82,7 @@ class PairTrial(NamedTuple):
     focus: float = 0.0
     gain: float = 0.0
     """The mean gain of held-out AUC over folds."""
+    grid: int = FINE_GRID
 
 
 def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
@@ -91,15 +98,28 @@ def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings
         return plain
     residuals = pair_residuals(scores, plain.held_out.is_pos, plain.held_out.weight)
     pairs = best_pairs(plain.features, plain.held_out.cells, residuals, candidates, chosen.n_pairs)
-    basis = make_basis(plain.features, pairs)
+    features = _with_grid(plain.features, chosen.grid)
+    basis = make_basis(features, pairs)
     sums = class_sums(basis, *_moment_rows(rows, plain.fold, settings.rng))
-    total, terms = sums.classes(), penalty_terms(plain.features, basis)
+    total, terms = sums.classes(), penalty_terms(features, basis)
     ridge = chosen.ridge * ridge_unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
     auc = plain.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
     return plain._replace(
-        pairs=pairs, basis=basis, terms=terms, penalty=penalty, moments=total, folds=LazyFolds(sums), cv_auc=auc
+        features=features,
+        pairs=pairs,
+        basis=basis,
+        terms=terms,
+        penalty=penalty,
+        moments=total,
+        folds=LazyFolds(sums),
+        cv_auc=auc,
     )
+
+
+def _with_grid(features: Sequence[Feature], grid: int) -> list[Feature]:
+    """The columns with so many knots in a pair."""
+    return [feature._replace(pair_knots=grid) for feature in features]
 
 
 def _rarer_class(is_pos: np.ndarray, fold: np.ndarray) -> int:
@@ -148,31 +168,46 @@ def _best_trial(
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
     own = [_pairs_of_fold(features, held_out, score, candidates, k, counts[-1]) for k in every]
 
-    @cache
-    def training(k: int, most: int) -> _TrainingPairs:
-        return _training_pairs(features, held_out, own[k][:most], k)
+    by_grid = {size: _with_grid(features, size) for size in (COARSE_GRID, FINE_GRID)}
 
-    def aucs_of(count: int, grid: Sequence[PairTrial], most: int, folds: Sequence[int]) -> np.ndarray:
+    @cache
+    def training(k: int, most: int, size: int) -> _TrainingPairs:
+        return _training_pairs(by_grid[size], held_out, own[k][:most], k)
+
+    def aucs_of(count: int, trials: Sequence[PairTrial], most: int, folds: Sequence[int], size: int) -> np.ndarray:
         own_fold = [held_out.as_only_fold(k) for k in folds]
         pairs = zip(folds, own_fold, strict=True)
-        return np.array([_aucs(training(k, most), features, count, grid, only, settings) for k, only in pairs])
+        trained = [_aucs(training(k, most, size), by_grid[size], count, trials, only, settings) for k, only in pairs]
+        return np.array(trained)
 
     best: tuple[float, PairTrial | None] = (0.0, None)
-    alone = aucs_of(0, [_as_trial(plain, settings)], few, every)
-    grid, last = _trial_grid(plain, settings), np.zeros(len(every))
+    alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
+    trials, last = _trial_grid(plain, settings), np.zeros(len(every))
+    first = every[:PAIR_FIRST_FOLDS]
+    sizes = _grids(len(held_out.is_pos), min(counts[0], len(candidates)))
+    looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
+    size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
     for count in counts:
         most = few if count <= few else counts[-1]
-        gains = aucs_of(count, grid, most, every[:PAIR_FIRST_FOLDS]) - alone[:PAIR_FIRST_FOLDS]
-        if count > counts[0] and np.all(np.nanmean(gains, axis=0) <= np.nanmean(last[:PAIR_FIRST_FOLDS])):
+        known = looks[size] if count == counts[0] else aucs_of(count, trials, most, first, size)
+        gains = known - alone[:PAIR_FIRST_FOLDS]
+        if np.all(np.nanmean(gains, axis=0) <= np.nanmean(last[:PAIR_FIRST_FOLDS])):
             break  # so the other folds need not be asked
-        gains = np.concatenate([gains, aucs_of(count, grid, most, every[PAIR_FIRST_FOLDS:]) - alone[PAIR_FIRST_FOLDS:]])
+        rest = aucs_of(count, trials, most, every[PAIR_FIRST_FOLDS:], size) - alone[PAIR_FIRST_FOLDS:]
+        gains = np.concatenate([gains, rest])
         sure = [sure_gain(column) for column in gains.T]
         at = int(np.argmax(sure))
         if sure[at] <= best[0]:
             break  # more pairs would cost more and add less
-        best = sure[at], grid[at]._replace(n_pairs=count, gain=float(np.nanmean(gains[:, at])))
-        grid, last = _near_trials(grid, grid[at]), gains[:, at]
+        best = sure[at], trials[at]._replace(n_pairs=count, gain=float(np.nanmean(gains[:, at])), grid=size)
+        trials, last = _near_trials(trials, trials[at]), gains[:, at]
     return best[1]
+
+
+def _grids(n_rows: int, n_pairs: int) -> tuple[int, ...]:
+    """The sizes of grids that are tried on so many rows with so many pairs."""
+    enough = n_rows >= MIN_ROWS_PER_CELL * n_pairs * FINE_GRID**2
+    return (COARSE_GRID, FINE_GRID) if enough else (COARSE_GRID,)
 
 
 def _pair_counts(settings: FitSettings) -> list[int]:

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from auclid.additive._shapes import PairShape, Shape
-from auclid.plot._shapes import draw
+from auclid.plot._shapes import counts_by_name, draw
 
-PANEL = (3.4, 2.6)
+PANEL = (3.6, 2.9)
 
 
 def by_importance(shapes: Sequence[Shape | PairShape], most: int | None = None) -> list[Shape | PairShape]:
@@ -16,16 +16,19 @@ def by_importance(shapes: Sequence[Shape | PairShape], most: int | None = None) 
     return sorted(shapes, key=lambda shape: -shape.importance)[:most]
 
 
-def plot_shapes(shapes: Sequence[Shape | PairShape], axes: Any = None, most: int | None = 12) -> Any:
+def plot_shapes(
+    shapes: Sequence[Shape | PairShape], axes: Any = None, most: int | None = 12, counts: Any = None
+) -> Any:
     """Draw shapes into given axes, or a new figure; returns the array of axes."""
     chosen = by_importance(shapes, most)
+    rows = counts_by_name(shapes, counts)
     if axes is None:
         axes = _new_axes(len(chosen))
     flat = np.ravel(np.asarray(axes, dtype=object))
     if len(flat) < len(chosen):
         chosen = chosen[: len(flat)]
     for axis, shape in zip(flat, chosen, strict=False):
-        draw(axis, shape)
+        draw(axis, shape, None if isinstance(shape, PairShape) else rows.get((str(shape.name),)))
     for axis in flat[len(chosen) :]:
         axis.set_axis_off()
     return axes

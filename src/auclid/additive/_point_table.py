@@ -23,7 +23,9 @@ MOST_BINS = 24
 """Bins of a column that "auto" allows where the usual ones would lose too much of the AUC."""
 
 CARD_LINES = 120
-"""Lines of a card of at most 15 columns, pairs included; of more columns, `USUAL_BINS` each."""
+"""Lines of a card of at most 20 columns, pairs included; of more columns, `LINES_PER_COLUMN` each."""
+
+LINES_PER_COLUMN = 6
 
 MIN_BIN_ROWS = 5
 """Rows that a bin must have, however few there are in all."""
@@ -88,7 +90,7 @@ class PointTable:
         odds : float in (0, inf), default=50
         max_bins : int of at least 1, "auto" or None, default="auto"
             Bins of a column or pair, at the most. "auto": 8, and where more than ``max_auc_lost`` would be lost, up to
-            24 for some, with no more than 120 lines in all, or 8 a column. None: a bin for each stretch of values that
+            24 for some, with no more than 120 lines in all, or 6 a column. None: a bin for each stretch of values that
             rounds to the same points, and a line for each node of the grid of a pair: rounding is all that is lost.
         higher : "riskier" or "safer", default="riskier"
             Whether points rise with the odds of ``classes_[1]``, or with those of ``classes_[0]``.
@@ -232,7 +234,7 @@ class PointTable:
         bound = float(settings.max_auc_lost)
         if settings.max_bins != "auto":
             return binned_card(self._card, self._counts, BinLimits(int(settings.max_bins), share, bound))
-        most = max(CARD_LINES, USUAL_BINS * len(self._kept_columns)) - 1  # and the base
+        most = max(CARD_LINES, LINES_PER_COLUMN * len(self._kept_columns)) - 1  # and the base
         usual = binned_card(self._card, self._counts, BinLimits(USUAL_BINS, share, bound, most))
         if usual.auc_lost <= bound:
             return usual
@@ -286,7 +288,7 @@ class PointTable:
         bins = self.point_bins(scale, base=base, odds=odds, max_bins=max_bins, higher=higher, names=names)
         labels = _as_many("classes", classes, self.classes_.tolist())
         in_points = self._scale(scale, base, odds, True, higher)
-        page = scorecard_page(title, [*self._facts(in_points, labels), *facts], shapes, bins)
+        page = scorecard_page(title, [*self._facts(in_points, labels), *facts], shapes, bins, self._counts)
         if path is not None:
             Path(os.fspath(path)).write_text(page, encoding="utf-8")
         return page

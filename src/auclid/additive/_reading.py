@@ -92,8 +92,9 @@ class Readable:
     def plot(self, *, axes: Any = None, most: int | None = 12) -> Any:
         """Draw the shapes: one panel a column or pair, the most important first, with a 95 % band.
 
-        Grey bars show where the training rows are, a dotted line what a missing cell adds; pairs are heat maps. Drawn
-        by matplotlib (``pip install 'auclid[plot]'``).
+        The axis shows the central 98 % of the training rows, on a scale that spreads heavy tails. Grey bars are rates
+        of positives (right axis), ticks at the foot show where rows lie, a dotted line what a missing cell adds; pairs
+        are heat maps. Drawn by matplotlib (``pip install 'auclid[plot]'``).
 
         Parameters
         ----------
@@ -109,7 +110,7 @@ class Readable:
         validation.fitted(self, "shapes_")
         if most is not None:
             _positive("most", "plot", most)
-        return plot_shapes(self.shapes_, axes, most)
+        return plot_shapes(self.shapes_, axes, most, self._counts)
 
 
 def largest_contributions(contributions: np.ndarray, n: int, sign: int) -> np.ndarray:

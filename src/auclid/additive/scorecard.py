@@ -10,6 +10,7 @@ from sklearn.utils.validation import _check_y
 
 from auclid import _random, _sizes, validation
 from auclid._random import RandomState
+from auclid._threads import limit_threads
 from auclid.additive import _fit
 from auclid.additive._basis import Basis, make_basis, same_basis
 from auclid.additive._columns import ColumnSpec, cell_encoder, learn_columns, table_cells
@@ -189,6 +190,10 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
 
         ``coarse``: whether a few penalties are enough.
         """
+        with limit_threads(1, "blas"):  # factors are too small for more: threads would wait for one another
+            return self._fit_by_one_thread(X, y, sample_weight, coarse)
+
+    def _fit_by_one_thread(self, X: Any, y: Any, sample_weight: Any, coarse: bool) -> np.ndarray | None:
         rows = encoded_labelled_rows(self, X, y, sample_weight, self._categories)
         columns, cells = self._learn_columns(rows)
         sample = bounded_sample(cells, rows.parts.row_limit(_sizes.MIN_SAMPLE_ROWS), _sizes.MIN_CLASS_ROWS)
@@ -363,7 +368,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         if not hasattr(self, "shapes_"):
             return True
         self._lock()
-        if self._unedited is not None and not sound_card(self._unedited.card, self._kept_columns):
+        if self._unedited is not None and not sound_card(self._unedited[0], self._kept_columns):
             return False
         counted = len(self._kept_columns) == len(self._features) == self.n_features_in_
         return counted and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)

@@ -1,112 +1,86 @@
 """How much of each candidate to use, and the leaderboard of what was compared."""
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 
-from auclid.auto._candidates import LINEAR
+from auclid.auto._judge import Judge
+from auclid.auto._stack import greedy_weights, stack_weights
 from auclid.auto._trial import Trial, TrialTask
-from auclid.metrics import auc_interval, compare_auc
-from auclid.solvers.least_squares import LeastSquares
-from auclid.stats.moments import class_moments
 
-BLEND_PENALTY = 200.0
-"""Over the rows of the rarer class, the penalty on the weights of a blend: the fewer they are, the more the weights
-follow what each member achieves alone, and the less what they achieve together. Chosen on half of the benchmark tables,
-and on parts of them with 40 positives."""
+STACK_PENALTY = 2.0
+"""Over the rows of the rarer class, the penalty on the weights of a blend. Chosen on half of the benchmark tables, and
+on parts of them with 25 positives: 1 and 3 do as well, 10 loses .0003 of AUC with many rows, and .3 .0007 with few."""
+
+GREEDY_STEPS = 20
+"""Members, with repetition, that greedy selection adds for average precision."""
 
 MIN_WEIGHT = 0.02
 """A member with a smaller share of a blend is left out: it is not worth its time."""
-
-BLEND_ERRORS = 1.0
-"""Standard errors of the difference by which the blend of all must be ahead of the mean of the simple models: where
-folds are noisy it is not, and curves that look well by chance are left out. Chosen on half of the tables (mean
-AUC .8973, without it .8958; 15 tables of at most 3,000 rows), confirmed on 15 others (.9517 with and without)."""
-
-SINGLE_ERRORS = 2.0
-"""Standard errors of the difference by which one member must be ahead of the blend, to be used alone: the square loss
-may weigh one that is far ahead too little. With as many rows as it takes to tell, it does so on two large tables."""
 
 FILLED = "missing values replaced by medians"
 """The note of candidates that see no missing values."""
 
 
 class Blend(NamedTuple):
-    """A weight for each name in use, the held-out scores of that (NaN where there are none), and its AUC on folds."""
+    """A weight for each name in use, the held-out scores of that (NaN where there are none), its metric on folds."""
 
     weights: dict[str, float]
     scores: np.ndarray
-    aucs: np.ndarray
+    values: np.ndarray
 
 
 def choose_blend(trials: dict[str, Trial], task: TrialTask) -> Blend:
-    """A blend of all that add to it, where it is surely ahead of the simple ones and none of its members is surely
-    ahead of it.
+    """A blend of all that add to it.
 
     Its held-out scores come from weights that were found without the fold that they score.
     """
     names, S = list(trials), np.column_stack([trial.scores for trial in trials.values()])
     if len(names) == 1:
-        return Blend({names[0]: 1.0}, S[:, 0], trials[names[0]].aucs)
+        return Blend({names[0]: 1.0}, S[:, 0], trials[names[0]].values)
     judged = ~np.isnan(S).any(axis=1)
-    weights, held_out, aucs = _stacked(S, task, judged)
-    simple = np.array([trial.level == LINEAR for trial in trials.values()])
-    mean = simple / max(int(simple.sum()), 1)
-    if simple.any() and not simple.all() and not _surely_ahead(task, held_out, S @ mean, BLEND_ERRORS):
-        weights = mean
-        held_out, aucs = _fixed_weights(task, S @ weights, held_out, judged)
-    singles = [_fixed_weights(task, own, held_out, judged) for own in S.T]
-    best = int(np.argmax([np.mean(own) for _, own in singles]))
-    if _surely_ahead(task, singles[best][0], held_out, SINGLE_ERRORS):
-        weights, (held_out, aucs) = np.eye(len(names))[best], singles[best]
-    used = {name: float(w) for name, w in zip(names, weights, strict=True) if w}
-    return Blend(used, held_out, np.array(aucs))
-
-
-def _stacked(S: np.ndarray, task: TrialTask, judged: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[float]]:
-    """The weights of a blend; its held-out scores and their AUC, fold by fold with weights found without the fold."""
-    held_out, aucs = np.full(len(S), np.nan), []
-    for train, test in task.one_repeat:
+    held_out, values = np.full(len(S), np.nan), []
+    for _, test in task.one_repeat:
         if judged[test].all():
-            held_out[test] = S[test] @ blend_weights(S, task, train[judged[train]])
-            aucs.append(task.auc(test, held_out[test]))
-    return blend_weights(S, task, np.flatnonzero(judged)), held_out, aucs
+            held_out[test] = S[test] @ blend_weights(S, task, _rows_without(task, judged, test))
+            values.append(task.value(test, held_out[test]))
+    weights = blend_weights(S, task, np.flatnonzero(judged))
+    used = {name: float(w) for name, w in zip(names, weights, strict=True) if w}
+    return Blend(used, held_out, np.array(values))
 
 
-def _fixed_weights(
-    task: TrialTask, scores: np.ndarray, like: np.ndarray, judged: np.ndarray
-) -> tuple[np.ndarray, list[float]]:
-    """Held-out scores where ``like`` has some, and their AUC on the folds that all members were judged on."""
-    aucs = [task.auc(test, scores[test]) for _, test in task.one_repeat if judged[test].all()]
-    return np.where(np.isnan(like), np.nan, scores), aucs
-
-
-def _surely_ahead(task: TrialTask, scores: np.ndarray, others: np.ndarray, errors: float) -> bool:
-    """Whether held-out scores rank better than others, by more than so many standard errors of the difference
-    (DeLong's)."""
-    rows = np.flatnonzero(~np.isnan(scores))
-    how: dict[str, Any] = {"sample_weight": task.weights(rows), "max_fpr": task.max_fpr}
-    gain = compare_auc(task.is_pos[rows], scores[rows], others[rows], **how)
-    return gain.difference > errors * (gain.high - gain.low) / (2.0 * 1.96)
+def _rows_without(task: TrialTask, judged: np.ndarray, test: np.ndarray) -> np.ndarray:
+    """Rows with held-out scores that are not in a test fold; all where these lack a class, as with a single fold."""
+    others = judged.copy()
+    others[test] = False
+    return np.flatnonzero(others if 0 < task.is_pos[others].sum() < others.sum() else judged)
 
 
 def blend_weights(S: np.ndarray, task: TrialTask, used: np.ndarray) -> np.ndarray:
-    """Weights, not negative and of sum 1, that maximise AUC on the held-out scores of the rows in use.
+    """Weights, not negative and of sum 1, that the held-out scores of some rows give.
 
-    For a partial AUC only the negatives count that the members together rank highest, twice ``max_fpr`` of them.
+    For average precision they are the mean of those of the stack and of greedy selection. For a partial AUC only the
+    negatives count that the members together rank highest, twice ``max_fpr`` of them.
     """
-    S, y = S[used], task.is_pos[used]
-    weight = task.weights(used)
-    if task.max_fpr < 1.0:
+    S, y, weight = S[used], task.is_pos[used], task.weights(used)
+    max_fpr = task.judge.max_fpr
+    if max_fpr < 1.0:
         mean = S.mean(axis=1)
-        edge = np.quantile(mean[~y], max(0.0, 1.0 - 2.0 * task.max_fpr))
+        edge = np.quantile(mean[~y], max(0.0, 1.0 - 2.0 * max_fpr))
         top = y | (mean >= edge)
         S, y, weight = S[top], y[top], None if weight is None else weight[top]
     rarest = min(float(of.sum() if weight is None else weight[of].sum()) for of in (y, ~y))
-    w = LeastSquares(BLEND_PENALTY / rarest, positive=True).from_moments(class_moments(S, y, weight)).w
-    w = w / w.sum() if w.sum() > 0.0 else np.full(len(w), 1.0 / len(w))
-    w[w < MIN_WEIGHT] = 0.0
+    w = _shares(stack_weights(S, y, weight, STACK_PENALTY / rarest))
+    if task.judge.metric == "average_precision":
+        w = 0.5 * (w + greedy_weights(S, partial(task.judge.value, y, weight=weight), GREEDY_STEPS))
+    w[w < min(MIN_WEIGHT, w.max())] = 0.0
     return w / w.sum()
+
+
+def _shares(w: np.ndarray) -> np.ndarray:
+    """Weights of sum 1; equal ones where all are 0."""
+    return w / w.sum() if w.sum() > 0.0 else np.full(len(w), 1.0 / len(w))
 
 
 # The leaderboard
@@ -122,6 +96,7 @@ class Entry(NamedTuple):
     fit_seconds: float
     weight: float
     note: str
+    ap: float = np.nan
 
     def noted(self, note: str) -> "Entry":
         """The line with one more note."""
@@ -137,19 +112,33 @@ def leaderboard(trials: dict[str, Trial], blend: Blend, task: TrialTask, notes: 
     """Lines of all that was compared, the blend too, the best first; all are judged by the same rows."""
     lines, unjudged = [], np.isnan(blend.scores)
     for name, trial in trials.items():
-        auc = float(trial.aucs[: len(blend.aucs)].mean())
-        low, high = held_out_interval(auc, np.where(unjudged, np.nan, trial.scores), task)
-        lines.append(Entry(name, auc, low, high, trial.seconds, blend.weights.get(name, 0.0), notes.get(name, "")))
+        scores, values = np.where(unjudged, np.nan, trial.scores), trial.values[: len(blend.values)]
+        own = blend.weights.get(name, 0.0), notes.get(name, "")
+        lines.append(_entry(name, scores, values, task, trial.seconds, *own))
     if len(trials) > 1:
-        auc, used = float(blend.aucs.mean()), len(blend.weights) > 1
-        low, high = held_out_interval(auc, blend.scores, task)
-        seconds = sum(trial.seconds for trial in trials.values())
-        lines.append(Entry("blend", auc, low, high, seconds, float(used), "" if used else "one member has all weight"))
-    return sorted(lines, key=lambda line: -line.auc)
+        used, seconds = len(blend.weights) > 1, sum(trial.seconds for trial in trials.values())
+        own = float(used), "" if used else "one member has all weight"
+        lines.append(_entry("blend", blend.scores, blend.values, task, seconds, *own))
+    by_precision = task.judge.metric == "average_precision"
+    return sorted(lines, key=lambda line: -(line.ap if by_precision else line.auc))
 
 
-def held_out_interval(auc: float, scores: np.ndarray, task: TrialTask) -> tuple[float, float]:
-    """The 95 % interval (DeLong's) around a mean over folds, from each row's held-out score."""
+def _entry(
+    name: str, scores: np.ndarray, values: np.ndarray, task: TrialTask, seconds: float, weight: float, note: str
+) -> Entry:
+    """The line of a model with these held-out scores and this metric on each fold."""
+    mean = float(values.mean())
+    low, high = _interval_around(mean, scores, task)
+    by_precision = task.judge.metric == "average_precision"
+    other = Judge() if by_precision else Judge("average_precision")
+    tests = [test for _, test in task.one_repeat if not np.isnan(scores[test]).any()]
+    second = float(np.mean([other.value(task.is_pos[test], scores[test], task.weights(test)) for test in tests]))
+    auc, ap = (second, mean) if by_precision else (mean, second)
+    return Entry(name, auc, low, high, seconds, weight, note, ap)
+
+
+def _interval_around(mean: float, scores: np.ndarray, task: TrialTask) -> tuple[float, float]:
+    """The 95 % interval around a mean over folds, as wide as that of all held-out scores together."""
     rows = np.flatnonzero(~np.isnan(scores))
-    pooled = auc_interval(task.is_pos[rows], scores[rows], sample_weight=task.weights(rows), max_fpr=task.max_fpr)
-    return max(0.0, auc + pooled.low - pooled.auc), min(1.0, auc + pooled.high - pooled.auc)
+    pooled, low, high = task.judge.interval(task.is_pos[rows], scores[rows], task.weights(rows))
+    return max(0.0, mean + low - pooled), min(1.0, mean + high - pooled)

@@ -11,20 +11,35 @@ from auclid._hints import did_you_mean
 from auclid._random import set_random_state
 from auclid.additive import Scorecard
 from auclid.auto._learners import Boosting, Forest
+from auclid.auto._network import NetworkRecipe
 from auclid.kernels import Kernelized, KMeansNystroem
 from auclid.pairwise import RankSVM
 from auclid.registry import ALIASES, METHODS, find
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 
-BOOSTING_STAGES = (25, 50, 100)
-"""Numbers of boosted trees to choose from: all come from one fit. Where the last is best, and rows are many, twice as
-many are used."""
+BOOSTING_STAGES = (25, 50, 100, 200)
+"""Numbers of boosted trees to choose from: all come from one fit. Few rows are not tried with the last ones."""
 
-FOREST_TREES = 200, 100
-"""Trees of a forest, of few rows and of `_sizes.MANY_FOREST_ROWS` or more."""
+SLOW_STAGES = (25, 50, 75, 100, 150, 200)
+"""Numbers of small trees to choose from."""
+
+SLOWEST_STAGES = (50, 100, 150, 200, 300, 400)
+"""Numbers of trees of the slowest boosting to choose from."""
+
+FOREST_TREES = {"fast": 100, "default": 200, "best": 400}
+"""Trees of a forest, by quality."""
+
+MIN_COLUMNS_TO_SAMPLE = 8
+"""Columns below which each tree of slow boosting may split all: half of two columns leave no interactions."""
+
+N_NETWORKS = 2
+"""Networks whose scores are averaged."""
 
 MIN_LANDMARKS, MAX_LANDMARKS = 50, 400
 """Landmarks of the kernel: one for twenty rows, no fewer and no more than these."""
+
+QUALITIES = ("fast", "default", "best")
+"""How much time a search may take."""
 
 LINEAR, CURVED = range(2)
 """How complicated a model is: folds are repeated for the simple ones alone."""
@@ -41,6 +56,8 @@ class TableShape(NamedTuple):
     """Rows of the rarer class."""
     categories: tuple[int, ...] = ()
     max_fpr: float = 1.0
+    quality: str = "default"
+    """How much time the search may take: "fast", "default" or "best"."""
 
 
 def linear_seconds(recipe: Any, n: float, d: int) -> float:
@@ -85,10 +102,21 @@ def suited(shape: TableShape) -> list[str]:
     n, d = shape.n, shape.d
     names = ["LeastSquaresAUC", "logistic"] + ["RankSVM"] * (shape.max_fpr < 1.0)
     if d <= (_sizes.MAX_SPARSE_TREE_COLUMNS if shape.is_sparse or n < d else _sizes.MAX_CURVED_COLUMNS):
-        names += ["boosting", "forest"] + ["random forest"] * (n <= _sizes.MANY_ROWS)
+        names += TREES[shape.quality]
+    if shape.quality == "fast":
+        return names
     if d <= _sizes.MAX_SCORECARD_COLUMNS and not shape.is_sparse:
         names.append("Scorecard")
-    return names + ["kernel"] * (d <= _sizes.MAX_CURVED_COLUMNS)
+    names += ["kernel"] * (d <= _sizes.MAX_CURVED_COLUMNS)
+    return names + ["network"] * (shape.quality == "best" and d <= _sizes.MAX_NETWORK_COLUMNS)
+
+
+TREES = {
+    "fast": ["slow boosting", "forest"],
+    "default": ["boosting", "slow boosting", "forest"],
+    "best": ["boosting", "slow boosting", "slowest boosting", "forest", "random forest"],
+}
+"""The candidates that grow trees, by quality."""
 
 
 def candidate_names(methods: Any) -> list[str]:
@@ -154,24 +182,37 @@ def _kernel(name: str, shape: TableShape, seed: int) -> Candidate:
 def _boosting(name: str, shape: TableShape, seed: int) -> Candidate:
     leaves = 8 if shape.rarest < _sizes.MIN_ROWS_FOR_LARGE_TREES else 31
     min_leaf_rows = int(np.clip(shape.rarest // 4, 2, 20))
-    stages = BOOSTING_STAGES if shape.n >= _sizes.MIN_ROWS_FOR_MANY_TREES else BOOSTING_STAGES[:-1]
+    few = sum(shape.n < bound for bound in (_sizes.MIN_ROWS_FOR_MANY_TREES, _sizes.MANY_ROWS))
+    stages = BOOSTING_STAGES[: len(BOOSTING_STAGES) - few]
     recipe = Boosting(stages[-1], leaves, min_leaf_rows, seed, shape.categories)
     return Candidate(name, recipe, CURVED, raw=True, stages=stages, cost=Boosting.expected_seconds)
 
 
-def with_more_trees(candidate: Candidate) -> Candidate:
-    """Boosting that is compared with as many trees as it may have in the end: twice the number of each stage; other
-    candidates as they are."""
-    if not candidate.stages:
-        return candidate
-    stages = tuple(2 * stage for stage in candidate.stages)
-    return candidate._replace(recipe=candidate.recipe._replace(n_trees=stages[-1]), stages=stages)
+def _slow_boosting(name: str, shape: TableShape, seed: int) -> Candidate:
+    """Small steps on parts of rows and columns: trees that differ more from one another than those of "boosting"."""
+    slowest = name == "slowest boosting"
+    stages, rate = (SLOWEST_STAGES, 0.04) if slowest else (SLOW_STAGES, 0.08)
+    recipe = Boosting(
+        stages[-1],
+        leaves=24 if slowest and shape.rarest >= _sizes.MIN_ROWS_FOR_LARGE_TREES else 8,
+        min_leaf_rows=int(np.clip(shape.rarest // 4, 2, 20)),
+        seed=seed,
+        categories=shape.categories,
+        rate=rate,
+        column_share=0.5 if shape.d >= MIN_COLUMNS_TO_SAMPLE else 1.0,
+        row_share=0.8,
+        l2=3.0,
+    )
+    return Candidate(name, recipe, CURVED, raw=True, stages=stages, cost=Boosting.expected_seconds)
 
 
 def _forest(name: str, shape: TableShape, seed: int) -> Candidate:
-    n_trees = FOREST_TREES[shape.n >= _sizes.MANY_FOREST_ROWS]
-    recipe = Forest(n_trees, seed, best_cuts=name == "random forest")
+    recipe = Forest(FOREST_TREES[shape.quality], seed, best_cuts=name == "random forest")
     return Candidate(name, recipe, CURVED, raw=True, cost=Forest.expected_seconds)
+
+
+def _network(name: str, shape: TableShape, seed: int) -> Candidate:
+    return Candidate(name, NetworkRecipe(N_NETWORKS, seed), CURVED, cost=NetworkRecipe.expected_seconds)
 
 
 def _scorecard(name: str, shape: TableShape, seed: int) -> Candidate:
@@ -186,7 +227,10 @@ BUILT = {
     "forest": _forest,
     "random forest": _forest,
     "boosting": _boosting,
+    "slow boosting": _slow_boosting,
+    "slowest boosting": _slow_boosting,
     "Scorecard": _scorecard,
     "kernel": _kernel,
+    "network": _network,
 }
 """Candidates with settings of their own; all others are built as the registry has them."""

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 from sklearn.linear_model import LogisticRegression
 
-from auclid import _sizes
 from auclid.additive import Scorecard
 from auclid.auto._candidates import LINEAR, Candidate, TableShape
 from auclid.auto._learners import Forest
@@ -50,8 +49,8 @@ def expected_cost(
     seconds = 0.0
     for candidate in every:
         times = fit_count(candidate, folds * (repeats if candidate.level == LINEAR else 1))
-        if candidate.stages and searched < shape.n:  # with all rows, and twice the trees
-            seconds += 2.0 * (BOOSTING_FOLDS + 1) * fit_seconds(candidate, shape.n, shape.d)
+        if candidate.stages and searched < shape.n:  # with all rows
+            seconds += (BOOSTING_FOLDS + 1) * fit_seconds(candidate, shape.n, shape.d)
             continue
         seconds += times * fit_seconds(candidate, trained, shape.d) + fit_seconds(candidate, shape.n, shape.d)
     width = 8 * shape.d * (0.1 if shape.is_sparse else 1.0)
@@ -111,9 +110,8 @@ class TimeBudget:
         return fit_seconds(candidate, 0.8 * self.searched, self.shape.d)
 
     def growth(self, candidate: Candidate) -> float:
-        """How much longer a fit on all rows takes than one on a fold; boosting may then have twice the trees."""
-        longer = fit_seconds(candidate, self.shape.n, self.shape.d) / self.guess(candidate)
-        return longer * (2.0 if candidate.stages and self.shape.n >= _sizes.MANY_ROWS else 1.0)
+        """How much longer a fit on all rows takes than one on a fold."""
+        return fit_seconds(candidate, self.shape.n, self.shape.d) / self.guess(candidate)
 
     def add(self, candidate: Candidate, seconds: float, again: bool) -> None:
         """Take note of the seconds a fit of a candidate that was tried; ``again``: whether it is fitted once more."""

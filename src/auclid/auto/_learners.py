@@ -12,7 +12,9 @@ from sklearn.linear_model import LogisticRegression
 
 from auclid import _sizes, baselines
 from auclid.additive import Scorecard
+from auclid.auto._folds import Split
 from auclid.auto._logistic import held_out_scores
+from auclid.auto._network import NetworkRecipe, Networks, fit_networks
 from auclid.base import Ranker
 from auclid.data import as_table
 from auclid.kernels import Kernelized
@@ -43,6 +45,13 @@ class Boosting(NamedTuple):
     categories: tuple[int, ...] = ()
     seconds: float | None = None
     """After which no more trees are grown, whatever number there is."""
+    rate: float = 0.1
+    column_share: float = 1.0
+    """The share of the columns that a tree may split."""
+    row_share: float = 1.0
+    """The share of the rows that a tree is grown on (LightGBM only)."""
+    l2: float = 0.0
+    """Strength of the squared penalty on leaf values."""
 
     def expected_seconds(self, n: float, d: int) -> float:
         """A rough guess at the seconds of a fit on n rows of d columns."""
@@ -69,15 +78,13 @@ def fit_candidate(recipe: Any, X: Any, is_pos: np.ndarray, weight: np.ndarray | 
         return grow_forest(recipe, X, is_pos, weight).model
     if isinstance(recipe, Boosting):
         return _quietly(partial(fit_boosting, recipe), X, is_pos, weight)
+    if isinstance(recipe, NetworkRecipe):
+        return _quietly(partial(fit_networks, recipe), X, is_pos, weight)
     if isinstance(recipe, Scorecard):
         model = clone(recipe)
         _quietly(partial(model._fit_and_hold_out, coarse=True), X, is_pos, weight)
         return model
     return _quietly(clone(recipe).fit, X, is_pos, weight)
-
-
-Split = tuple[np.ndarray, np.ndarray]
-"""Numbers of the rows to learn from, and of those to hold out."""
 
 
 class OutOfFoldFit(NamedTuple):
@@ -208,6 +215,9 @@ def fit_boosting(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, sample_wei
             max_iter=recipe.n_trees,
             max_leaf_nodes=recipe.leaves,
             min_samples_leaf=recipe.min_leaf_rows,
+            learning_rate=recipe.rate,
+            max_features=recipe.column_share,
+            l2_regularization=recipe.l2,
             early_stopping=False,
             random_state=recipe.seed,
             categorical_features=list(recipe.categories) or None,
@@ -220,6 +230,11 @@ def fit_boosting(recipe: Boosting, X: np.ndarray, is_pos: np.ndarray, sample_wei
         "objective": "binary",
         "num_leaves": recipe.leaves,
         "min_data_in_leaf": recipe.min_leaf_rows,
+        "learning_rate": recipe.rate,
+        "feature_fraction": recipe.column_share,
+        "bagging_fraction": recipe.row_share,
+        "bagging_freq": int(recipe.row_share < 1.0),
+        "lambda_l2": recipe.l2,
         "seed": recipe.seed,
         "num_threads": 1,
         "deterministic": True,
@@ -267,6 +282,8 @@ def model_scores(model: Any, X: Any) -> np.ndarray:
     """
     if isinstance(model, Trees):
         return tree_scores(model, X)
+    if isinstance(model, Networks):
+        return model.scores(X)
     if hasattr(model, "model_to_string"):
         return _raw_score(model, X)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)

@@ -61,19 +61,22 @@ class TrainingSet(NamedTuple):
     groups: np.ndarray | None
     cv: Any
     """A number of folds, or a list of (train, test)."""
+    time: np.ndarray | None = None
+    """When each row was seen: folds learn from the past."""
 
     @property
     def has_given_folds(self) -> bool:
         """Whether the user says which rows are held out together: then nothing may be learnt across folds."""
-        return self.groups is not None or not isinstance(self.cv, Integral)
+        return self.groups is not None or self.time is not None or not isinstance(self.cv, Integral)
 
     def take(self, order: np.ndarray) -> "TrainingSet":
         """The rows of these numbers, in this order."""
         cv = self.cv
         if not isinstance(cv, Integral):
             cv = [tuple(np.flatnonzero(np.isin(order, part)) for part in fold) for fold in cv]
-        weight, groups = (None if each is None else each[order] for each in (self.weight, self.groups))
-        return TrainingSet(self.rows.rows(order), self.is_pos[order], weight, groups, cv)
+        own = (self.weight, self.groups, self.time)
+        weight, groups, time = (None if each is None else each[order] for each in own)
+        return TrainingSet(self.rows.rows(order), self.is_pos[order], weight, groups, cv, time)
 
 
 def canonical(given: TrainingSet) -> TrainingSet:

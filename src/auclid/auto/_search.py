@@ -11,11 +11,14 @@ from sklearn.model_selection import train_test_split
 
 from auclid import _sizes
 from auclid.auto._blend import FILLED, choose_blend, leaderboard, untried
-from auclid.auto._candidates import Candidate, TableShape, candidates, with_more_trees
+from auclid.auto._candidates import Candidate, TableShape, candidates
 from auclid.auto._cost import TimeBudget, fit_count
+from auclid.auto._folds import make_folds
+from auclid.auto._judge import Judge
 from auclid.auto._learners import fit_candidate, with_smaller_alphas, without_lightgbm
+from auclid.auto._network import Networks
 from auclid.auto._preparation import PreparedRows, TrainingSet, canonical, dense, prepare
-from auclid.auto._trial import AllRows, Trial, TrialTask, block_scores, make_folds, run_trial
+from auclid.auto._trial import AllRows, Trial, TrialTask, block_scores, run_trial
 from auclid.baselines import has_missing
 from auclid.columns import Columns
 from auclid.metrics._operating_point import best_threshold
@@ -41,8 +44,9 @@ class SearchSettings(NamedTuple):
     names: list[str]
     cv: Any
     seed: int
-    max_fpr: float
+    judge: Judge
     budget: float | None
+    quality: str = "default"
     start: float = 0.0
     """When the fit began, by `time.perf_counter`."""
 
@@ -53,18 +57,18 @@ class Search:
     def __init__(self, columns: Columns, given: TrainingSet, settings: SearchSettings) -> None:
         every = canonical(given)
         self.columns, self.rows, self.is_pos, self.weight = columns, every.rows, every.is_pos, every.weight
-        shape = shape_of(every.rows, int(min(every.is_pos.sum(), (~every.is_pos).sum())), settings.max_fpr)
+        rarest = int(min(every.is_pos.sum(), (~every.is_pos).sum()))
+        shape = shape_of(every.rows, rarest, settings.judge.max_fpr, settings.quality)
         self.candidates = candidates(settings.names, shape, settings.seed)
         compared = compared_rows(every, settings.seed)
         self.whole = compared is None
         all_rows = None
         if compared is not None and settings.budget is None and not shape.is_sparse:  # which have to be made dense
-            all_rows = AllRows(every.rows, every.is_pos, every.weight, every.groups, compared)
-            self.candidates = [with_more_trees(each) for each in self.candidates]
+            all_rows = AllRows(every.rows, every.is_pos, every.weight, every.groups, every.time, compared)
         some = every if compared is None else every.take(compared)
         rarest = int(min(some.is_pos.sum(), (~some.is_pos).sum()))
-        folds, size = make_folds(some.cv, some.is_pos, rarest, settings.seed, some.groups)
-        how = every.has_given_folds, settings.max_fpr, all_rows, not self.whole
+        folds, size = make_folds(some.cv, some.is_pos, rarest, settings.seed, some.groups, some.time)
+        how = every.has_given_folds, settings.judge, all_rows, not self.whole
         self.task = TrialTask(some.rows, some.is_pos, some.weight, folds, size, *how)
         self.budget = TimeBudget(settings.budget, settings.start, shape, len(some.is_pos))
         self.trials: dict[str, Trial] = {}
@@ -77,7 +81,7 @@ class Search:
         if self.trials and not self.budget.has_room(candidate, count):
             self.dropped[candidate.name] = "dropped: more than the budget leaves"
             return
-        leader = max(self.trials.values(), key=lambda trial: trial.aucs.mean(), default=None)
+        leader = max(self.trials.values(), key=lambda trial: trial.values.mean(), default=None)
         is_late = partial(self.budget.is_late, candidate) if self.trials else lambda *_, **__: False
         trial = run_trial(self.budget.limited(candidate, count), self.task, parallel, leader, is_late)
         if isinstance(trial, str):
@@ -116,7 +120,8 @@ class Search:
         """The spread of the fitted blend over that of the held-out blend, on the compared rows.
 
         Members that were fitted again on many more rows agree more with one another than the models of folds do, so
-        their weighted sum is wider. Held-out scores stand in for trees, which fit these rows too closely.
+        their weighted sum is wider. Held-out scores stand in for trees and networks, which fit these
+        rows too closely.
         """
         if self.whole or len(members) == 1:
             return 1.0
@@ -124,7 +129,7 @@ class Search:
         for member in members:
             held_out = self.trials[member.name].scores[rows]
             before += member.weight * held_out
-            fitted = held_out if isinstance(member.model, Trees) else self._standard_scores(member)[rows]
+            fitted = held_out if isinstance(member.model, Trees | Networks) else self._standard_scores(member)[rows]
             after += member.weight * fitted
         weight = self.task.weights(rows)
         return standardize(after, weight)[2] / standardize(before, weight)[2]
@@ -159,14 +164,12 @@ class Search:
         return without_lightgbm(model, X.shape[1])
 
     def _final_recipe(self, candidate: Candidate, trial: Trial, waiting: list[str]) -> Any:
-        """The recipe with what the trial has found: a penalty, or the number of trees that did best; twice the last
-        number where more rows or trees help, unless later candidates need the budget."""
+        """The recipe with what the trial has found: a penalty, or the number of trees that did best, unless later
+        candidates need the budget."""
         if trial.stage is None:
             return with_smaller_alphas(candidate.recipe, trial.model)
-        last, many = candidate.stages[-1], len(self.is_pos) >= _sizes.MANY_ROWS
-        more = many and (trial.stage == last or not self.whole) and self.task.all_rows is None
         seconds = None if self.budget.budget is None else self.budget.left_for(waiting)
-        return candidate.recipe._replace(n_trees=2 * last if more else trial.stage, seconds=seconds)
+        return candidate.recipe._replace(n_trees=trial.stage, seconds=seconds)
 
 
 def refitted(member: Member, model: Any, rows: PreparedRows, weight: np.ndarray | None) -> Member:
@@ -184,10 +187,10 @@ def refitted(member: Member, model: Any, rows: PreparedRows, weight: np.ndarray 
     return member._replace(middle=after + (member.middle - before) * ratio, spread=member.spread * ratio, model=model)
 
 
-def shape_of(rows: PreparedRows, rarest: int, max_fpr: float) -> TableShape:
-    """The shape of prepared rows with so many of the rarer class."""
+def shape_of(rows: PreparedRows, rarest: int, max_fpr: float, quality: str) -> TableShape:
+    """The shape of prepared rows with so many of the rarer class, and what was asked for."""
     n, d = rows.scaled.shape
-    return TableShape(n, d, sparse.issparse(rows.plain), rarest, rows.categories, max_fpr)
+    return TableShape(n, d, sparse.issparse(rows.plain), rarest, rows.categories, max_fpr, quality)
 
 
 def compared_rows(every: TrainingSet, seed: int) -> np.ndarray | None:

@@ -2,20 +2,19 @@
 
 import time
 from collections.abc import Callable
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
 from joblib import Parallel, delayed
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, check_cv
 
 from auclid import _sizes
 from auclid.auto._candidates import LINEAR, Candidate
 from auclid.auto._cost import fit_count
+from auclid.auto._folds import Split
+from auclid.auto._judge import Judge
 from auclid.auto._learners import (
     Forest,
     OutOfFoldFit,
-    Split,
     fit_candidate,
     fold_scores_at_once,
     forest_stages,
@@ -26,8 +25,6 @@ from auclid.auto._learners import (
     staged_scores,
 )
 from auclid.auto._preparation import PreparedRows, dense
-from auclid.metrics import compare_auc, partial_auc
-from auclid.metrics._auc import auc_from_parts
 from auclid.stats.odds import standardize
 from auclid.trees.structs import Trees
 
@@ -43,8 +40,9 @@ MAX_GAP, GAP_ERRORS = 0.01, 2.0
 RACE_GAP = 0.03
 """The gap for a candidate that has learnt from `_sizes.RACE_ROWS` rows only, beside a leader that knows all."""
 
-FIRST_TREES, FIRST_TREES_GAP = 25, 0.05
-"""Trees after which a forest is given up that is so far behind, and two standard errors: more of them gain some .03."""
+FIRST_TREES, FIRST_TREES_GAP = 100, 0.05
+"""Trees after which a forest is given up that is so far behind, and two standard errors. Each row is out of the bag of
+37 of a hundred trees: with fewer, a forest looks worse than it is."""
 
 
 class AllRows(NamedTuple):
@@ -54,16 +52,19 @@ class AllRows(NamedTuple):
     is_pos: np.ndarray
     weight: np.ndarray | None
     groups: np.ndarray | None
+    time: np.ndarray | None
     compared: np.ndarray
     """The numbers of those that are compared."""
 
     def without(self, test: np.ndarray) -> np.ndarray:
-        """The numbers of all rows but those that are held out, by their place among the compared, and others of their
-        groups."""
+        """The numbers of all rows but those that are held out, by their place among the compared, others of their
+        groups, and rows of the same time or later."""
         left = np.ones(len(self.is_pos), dtype=bool)
         left[self.compared[test]] = False
         if self.groups is not None:
             left &= ~np.isin(self.groups, self.groups[self.compared[test]])
+        if self.time is not None:
+            left &= self.time < self.time[self.compared[test]].min()
         return np.flatnonzero(left)
 
 
@@ -79,7 +80,7 @@ class TrialTask(NamedTuple):
     """Folds of a repeat."""
     has_given_folds: bool
     """Whether the user says which rows are held out together."""
-    max_fpr: float
+    judge: Judge
     all_rows: AllRows | None = None
     """The rows that boosting learns from, if there are more: it gains most from them."""
     is_sample: bool = False
@@ -112,12 +113,9 @@ class TrialTask(NamedTuple):
         """The weights of some rows."""
         return None if self.weight is None else self.weight[index]
 
-    def auc(self, test: np.ndarray, held_out: np.ndarray) -> float:
-        """The AUC, or partial AUC, of scores of the rows ``test``."""
-        weight = self.weights(test)
-        if self.max_fpr == 1.0:
-            return auc_from_parts(self.is_pos[test], held_out, weight)
-        return partial_auc(self.is_pos[test], held_out, max_fpr=self.max_fpr, sample_weight=weight)
+    def value(self, test: np.ndarray, held_out: np.ndarray) -> float:
+        """The metric of the search, of scores of the rows ``test``."""
+        return self.judge.value(self.is_pos[test], held_out, self.weights(test))
 
 
 class Trial(NamedTuple):
@@ -126,7 +124,8 @@ class Trial(NamedTuple):
     level: int
     scores: np.ndarray
     """A held-out score of each row: standardised in each fold, averaged over repeats; NaN where none was held out."""
-    aucs: np.ndarray
+    values: np.ndarray
+    """The metric of the search on each fold."""
     middle: float
     """The mean and spread that the scores had, on average over folds."""
     spread: float
@@ -175,45 +174,6 @@ Late = Callable[..., bool]
 """Says, given seconds of a fit and folds to come, whether time runs out."""
 
 
-def make_folds(
-    cv: Any, is_pos: np.ndarray, rarest: int, seed: int, groups: np.ndarray | None = None
-) -> tuple[list[Split], int]:
-    """(train, test) of stratified folds and how many there are in a repeat; more repeats where a class is small.
-
-    Rows of a group stay together. Where ``cv`` is a splitter, or gives the folds, they are those.
-    """
-    if not isinstance(cv, Integral):
-        given = [(np.asarray(a), np.asarray(b)) for a, b in check_cv(cv).split(is_pos, is_pos, groups)]
-        if not given:
-            raise ValueError(f"The 'cv' parameter of AUCClassifier must have a fold; got {cv!r}.")
-        return _both_in_each(given, is_pos, "cv"), len(given)
-    size, splits = min(int(cv), rarest), []
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    if groups is not None and len(np.unique(groups)) < size:
-        raise ValueError(
-            f"The groups of AUCClassifier must be at least as many as folds, {size}; got {len(np.unique(groups))}. "
-            "Use fewer folds (cv=), or finer groups."
-        )
-    for k in range(repeat_count(rarest)):
-        splits += list(kind(size, shuffle=True, random_state=seed + k).split(is_pos, is_pos, groups))
-    return _both_in_each(splits, is_pos, "groups"), size
-
-
-def repeat_count(rarest: int) -> int:
-    """How often the folds of simple models are repeated, with so many rows of the rarer class."""
-    return next((times for bound, times in _sizes.FOLD_REPEATS if rarest < bound), 1)
-
-
-def _both_in_each(folds: list[Split], is_pos: np.ndarray, what: str) -> list[Split]:
-    for part in (part for fold in folds for part in fold):
-        if is_pos[part].all() or not is_pos[part].any():
-            raise ValueError(
-                f"The {what} of AUCClassifier must leave rows of both classes in every fold, to learn and to hold out; "
-                "got a fold with rows of one class. Use fewer folds, or finer groups."
-            )
-    return folds
-
-
 def run_trial(
     candidate: Candidate, task: TrialTask, parallel: Parallel, leader: Trial | None, is_late: Late
 ) -> Trial | str:
@@ -247,7 +207,7 @@ def _trial_by_folds(
         if left and is_late(mean, left):
             return f"dropped: it would take {mean:.2g} s a fold, more than the budget leaves"
         if left and leader is not None:
-            gap = _gap_to(leader, task, [(folds[k][1], each.stages[-1]) for k, each in enumerate(runs)])
+            gap = _gap_of_best_stage(leader, task, [(folds[k][1], each.stages) for k, each in enumerate(runs)])
             if gap is not None:
                 return f"dropped: behind by {gap:.3f} after {len(runs)} folds"
     return _trial_of(candidate, task, folds, runs)
@@ -264,7 +224,7 @@ def _race(candidate: Candidate, task: TrialTask, rows: Any, leader: Trial, is_la
         return f"dropped: {seconds:.2g} s for {_sizes.RACE_ROWS:,} rows are more than the budget leaves"
     if task.is_sample and candidate.stages:
         return None  # a thousand of very many rows do not tell what all of them will
-    gap = _gap_to(leader, task, [(test, stages[-1])], RACE_GAP)
+    gap = _gap_of_best_stage(leader, task, [(test, stages)], RACE_GAP)
     return None if gap is None else f"dropped: behind by {gap:.3f} when it had learnt from {_sizes.RACE_ROWS:,} rows"
 
 
@@ -290,8 +250,8 @@ def _trial_at_once(candidate: Candidate, task: TrialTask, rows: Any, leader: Tri
     if within is not None:
         seconds = time.perf_counter() - start
         scores, middle, spread = standardize(within.held_out, task.weight)
-        aucs = np.array([task.auc(test, within.held_out[test]) for _, test in task.one_repeat])
-        return Trial(candidate.level, scores, aucs, middle, spread, seconds, model=within.model)
+        values = np.array([task.value(test, within.held_out[test]) for _, test in task.one_repeat])
+        return Trial(candidate.level, scores, values, middle, spread, seconds, model=within.model)
     folds = task.folds if candidate.level == LINEAR else task.one_repeat
     repeats = [folds[k : k + task.size] for k in range(0, len(folds), task.size)]
     at_once = fold_scores_at_once(candidate.recipe, X, task.is_pos, task.weight, repeats)
@@ -315,6 +275,15 @@ def _grow_forest(recipe: Forest, task: TrialTask, X: np.ndarray, leader: Trial |
     return merge_forests(begun, grow_forest(rest, X, task.is_pos, task.weight), FIRST_TREES / recipe.n_trees)
 
 
+def _gap_of_best_stage(
+    leader: Trial, task: TrialTask, runs: list[tuple[np.ndarray, list[np.ndarray]]], max_gap: float = MAX_GAP
+) -> float | None:
+    """`_gap_to` of the stage that ranks the rows of all folds best: the last one may have too many trees."""
+    values = np.array([[task.value(test, scores) for scores in stages] for test, stages in runs])
+    best = int(values.mean(axis=0).argmax())
+    return _gap_to(leader, task, [(test, stages[best]) for test, stages in runs], max_gap)
+
+
 def _gap_to(
     leader: Trial, task: TrialTask, held_out: list[tuple[np.ndarray, np.ndarray]], max_gap: float = MAX_GAP
 ) -> float | None:
@@ -328,29 +297,29 @@ def _gap_to(
     rows, mine = rows[judged], mine[judged]
     if min(task.is_pos[rows].sum(), (~task.is_pos[rows]).sum()) < 2:
         return None
-    weight = task.weights(rows)
-    gap = compare_auc(task.is_pos[rows], leader.scores[rows], mine, sample_weight=weight, max_fpr=task.max_fpr)
-    error = (gap.high - gap.low) / (2.0 * 1.96)
-    return gap.difference if gap.difference > max_gap + GAP_ERRORS * error else None
+    gap, error = task.judge.difference(task.is_pos[rows], leader.scores[rows], mine, task.weights(rows))
+    return gap if gap > max_gap + GAP_ERRORS * error else None
 
 
 def _trial_of(candidate: Candidate, task: TrialTask, folds: list[Split], runs: list[FoldRun]) -> Trial:
     """The trial of the stage that did best on the folds."""
-    aucs = np.array([[task.auc(fold[1], s) for s in run.stages] for fold, run in zip(folds, runs, strict=True)])
-    best = int(aucs.mean(axis=0).argmax())
-    total, repeats = np.full(len(task.is_pos), np.nan), max(1, len(folds) // task.size)
-    total[task.held_out(len(folds))] = 0.0
+    values = np.array([[task.value(fold[1], s) for s in run.stages] for fold, run in zip(folds, runs, strict=True)])
+    best = int(values.mean(axis=0).argmax())
+    total, times = np.zeros(len(task.is_pos)), np.zeros(len(task.is_pos))
     placed = []
     for (_, test), run in zip(folds, runs, strict=True):
         scores, middle, spread = standardize(run.stages[best], task.weights(test))
-        total[test] += scores / repeats
+        total[test] += scores
+        times[test] += 1.0
         placed.append((middle, spread))
     middle, spread = (float(x) for x in np.mean(placed, axis=0))
     seconds = float(np.mean([run.seconds for run in runs]))
     stage = candidate.stages[best] if candidate.stages else None
     relative = [Placement.of(own, run.training) for own, run in zip(placed, runs, strict=True) if run.training]
     placement = Placement(*(float(x) for x in np.mean(relative, axis=0))) if relative else None
-    return Trial(candidate.level, total, aucs[:, best], middle, spread, seconds, stage, placement=placement)
+    total[times == 0.0] = np.nan
+    scores = total / np.maximum(times, 1.0)
+    return Trial(candidate.level, scores, values[:, best], middle, spread, seconds, stage, placement=placement)
 
 
 def _run_on_all(candidate: Candidate, task: TrialTask, source: Any, _: np.ndarray, test: np.ndarray) -> FoldRun:

@@ -1,30 +1,32 @@
 """AUCClassifier: compare, choose, blend, calibrate, refit."""
 
-import time
 import warnings
 from numbers import Integral
+from time import perf_counter
 from typing import Any, NamedTuple, Self
 
 import numpy as np
 from joblib import Parallel
 from sklearn.base import clone
 from sklearn.utils import Tags
-from sklearn.utils._param_validation import HasMethods, Interval
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
 
 from auclid import _random, _sizes, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._threads import limit_threads
 from auclid.auto._blend import FILLED, untried
-from auclid.auto._candidates import candidate_names, candidates
+from auclid.auto._candidates import QUALITIES, candidate_names, candidates
 from auclid.auto._cost import ExpectedCost, expected_cost
+from auclid.auto._folds import checked_time, repeat_count
+from auclid.auto._judge import METRICS, Judge
 from auclid.auto._learners import fit_candidate
 from auclid.auto._preparation import PreparedRows, TrainingSet, prepare
 from auclid.auto._sampling import SampledRows, draw_sample, refit_on_all, with_fitted_rows
 from auclid.auto._search import Member, Search, SearchSettings, blend_scores, odds_and_threshold, shape_of
-from auclid.auto._trial import repeat_count
 from auclid.base import Ranker
 from auclid.baselines import has_missing
 from auclid.columns import Columns
+from auclid.errors import InvalidValueError
 from auclid.metrics._auc import auc_from_parts
 from auclid.square import LeastSquaresAUC
 from auclid.stats.odds import log_odds, probability
@@ -52,23 +54,23 @@ class PreparedTable(NamedTuple):
     rows: PreparedRows
     weight: np.ndarray | None
     groups: np.ndarray | None
+    time: np.ndarray | None
     source: SampledRows | None
     """Where the rows were drawn from, if they are not all."""
 
 
 class AUCClassifier(CallbackSupportMixin, Ranker):
-    """The front door: takes any table, compares, tunes and blends models by cross-validated AUC, and calibrates.
+    """The front door: takes any table, compares, tunes and blends models by cross-validation, and calibrates.
 
     Columns are prepared by `auclid.Columns`. Candidates are linear AUC rankers, logistic regression, boosted trees,
-    extremely randomised trees and a random forest, a scorecard and a kernel ranker, as the table's shape allows. What
-    is used is a blend of those that add to it,
+    extremely randomised trees, a scorecard and a kernel ranker, as the table's shape allows. What is used is a blend of
+    those that add to it,
 
         f(x) = Σₘ wₘ fₘ(x),  wₘ ≥ 0, Σ wₘ = 1,
 
-    whose weights minimise the square loss over all pairs of held-out scores plus (100/r) Σ wₘ², with r rows of the
-    rarer class: the fewer there are, the more a weight follows what its member achieves alone (stacking with
-    shrinkage). Where that is not ahead of the mean of the linear members by a standard error of the difference, on
-    held-out rows, the mean it is; where one member is ahead of it by two standard errors, that member alone.
+    whose weights come from logistic regression on the members' held-out scores, with both classes of equal weight, no
+    negative coefficient, and the penalty (1/r) Σ wₘ² for r rows of the rarer class: the fewer there are, the more a
+    weight follows what its member achieves alone (stacking with shrinkage).
 
     Parameters
     ----------
@@ -76,18 +78,30 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         Seconds for the whole fit, about. None: all candidates that the shape of the data suggests, so the same seed
         gives the same model. With a budget they run in a fixed order; one that cannot end in time is left out, as its
         note in ``leaderboard_`` says, and the result may vary from run to run.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What is maximised: candidates, numbers of trees and ``leaderboard_`` are judged by it. For average precision the
+        weights are the mean of those above and of those that greedy selection finds: members are added one after the
+        other, with repetition, while the average precision of the sum rises.
+    quality : {"fast", "default", "best"}, default="default"
+        How much time the search takes, beside LightGBM with 200 trees on tables of some thousand rows: "fast" about
+        twice as long (linear models, one kind of boosting, 100 randomised trees), "default" about five times, "best"
+        about fifty times (more kinds of boosting, forests of 400 trees, small networks).
     methods : "auto", str or list of str, default="auto"
         Candidates, in the order in which they run: names that `auclid.algorithms` lists, "logistic" (scikit-learn's
-        LogisticRegression), "boosting" (LightGBM's trees where it is installed, else scikit-learn's), "forest" and
-        "random forest" (extremely randomised trees, and trees of best cuts; judged out of bag), "Scorecard" and
-        "kernel" (k-means Nyström features with `LeastSquaresAUCCV`). "auto": LeastSquaresAUC and logistic, with RankSVM
-        where ``max_fpr`` is below 1; up to 2,000 columns boosting, forest and kernel too (trees up to 500 where X is
-        sparse or has more columns than rows), and up to 5,000 rows the random forest; up to 100 dense columns
-        Scorecard.
+        LogisticRegression), "boosting" (LightGBM's trees where it is installed, else scikit-learn's), "slow boosting"
+        (200 trees of 8 leaves in smaller steps, each on 80 % of the rows and half of the columns), "slowest boosting"
+        (400 trees of up to 24 leaves, smaller steps still), "forest" and "random forest" (extremely randomised trees,
+        and trees of best cuts; judged out of bag), "Scorecard", "kernel" (k-means Nyström features with
+        `LeastSquaresAUCCV`) and "network" (two networks of two hidden layers on the prepared columns). "auto":
+        LeastSquaresAUC and logistic, with RankSVM where ``max_fpr`` is below 1; up to 2,000 columns boosting, slow
+        boosting, forest and kernel too (trees up to 500 where X is sparse or has more columns than rows); up to 100
+        dense columns Scorecard. With quality="fast" only slow boosting and forest of these; with "best" also slowest
+        boosting, random forest, and up to 500 columns network.
     cv : int in [2, inf), splitter or list of (train, test), default=5
         Stratified folds. For linear candidates they are repeated below 300 rows of the rarer class, up to six times;
         boosting is judged by as many folds as hold out 100 rows of it, forests out of bag, a scorecard by the folds in
-        which it chooses its penalties. A splitter, or a list of folds, is not repeated, and goes for all.
+        which it chooses its penalties. A splitter, or a list of folds, is not repeated, and goes for all; it may hold
+        out some of the rows only (`TimeSeriesSplit`, `PredefinedSplit`), or some more than once (`ShuffleSplit`).
     n_jobs : int or None, default=None
         Folds that are fitted at a time, each in a process of its own, as in joblib. It does not change the model.
     max_fpr : float in (0, 1], default=1.0
@@ -102,9 +116,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     best_ : str
         The name of the model in use, or "blend".
     leaderboard_ : list of records
-        ``name``, ``auc`` (mean over held-out folds), ``low`` and ``high`` (DeLong's 95 % interval), ``fit_seconds``
-        (mean of a fit), ``weight`` in the model in use, and a ``note``: what was dropped and why, and for whom missing
-        values were replaced. The best first; "blend" is among them.
+        ``name``, ``auc`` and ``ap`` (means over held-out folds), ``low`` and ``high`` (the 95 % interval of the
+        ``metric``), ``fit_seconds`` (mean of a fit), ``weight`` in the model in use, and a ``note``: what was dropped
+        and why, and for whom missing values were replaced. The best first; "blend" is among them.
     members_ : list of records
         What the score is made of, fitted on all rows: ``name``, ``weight``, ``middle``, ``spread``, ``raw`` (whether
         it sees the columns as they came), ``model``; each counts as weight·(score − middle)/spread.
@@ -125,7 +139,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     rows least squares then chooses among the penalty of the sample and two smaller ones, down to a tenth of it. With
     folds of 3,000 rows or more, a curved candidate first learns from 1,000, and is given up if that leaves it .03 and
     two standard errors behind the leader (boosting only where all rows are compared); so is a forest that is .05 behind
-    with 25 trees, and a candidate that is .01 behind after two folds. Folds of linear and kernel models follow from
+    with 100 trees, and a candidate that is .01 behind after two folds. Folds of linear and kernel models follow from
     sums over all rows. With fewer than 10 rows in a class there is no search: one strongly regularised linear ranker is
     fitted, with a warning.
 
@@ -136,7 +150,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
     References
     ----------
-    Gao, Jin, Zhu & Zhou, "One-pass AUC optimization", ICML 2013 (the square loss that finds the blend).
+    Caruana, Niculescu-Mizil, Crew & Ksikes, "Ensemble selection from libraries of models", ICML 2004.
 
     Wolpert, "Stacked generalization", Neural Networks 1992; Breiman, "Stacked regressions", Machine Learning 1996.
 
@@ -157,6 +171,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         "methods": [list, tuple, str],
         "cv": [validation.at_least(2), HasMethods(["split"]), list],
         "n_jobs": [validation.at_least(1), Interval(Integral, None, -1, closed="right"), None],
+        "metric": [StrOptions(set(METRICS))],
+        "quality": [StrOptions(set(QUALITIES))],
         "max_fpr": [validation.real(0.0, 1.0, closed="right")],
         "threads": [validation.at_least(1), None],
         "random_state": _random.RANDOM_STATE,
@@ -168,6 +184,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self,
         budget: float | None = None,
         *,
+        metric: str = "roc_auc",
+        quality: str = "default",
         methods: Any = "auto",
         cv: Any = 5,
         n_jobs: int | None = None,
@@ -176,6 +194,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         random_state: Any = None,
     ) -> None:
         self.budget = budget
+        self.metric = metric
+        self.quality = quality
         self.methods = methods
         self.cv = cv
         self.n_jobs = n_jobs
@@ -184,7 +204,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self.random_state = random_state
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Self:
         """Compare, choose, blend, calibrate; then fit what was chosen on all rows.
 
         Parameters
@@ -201,15 +221,23 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             repeated so often, and held out together.
         groups : array of shape (n,), optional
             Rows of one group (a customer, a patient) are held out together. Beside dask, also a collection cut as X.
+        time : array of shape (n,), optional
+            When each row was seen: numbers, dates, or texts of dates in ISO format. Models are then compared as they
+            will be used, on rows that are later than those they learnt from: the rows are cut by time into ``cv`` + 1
+            blocks of about equal size, and each block but the first is held out once, from models of all earlier
+            blocks (rolling origin). Rows of equal time share a block; blocks with one class only are not held out.
+            ``cv`` must be an int. What is chosen is fitted on all rows.
 
         Returns
         -------
         self
         """
-        start = time.perf_counter()
-        candidate_names(self.methods)
+        start = perf_counter()
+        self._check_settings(time)
         rows = validation.labelled_dataset(self, X, y, sample_weight, multiclass=True, raw=True)
-        places = None if groups is None else checked_groups(type(self).__name__, groups, X, rows)
+        owner = type(self).__name__
+        places = None if groups is None else checked_groups(owner, groups, X, rows)
+        times = None if time is None else checked_groups(owner, time, X, rows, "time")
         sample, source = draw_sample(rows)
         X = rows.parts.decode(sample.X)
         y = rows.classes[sample.labels]
@@ -221,13 +249,28 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             columns = _fit_columns(X, sample.weight)
             remember_columns(columns, getattr(self, "feature_names_in_", None), self.n_features_in_)
             own_groups = None if places is None else places.at(sample.places)
+            own_time = None if times is None else checked_time(owner, times.at(sample.places))
             prepared = prepare(columns, X)
-            table = PreparedTable(X, y, sample.labels, columns, prepared, sample.weight, own_groups, source)
+            table = PreparedTable(X, y, sample.labels, columns, prepared, sample.weight, own_groups, own_time, source)
             if len(self.classes_) > 2:
                 self.models_ = [self._one_against_rest(table, number) for number in range(len(self.classes_))]
             else:
                 self._fit_binary(table, 1, start)
         return self
+
+    def _check_settings(self, time: Any) -> None:
+        """Refuse settings that do not go together."""
+        candidate_names(self.methods)
+        if self.metric == "average_precision" and self.max_fpr < 1.0:
+            raise InvalidValueError(
+                owner=self, parameter="max_fpr", expected="be 1.0 where metric='average_precision'",
+                got=repr(self.max_fpr), hint="Average precision looks at the top of the list already.",
+            )  # fmt: skip
+        if time is not None and not isinstance(self.cv, Integral):
+            raise InvalidValueError(
+                owner=self, parameter="cv", expected="be an int where fit is given time=", got=repr(self.cv),
+                hint="Leave time out to use these folds.",
+            )  # fmt: skip
 
     def _one_against_rest(self, table: PreparedTable, number: int) -> "AUCClassifier":
         """A copy that tells one class of many from the rest; all share the budget alike."""
@@ -235,7 +278,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         model = clone(self).set_params(budget=share)
         remember_columns(model, getattr(self, "feature_names_in_", None), self.n_features_in_)
         model.classes_ = np.array([False, True])
-        return model._fit_copy(table, number, time.perf_counter())
+        return model._fit_copy(table, number, perf_counter())
 
     @validation.checked
     def _fit_copy(self, *given: Any) -> Self:
@@ -259,8 +302,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """The fitted attributes after all candidates were tried, or as many as callbacks let be."""
         seed = int(_random.generator(self.random_state).integers(2**31 - 10))
         names = candidate_names(self.methods)
-        settings = SearchSettings(names, self.cv, seed, self.max_fpr, self.budget, start)
-        training = TrainingSet(table.rows, is_pos, table.weight, table.groups, self.cv)
+        judge = Judge(self.metric, self.max_fpr)
+        settings = SearchSettings(names, self.cv, seed, judge, self.budget, self.quality, start)
+        training = TrainingSet(table.rows, is_pos, table.weight, table.groups, self.cv, table.time)
         search = Search(table.columns, training, settings)
         with Parallel(n_jobs=self.n_jobs) as parallel:
             for number in fit_iterations(self, len(search.candidates), search.conclusion, table.X, table.y):
@@ -292,7 +336,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         """
         X = checked_table(AUCClassifier(), X, reset=True)
         counts = [X.shape[0] // 2] if y is None else np.unique(np.asarray(y), return_counts=True)[1]
-        shape = shape_of(prepare(_fit_columns(X, None), X), int(min(counts)), self.max_fpr)
+        shape = shape_of(prepare(_fit_columns(X, None), X), int(min(counts)), self.max_fpr, self.quality)
         folds = int(self.cv) if isinstance(self.cv, Integral) else 5
         every, searched = candidates(candidate_names(self.methods), shape, 0), min(shape.n, _sizes.COMPARED_ROWS)
         seconds, size = expected_cost(every, shape, searched, folds, repeat_count(shape.rarest))

@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from auclid._version import __version__
 from auclid.cli import _plugins, _show
 from auclid.cli.defaults import AGAINST, BASELINES
-from auclid.cli.wording import rate, sentence
+from auclid.cli.wording import memory_size, rate, sentence
 
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 """Click's exception for what cannot be understood; newer versions of typer carry a copy of their own."""
@@ -67,7 +67,13 @@ Positive = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
 Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Rows to keep in memory; more are read by blocks. Default: 512MiB.")
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        callback=memory_size,
+        help="Rows to keep in memory, such as 500MB; more are read by blocks. Default: 512MiB. "
+        "The process needs some 300MB besides.",
+    ),
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
@@ -91,12 +97,16 @@ def compare(
     data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")] = None,
     target: Target = None,
     methods: Annotated[
-        str, typer.Option(help="Names from `auclid methods`, with commas, and `auto`; else those that suit.")
+        str, typer.Option(help="Names from `auclid methods`, with commas, `auto`, or `all`; else those that suit.")
     ] = "",
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
     drop: Drop = None,
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
+    test: Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test on; else a share of DATA.")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Learn from the past, test on the latest rows by this column.")
+    ] = None,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write, .html.")] = Path("report.html"),
     max_fpr: MaxFPR = 1.0,
@@ -106,8 +116,8 @@ def compare(
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr)
-    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size)
+    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time)
+    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size, test=test)
 
 
 def _words(text: str) -> list[str]:
@@ -133,12 +143,16 @@ def fit(
     published: Annotated[
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, as in Python; repeatable."),
+    ] = None,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -147,22 +161,36 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv or parquet file.")] = Path("scores.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("scores.csv"),
     identifier: Annotated[
         list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
     ] = None,
+    alerts: Annotated[int | None, typer.Option(min=1, help="Call the so many highest rows positive.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Call higher scores positive.")] = None,
+    cost: Annotated[
+        str | None, typer.Option(metavar="FN:FP", help="Call positive what costs less so, by the probabilities.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Call the most rows positive with this expected precision.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the threshold in MODEL, for every later command.")] = False,
     memory: Memory = None,
 ) -> None:
     """Write score, probability and label of every row: the higher, the more likely positive."""
-    from auclid.cli import verbs
+    from auclid.cli import thresholds, verbs
 
-    verbs.predict(model, data, output, identifier or [], memory)
+    purpose = thresholds.Purpose(alerts, threshold, cost, precision)
+    verbs.predict(model, data, output, identifier or [], memory, purpose, keep)
 
 
 @app.command()
 def evaluate(
-    model: Model,
-    data: Data,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL DATA", help="Also: MODEL... --data DATA, or a table with --score COLUMN."),
+    ],
+    data: Annotated[Path | None, typer.Option(help="Rows for several models, compared with the first.")] = None,
+    score: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of scores, without a model.")] = None,
     target: Target = None,
     positive: Positive = None,
     groups: Annotated[
@@ -173,13 +201,23 @@ def evaluate(
     ] = 1.0,
     alerts: Annotated[int | None, typer.Option(min=1, help="What happens if so many rows are looked at.")] = None,
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")] = None,
+    html: Annotated[Path | None, typer.Option(metavar="FILE", help="A page to decide on a threshold with.")] = None,
     memory: Memory = None,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
     from auclid.cli import evaluation, verbs
 
-    wishes = evaluation.Wishes(groups, max_fpr, alerts, plot)
-    verbs.evaluate(model, data, target, positive, wishes, memory)
+    wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
+    if score is not None:
+        if len(paths) != 1 or data is not None:
+            raise typer.BadParameter("with --score there is one table and no model.", param_hint="--score")
+        verbs.evaluate_scores(paths[0], score, target, positive, wishes)
+    elif data is not None and len(paths) > 1:
+        verbs.evaluate_several(paths, data, target, positive, wishes, memory)
+    elif len(paths) + (data is not None) == 2:
+        verbs.evaluate(paths[0], data or paths[1], target, positive, wishes, memory)
+    else:
+        raise typer.BadParameter("give MODEL DATA, MODEL... --data DATA, or a table with --score.", param_hint="MODEL")
 
 
 @app.command()
@@ -200,6 +238,28 @@ def export(
     from auclid.cli import exporting
 
     exporting.export(model, output, exporting.Wishes(to, dialect, table, keep, probability))
+
+
+@app.command()
+def monitor(
+    model: Model,
+    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="Files of new rows, with or without labels.")],
+    target: Target = None,
+    time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
+    reference: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Rows to compare with, labelled ones unseen by the model.")
+    ] = None,
+    period: Annotated[str, typer.Option(help="day, week, month, quarter or year.")] = "week",
+    threshold: Annotated[float | None, typer.Option(help="Scores above are alerts; else the model's own.")] = None,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The page to write, .html.")] = Path("monitor.html"),
+    json: Annotated[Path | None, typer.Option(metavar="FILE", help="A JSON file to write as well.")] = None,
+    memory: Memory = None,
+) -> None:
+    """Compare new rows with those a model has learnt from; exit code 3 where something calls for action."""
+    from auclid.cli import monitoring
+
+    wishes = monitoring.Wishes(target, time, reference, period, threshold, output, json, memory)
+    raise typer.Exit(monitoring.monitor(model, new, wishes))
 
 
 @app.command()

@@ -141,7 +141,7 @@ def comparison(result: "Comparison") -> None:
     """The leaderboard, the notes and the verdict."""
     n, held = len(result.train), len(result.test)
     measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
-    table = _table("model", measure, "95 % interval", "gap", "p", "fit, s")
+    table = _table("model", measure, "95 % interval", "gap", "p", "AP", "p", "fit, s")
     table.columns[0].no_wrap = False  # in a narrow terminal names fold; figures never do
     table.title = f"{n:,} rows to learn from, {held:,} to rank"
     for row in result.rows:
@@ -149,7 +149,7 @@ def comparison(result: "Comparison") -> None:
         table.add_row(name, *(["failed"] if row.trouble else _figures(row)))
     Console().print(table)
     colours = f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. " if Console().color_system else ""
-    say(f"{colours}The gap is to the best baseline; p is DeLong's paired.")
+    say(f"{colours}The gap is to the best baseline; p is DeLong's paired. AP: average precision, with its own p.")
     say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
     remarks([*result.notes, *(f"{row.name} failed: {row.trouble}" for row in result.rows if row.trouble)])
     say(f"\n[bold]{escape(question(result.max_fpr))}[/] {escape(result.verdict)}\n")
@@ -158,7 +158,8 @@ def comparison(result: "Comparison") -> None:
 def _figures(row: "Row") -> tuple[str, ...]:
     auc, low, high, _ = row.interval
     gap = ("", "") if row.gap is None else (signed(row.gap.difference), likely(row.gap.pvalue))
-    return f"{auc:.4f}", f"[dim]{low:.4f}–{high:.4f}[/dim]", *gap, f"{row.seconds:.3f}"
+    ap = f"{row.ap.ap:.4f}", "" if row.ap_gap is None else likely(row.ap_gap.pvalue)
+    return f"{auc:.4f}", f"[dim]{low:.4f}–{high:.4f}[/dim]", *gap, *ap, f"{row.seconds:.3f}"
 
 
 def _table(*names: str, left: int = 0) -> Table:
@@ -173,7 +174,11 @@ def evaluation(found: "Evaluation") -> None:
     """The AUC, the confusion matrix of the model's own threshold, and what was asked for besides."""
     interval, is_pos, called, classes = found.interval, found.is_pos, found.called, found.classes
     say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} ({escape(found.how)})")
-    say(f"Gini {found.gini:.4f}, Kolmogorov-Smirnov {found.ks:.4f}")
+    ap, share = found.ap, float(found.is_pos.mean())
+    say(
+        f"Average precision {ap.ap:.4f}, 95 % interval {ap.low:.4f} to {ap.high:.4f} ({share:.4f} is guessing); "
+        f"Gini {found.gini:.4f}, Kolmogorov-Smirnov {found.ks:.4f}"
+    )
     if found.partial is not None:
         part = found.partial
         say(
@@ -223,11 +228,11 @@ def _groups(by_group: "GroupAUC") -> None:
 
 
 def _lift(lift: "LiftTable") -> None:
-    """Tenths of the list, best scores first."""
+    """The very top and tenths of the list, best scores first."""
     table = _table("top", "score from", "positives", "precision", "lift", "gain")
     for k in range(len(lift.top)):
         table.add_row(
-            f"{lift.top[k]:.0%}",
+            f"{100 * lift.top[k]:.3g}%",
             f"{lift.threshold[k]:.4g}",
             f"{round(lift.positives[k], 1):g}",
             f"{lift.precision[k]:.1%}",

@@ -18,12 +18,19 @@ from auclid.cli import models
 from auclid.cli.data import BinaryTable
 from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
-from auclid.cli.verdict import likely, measured_by, verdict
+from auclid.cli.leakage import leakage_notes
+from auclid.cli.verdict import LEVEL, likely, measured_by, verdict
 from auclid.cli.wording import sentence
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
 from auclid.datasets import DataError
-from auclid.metrics import auc_interval, compare_auc, compare_many
+from auclid.metrics import (
+    auc_interval,
+    average_precision_interval,
+    compare_auc,
+    compare_average_precision,
+    compare_many,
+)
 from auclid.metrics._sample import checked_region
 from auclid.validation import take_rows
 
@@ -42,6 +49,9 @@ class Row(NamedTuple):
     scores: Any = None
     trouble: str = ""
     score: Any = None  # a function from rows of the table to scores
+    ap: Any = None  # average precision: ap, low, high, se
+    ap_gap: Any = None  # its difference to the best baseline, with a paired test
+    probabilities: Any = None  # of the test rows, where the model has them
 
 
 class Comparison(NamedTuple):
@@ -72,6 +82,7 @@ def candidates(
     X: Any, methods: Sequence[str], against: Sequence[str], seed: int, max_fpr: float = 1.0
 ) -> tuple[list[tuple[bool, str, Any]], list[str]]:
     """[(ours or not, name, model)] and notes. A name nobody knows is an error before any training."""
+    methods = models.every_method() if list(methods) == ["all"] else methods
     suited, notes = (methods, []) if methods else models.sensible(X)
     chosen = [(True, *models.ours(name, seed, max_fpr)) for name in suited]
     notes += _whole_list(chosen, max_fpr)
@@ -87,6 +98,24 @@ def candidates(
             notes.append(f"LightGBM is not installed (pip install lightgbm): {built[0]} stands in for it.")
         chosen.append((False, *built))
     return chosen, notes
+
+
+def split_table(data: BinaryTable, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the training and of the test rows: those of a file of their own, the latest, or a random share."""
+    n = len(data.is_pos)
+    if data.test_rows is not None:
+        train, test = np.setdiff1d(np.arange(n), data.test_rows), data.test_rows
+    elif data.time is not None:
+        cut = np.quantile(data.time, 1.0 - test_size, method="higher")  # rows of equal time stay together
+        cut = cut if cut > data.time.min() else np.nextafter(cut, np.inf)
+        train, test = np.flatnonzero(data.time < cut), np.flatnonzero(data.time >= cut)
+    else:
+        return split(data.is_pos, test_size, seed)
+    for what, rows in (("learn from", train), ("test on", test)):
+        pos = int(data.is_pos[rows].sum())
+        if min(pos, len(rows) - pos) < 2:
+            raise DataError(f"compare must have two rows of each class to {what}; got {pos} positives of {len(rows)}.")
+    return train, test
 
 
 def split(is_pos: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -116,14 +145,15 @@ def compare(
     """
     max_fpr = checked_region("compare", max_fpr, 0.0).max_fpr
     chosen, notes = candidates(data.X, methods, against, seed, max_fpr)
-    train, test = split(data.is_pos, test_size, seed)
+    train, test = split_table(data, test_size, seed)
+    notes += leakage_notes(data)
     rows, shared = [], Shared(data, train, test)
     with threadpool_limits(1):
         for is_ours, name, model in chosen:
             tell(name)
             rows.append(measure(name, is_ours, model, shared, notes, max_fpr))
     rows = _against_best(sorted(rows, key=_order), data.is_pos[test], max_fpr)
-    notes += _all_alike(rows, data.is_pos[test], max_fpr)
+    notes += _all_alike(rows, data.is_pos[test], max_fpr) + _by_average_precision(rows)
     if not is_frame(data.X) and has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for trees and scorecards.")
     told = verdict(rows, max_fpr)
@@ -211,12 +241,24 @@ def measure(
             scores = scored(last, X_test)
         shared.fitted[name] = last
         interval = auc_interval(shared.is_pos[shared.test], scores, max_fpr=max_fpr)
+        ap = average_precision_interval(shared.is_pos[shared.test], scores)
+        probabilities = np.asarray(last.predict_proba(X_test))[:, 1] if hasattr(last, "predict_proba") else None
     except (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError) as error:
         return Row(name, is_ours, trouble=sentence(error))
     if any(issubclass(warning.category, ConvergenceWarning) for warning in heard):
         notes.append(f"{name} stopped before it had converged.")
     scores = np.asarray(scores, dtype=np.float64)
-    return Row(name, is_ours, interval, None, seconds, scores, score=shared.score(model, last))
+    return Row(
+        name,
+        is_ours,
+        interval,
+        None,
+        seconds,
+        scores,
+        score=shared.score(model, last),
+        ap=ap,
+        probabilities=probabilities,
+    )
 
 
 def _few(y: np.ndarray, negatives: int = 300, positives: int = 60) -> np.ndarray:
@@ -229,6 +271,30 @@ def _against_best(rows: list[Row], is_pos: np.ndarray, max_fpr: float) -> list[R
     if best is None:
         return rows
     test = partial(compare_auc, is_pos, score_b=best.scores, max_fpr=max_fpr)
+    by_precision = partial(compare_average_precision, is_pos, score_b=best.scores)
     return [
-        row if row is best or row.trouble else row._replace(gap=test(score_a=row.scores)) for row in rows
+        row
+        if row is best or row.trouble
+        else row._replace(gap=test(score_a=row.scores), ap_gap=by_precision(score_a=row.scores))
+        for row in rows
     ]
+
+
+def _by_average_precision(rows: list[Row]) -> list[str]:
+    """What average precision says of the best of ours and the best baseline, and whether that is what the AUC says."""
+    measured = [row for row in rows if not row.trouble]
+    best, rival = (next((row for row in measured if row.ours == ours), None) for ours in (True, False))
+    if best is None or rival is None or best.ap_gap is None:
+        return []
+    gap = best.ap_gap
+    figures = f"{best.ap.ap:.4f} against {rival.ap.ap:.4f}, p {likely(gap.pvalue, equals='= ')}"
+    of_auc, of_ap = (each.pvalue < LEVEL for each in (best.gap, gap))
+    if of_auc and of_ap:
+        same = (best.gap.difference > 0.0) == (gap.difference > 0.0)
+        told = "both differ, and in the same direction" if same else "both differ, in opposite directions"
+    else:
+        told = {
+            (True, False): "only the AUC differs by more than chance",
+            (False, True): "only the average precision differs by more than chance",
+        }.get((of_auc, of_ap), "neither differs by more than chance")
+    return [f"Average precision of {best.name} and {rival.name}: {figures}; of AUC and average precision, {told}."]

@@ -13,17 +13,22 @@ from auclid.data.readers.open import has_own_labels
 from auclid.errors import ColumnNotFoundError, DataError
 from auclid.io import replacing
 from auclid.metrics import (
+    APInterval,
     AUCInterval,
     GroupAUC,
     LiftTable,
     RatesAt,
     auc_by_group,
     auc_interval,
+    average_precision_interval,
     gini,
     ks,
     lift_table,
     rates_at,
 )
+from auclid.reports._numbers import Scored
+from auclid.reports._report import render
+from auclid.reports.curves import lift_ends
 
 PICTURES = (".png", ".svg", ".pdf")
 """Endings of pictures that are drawn."""
@@ -52,6 +57,8 @@ class Evaluation(NamedTuple):
     gini: float
     ks: float
     lift: LiftTable
+    ap: APInterval
+    probability: np.ndarray | None = None
 
 
 class Wishes(NamedTuple):
@@ -62,6 +69,7 @@ class Wishes(NamedTuple):
     max_fpr: float = 1.0
     alerts: int | None = None
     plot: Path | None = None
+    html: Path | None = None
 
 
 def evaluate(
@@ -71,6 +79,7 @@ def evaluate(
     classes: list,
     groups: np.ndarray | None,
     wishes: Wishes,
+    probability: np.ndarray | None = None,
 ) -> Evaluation:
     """All figures of one model's scores; ``groups`` is the group of each row."""
     score = np.asarray(score, dtype=np.float64)
@@ -97,7 +106,9 @@ def evaluate(
         clusters,
         gini(is_pos, score),
         ks(is_pos, score),
-        lift_table(is_pos, score, n_bins=min(10, len(score))),
+        lift_table(is_pos, score, top=lift_ends(len(score))),
+        average_precision_interval(is_pos, score, groups=clusters),
+        probability,
     )
 
 
@@ -108,11 +119,20 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
     return 2 <= len(labels) <= FEW_GROUPS and int(counts.min()) >= 2
 
 
-def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scores of some rows by their numbers, and whether they are called positive."""
-    parts = [(answer.scores, answer.called) for answer in answers]
-    scores, called = (np.concatenate(each)[rows] for each in zip(*parts, strict=True))
-    return scores, called
+def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Scores of some rows by their numbers, whether they are called positive, and probabilities where there are any."""
+    parts = list(answers)
+    scores, called = (np.concatenate([getattr(part, name) for part in parts])[rows] for name in ("scores", "called"))
+    known = [part.probabilities for part in parts]
+    probability = None if any(each is None for each in known) else np.concatenate(known)[rows]  # type: ignore[arg-type]
+    return scores, called, probability
+
+
+def page(found: Evaluation, name: str) -> str:
+    """The page on which one decides."""
+    scored = [Scored(name, found.score, found.probability)]
+    classes = str(found.classes[0]), str(found.classes[1])
+    return render(found.is_pos, scored, classes, groups=found.clusters, title=name)
 
 
 def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:

@@ -27,7 +27,14 @@ from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
 from auclid.errors import DataError
 from auclid.io import save
+from auclid.monitoring import Profile, profile
 from auclid.validation import names_known
+
+MAX_PROFILE_COLUMNS = 2_000
+"""Columns up to which a model file holds a profile of the training rows."""
+
+PROFILE_ROWS = 100_000
+"""Rows that are counted of those that do not fit in memory."""
 
 
 class Fitted(NamedTuple):
@@ -41,6 +48,8 @@ class Fitted(NamedTuple):
     """Whether it learnt from dense rows."""
     facts: list[str] = []
     """What the page of a scorecard tells of the rows."""
+    profile: Profile | None = None
+    """Counts of the rows, for `auclid monitor`."""
 
 
 def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[str, Path]:
@@ -59,7 +68,7 @@ def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[s
 def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, scheduler: str | None) -> None:
     """Fit a method and save it; a scorecard leaves its page and points too."""
     start = perf_counter()
-    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr, how.published), how.max_fpr)
+    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings), how.max_fpr)
     if scheduler is not None:
         fitted = _fit_on_cluster(data, how, scheduler)
     else:
@@ -71,7 +80,10 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
         fitted = _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
     estimator = fitted.estimator
     known = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
-    save(model, estimator, about={**known, "target": how.target, "dense": fitted.dense})
+    profiled = {} if fitted.profile is None else {"profile": fitted.profile.to_dict()}
+    save(model, estimator, about={**known, "target": how.target, "dense": fitted.dense, **profiled})
+    if profiled:
+        _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(how.max_fpr)} {best.auc:.4f}"
@@ -86,7 +98,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
 
 def _fit_in_memory(task: Task, how: Options) -> Fitted:
     """A method fitted on a table in memory."""
-    name, estimator = models.ours(how.method, how.seed, how.max_fpr, how.published)
+    name, estimator = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     table = load_table(task, how, scaled=not isinstance(estimator, Scorecard))
     y = table.is_pos.astype(int)
     if isinstance(estimator, AUCClassifier):
@@ -97,12 +109,21 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
         tell(name)
         estimator = _with_probabilities(estimator).fit(table.X, y)
     facts = card_facts(estimator, table) if isinstance(estimator, Scorecard) else []
-    return Fitted(name, estimator, table.feature_names, table.classes, not sparse.issparse(table.X), facts)
+    dense = not sparse.issparse(table.X)
+    return Fitted(name, estimator, table.feature_names, table.classes, dense, facts, _profile(estimator, table.X, y))
+
+
+def _profile(estimator: Any, X: Any, y: Any) -> Profile | None:
+    """The counts of the training rows; None of very many columns, which would make a large file."""
+    if X.shape[1] > MAX_PROFILE_COLUMNS:
+        return None
+    with names_known(), warnings.catch_warnings(action="ignore"):
+        return profile(estimator, X, y)
 
 
 def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
     columns, rows = task.rows.columns, task.rows
     with _noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
@@ -115,7 +136,9 @@ def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> F
                 estimator = Calibrated(model)._fit_around(estimator, rows)
     facts = _facts(estimator, task, how) if isinstance(estimator, Scorecard) else []
     first = next(rows.read(allow_missing=True, allow_categorical=True))
-    return Fitted(name, estimator, columns, task.classes, not sparse.issparse(first.X), facts)
+    some, y = rows.sample(PROFILE_ROWS, how.seed, allow_missing=True)
+    dense = not sparse.issparse(first.X)
+    return Fitted(name, estimator, columns, task.classes, dense, facts, _profile(estimator, some, y))
 
 
 def _facts(estimator: Scorecard, task: Task, how: Options) -> list[str]:
@@ -132,11 +155,12 @@ def _with_probabilities(model: Any) -> Any:
 
 def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
     """The checkpoint, compared with the settings and the files of the command."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
     require_stream(name, model)
     checkpoint.agree(
-        method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr
-    )
+        method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr,
+        **({"settings": sorted(how.settings)} if how.settings else {}),
+    )  # fmt: skip
     checkpoint.agree_on_files(data)
     return checkpoint
 
@@ -158,7 +182,7 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
     if how.target is None:
         raise DataError(NO_LABELS)
     with Client(address), _noted([]), names_known():

@@ -5,9 +5,9 @@ from html import escape
 import numpy as np
 
 from auclid._page.svg import BOTTOM, HEIGHT, LEFT, RIGHT, TOP, WIDTH, Frame, nice, span, text
-from auclid.cli import curves
 from auclid.cli.compare import Row
 from auclid.cli.verdict import measured_by
+from auclid.reports import curves
 
 
 def roc_plot(is_pos: np.ndarray, rows: list[Row], best: Row | None, rival: Row | None, max_fpr: float = 1.0) -> str:

@@ -1,6 +1,5 @@
 """report.html: one file with everything in it, readable on a phone, on paper, by day and by night."""
 
-import json
 import re
 from collections.abc import Container, Iterable
 from html import escape
@@ -14,22 +13,28 @@ from auclid._page import style
 from auclid._version import __version__
 from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._plot import by_importance
-from auclid.cli import curves, plots
+from auclid.cli import plots
 from auclid.cli.compare import Comparison, Row
 from auclid.cli.verdict import likely, measured_by, question, signed
 from auclid.metrics import lift_table
+from auclid.reports import curves
+from auclid.reports._numbers import Scored, numbers
+from auclid.reports._section import data, script, section
 
 
 def report(result: Comparison) -> str:
     """The page of a comparison, as text."""
     page = resources.files("auclid.cli") / "page"
-    parts = {name: (page / name).read_text("utf-8") for name in ("report.html", "report.js")}
+    template = (page / "report.html").read_text("utf-8")
     rows, is_pos = result.ranked, result.data.is_pos[result.test]
     best, rival = result.best(ours=True), result.best(ours=False)
-    models = [_model(k, row, is_pos, result.data.classes) for k, row in enumerate(rows)]
-    return Template(parts["report.html"]).substitute(
+    scored = [Scored(f"{k + 1} {row.name}", row.scores, row.probabilities) for k, row in enumerate(rows)]
+    found = [numbers(is_pos, each) for each in scored]
+    models = [_model(k, row, is_pos) for k, row in enumerate(rows)]
+    classes = result.data.classes[0], result.data.classes[1]
+    return Template(template).substitute(
         style=style(),
-        script=parts["report.js"],
+        script=script(),
         source=escape(result.data.source),
         question=escape(question(result.max_fpr)),
         verdict=escape(result.verdict),
@@ -41,12 +46,11 @@ def report(result: Comparison) -> str:
         forest=plots.forest_plot(rows, rival, result.max_fpr) if rows else "",
         time=plots.time_plot(rows, result.max_fpr) if rows else "",
         explained=_explained(result),
-        options="".join(f'<option value="{k}">{k + 1} {escape(row.name)}</option>' for k, row in enumerate(rows)),
+        decisions=section(found, classes) if found else "",
         histograms="".join(model["histogram"] for model in models),
         alternatives="".join(model["alternatives"] for model in models),
         lift="".join(model["lift"] for model in models),
-        matrix=models[0]["matrix"] if models else "",
-        data=_json([model["data"] for model in models]),
+        data=data(found),
         positive=escape(result.data.classes[1]),
         negative=escape(result.data.classes[0]),
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
@@ -114,8 +118,10 @@ def _ranked(number: int, row: Row) -> str:
     auc, low, high, _ = row.interval
     gap = "–" if row.gap is None else signed(row.gap.difference)
     pvalue = "" if row.gap is None else escape(likely(row.gap.pvalue))
-    cells = f"{auc:.4f}", f"{low:.4f} – {high:.4f}", gap, pvalue, f"{row.seconds:.3f}"
-    return f"<tr>{_name(number, row)}{_cells(cells, spare=(2, 4))}</tr>"
+    ap = f"{row.ap.ap:.4f} <small>{row.ap.low:.4f} – {row.ap.high:.4f}</small>"
+    ap_pvalue = "" if row.ap_gap is None else escape(likely(row.ap_gap.pvalue))
+    cells = f"{auc:.4f}", f"{low:.4f} – {high:.4f}", gap, pvalue, ap, ap_pvalue, f"{row.seconds:.3f}"
+    return f"<tr>{_name(number, row)}{_cells(cells, spare=(2, 5, 6))}</tr>"
 
 
 def _cells(texts: Iterable[str], spare: Container[int]) -> str:
@@ -124,7 +130,7 @@ def _cells(texts: Iterable[str], spare: Container[int]) -> str:
 
 
 def _failed(row: Row) -> str:
-    return f'<tr>{_name("–", row)}<td class="trouble" colspan="5">failed: {escape(row.trouble)}</td></tr>'
+    return f'<tr>{_name("–", row)}<td class="trouble" colspan="7">failed: {escape(row.trouble)}</td></tr>'
 
 
 def _breakable(name: str) -> str:
@@ -137,23 +143,18 @@ def _name(number: int | str, row: Row) -> str:
     return f'<td class="{css}">{number}</td><th scope="row" class="{css}">{_breakable(row.name)}</th>'
 
 
-def _model(number: int, row: Row, is_pos: np.ndarray, classes: list[str]) -> dict[str, Any]:
-    """What the page shows of one model: histogram, alternatives, confusion matrix, and the slider's stops."""
+def _model(number: int, row: Row, is_pos: np.ndarray) -> dict[str, str]:
+    """What the page shows of one model besides its decisions: histogram, alternatives and lift."""
     curve = curves.roc(is_pos, row.scores)
     choices = curves.alternatives(is_pos, row.scores, curve)
-    stops = curves.stops(curve, [at for _, at in choices])[::-1]  # to the right, the threshold rises
     chosen = choices[0][1]
     hidden = "" if number == 0 else " hidden"
     lines = "".join(_alternative(name, curve, at) for name, at in choices)
-    points = [[float(f"{curve.threshold[k]:.6g}"), int(curve.tp[k]), int(curve.fp[k])] for k in stops]
-    start = stops.tolist().index(chosen)
     return {
         "histogram": f'<div data-model="{number}"{hidden}>'
         f"{plots.histogram_plot(is_pos, row, curve.threshold[chosen])}</div>",
         "alternatives": f'<tbody data-model="{number}"{hidden}>{lines}</tbody>',
         "lift": f'<tbody data-model="{number}"{hidden}>{_lift(is_pos, row.scores)}</tbody>',
-        "matrix": _matrix(curve, chosen, classes),
-        "data": {"points": points, "start": start, "pos": curve.n_pos, "neg": curve.n_neg},
     }
 
 
@@ -166,13 +167,13 @@ def _alternative(name: str, curve: Any, at: int) -> str:
 
 
 def _lift(is_pos: np.ndarray, scores: np.ndarray) -> str:
-    """Tenths of the list."""
-    table = lift_table(is_pos, scores, n_bins=min(10, len(scores)))
+    """The very top of the list, and its tenths."""
+    table = lift_table(is_pos, scores, top=curves.lift_ends(len(scores)))
     lines = []
     for k in range(len(table.top)):
         score, hits = f"{table.threshold[k]:.4g}".replace("-", "−"), f"{round(table.positives[k], 1):g}"
         cells = score, hits, f"{table.precision[k]:.1%}", f"{table.lift[k]:.2f}", f"{table.gain[k]:.1%}"
-        lines.append(f"<tr><th scope='row'>{table.top[k]:.0%}</th>{_cells(cells, spare=(0,))}</tr>")
+        lines.append(f"<tr><th scope='row'>{100 * table.top[k]:.3g}%</th>{_cells(cells, spare=(0,))}</tr>")
     return "".join(lines)
 
 
@@ -180,20 +181,3 @@ def _rate(count: float, total: float) -> str:
     """A share in percent, with Wilson's interval."""
     low, high = curves.wilson(count, total, curves.LEVEL)
     return f"{100 * count / total:.1f}<small>{100 * low:.1f}–{100 * high:.1f}</small>"
-
-
-def _matrix(curve: Any, at: int, classes: list[str]) -> str:
-    """The cells have ids, for the slider to fill them anew."""
-    tp, fp = int(curve.tp[at]), int(curve.fp[at])
-    negative, positive = (escape(name) for name in classes)
-    return (
-        f"<tr><th scope='row'>is {positive}</th><td id='tp' class='right'>{tp:,}</td>"
-        f"<td id='fn' class='wrong'>{curve.n_pos - tp:,}</td></tr>"
-        f"<tr><th scope='row'>is {negative}</th><td id='fp' class='wrong'>{fp:,}</td>"
-        f"<td id='tn' class='right'>{curve.n_neg - fp:,}</td></tr>"
-    )
-
-
-def _json(value: object) -> str:
-    """JSON that cannot end the script element it stands in."""
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")

@@ -118,6 +118,10 @@ def find_class(path: str) -> Any:
 BINARY = "n_features_in_:=d feature_names_in_:str[d] classes_:label[2] "
 LINEAR = BINARY + "coef_:double[1,d] intercept_:double[1] "
 STREAM = LINEAR + "n_iter_:count _state:any _rng:generator _dense:bool "
+ORDERED = (
+    "n_features_in_:=d feature_names_in_:str[d] coef_:double[1,d] intercept_:double[1] alpha_:real alphas_:real[m] "
+    "cv_concordance_:real[*,m] n_iter_:count objective_:real gap_:real "
+)
 TRANSFORMER = "n_features_in_:=d feature_names_in_:str[d] _sklearn_output_config:output "
 
 ESTIMATORS = NameTable(
@@ -128,6 +132,7 @@ ESTIMATORS = NameTable(
         "auclid.auto.classifier.AUCClassifier",
         "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] models_:list<AUCClassifier>[k] best_:str "
         "threshold_:finite members_:list<Member> leaderboard_:list<Entry> _columns:Columns _odds:Odds",
+        change=Change(added={"metric": "roc_auc", "quality": "default"}),
     ),
     Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds"),
     Entry("CBR", "auclid.online.cbr.CBR", STREAM + "C_:real"),
@@ -190,6 +195,7 @@ ESTIMATORS = NameTable(
     ),
     Entry("OAM", "auclid.online.oam.OAM", STREAM + "C_:real"),
     Entry("OPAUC", "auclid.square.opauc.OPAUC", STREAM + "step_:real"),
+    Entry("OrderedRanker", "auclid.ordered.ordered_ranker.OrderedRanker", ORDERED + "_stream:OrderedMoments?"),
     Entry(
         "PNUAUC",
         "auclid.semi.pnu.PNUAUC",
@@ -229,10 +235,11 @@ ESTIMATORS = NameTable(
         BINARY + "intercept_:double[1] alpha_:real cv_auc_:real focus_:real interactions_:list knots_:dict loss_:str "
         "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _edits:list "
         "_features:list<Feature> "
-        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:Unedited?",
+        "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:tuple?",
     ),
     Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
     Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),
+    Entry("SurvivalRanker", "auclid.ordered.survival_ranker.SurvivalRanker", ORDERED),
     Entry("UniExp", "auclid.online.uni_exp.UniExp", STREAM + "step_:real"),
 )
 """The estimators that files may name, each by its class's name.
@@ -255,6 +262,12 @@ STRUCTS = NameTable(
     # statistics of rows
     Entry("moments", "auclid.stats.moments.Moments", "n:weight mean:double[d] scatter:double[]|double[d,d]"),
     Entry("class moments", "auclid.stats.moments.ClassMoments", "pos:Moments neg:Moments"),
+    Entry("pairs' moments", "auclid.stats.ordered_moments.SquareSystem", "A:double[d,d] b:double[d] total:weight"),
+    Entry(
+        "levels' moments",
+        "auclid.stats.ordered_moments.OrderedMoments",
+        "levels:double[k] moments:list<Moments>[k] grouped:SquareSystem",
+    ),
     Entry("buffers", "auclid.stats.buffers.ClassBuffers"),
     Entry("class sums", "auclid.stats.class_sums.ClassSums"),
     Entry("class scatter", "auclid.stats.class_sums.ClassScatter"),
@@ -313,8 +326,9 @@ STRUCTS = NameTable(
     Entry("normal scores", "auclid.columns._numbers.NormalScores", "values:finite[n] scores:finite[n]"),
     Entry("levels", "auclid.columns._levels.Levels"),
     Entry("trees", "auclid.trees.structs.Trees"),
+    Entry("networks", "auclid.auto._network.Networks"),
     Entry("member", "auclid.auto._search.Member"),
-    Entry("leaderboard entry", "auclid.auto._blend.Entry"),
+    Entry("leaderboard entry", "auclid.auto._blend.Entry", change=Change(added={"ap": float("nan")})),
     Entry("scorecard column", "auclid.additive._columns.ColumnSpec"),
     Entry("scorecard feature", "auclid.additive._features.Feature"),
     Entry("scorecard basis", "auclid.additive._basis.Basis"),
@@ -322,7 +336,6 @@ STRUCTS = NameTable(
     Entry("scorecard counts", "auclid.additive._counts.CardCounts"),
     Entry("counts of a column", "auclid.additive._counts.ColumnCounts"),
     Entry("counts of a pair", "auclid.additive._counts.PairCounts"),
-    Entry("unedited scorecard", "auclid.additive._editing.Unedited"),
     Entry("shape", "auclid.additive._shapes.Shape"),
     Entry("shape of a pair", "auclid.additive._shapes.PairShape"),
     Entry("odds", "auclid.stats.odds.Odds"),

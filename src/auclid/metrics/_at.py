@@ -70,7 +70,7 @@ def interval_at(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     metric : {"precision", "tpr", "fpr", "specificity", "npv", "accuracy", "balanced_accuracy", "f1", "lift", \
@@ -91,7 +91,7 @@ def interval_at(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); alerts are counted in rows, whatever they weigh.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def compare_at(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n,)
         Finite scores, greater for rows thought positive; the two may be on different scales.
     metric, at, beta, level, prevalence, groups, sample_weight, pos_label
@@ -224,7 +224,7 @@ def top_k(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     k : int in [1, n]

@@ -246,12 +246,12 @@ def tail_pvalues(
         z = apart / (1.0 + quick * apart) - lean if 1.0 + quick * apart > 0.0 else np.inf
         pvalue = float(stdtr(errors.freedom, z / _wider(errors)))
         if tail <= share[1]:
-            pvalue = min(pvalue, student_tail(drawn, at, estimate, errors, sign))
+            pvalue = min(pvalue, _deviation_pvalue(drawn, at, estimate, errors, sign))
         found.append(pvalue)
     return found[0], found[1]
 
 
-def student_tail(drawn: np.ndarray, at: float, estimate: float, errors: Errors, sign: float) -> float:
+def _deviation_pvalue(drawn: np.ndarray, at: float, estimate: float, errors: Errors, sign: float) -> float:
     """The one-sided p-value of `at` by the deviation of the draws: Student's t of the estimate's distance from it."""
     return float(stdtr(errors.freedom, -sign * (estimate - at) / (_wider(errors) * deviation(drawn))))
 

@@ -268,7 +268,7 @@ def wilson_interval(share: Any, se: Any, basis: Any, level: float, df: float = n
     share, z = np.asarray(share, dtype=np.float64), quantile(level, df)
     spread = np.maximum(share * (1.0 - share), 0.0)
     with np.errstate(divide="ignore", invalid="ignore"):
-        size = np.where((spread > 0.0) & (np.asarray(se) > 0.0), spread / np.square(se), basis)
+        size = np.where((spread > 0.0) & (np.asarray(se) > 1e-14), spread / np.square(se), basis)
         room = z * np.sqrt(spread * size + z * z / 4.0)
         low, high = (np.clip((share * size + z * z / 2.0 + x) / (size + z * z), 0.0, 1.0) for x in (-room, room))
     unknown = ~np.isfinite(share)
@@ -291,11 +291,40 @@ def _ratio_interval(
     cells = (np.maximum(cells, 0.0) + 0.5 / n) / (1.0 + 2.0 / n)
     filled = Shares(cells[0], cells[2], cells[0] + cells[1])
     value = float(filled.value(metric))
-    slope = filled.gradient(metric) / value
-    slope = np.array([slope[0] + slope[2], slope[2], slope[1], 0.0])  # by cells: tp, fn, fp, tn
-    reach = quantile(level) * float(np.sqrt((slope**2 @ cells - (slope @ cells) ** 2) / n))
+    reach = quantile(level) * float(_multinomial_error(filled, cells, metric, n)) / value
     low, high = value * float(np.exp(-reach)), value * float(np.exp(reach))
     return (0.0 if told == 0.0 else low), (high if np.isfinite(told) else np.inf)
+
+
+def measure_counts(
+    tp: np.ndarray, fp: np.ndarray, n_pos: int, n_neg: int, metric: Metric, level: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(value, low, high) of a metric at many given thresholds at once, of rows that stand alone and weigh alike."""
+    n = float(n_pos + n_neg)
+    shares = Shares(np.asarray(tp) / n, np.asarray(fp) / n, np.full(len(tp), n_pos / n))
+    cells = np.array([shares.tp, shares.p - shares.tp, shares.fp, 1.0 - shares.p - shares.fp])
+    value, se = shares.value(metric), _multinomial_error(shares, cells, metric, n)
+    if metric.scale == "share":
+        low, high = wilson_interval(value, se, np.asarray(metric.basis(*shares)) * n, level)
+        return value, low, high
+    z = quantile(level)
+    if metric.scale == "plain":
+        return value, value - z * se, value + z * se
+    filled = np.where(cells.min(axis=0) > 1e-12, cells, (np.maximum(cells, 0.0) + 0.5 / n) / (1.0 + 2.0 / n))
+    used = Shares(filled[0], filled[2], filled[0] + filled[1])
+    centre = used.value(metric)
+    reach = np.exp(z * _multinomial_error(used, filled, metric, n) / centre)
+    low, high = np.where(value == 0.0, 0.0, centre / reach), np.where(np.isfinite(value), centre * reach, np.inf)
+    return value, np.where(np.isnan(value), 0.0, low), high
+
+
+def _multinomial_error(shares: Shares, cells: np.ndarray, metric: Metric, n: float) -> np.ndarray:
+    """The standard error of a metric of a multinomial table with the cells tp, fn, fp, tn."""
+    slope = shares.gradient(metric)
+    with np.errstate(invalid="ignore"):
+        by_cell = np.array([slope[0] + slope[2], slope[2], slope[1], np.zeros_like(slope[0])])
+        spread = np.sum(by_cell**2 * cells, axis=0) - np.sum(by_cell * cells, axis=0) ** 2
+        return np.sqrt(np.maximum(spread, 0.0) / n)
 
 
 def predictive_values(

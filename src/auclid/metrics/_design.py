@@ -3,10 +3,11 @@
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import ndtr, ndtri, owens_t
+from scipy.special import logit, ndtr, ndtri, owens_t
 
 from auclid.metrics._results import SampleSize
-from auclid.metrics._variance import ALTERNATIVES
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, ENOUGH_FOR_NORMAL_TEST
+from auclid.metrics._variance import ALTERNATIVES, quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
 
 LARGEST = 10**9
@@ -24,9 +25,14 @@ def sample_size(
 ) -> SampleSize:
     """Positives and negatives with which a test at 1 - level has the wanted power.
 
-    z_a sqrt(V0) + z_b sqrt(V1) = |auc - null|, with V the variance of the estimate for normal scores of equal variance,
-    A (1 - A) + (n+ + n- - 2) (Q - A^2) divided by n+ n-, where Q = Phi2(z, z; 1/2) and z = Phi^-1(A): V0 at `null`,
-    V1 at `auc`. Given a correlation, `null` is the AUC of another score of the same rows, and V that of the difference.
+    The test is `auc_test`, which rejects where the interval of `auc_interval` leaves `null` out: its power is
+    Phi(|logit(auc) - logit(null)| / s - t), s = sqrt(V) / (auc (1 - auc)), with t the quantile of Student's
+    distribution with min(n+, n-) - 1 degrees of freedom (from 100 rows of each class on, of the normal one). V is the
+    variance of the estimate for normal scores of equal variance, A (1 - A) + (n+ + n- - 2) (Q - A^2) divided by n+ n-,
+    where Q = Phi2(z, z; 1/2) and z = Phi^-1(A).
+
+    Given a correlation, `null` is the AUC of another score of the same rows and the test is `compare_auc`: z_a sqrt(V0)
+    + z_b sqrt(V1) = |auc - null|, with V1 the variance of the difference and V0 that of two AUCs midway.
 
     Parameters
     ----------
@@ -54,7 +60,7 @@ def sample_size(
     --------
     >>> from auclid.metrics import sample_size
     >>> sample_size(0.8, ratio=9)
-    SampleSize(n_pos=9, n_neg=81)
+    SampleSize(n_pos=13, n_neg=117)
     >>> sample_size(0.85, null=0.8, ratio=9, correlation=0.6)
     SampleSize(n_pos=176, n_neg=1584)
 
@@ -95,7 +101,7 @@ def auc_power(
 ) -> float:
     """Probability that a study of given size tells an AUC from `null`, or from another model's AUC.
 
-    Phi((|auc - null| - z_a sqrt(V0)) / sqrt(V1)), with the variances of `sample_size`.
+    The power of `auc_test`, or with a correlation that of `compare_auc`, by the formulas of `sample_size`.
 
     Parameters
     ----------
@@ -112,7 +118,7 @@ def auc_power(
     --------
     >>> from auclid.metrics import auc_power
     >>> round(auc_power(0.8, 11, 99), 2), round(auc_power(0.85, 100, 900, null=0.8, correlation=0.6), 2)
-    (0.96, 0.69)
+    (0.83, 0.69)
 
     References
     ----------
@@ -126,8 +132,13 @@ def auc_power(
 class _Study(NamedTuple):
     auc: float
     null: float
-    deviate: float
+    level: float
+    sides: int
     correlation: float | None
+
+    def deviate(self, rows: int, enough: int) -> float:
+        """The quantile that the test uses with so many rows of the smaller class."""
+        return quantile(self.level, np.inf if rows >= enough else rows - 1.0, self.sides)
 
 
 def _checked(
@@ -141,8 +152,7 @@ def _checked(
     side = {"two-sided": 0, "greater": 1, "less": -1}[alternative]
     if side * (auc - null) < 0.0:
         raise ValueError(f"{owner} expects an AUC on the alternative's side. Got {auc}, {null} and {alternative!r}.")
-    tail = 1.0 - level if side else (1.0 - level) / 2.0
-    return _Study(auc, null, float(-ndtri(tail)), correlation)
+    return _Study(auc, null, level, 1 if side else 2, correlation)
 
 
 def _negatives(n_pos: int, ratio: float) -> int:
@@ -150,14 +160,14 @@ def _negatives(n_pos: int, ratio: float) -> int:
 
 
 def _power(study: _Study, n_pos: int, n_neg: int) -> float:
-    auc, null, deviate, correlation = study
+    auc, null, correlation, fewest = study.auc, study.null, study.correlation, min(n_pos, n_neg)
     if correlation is None:
-        at_null, at_auc = (_variance(a, n_pos, n_neg) for a in (null, auc))
-    else:
-        middle = (auc + null) / 2.0
-        at_null = _variance_of_difference(middle, middle, correlation, n_pos, n_neg)
-        at_auc = _variance_of_difference(auc, null, correlation, n_pos, n_neg)
-    reach = abs(auc - null) - deviate * np.sqrt(at_null)
+        se = np.sqrt(_variance(auc, n_pos, n_neg)) / (auc * (1.0 - auc))
+        return float(ndtr(abs(logit(auc) - logit(null)) / se - study.deviate(fewest, ENOUGH_FOR_NORMAL_INTERVAL)))
+    middle = (auc + null) / 2.0
+    at_null = _variance_of_difference(middle, middle, correlation, n_pos, n_neg)
+    at_auc = _variance_of_difference(auc, null, correlation, n_pos, n_neg)
+    reach = abs(auc - null) - study.deviate(fewest, ENOUGH_FOR_NORMAL_TEST) * np.sqrt(at_null)
     return float(ndtr(reach / np.sqrt(at_auc)))
 
 

@@ -5,15 +5,23 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import logit
 
 from auclid.metrics._bootstrap import Errors, Plan, Progress, area_of, checked_plan, deviation, ends, replicates, runs
-from auclid.metrics._partitioned import sample_of_parts
+from auclid.metrics._partitioned import PartitionedSample, sample_of_parts
 from auclid.metrics._placements import AreaTerms, area_terms
 from auclid.metrics._places import spread_of_places
-from auclid.metrics._results import AUCInterval
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, Region, Sample, checked_region, checked_sample
-from auclid.metrics._variance import degrees_of_sums, share_interval, standard_error
-from auclid.validation.parameters import number_in
+from auclid.metrics._results import AUCInterval, AUCTest
+from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, WHOLE, Region, Sample, checked_region, checked_sample
+from auclid.metrics._variance import (
+    ALTERNATIVES,
+    binomial_tails,
+    degrees_of_sums,
+    share_interval,
+    standard_error,
+    student_tail,
+)
+from auclid.validation.parameters import number_in, one_of
 
 FEW_GROUPS = 30
 """Groups below which a variance between groups is told to be uncertain."""
@@ -89,11 +97,13 @@ def auc_interval(
 
     Notes
     -----
-    The interval is about new rows for the same scores; it knows nothing of training anew. A two-way region that
-    holds fewer than a dozen positives gets too short an interval from "delong" (85 to 90 % instead of 95), which
-    a warning says; the bootstrap covers better there. Near a perfect ranking with few positives, some of them ranked
-    very badly, every interval is too short: of 50 positives whose scores spread twice as wide as the negatives', at an
-    AUC of 0.95, "delong" covers 90 %, "bootstrap" 92 and "bca" 93.
+    The interval is about new rows for the same scores; it knows nothing of training anew. Simulated intervals of 95 %
+    (AUC .6 to .95, 1 and 20 negatives for each positive) cover 93 to 97 % from 30 positives on, with 30 weighted ones
+    92 to 96 %, in 20 groups 92 to 96 %; with 10 positives 91 to 99 %. The page on coverage has all figures. A two-way
+    region that holds fewer than a dozen positives gets too short an interval from "delong" (85 to 90 % instead of
+    95), which a warning says; the bootstrap covers better there. Near a perfect ranking with few positives, some of
+    them ranked very badly, every interval is too short: of 50 positives whose scores spread twice as wide as the
+    negatives', at an AUC of 0.95, "delong" covers 90 %, "bootstrap" 92 and "bca" 93.
 
     Examples
     --------
@@ -118,17 +128,94 @@ def auc_interval(
     level = number_in(owner, "level", level, 0.0, 1.0)
     region = checked_region(owner, max_fpr, min_tpr, min_fpr=min_fpr)
     plan = checked_plan(owner, method, n_bootstrap, random_state, progress, transform)
-    asked: dict[str, Any] = {"groups": groups, "method": method, "whole": region.whole}
-    parts = sample_of_parts(owner, y_true, [y_score], sample_weight, pos_label, **asked)
-    if parts is not None:
-        auc, se = float(parts.areas()[0]), float(np.sqrt(parts.covariance()[0, 0]))
-        plain = sample_weight is None and parts.trials >= ENOUGH_FOR_NORMAL_INTERVAL
-        df = np.inf if plain else parts.degrees()
-        low, high = share_interval(auc, se, parts.trials, level, df, plan.transform)
-        return AUCInterval(auc, low, high, se, **plan.told(level, df), **parts.row_counts)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    parts = sample_of_parts(owner, y_true, [y_score], **rows, method=method, whole=region.whole)
+    if parts is not None:
+        return _partitioned(parts, plan, level, weighted=sample_weight is not None)
     sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
     return interval(sample, region, plan, level)
+
+
+def auc_test(
+    y_true: ArrayLike,
+    y_score: ArrayLike,
+    *,
+    null: float = 0.5,
+    alternative: str = "two-sided",
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    pos_label: Any = None,
+) -> AUCTest:
+    """Test that an AUC differs from a given number, with the interval that agrees with the test.
+
+    (logit(auc) - logit(null)) auc (1 - auc) / se has Student's or the normal distribution of `auc_interval`: p is below
+    1 - level exactly where the interval leaves `null` out. Where se = 0 the test is binomial, of the min(n+, n-)
+    disjoint pairs. `sample_size` plans for this test.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n,)
+        Two labels, at least two rows (or groups) of each; of two numbers the greater one is positive.
+    y_score : array-like of shape (n,)
+        Scores, greater for rows thought positive.
+    null : float in (0, 1)
+        The AUC to be ruled out: 0.5 is guessing.
+    alternative : {"two-sided", "greater", "less"}
+        What the test should show of the AUC. A one-sided test has an interval with one end.
+    level : float in (0, 1)
+        Coverage of the interval.
+    groups, sample_weight, pos_label
+        As in `auc_interval`.
+
+    Returns
+    -------
+    AUCTest
+        Unpacks to (auc, low, high, pvalue).
+
+    Examples
+    --------
+    >>> from auclid.metrics import auc_test
+    >>> y, s = [0, 0, 0, 0, 0, 1, 1, 1, 1, 1], [1, 2, 4, 6, 3, 3, 5, 7, 8, 9]
+    >>> result = auc_test(y, s, alternative="greater")
+    >>> round(result.pvalue, 3), result.high
+    (0.075, 1.0)
+
+    References
+    ----------
+    Hanley & McNeil (1982), The meaning and use of the area under a ROC curve, Radiology 143.
+    """
+    owner = "auc_test"
+    level, null = number_in(owner, "level", level, 0.0, 1.0), number_in(owner, "null", null, 0.0, 1.0)
+    one_of(owner, "alternative", alternative, ALTERNATIVES)
+    two = level if alternative == "two-sided" else 2.0 * level - 1.0
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    parts = sample_of_parts(owner, y_true, [y_score], **rows, method="delong", whole=True)
+    if parts is not None:
+        found, trials = _partitioned(parts, Plan(), two, weighted=sample_weight is not None), parts.trials
+    else:
+        sample = checked_sample(owner, y_true, {"y_score": y_score}, **rows)
+        found, trials = interval(sample, WHOLE, Plan(), two), sample.trials
+    auc, se, spread, df = found.auc, found.se, found.auc * (1.0 - found.auc), found.df or np.inf
+    told: dict[str, Any] = {"se": se, "df": df, "null": null, "alternative": alternative, "level": level}
+    if se == 0.0 or spread <= 0.0:
+        greater, less = binomial_tails(auc, trials, null)
+    else:
+        statistic = float((logit(auc) - logit(null)) * spread / se)
+        greater, less = student_tail(-statistic, df), student_tail(statistic, df)
+        told["statistic"] = statistic
+    pvalue = {"greater": greater, "less": less}.get(alternative, min(1.0, 2.0 * min(greater, less)))
+    low, high = 0.0 if alternative == "less" else found.low, 1.0 if alternative == "greater" else found.high
+    told |= {name: getattr(found, name) for name in ("method", "n_positive", "n_negative", "n_groups")}
+    return AUCTest(auc, low, high, pvalue, **told)
+
+
+def _partitioned(parts: PartitionedSample, plan: Plan, level: float, *, weighted: bool) -> AUCInterval:
+    """The interval of scores in the partitions of a Dask collection."""
+    auc, se = float(parts.areas()[0]), float(np.sqrt(parts.covariance()[0, 0]))
+    df = np.inf if not weighted and parts.trials >= ENOUGH_FOR_NORMAL_INTERVAL else parts.degrees()
+    low, high = share_interval(auc, se, parts.trials, level, df, plan.transform)
+    return AUCInterval(auc, low, high, se, **plan.told(level, df), **parts.row_counts)
 
 
 def interval(sample: Sample, region: Region, plan: Plan, level: float) -> AUCInterval:
@@ -207,7 +294,7 @@ def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
     """Warn where there are few groups, or where a two-way region holds few positives of a score."""
     if sample.cluster is not None and (groups := int(sample.cluster.max()) + 1) < FEW_GROUPS:
         warnings.warn(
-            f"Only {groups} groups: a variance between so few is uncertain, and intervals of 95 % cover 91 to 96 %. "
+            f"Only {groups} groups: a variance between so few is uncertain, and intervals of 95 % cover 91 to 97 %. "
             f"From {FEW_GROUPS} groups on they cover 93 to 97 %.",
             UserWarning,
             stacklevel=depth,

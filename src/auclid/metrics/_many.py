@@ -43,7 +43,8 @@ def compare_many(
     rows (or groups) of the smaller class: F = T (m - q) / (q (m - 1)). Holm's correction multiplies the k-th smallest
     of K p-values by K - k + 1, and lets none be smaller than those before it. Differences without variance have no
     part in T; where they are not zero (one model ranks perfectly, another upside down) they have the sign test of
-    `compare_auc`.
+    `compare_auc`. Where there are more models than rows (or groups) of the smaller class, the F distribution does not
+    exist: the statistic is NaN, and the p-value the smallest of all pairs times their number (Bonferroni).
 
     Parameters
     ----------
@@ -114,6 +115,8 @@ def compare_many(
     pairs = [_pair(*both, one, float(p), method) for both, one, p in told]
     value = np.array([interval.auc for interval in intervals.values()])
     test = _all_alike(value, cov, sample.trials)
+    if np.isnan(test[1]):
+        test = np.nan, float(np.min(corrected(np.array([one.pvalue for one in found]), "bonferroni")))
     return ManyComparison(intervals, pairs, *test, level=level, method=method, **sample.counts)
 
 
@@ -172,7 +175,7 @@ def corrected(pvalue: np.ndarray, correction: str) -> np.ndarray:
 
 
 def _all_alike(value: np.ndarray, cov: np.ndarray, units: int) -> tuple[float, float]:
-    """Statistic and p-value of equal areas.
+    """Statistic and p-value of equal areas; NaN where there are no more units than differences to test.
 
     What has no variance and no difference counts for nothing; a difference without variance has the sign test of
     `compare_auc`, and beside others that have one the smaller p-value counts, twice.
@@ -187,8 +190,8 @@ def _all_alike(value: np.ndarray, cov: np.ndarray, units: int) -> tuple[float, f
     certain = sign_pvalue(unvaried, units, "two-sided")
     if rank == 0:
         return 0.0, certain
+    if len(gap) >= units:
+        return np.nan, np.nan
     statistic = float(np.sum(along[kept] ** 2 / values[kept]))
-    pvalue = 1.0
-    if units > rank:
-        pvalue = float(fdtrc(rank, units - rank, statistic * (units - rank) / (rank * (units - 1.0))))
+    pvalue = float(fdtrc(rank, units - rank, statistic * (units - rank) / (rank * (units - 1.0))))
     return statistic, pvalue if unvaried == 0.0 else min(1.0, 2.0 * min(pvalue, certain))

@@ -191,10 +191,10 @@ def part_places(part: Part, label: Any, few: RarerClass) -> Totals:
 
 
 def sample_of_parts(
-    owner: str, y: Any, scores: list[Any], weight: Any, pos_label: Any, *, groups: Any, method: str, whole: bool
+    owner: str, y: Any, scores: list[Any], sample_weight: Any, pos_label: Any, *, groups: Any, method: str, whole: bool
 ) -> PartitionedSample | None:
     """Scores in a Dask collection, with at least two rows of each class; None where all columns are in memory."""
-    parts = partitioned_columns(owner, y, scores, weight, only_ranked=False)
+    parts = partitioned_columns(owner, y, scores, sample_weight, only_ranked=False)
     if parts is None:
         return None
     if method != "delong" or groups is not None or not whole:

@@ -219,6 +219,21 @@ class AUCInterval(Estimate):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class AUCTest(Estimate):
+    """An AUC, its confidence interval, and the p-value of its being no other than `null`."""
+
+    _title: ClassVar[str] = "AUC"
+
+    auc: float
+    low: float
+    high: float
+    pvalue: float
+    se: float | None = field(default=None, kw_only=True)
+    null: float | None = field(default=None, kw_only=True)
+    alternative: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class APInterval(Estimate):
     """An average precision, the two ends of its confidence interval, and its standard error."""
 
@@ -228,6 +243,29 @@ class APInterval(Estimate):
     low: float
     high: float
     se: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConcordanceInterval(Estimate):
+    """A concordance, the two ends of its confidence interval, and its standard error."""
+
+    _title: ClassVar[str] = "concordance"
+
+    concordance: float
+    low: float
+    high: float
+    se: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AUCOverTime(Result):
+    """The AUC at each of several times, the ends of its confidence intervals, and its standard errors."""
+
+    times: np.ndarray
+    auc: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    se: np.ndarray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

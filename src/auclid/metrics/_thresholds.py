@@ -51,7 +51,7 @@ def choose_threshold(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     costs : array-like of shape (2, 2), optional

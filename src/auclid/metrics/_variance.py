@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betaincinv, expit, logit, ndtr, ndtri, stdtr, stdtrit
+from scipy.special import betainc, betaincinv, expit, logit, ndtr, ndtri, stdtr, stdtrit
 
 from auclid.metrics._placements import AreaTerms
 from auclid.metrics._sample import Sample
@@ -127,7 +127,8 @@ def quantile(level: float, df: float = np.inf, sides: int = 2) -> float:
     return float(ndtri(share) if df == np.inf else stdtrit(df, share))
 
 
-def _tail(deviate: float, df: float) -> float:
+def student_tail(deviate: float, df: float) -> float:
+    """The share below a deviate, of Student's distribution or the normal one (df = inf)."""
     return float(ndtr(deviate) if df == np.inf else stdtr(df, deviate))
 
 
@@ -139,15 +140,23 @@ def clopper_pearson(share: float, trials: float, level: float) -> tuple[float, f
     return float(low), float(high)
 
 
+def binomial_tails(share: float, trials: float, null: float) -> tuple[float, float]:
+    """P-values of a share of independent trials against more and against less than `null`, as `clopper_pearson`."""
+    won = share * trials
+    greater = betainc(won, trials - won + 1.0, null) if won > 0.0 else 1.0
+    less = 1.0 - betainc(won + 1.0, trials - won, null) if won < trials else 1.0
+    return float(greater), float(less)
+
+
 def normal_pvalue(
     difference: float, se: float, alternative: str, margin: float = 0.0, df: float = np.inf
 ) -> float:
     """P-value of a difference: two-sided, or one-sided against being worse by `margin` or more."""
     if alternative == "greater":
-        return _tail(-(difference + margin) / se, df)
+        return student_tail(-(difference + margin) / se, df)
     if alternative == "less":
-        return _tail((difference - margin) / se, df)
-    return 2.0 * _tail(-abs(difference) / se, df)
+        return student_tail((difference - margin) / se, df)
+    return 2.0 * student_tail(-abs(difference) / se, df)
 
 
 def sign_pvalue(difference: float, trials: int, alternative: str, margin: float = 0.0) -> float:

@@ -9,6 +9,7 @@ from auclid.plot._forest import intervals
 from auclid.plot._gaps import gap_curve
 from auclid.plot._scores import calibration, scores
 from auclid.plot._shapes import shapes
+from auclid.plot._time import over_time
 
 __all__ = [
     "calibration",
@@ -16,6 +17,7 @@ __all__ = [
     "gap_curve",
     "intervals",
     "lift",
+    "over_time",
     "precision_recall",
     "roc",
     "scores",

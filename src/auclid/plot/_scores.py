@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._points import CRITERIA, operating_point
-from auclid.metrics._rates import wilson
+from auclid.metrics._probabilities import in_unit, reliability_of
 from auclid.metrics._sample import checked_sample
 from auclid.plot._axes import FAINT, STYLES, Plot, PlotOfProbabilities, axes, by_name, style, tidy, unit_square
 from auclid.validation.parameters import number_in, one_of, whole_number
@@ -115,11 +115,16 @@ def calibration(
     name: str | None = None,
     n_bins: int = 10,
     level: float | None = 0.95,
+    band: bool = True,
+    sample_weight: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Any:
-    """Share of positives against the probability that was predicted, in bins of equally many rows.
+    """Share of positives against the probability that was predicted, in bins of about equally many rows.
 
-    Wilson's interval stands at each point. On the diagonal a probability means what it says.
+    Rows of one predicted probability are in one bin, whatever their order. Wilson's interval stands at each point; the
+    band is that of a logistic regression on the log odds (see `auclid.metrics.reliability`). On the diagonal a
+    probability means what it says.
 
     Parameters
     ----------
@@ -132,9 +137,13 @@ def calibration(
     name : str, optional
         Of a single model, for the legend.
     n_bins : int in [2, inf)
-        Bins of equally many rows.
+        Most bins; of about equal weight, as far as equal probabilities allow.
     level : float in (0, 1) or None
-        Of the intervals; None draws none.
+        Of the intervals and of the band; None draws none.
+    band : bool
+        Whether the band is drawn.
+    sample_weight, groups
+        As in `auclid.metrics.rates_at`: shares are of weight, and intervals allow for rows that belong together.
     pos_label : label, optional
         The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
@@ -155,25 +164,21 @@ def calibration(
     owner = "plot.calibration"
     whole_number(owner, "n_bins", n_bins, 2)
     models = by_name(owner, y_score, name)
-    sample = checked_sample(owner, y_true, models, pos_label=pos_label, fewest=1)
+    rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
+    sample = checked_sample(owner, y_true, models, **rows, fewest=1)
+    if level is not None:
+        level = number_in(owner, "level", level, 0.0, 1.0)
     ax = axes(ax, 5.0, 5.0)
     ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), label="as predicted")
     for k, (own, given) in enumerate(zip(models, sample.scores, strict=True)):
-        if given.min() < 0.0 or given.max() > 1.0:
-            raise ValueError(
-                f"{owner} expects probabilities in [0, 1]. Got scores from {given.min():.3g} to {given.max():.3g} "
-                "instead. Pass predict_proba(X)[:, 1]; a calibrated classifier has it."
-            )
         look = style(k)
-        order = np.argsort(given, kind="stable")
-        parts = [part for part in np.array_split(order, min(n_bins, len(order))) if len(part)]
-        said = np.array([given[part].mean() for part in parts])
-        hits, size = np.array([sample.is_pos[part].sum() for part in parts]), np.array([len(part) for part in parts])
-        share = hits / size
+        found = reliability_of(sample, in_unit(owner, given), n_bins, 0.95 if level is None else level)
         if level is not None:
-            low, high = wilson(hits, size, number_in(owner, "level", level, 0.0, 1.0))  # type: ignore[arg-type]
-            ax.vlines(said, low, high, color=look.color, linewidth=1.3, alpha=0.7)
-        ax.plot(said, share, color=look.color, linestyle=look.dash, marker=look.marker, markersize=5, label=own or None)
+            ax.vlines(found.predicted, found.low, found.high, color=look.color, linewidth=1.3, alpha=0.7)
+        if level is not None and band and found.line_at is not None:
+            ax.fill_between(found.line_at, found.line_low, found.line_high, color=look.color, alpha=0.14, linewidth=0)
+        line = {"color": look.color, "linestyle": look.dash, "marker": look.marker, "markersize": 5}
+        ax.plot(found.predicted, found.observed, label=own or None, **line)
     ax.set(xlabel="predicted probability", ylabel="share of positives", aspect="equal")
     ax.legend(loc="upper left", fontsize="small", framealpha=0.9)
     return tidy(unit_square(ax))

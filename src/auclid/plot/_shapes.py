@@ -5,7 +5,9 @@ from typing import Any
 
 import numpy as np
 
+from auclid._rounding import compact
 from auclid.plot._axes import FAINT, STYLES, axes, tidy
+from auclid.plot._views import rate_bars, rows_of, tick_text, view_of
 
 MOST = 9
 """Shapes drawn where none are named: those that move the score most."""
@@ -13,11 +15,16 @@ MOST = 9
 Z = 1.96
 """Standard errors on each side of a shape that its band reaches."""
 
+MOST_LEVELS = 14
+"""Levels of a category that are drawn: those of the most rows."""
+
 
 def shapes(model: Any, columns: Any = None, *, ax: Any = None) -> Any:
     """The shapes of a fitted `Scorecard`: what each value of a column adds to the score, with 95 % bands.
 
-    A dotted line is what a missing value adds; the grid of two columns is the brighter, the more they add together.
+    A dotted line is what a missing value adds; the grid of two columns is the brighter, the more they add together. The
+    axis of a column shows its central 98 %, on a scale that spreads heavy tails; ticks at the foot are where its rows
+    lie, and of a fitted model grey bars are the rates of positives (right axis).
 
     Parameters
     ----------
@@ -45,15 +52,21 @@ def shapes(model: Any, columns: Any = None, *, ax: Any = None) -> Any:
     Hastie & Tibshirani (1990), Generalized additive models.
     """
     chosen = _chosen(getattr(model, "shapes_", model), columns)
+    counts = counts_by_name(getattr(model, "shapes_", []), getattr(model, "_counts", None))
     if len(chosen) == 1:
-        return draw(axes(ax, 4.6, 3.6), chosen[0])
+        return draw(axes(ax, 4.6, 3.6), chosen[0], counts.get(_names(chosen[0])))
     across = min(3, len(chosen))
     down = -(-len(chosen) // across)
     ax = axes(ax, 3.6 * across, 3.1 * down)
     ax.set_axis_off()
     for place, record in zip(_places(ax, down, across), chosen, strict=False):
-        draw(place, record)
+        draw(place, record, counts.get(_names(record)))
     return ax
+
+
+def counts_by_name(records: Any, counts: Any) -> dict[tuple[str, ...], Any]:
+    """The counted rows of each column of a card, where it has some."""
+    return {} if counts is None else dict(zip(map(_names, records), counts.columns, strict=False))
 
 
 def _places(ax: Any, down: int, across: int) -> Iterator[Any]:
@@ -102,19 +115,20 @@ def _moved(record: Any) -> float:
     return float(np.ptp(np.asarray(_get(record, "values"), dtype=float)) if known is None else known)
 
 
-def draw(ax: Any, record: Any) -> Any:
-    """One shape: a line with its band, bars, or a grid; grey bars below tell where the training rows are."""
+def draw(ax: Any, record: Any, counts: Any = None) -> Any:
+    """One shape: a line with its band, bars, or a grid; behind a line, where the rows are and their rates."""
     names, values = _names(record), np.asarray(_get(record, "values"), dtype=float)
     if len(names) == 2:
         return _grid(ax, record, names, values)
     error, share = (_numbers(_get(record, field)) for field in ("error", "share"))
+    tidy(ax)
     if _get(record, "levels") is None:
-        _line(ax, record, values, error, share)
+        _line(ax, record, values, error, counts)
     else:
         _bars(ax, [str(level) for level in _get(record, "levels")], values, error, share)
     ax.set_title(names[0], fontsize="medium")
     ax.tick_params(labelsize="small")
-    return tidy(ax)
+    return ax
 
 
 def _numbers(values: Any) -> np.ndarray | None:
@@ -138,35 +152,57 @@ def outline(x: Any, steps: Any) -> tuple[Any, np.ndarray]:
     return np.concatenate([x, middle, middle])[order], np.concatenate([knots, jumps, jumps + 1])[order]
 
 
-def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, share: np.ndarray | None) -> None:
+def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, counts: Any) -> None:
     """What a number adds: straight between knots, or with a jump halfway."""
-    x: Any = np.asarray(_get(record, "knots"), dtype=float)
-    if _get(record, "kind") == "date":
-        x = np.datetime64("1970-01-01", "s") + (x * 86400).astype("timedelta64[s]")
-    if share is not None and len(x) > 1:
-        _distribution(ax, x, share)
+    x, kind = np.asarray(_get(record, "knots"), dtype=float), _get(record, "kind")
+    view = view_of(*rows_of(x, _get(record, "share"), counts))
+    _rows_behind(ax, view, *rows_of(x, _get(record, "share"), counts), counts)
     look, missing = STYLES[0], _get(record, "missing")
     along, at = outline(x, _get(record, "steps"))
+    if view.low < along[0]:
+        along, at = np.append(view.low, along), np.append(at[0], at)
+    if view.high > along[-1]:
+        along, at = np.append(along, view.high), np.append(at, at[-1])
+    reach = np.zeros(len(at)) if error is None else Z * error[at]
     if error is not None:
-        reach = Z * error[at]
         ax.fill_between(along, values[at] - reach, values[at] + reach, color=look.color, alpha=0.15, linewidth=0)
     ax.axhline(0.0, color=FAINT, linewidth=0.9, linestyle=(0, (4, 4)))
-    ax.plot(along, values[at], color=look.color, marker=look.marker if len(x) <= 2 else ".", markersize=4)
+    ax.plot(along, values[at], color=look.color)
+    inside = (along >= view.low) & (along <= view.high)
+    seen = np.concatenate([(values[at] - reach)[inside], (values[at] + reach)[inside], [0.0]])
     if missing is not None and np.isfinite(float(missing)) and float(missing) != 0.0:
         ax.axhline(float(missing), color=STYLES[1].color, linewidth=1.1, linestyle=":")
-        place = (0.02, float(missing))
-        ax.annotate("missing", place, xycoords=("axes fraction", "data"), fontsize="x-small", va="bottom")
+        ax.annotate("missing", (0.02, float(missing)), xycoords=("axes fraction", "data"), fontsize="x-small",
+                    va="bottom", bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})  # fmt: skip
+        seen = np.append(seen, float(missing))
+    room = 0.08 * float(np.ptp(seen)) or 0.5
+    ax.set_ylim(float(seen.min()) - 2.0 * room, float(seen.max()) + room)
+    if view.unit is not None:
+        ax.set_xscale("function", functions=(view.forward, view.inverse))
+    ax.set_xlim(view.low, view.high)
+    ticks = view.ticks() if kind != "date" else [view.low + t * (view.high - view.low) for t in (0.1, 0.5, 0.9)]
+    ax.set_xticks(ticks, [tick_text(kind, tick) for tick in ticks])
+    ax.set_xticks([], minor=True)
     ax.set(xlabel=_names(record)[0], ylabel="adds to the score")
 
 
-def _distribution(ax: Any, x: Any, share: np.ndarray) -> None:
-    """Where the training rows are: the share of each knot, as grey bars in the lower quarter."""
-    below = ax.twinx()
-    edges = np.concatenate([x[:1], x[:-1] + (x[1:] - x[:-1]) / 2, x[-1:]])
-    below.bar(edges[:-1], share, width=edges[1:] - edges[:-1], align="edge", color="0.88", linewidth=0)
-    below.set_ylim(0.0, 4.0 * max(float(share.max()), 1e-9))
-    below.set_axis_off()
-    below.set_zorder(-1)
+def _rows_behind(ax: Any, view: Any, x: np.ndarray, weight: np.ndarray, counts: Any) -> None:
+    """A rug of where rows lie, and the rates of positives of a few bins on a right axis."""
+    near = x[(weight > 0.0) & (x >= view.low) & (x <= view.high)]
+    ax.plot(near, np.zeros(len(near)), "|", color="0.55", markersize=4, transform=ax.get_xaxis_transform(), zorder=1)
+    if counts is None or counts.edges is None or not len(counts.edges):
+        return
+    behind = ax.twinx()
+    bars = rate_bars(counts, view)
+    for low, high, rate in bars:
+        behind.bar(low, rate, width=high - low, align="edge", color="0.92", edgecolor="white", linewidth=0.5)
+    most = max((rate for *_, rate in bars), default=1.0) or 1.0
+    behind.set_ylim(0.0, 2.2 * most)
+    behind.set_yticks([most], [f"{most:.0%}" if most >= 0.1 else f"{most:.1%}"])
+    behind.tick_params(labelsize="x-small", length=0, colors="0.5")
+    for side in ("top", "right", "left", "bottom"):
+        behind.spines[side].set_visible(False)
+    behind.set_zorder(-1)
     ax.patch.set_visible(False)
 
 
@@ -175,6 +211,8 @@ def _bars(
 ) -> None:
     """What each level adds, the least first; with the share of the training rows that have it."""
     order = np.argsort(values, kind="stable")
+    if share is not None and len(order) > MOST_LEVELS:
+        order = order[np.isin(order, np.argsort(-share, kind="stable")[:MOST_LEVELS])]
     at = np.arange(len(order))
     reach = None if error is None else Z * error[order]
     ax.barh(at, values[order], xerr=reach, color=STYLES[0].color, ecolor="#1a1a1a", height=0.6)
@@ -190,7 +228,10 @@ def _grid(ax: Any, record: Any, names: tuple[str, ...], values: np.ndarray) -> A
     image = ax.pcolormesh(range(values.shape[0]), range(values.shape[1]), values.T, cmap="cividis", shading="nearest")
     for axis, marks, ticks in ((ax.xaxis, across, values.shape[0]), (ax.yaxis, up, values.shape[1])):
         some = range(0, ticks, -(-ticks // 5))  # labels of all cells would lie on one another
-        axis.set_ticks(some, [_short(list(marks)[k]) for k in some], fontsize="x-small")
+        words = [_short(list(marks)[k]) for k in some]
+        axis.set_ticks(some, words, fontsize="x-small")
+        if axis is ax.xaxis and max(map(len, words)) > 6:
+            axis.set_tick_params(rotation=25)
     ax.set(xlabel=names[0], ylabel=names[1])
     ax.set_title(" × ".join(names), fontsize="medium")
     bar = ax.figure.colorbar(image, ax=ax, fraction=0.08)
@@ -208,5 +249,6 @@ def _marks(record: Any, k: int, count: int) -> Any:
 
 
 def _short(mark: Any) -> str:
-    text = f"{mark:.3g}" if isinstance(mark, (int, float, np.number)) and not isinstance(mark, bool) else str(mark)
+    is_number = isinstance(mark, (int, float, np.number)) and not isinstance(mark, bool)
+    text = compact(float(f"{mark:.3g}")) if is_number else str(mark)
     return text if len(text) <= 18 else text[:17] + "…"

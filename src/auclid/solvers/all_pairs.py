@@ -8,6 +8,7 @@ scores serves them all; `SmoothHinge` approaches the hinge by such sums; `Smooth
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import methodcaller
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -17,7 +18,7 @@ from auclid.data import Table, as_table, sizes
 from auclid.losses import Loss
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.loss_sums import LossCurvature, LossSums, evaluate
-from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking, count_below
+from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking
 
 WIDE = 1000
 """Columns up to which a Hessian is formed."""
@@ -168,12 +169,12 @@ class PairPoint:
     @cached_property
     def value(self) -> float:
         """The objective."""
-        return self.total(ActivePairs.square_value) + 0.5 * self.objective.alpha * self.square
+        return self.total(methodcaller("square_value")) + 0.5 * self.objective.alpha * self.square
 
     @cached_property
     def slope(self) -> np.ndarray:
         """The derivatives of the mean loss by the scores."""
-        return self.total(ActivePairs.square_slope)
+        return self.total(methodcaller("square_slope"))
 
     @cached_property
     def gradient(self) -> np.ndarray:
@@ -242,8 +243,7 @@ class SquaredHinges:
         """The objective seen from w."""
         scores = self.space.scores(w) if scores is None else scores
         ranking = self.pairs.rank(scores)
-        few, many = ranking.few.score, ranking.many
-        active = [(c, ranking.active(r, count_below(few - r, many))) for c, r in self.hinges]
+        active = [(c, ranking.within(r)) for c, r in self.hinges]
         return self.point_class(self, w, scores, ranking, active)
 
     @cached_property
@@ -334,7 +334,7 @@ def hessian(point: PairPoint) -> np.ndarray:
     ranking, (_, first), table = point.ranking, point.active[0], point.objective.space.table
     centre, d, own = table.centre(), table.shape[1], ranking.few.own
     rows = table.dense(ranking.rows) - centre
-    H = rows.T @ (rows * (own * point.total(ActivePairs.partners))[:, None])
+    H = rows.T @ (rows * (own * point.total(methodcaller("partners")))[:, None])
     rows *= own[:, None]
     sums = np.zeros((len(rows) + 1, d))
     np.cumsum(rows, axis=0, out=sums[1:])
@@ -359,7 +359,7 @@ def inverse_diagonal(point: PairPoint) -> Preconditioner:
 def diagonal(point: PairPoint) -> np.ndarray:
     """The Hessian's diagonal as if the two rows of a pair had nothing to do with each other."""
     table, centre = point.objective.space.table, point.objective.space.table.centre()
-    share = point.total(ActivePairs.share)
+    share = point.total(methodcaller("share"))
     squares = table.rmatmul_squares(share) - 2.0 * centre * table.rmatmul(share) + centre**2 * share.sum()
     return 2.0 * np.maximum(squares, 0.0) + point.objective.alpha
 

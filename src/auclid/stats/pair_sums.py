@@ -169,6 +169,10 @@ class Ranking:
         block = ActiveBlock(self.few, self.many, self.pairs.many_mass, margin, below)
         return ActivePairs(self, block, self.pairs.many, self.pairs.total)
 
+    def within(self, margin: float) -> "ActivePairs":
+        """The pairs with margin below ``margin``."""
+        return self.active(margin, count_below(self.few.score - margin, self.many))
+
 
 class ActivePairs:
     """The pairs with margin m < c of all rows, and means over *all* pairs of (c − m)₊ and (c − m)₊².

@@ -106,13 +106,13 @@ def mergeable(a: Any, b: Any) -> None:
     """Raise unless b's state can be added to a's: same class, parameters, features and labels."""
     if type(a) is not type(b):
         raise TypeError(f"merge must be given another {owner_name(a)}; got {owner_name(b)}.")
-    fitted(a)
-    fitted(b)
+    fitted(a, "n_features_in_")
+    fitted(b, "n_features_in_")
     for what, of_a, of_b in (
         ("parameters", a.get_params(), b.get_params()),
         ("number of features", a.n_features_in_, b.n_features_in_),
         ("feature names", *(list(getattr(m, "feature_names_in_", [])) for m in (a, b))),
-        ("classes", a.classes_.tolist(), b.classes_.tolist()),
+        ("classes", *(np.asarray(getattr(m, "classes_", [])).tolist() for m in (a, b))),
     ):
         if not _equal(of_a, of_b):
             owner = owner_name(a)

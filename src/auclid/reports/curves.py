@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from auclid.metrics import operating_point
-from auclid.metrics._rates import band as edges
+from auclid.metrics._band import band as edges
 from auclid.metrics._rates import wilson as wilson
 from auclid.metrics._roc import Curve, roc_curve
 
 roc = roc_curve
 
 LEVEL = 0.95
-POINTS = 200
+POINTS = 120
 BINS = 40
 
 
@@ -42,10 +42,10 @@ def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
     return edges, *shares
 
 
-def stops(curve: Any, must: Sequence[int] = ()) -> np.ndarray:
-    """Numbers of some POINTS thresholds for a slider, evenly along the curve, with some that must be."""
+def stops(curve: Any, must: Sequence[int] = (), points: int = POINTS) -> np.ndarray:
+    """Numbers of about so many thresholds for a slider, evenly along the curve, with some that must be."""
     along = curve.fpr + curve.tpr
-    even = np.searchsorted(along, np.linspace(0.0, 2.0, POINTS)).clip(max=len(along) - 1)
+    even = np.searchsorted(along, np.linspace(0.0, 2.0, points)).clip(max=len(along) - 1)
     return np.unique(np.concatenate([even, np.asarray(must, dtype=np.intp)]))
 
 
@@ -60,3 +60,9 @@ def alternatives(is_pos: np.ndarray, scores: np.ndarray, curve: Any) -> list[tup
     for bound in (0.8, 0.9, 0.95):
         found.append((f"TPR at least {bound:.0%}", int(np.argmax(curve.tpr >= bound))))
     return found
+
+
+def lift_ends(rows: int) -> np.ndarray:
+    """Shares of a list to show: .1, .5, 1, 2 and 5 % where they hold ten rows, and tenths."""
+    top = [share for share in (0.001, 0.005, 0.01, 0.02, 0.05) if share * rows >= 10.0]
+    return np.array([*top, *(np.arange(1, min(10, rows) + 1) / min(10, rows))])

@@ -1,0 +1,246 @@
+"""`auclid monitor`: what has changed since a model was made, as a page, as JSON and as an exit code."""
+
+import json
+from html import escape
+from importlib import resources
+from pathlib import Path
+from string import Template
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from auclid._page import style
+from auclid._page.svg import Frame, nice, span
+from auclid._version import __version__
+from auclid.cli import _show
+from auclid.cli._show import escape as plain
+from auclid.cli.data import scan_columns, text
+from auclid.cli.paths import check_ending, check_paths
+from auclid.cli.saved import SavedModel
+from auclid.data.encoding import is_missing
+from auclid.data.files import Rows, read_column
+from auclid.data.readers.open import has_own_labels, open_columns
+from auclid.errors import DataError
+from auclid.io import replacing
+from auclid.monitoring import MonitorReport, Period, Profile
+from auclid.monitoring.profile import ColumnCounter, PartCounts, profile
+from auclid.monitoring.report import ScoredRows, assess
+from auclid.validation import names_known
+
+ALARM = 3
+"""The exit code where something calls for action."""
+
+
+class Wishes(NamedTuple):
+    """What was asked for."""
+
+    target: str | None
+    time: str | None
+    reference: Path | None
+    period: str
+    threshold: float | None
+    output: Path
+    json: Path | None
+    memory: str | None
+
+
+def monitor(model: Path, new: list[Path], wishes: Wishes) -> int:
+    """Compare new rows with a profile; write the page and the JSON, and say what was found. Returns the exit code."""
+    outputs = {"--output": wishes.output} | ({} if wishes.json is None else {"--json": wishes.json})
+    reads: dict[str, Path | None] = {"MODEL": model, "--reference": wishes.reference}
+    check_paths(reads | {f"NEW ({path})": path for path in new}, outputs)
+    check_ending("--output", wishes.output, (".html", ".htm"))
+    saved = SavedModel.open(model)
+    before = _profile(saved, wishes)
+    parts = [_scored(saved, path, before, wishes) for path in new]
+    counted = [part for _, counts in parts for part in counts]
+    report = assess(before, counted, _joined([rows for rows, _ in parts]), period=wishes.period)
+    with replacing(wishes.output, "w") as file:
+        file.write(page(report, str(model), saved.positive))
+    if wishes.json is not None:
+        with replacing(wishes.json, "w") as file:
+            file.write(json.dumps(report.to_dict(), allow_nan=False) + "\n")
+    _tell(report, wishes.output)
+    return ALARM if report.alarms else 0
+
+
+def _profile(saved: SavedModel, wishes: Wishes) -> Profile:
+    """The counts that new rows are compared with: of --reference, or those in the model file."""
+    if wishes.reference is None:
+        told = saved.known.get("profile")
+        if told is None:
+            raise DataError(
+                "MODEL must hold a profile of its training rows, as `auclid fit` writes it; or name --reference FILE."
+            )
+        return Profile.from_dict(told)
+    rows, labels = _open(saved, wishes.reference, wishes)
+    with names_known():
+        y = None if labels is None else saved.estimator.classes_[np.nan_to_num(labels).astype(int)]
+        if labels is not None and np.isnan(labels).any():
+            raise DataError(f"--reference must have a label in each row; {str(wishes.reference)!r} has gaps.")
+        return profile(saved.estimator, rows, y, held_out=y is not None)
+
+
+def _open(saved: SavedModel, path: Path, wishes: Wishes) -> tuple[Rows, np.ndarray | None]:
+    """The rows of a file, and 1, 0 or NaN for each where it has the target."""
+    target = wishes.target or saved.target
+    if has_own_labels(path):
+        rows = scan_columns(path, None, wishes.memory)
+        return rows, _is_positive(rows.target(), saved.positive) if rows.has_target else None
+    columns = open_columns(path)
+    there = [] if columns is None else columns.available_columns()
+    if wishes.target is not None and target not in there:
+        raise DataError(f"--target must be a column of {str(path)!r}; got {target!r}. There are: {', '.join(there)}.")
+    rows = saved.scan(path, None, wishes.memory, drop=[each for each in (target, wishes.time) if each is not None])
+    return rows, _is_positive(read_column(path, target), saved.positive) if target in there else None
+
+
+def _is_positive(labels: Any, positive: str) -> np.ndarray:
+    values = np.asarray(labels).tolist()
+    return np.array([np.nan if is_missing(each) else float(text(each) == positive) for each in values])
+
+
+def _scored(
+    saved: SavedModel, path: Path, before: Profile, wishes: Wishes
+) -> tuple[ScoredRows, list[list[PartCounts]]]:
+    """The scores of a file's rows, and the counts of their columns, in one pass."""
+    rows, labels = _open(saved, path, wishes)
+    count, counted, answers = ColumnCounter(before.columns), [], []
+    with _show.passes(rows):
+        for table in saved.tables(rows):
+            with names_known():
+                answers.append(saved.answer(table))
+            counted.append(count(table))
+    scores = np.concatenate([each.scores for each in answers])
+    called = np.concatenate([each.called for each in answers])
+    alerts = called if wishes.threshold is None else scores > wishes.threshold
+    proba = [each.probabilities for each in answers if each.probabilities is not None]
+    time = None if wishes.time is None else read_column(path, wishes.time)
+    return ScoredRows(scores, alerts, labels, np.concatenate(proba) if proba else None, time), counted
+
+
+def _joined(parts: list[ScoredRows]) -> ScoredRows:
+    """The rows of all files; labels that a file lacks are not known yet."""
+    if any(part.labels is not None for part in parts):
+        unknown = [np.full(len(part.scores), np.nan) for part in parts]
+        pairs = zip(parts, unknown, strict=True)
+        parts = [part._replace(labels=gaps) if part.labels is None else part for part, gaps in pairs]
+    columns = zip(*parts, strict=True)
+    return ScoredRows(*(None if any(each is None for each in c) else np.concatenate(c) for c in columns))  # type: ignore
+
+
+def _tell(report: MonitorReport, output: Path) -> None:
+    for said in report.alarms or ["Nothing calls for action."]:
+        _show.say(plain(said))
+    for note in report.notes:
+        _show.say(plain(note))
+    _show.say(plain(f"{report.rows:,} rows in {len(report.periods)} periods. Page: {output}"))
+
+
+# The page
+
+
+def page(report: MonitorReport, source: str, positive: str) -> str:
+    """The report as one HTML file."""
+    template = (resources.files("auclid.cli") / "page" / "monitor.html").read_text("utf-8")
+    alarms = report.alarms
+    return Template(template).substitute(
+        style=style(),
+        source=escape(source),
+        verdict=escape(" ".join(alarms) if alarms else "Nothing calls for action."),
+        facts=escape(_facts(report, positive)),
+        columns="".join(map(_column_line, [report.score, *report.columns])),
+        auc=_figure("AUC", report.periods, "auc", report.chart.expected if report.chart else None),
+        precision=_figure("average precision", report.periods, "average_precision", None),
+        chart=_chart_figure(report),
+        chart_note=escape(_chart_note(report)),
+        alerts=_figure("share of alerts", report.periods, "alert_rate", report.alert_rate_before),
+        periods="".join(map(_period_line, report.periods)),
+        notes="".join(f"<li>{escape(note)}</li>" for note in report.notes),
+        version=escape(__version__),
+    )
+
+
+def _facts(report: MonitorReport, positive: str) -> str:
+    share, low, high = report.alert_rate
+    known = sum(each.labelled for each in report.periods)
+    return (
+        f"{report.rows:,} rows, {known:,} with a label; positive is {positive}. Alerts: {share:.2%} "
+        f"({low:.2%} to {high:.2%}) of rows."
+    )
+
+
+def _column_line(each: Any) -> str:
+    css = ' class="ours"' if each.drifted else ""
+    cells = [f"{each.psi:.3f}", f"{each.pvalue:.2g}", f"{each.missing_before:.1%} → {each.missing:.1%}",
+             f"{each.unseen_share:.1%}", f"{each.outside_share:.1%}"]  # fmt: skip
+    return (
+        f'<tr{css}><td class="name">{escape(each.name)}</td>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+    )
+
+
+def _period_line(each: Period) -> str:
+    def shown(three: tuple[float, float, float] | None, form: str) -> str:
+        return "" if three is None else f"{three[0]:{form}} ({three[1]:{form}} to {three[2]:{form}})"
+
+    observed = "" if each.observed is None else f"{each.observed:.2%}"
+    cells = [f"{each.rows:,}", f"{each.positives:,} of {each.labelled:,}", f"{each.psi:.3f}"]
+    cells += [shown(each.alert_rate, ".2%"), shown(each.auc, ".3f"), shown(each.average_precision, ".3f")]
+    cells += [observed, shown(each.predicted, ".2%")]
+    return f'<tr><td class="name">{escape(each.name)}</td>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+
+
+def _figure(title: str, periods: list[Period], field: str, expected: float | None) -> str:
+    """A value of each period with its interval; the dashed line is what is expected."""
+    known = [(k, getattr(each, field)) for k, each in enumerate(periods) if getattr(each, field) is not None]
+    if not known:
+        return '<p class="caption">No labels of both classes are known.</p>'
+    ends = [end for _, three in known for end in three] + ([] if expected is None else [expected])
+    frame = _frame(len(periods), span(ends))
+    body = [_axes(frame, periods, title), _dashed(frame, expected)]
+    for k, (value, low, high) in known:
+        x = float(frame.across(k))
+        a, b, c = (float(frame.up(each)) for each in (low, high, value))
+        body.append(f'<line class="line ours" x1="{x:.1f}" x2="{x:.1f}" y1="{a:.1f}" y2="{b:.1f}"/>')
+        said = escape(f"{periods[k].name}: {value:.3f}")
+        body.append(f'<circle class="dot ours" cx="{x:.1f}" cy="{c:.1f}" r="4"><title>{said}</title></circle>')
+    return frame.svg(f"{title} over time", "".join(body))
+
+
+def _chart_figure(report: MonitorReport) -> str:
+    chart = report.chart
+    if chart is None or not np.isfinite(chart.limit):
+        return '<p class="caption">No labels of both classes are known.</p>'
+    known = [(k, value) for k, value in enumerate(chart.statistic) if np.isfinite(value)]
+    frame = _frame(len(report.periods), (0.0, 1.1 * max([chart.limit, *(value for _, value in known)])))
+    places, values = zip(*known, strict=True)
+    line = f'<path class="line ours" d="{frame.path(places, values)}"/>'
+    return frame.svg(
+        "Control chart", _axes(frame, report.periods, "evidence of a fall") + _dashed(frame, chart.limit) + line
+    )
+
+
+def _frame(periods: int, up: tuple[float, float]) -> Frame:
+    return Frame((-0.5, max(periods, 1) - 0.5), up, height=260)
+
+
+def _axes(frame: Frame, periods: list[Period], label: str) -> str:
+    ticks = np.unique(np.linspace(0, len(periods) - 1, min(len(periods), 4)).astype(int))
+    return frame.axes("", label, ticks, nice(*frame.y), x_format=lambda k: periods[int(k)].name)
+
+
+def _dashed(frame: Frame, value: float | None) -> str:
+    if value is None:
+        return ""
+    y, (left, right) = float(frame.up(value)), (float(frame.across(end)) for end in frame.x)
+    return f'<line class="chance" x1="{left:.1f}" x2="{right:.1f}" y1="{y:.1f}" y2="{y:.1f}"/>'
+
+
+def _chart_note(report: MonitorReport) -> str:
+    chart = report.chart
+    if chart is None:
+        return ""
+    return (
+        f"An alarm is a line above the limit. Without a change it has a probability of {chart.false_alarms:.0%} in "
+        f"{chart.per_periods} periods. The expected AUC, {chart.expected:.3f}, comes from {report.expected_from}."
+    )

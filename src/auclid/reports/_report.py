@@ -1,0 +1,141 @@
+"""`auclid.report`: one HTML file about one fitted model or several, with everything in it."""
+
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from string import Template
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid._page import read, style
+from auclid._version import __version__
+from auclid.metrics._scorer import scores_of
+from auclid.reports._numbers import Numbers, Scored, differences, numbers
+from auclid.reports._section import data, difference_section, script, section
+from auclid.validation.vectors import both_classes, column, positives, same_length
+
+
+def report(
+    model: Any,
+    X: Any,
+    y: ArrayLike | None = None,
+    path: str | Path | None = None,
+    *,
+    groups: ArrayLike | None = None,
+    pos_label: Any = None,
+    title: str | None = None,
+) -> str:
+    """Write a page on which one decides about a fitted model: one HTML file, without network.
+
+    It has AUC and average precision with intervals, and for a threshold that one moves the confusion matrix,
+    precision, recall, alerts and cost with intervals; curves to switch between (ROC, precision and recall, lift,
+    calibration and net benefit); and two models compared on the same rows.
+
+    Parameters
+    ----------
+    model : fitted classifier, or dict of them by name
+        With `decision_function` or `predict_proba`. Calibration and net benefit need the latter.
+    X : array, frame, CSR matrix or `Rows` of shape (n, d)
+        Rows that the models have not learnt from.
+    y : array-like of shape (n,), optional
+        Their labels; the rows' own target where X is `Rows`.
+    path : str or path, optional
+        The file to write; None writes none.
+    groups : array-like of shape (n,), optional
+        Which rows belong together: intervals then allow for it.
+    pos_label : label, optional
+        The positive label, where that is not the model's second class.
+    title : str, optional
+        The heading of the page; else the names of the models.
+
+    Returns
+    -------
+    str
+        The page.
+
+    Examples
+    --------
+    >>> import auclid
+    >>> from auclid.datasets import load_mammography
+    >>> X, y = load_mammography(return_X_y=True)
+    >>> model = auclid.LeastSquaresAUC().fit(X[::2], y[::2])
+    >>> page = auclid.report(model, X[1::2], y[1::2])
+    >>> page.startswith("<!doctype html>")
+    True
+    """
+    models = model if isinstance(model, Mapping) else {type(model).__name__: model}
+    if not models:
+        raise ValueError("report expects one fitted model or more by name. Got none.")
+    owner = "report"
+    labels = column(owner, "y", X if y is None else y)
+    classes: Any = getattr(next(iter(models.values())), "classes_", ())
+    if pos_label is None and len(classes) == 2:
+        pos_label = classes[1]
+    is_pos = positives(owner, labels, pos_label, "y")
+    both_classes(owner, labels, is_pos, pos_label)
+    scored = [scored_model(str(name), each, X) for name, each in models.items()]
+    for each in scored:
+        same_length(owner, y=labels, scores=each.score)
+    names = [str(each) for each in np.unique(labels).tolist()]
+    pair = (names[0], names[-1]) if is_pos[labels == np.unique(labels)[-1]].any() else (names[-1], names[0])
+    clusters = None if groups is None else column(owner, "groups", groups)
+    page = render(is_pos, scored, pair, groups=clusters, title=title)
+    if path is not None:
+        Path(path).write_text(page, encoding="utf-8")
+    return page
+
+
+def scored_model(name: str, model: Any, X: Any) -> Scored:
+    """Scores and, where the model has them, probabilities of some rows."""
+    score = np.asarray(scores_of("report", model, X), dtype=np.float64)
+    has_probabilities = hasattr(model, "predict_proba")
+    return Scored(name, score, np.asarray(model.predict_proba(X))[:, 1] if has_probabilities else None)
+
+
+def render(
+    is_pos: np.ndarray,
+    scored: list[Scored],
+    classes: tuple[str, str],
+    *,
+    groups: np.ndarray | None = None,
+    title: str | None = None,
+) -> str:
+    """The page about scored rows."""
+    models = [numbers(is_pos, each, groups) for each in scored]
+    apart = ""
+    if len(scored) > 1:
+        found = differences(is_pos, scored[0], scored[1], groups)
+        apart = difference_section(found, scored[0].name, scored[1].name)
+    rows, n_pos = len(is_pos), int(is_pos.sum())
+    allowed = "" if groups is None else f", allowing for rows that belong together ({len(np.unique(groups)):,} groups)"
+    return Template(read("report.html")).substitute(
+        title=escape(title or " and ".join(each.name for each in scored)),
+        style=style(),
+        facts=f"{rows:,} rows, {n_pos:,} of them positive ({n_pos / rows:.2%}), label {escape(classes[1])}.",
+        summary="".join(_line(model) for model in models),
+        how=allowed,
+        prevalence=f"{n_pos / rows:.3g}",
+        differences=apart,
+        decisions=section(models, classes),
+        version=escape(__version__),
+        data=data(models),
+        script=script(),
+    )
+
+
+def _line(model: Numbers) -> str:
+    """The line of a model in the table at the top."""
+    cells = [_triple(tuple(model.auc)), _triple(tuple(model.ap))]
+    if model.brier is None:
+        cells += ["–", "–"]
+    else:
+        fit = model.calibration
+        cells += [_triple(tuple(model.brier)), _triple((fit.slope, fit.slope_low, fit.slope_high))]
+    shown = "".join(f"<td{' class=spare' if k > 1 else ''}>{cell}</td>" for k, cell in enumerate(cells))
+    return f'<tr><th scope="row" class="name">{escape(model.name)}</th>{shown}</tr>'
+
+
+def _triple(values: tuple[float, ...]) -> str:
+    return f"{values[0]:.4f} <small>{values[1]:.4f} – {values[2]:.4f}</small>"

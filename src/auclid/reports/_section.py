@@ -1,0 +1,134 @@
+"""The section of a page on which one decides: a threshold and what it does, curves, one model or two."""
+
+import json
+from html import escape
+from string import Template
+
+import numpy as np
+
+from auclid._page import read
+from auclid.reports._charts import VIEWS, charts
+from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
+
+ROWS = {**RATES, "alerts": f"Rows flagged of {PER:,}", "cost": f"Cost of {PER:,} rows, in false alarms"}
+"""Lines of the table of rates."""
+
+
+def script() -> str:
+    """The script of the section; before it stands a constant `models`, the JSON of `data`."""
+    return read("decisions.js")
+
+
+def data(models: list[Numbers]) -> str:
+    """The numbers that the script looks up, as JSON that cannot end the script element it stands in."""
+    found = []
+    for model in models:
+        columns = model.data()
+        columns["cell_alerts"] = [[None if x is None else PER * x for x in row] for row in columns["alert_rate"]]
+        found.append(columns)
+    return json.dumps(found, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
+
+
+def section(models: list[Numbers], classes: tuple[str, str]) -> str:
+    """The section, filled in for the first model, so that it can be read without a script."""
+    first = models[0]
+    drawn = charts(models)
+    absent = "" if "calibration" in drawn else " No model here has probabilities, so there is no calibration curve."
+    return Template(read("decisions.html")).substitute(
+        options="".join(f'<option value="{k}">{escape(model.name)}</option>' for k, model in enumerate(models)),
+        purposes="".join(f'<option value="{k}">{escape(name)}</option>' for k, (name, _) in enumerate(first.choices)),
+        prices="".join(f'<option value="{price}"{" selected" * (price == 10)}>{price}</option>' for price in COSTS),
+        summary=escape(_summary(first)),
+        rows=f"{first.curve.n_pos + first.curve.n_neg:,.0f}",
+        matrix=_matrix(first, classes),
+        first=escape(first.name),
+        rates="".join(_rate(first, name, title) for name, title in ROWS.items()),
+        views="".join(_radio(view) for view in drawn),
+        figures="".join(f'<figure data-figure="{view}">{svg}</figure>' for view, svg in drawn.items()),
+        absent=absent,
+    )
+
+
+def difference_section(found: list[Difference], first: str, second: str) -> str:
+    """Two models compared on the same rows, and in a sentence which differences are more than chance."""
+    lines = "".join(
+        f'<tr><th scope="row" class="name">{escape(line.what)}</th><td>{line.a:.4f}</td><td>{line.b:.4f}</td>'
+        f"<td>{_signed(line.result.difference)} <small>{_signed(line.result.low)} – {_signed(line.result.high)}</small>"
+        f"</td><td>{line.result.pvalue:.2g}</td></tr>"
+        for line in found
+    )
+    return (
+        f'<section class="wide"><h2>{escape(first)} against {escape(second)}</h2><p>{escape(told_apart(found))}</p>'
+        '<div class="scroll"><table class="numbers"><thead><tr><th scope="col" class="name">measure</th>'
+        f'<th scope="col">{escape(first)}</th><th scope="col">{escape(second)}</th><th scope="col">difference</th>'
+        f'<th scope="col">p</th></tr></thead><tbody>{lines}</tbody></table></div>'
+        '<p class="caption">Paired on the same rows; 95 % intervals.</p></section>'
+    )
+
+
+def told_apart(found: list[Difference]) -> str:
+    """Which of AUC and average precision differs by more than chance."""
+    by_name = {line.what: line.result for line in found}
+    said = []
+    for what in ("AUC", "average precision"):
+        result = by_name[what]
+        clear = result.pvalue < 0.05
+        said.append(f"{what} {'differs' if clear else 'cannot be told apart'} (p = {result.pvalue:.2g})")
+    return "; ".join(said) + "."
+
+
+def _signed(number: float) -> str:
+    return f"{number:+.4f}".replace("-", "−")
+
+
+def _radio(view: str) -> str:
+    checked = " checked" if view == "roc" else ""
+    return f'<label><input type="radio" name="view" value="{view}"{checked}> {VIEWS[view]}</label> '
+
+
+def _summary(model: Numbers) -> str:
+    """One sentence on what the first threshold does; the script says the same of others."""
+    flagged = PER * model.columns["alert_rate"][model.start]
+    tp, fp, fn = (model.columns[f"cell_{cell}"][model.start][0] for cell in ("tp", "fp", "fn"))
+    return (
+        f"Of {PER:,} rows {_count(flagged[0])} are flagged ({_count(flagged[1])} – {_count(flagged[2])}): {_count(tp)} "
+        f"positives and {_count(fp)} false alarms. {_count(fn)} positives are missed."
+    )
+
+
+def _matrix(model: Numbers, classes: tuple[str, str]) -> str:
+    at = model.stops[model.start]
+    tp, fp = int(model.curve.tp[at]), int(model.curve.fp[at])
+    negative, positive = (escape(str(name)) for name in classes)
+    return (
+        f"<tr><th scope='row'>is {positive}</th><td id='tp' class='right'>{tp:,}</td>"
+        f"<td id='fn' class='wrong'>{model.curve.n_pos - tp:,.0f}</td></tr>"
+        f"<tr><th scope='row'>is {negative}</th><td id='fp' class='wrong'>{fp:,}</td>"
+        f"<td id='tn' class='right'>{model.curve.n_neg - fp:,.0f}</td></tr>"
+    )
+
+
+def _rate(model: Numbers, name: str, title: str) -> str:
+    column = {"alerts": "alert_rate", "cost": "cost_10"}.get(name, name)
+    triple = model.columns[column][model.start] * (PER if name == "alerts" else 1.0)
+    show = _count if name in ("alerts", "cost") else _plain if name in ("lift", "f1") else _percent
+    value, low, high = (show(x) for x in triple)
+    return (
+        f'<tr data-metric="{name}"><th scope="row">{title}</th><td>{value} <small>{low} – {high}</small></td>'
+        "<td hidden></td></tr>"
+    )
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f} %" if np.isfinite(share) else "–"
+
+
+def _plain(number: float) -> str:
+    return f"{number:.3g}" if np.isfinite(number) else "–"
+
+
+def _count(number: float) -> str:
+    """A number of rows to three digits."""
+    return f"{float(f'{number:.3g}'):,g}" if np.isfinite(number) else "–"
+
+
