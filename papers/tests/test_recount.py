@@ -53,6 +53,7 @@ def tally(found):
         "uncounted": sum(bool(f.verdict) and not f.counted for f in found),
         "timed": sum(f.metric == "seconds" and f.mean is not None for f in found),
         "missing": sum(f.absent for f in found),
+        "waiting": sum(f.mean is None and not f.absent for f in found),
     }
 
 
@@ -60,7 +61,7 @@ def headline(t):
     """The numbers of a page's first sentence."""
     share = f"{100 * (t['met'] + t['beaten']) / t['judged']:.1f}"
     first = [t["total"], t["rerun"], t["judged"], t["met"], t["beaten"], t["missed"]]
-    rest = [n for n in (t["uncounted"], t["timed"], t["missing"]) if n]
+    rest = [n for n in (t["uncounted"], t["timed"], t["missing"], t["waiting"]) if n]
     return [f"{n:,}" for n in first] + [share] + [f"{n:,}" for n in rest]
 
 
@@ -178,6 +179,7 @@ def test_the_headline():
     gains = Counter(cause(f).split()[0] for f in JUDGED if f.verdict == "better")
     own = gains["range"] + gains["scaling"]
     expected += [str(n) for n in (gains.total(), gains["method"], own, gains["data"])]
+    expected += [str(gains["not"])] if gains["not"] else []
     assert words == expected + worth(f for f in FIGURES if f.metric == "auc")
 
 
