@@ -1,5 +1,6 @@
 """The command on files of any size: the same model by blocks, and a stream that goes on after a kill."""
 
+import re
 import warnings
 
 import numpy as np
@@ -198,7 +199,7 @@ def test_a_scorecard_by_blocks_knows_texts_and_dates_and_leaves_its_page(tmp_pat
         page, points = ((tmp_path / f"{name}.{end}").read_text() for end in ("html", "points.csv"))
         assert "colour" in page and "600 rows of" in page and "The points cost" in page
         assert "<li>Row " not in page
-        assert "\ncolour,red," in points and "\nday,below 2024-" in points
+        assert re.search(r'\ncolour,"?red', points) and "\nday,below 2024-" in points
         for again in ([], BLOCKS):
             run("predict", tmp_path / f"{name}.auclid", data, "--output", tmp_path / "s.csv", *again)
             scores[name, bool(again)] = np.loadtxt(tmp_path / "s.csv", delimiter=",", skiprows=1, usecols=(0, 1))

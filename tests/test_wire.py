@@ -183,7 +183,8 @@ def test_a_parameter_that_came_later_is_what_the_table_says(tmp_path, monkeypatc
     save(tmp_path / "a", RankSVM(alpha=0.5).fit(X, y))
     entry, _ = ESTIMATORS.find("RankSVM")
     monkeypatch.setattr(_names, "find_class", lambda path: Later)
-    more = " max_fpr:any min_tpr:any softness:any l1:any penalty:any metric:any"  # what this release has as parameters is no parameter of Later
+    # What this release has as parameters is no parameter of Later.
+    more = " max_fpr:any min_tpr:any softness:any l1:any penalty:any metric:any"
     monkeypatch.setattr("auclid.io._model.ESTIMATORS", NameTable(entry._replace(holds=entry.holds + more)))
     with pytest.raises(ModelFileError, match=r"lacks some: \['late'\]"):
         load(tmp_path / "a")

@@ -68,8 +68,7 @@ def claims() -> tuple[Claim, ...]:
     """All claims, in the order of the papers."""
     entries: list[dict[str, Any]] = tomllib.loads(package_text("claims.toml"))["claims"]
     lists = ("ours", "rivals", "only")
-    fields = ({key: tuple(x) if key in lists else x for key, x in entry.items()} for entry in entries)
-    return tuple(Claim(**each) for each in fields)
+    return tuple(Claim(**{**each, **{name: tuple(each[name]) for name in lists if name in each}}) for each in entries)
 
 
 def _first(points: pd.DataFrame) -> float:
