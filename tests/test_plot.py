@@ -20,6 +20,7 @@ from auclid.metrics import (
     cross_val_auc,
     lift_table,
     net_benefit,
+    reliability,
     roc_auc,
 )
 from auclid.metrics._band import GRID, band, simultaneous_deviate
@@ -29,6 +30,7 @@ from auclid.metrics._sample import checked_sample
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
+from matplotlib.collections import LineCollection  # noqa: E402
 from matplotlib.colors import to_rgb  # noqa: E402
 
 
@@ -361,3 +363,16 @@ def test_bands_cover_what_they_say(n_pos, n_neg, auc):
             found.append((lower[1] <= true + 1e-9) & (true <= upper[1] + 1e-9))
     assert np.mean(at, axis=0)[points] == pytest.approx(0.955, abs=0.045)
     assert np.mean(np.all(whole, axis=1)) == pytest.approx(0.95, abs=0.05)
+
+
+def test_calibration_draws_the_band_of_the_metric():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y = rng.random(500) < p
+    found = reliability(y, p)
+    ax = plot.calibration(y, p)
+    (band,) = [each for each in ax.collections if not isinstance(each, LineCollection)]
+    corners = band.get_paths()[0].vertices
+    assert corners[:, 1].min() == pytest.approx(found.line_low.min())
+    assert corners[:, 1].max() == pytest.approx(found.line_high.max())
+    assert len(plot.calibration(y, p, band=False).collections) == len(ax.collections) - 1

@@ -35,6 +35,7 @@ WORDS = {
     "base": (3, "scikit-learn's demands, once"),
     "square": (3, "square loss"),
     "pairwise": (3, "hinges over pairs"),
+    "ordered": (3, "levels, groups, censored times"),
     "online": (3, "streams with buffers"),
     "kernels": (3, "kernels as columns"),
     "semi": (3, "few labels"),
@@ -55,7 +56,6 @@ WORDS = {
     "reports": (5, "pages to decide on"),
     "comparison": (5, "estimators on equal folds"),
     "monitoring": (5, "drift, AUC over time"),
-    "reports": (5, "the page to decide on"),
     "io": (5, "model files"),
     "cli": (5, "the command"),
 }

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from auclid.io import save as save
     from auclid.kernels import *  # noqa: F403
     from auclid.online import *  # noqa: F403
+    from auclid.ordered import *  # noqa: F403
     from auclid.pairwise import *  # noqa: F403
     from auclid.registry import algorithms as algorithms
     from auclid.registry import make as make
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
 
-FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "pairwise", "semi", "square")
+FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordered", "pairwise", "semi", "square")
 """Packages whose exported names are all public."""
 
 OTHER_NAMES = {

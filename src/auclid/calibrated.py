@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from auclid import _sizes, validation
 from auclid.base import Ranker
 from auclid.baselines import scores
+from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import InvalidValueError
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.labelled import BoundedSample, LabelledDataset, balanced_sample
@@ -73,7 +74,7 @@ class Calibrated(Ranker):
         self.cv = cv
 
     @validation.checked_with_parts
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the ranker on all rows, and the sigmoid to scores of held-out ones.
 
         Parameters
@@ -155,7 +156,7 @@ class Calibrated(Ranker):
         return StratifiedKFold(min(int(self.cv), rarest // 2), shuffle=True, random_state=0)
 
     @partwise
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """The ranker's scores as calibrated log-odds: the higher, the more likely ``classes_[1]``.
 
         Parameters
@@ -172,7 +173,7 @@ class Calibrated(Ranker):
         return validation.finite_scores(self, log_odds(self._odds, plain), floating(X))
 
     @partwise
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """Probabilities of both classes, in the order of `decision_function`.
 
         Parameters

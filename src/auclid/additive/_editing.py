@@ -5,7 +5,7 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -21,13 +21,6 @@ from auclid.metrics import compare_auc, roc_auc
 from auclid.validation import labels_to_score, partwise
 
 
-class Unedited(NamedTuple):
-    """A card as it was learnt, before it was edited."""
-
-    card: Card
-    shapes: list
-
-
 class Editable:
     """The methods of `Scorecard` that change its shapes by hand."""
 
@@ -39,7 +32,8 @@ class Editable:
     _counts: Any
     _odds: Any
     _edits: list = []
-    _unedited: Unedited | None = None
+    _unedited: tuple[Card, list] | None = None
+    """The card and the shapes as they were learnt, of an edited model."""
     _binned: Any
     _cells: Any
     _kept_columns: list
@@ -59,7 +53,7 @@ class Editable:
     @property
     def _learnt_card(self) -> Card:
         """The card before any edit: moments are those of its basis."""
-        return self._card if self._unedited is None else self._unedited.card
+        return self._card if self._unedited is None else self._unedited[0]
 
     @property
     def edits_(self) -> list[dict[str, Any]]:
@@ -239,11 +233,11 @@ class Editable:
 
     def _replay(self, edits: list[dict[str, Any]]) -> None:
         """The card as it was learnt, with all of these edits."""
-        base = Unedited(self._card, self.shapes_) if self._unedited is None else self._unedited
-        shapes = read_only(edited_shapes(base.shapes, self._counts, edits))
-        self._card = edited_card(base.card, shapes) if edits else base.card
-        self.shapes_ = shapes if edits else base.shapes
-        self._edits, self._unedited = edits, base if edits else None
+        card, learnt = (self._card, self.shapes_) if self._unedited is None else self._unedited
+        shapes = read_only(edited_shapes(learnt, self._counts, edits))
+        self._card = edited_card(card, shapes) if edits else card
+        self.shapes_ = shapes if edits else learnt
+        self._edits, self._unedited = edits, (card, learnt) if edits else None
 
     def _effect(self, before: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """The AUC of rows before and after, and the interval of the difference."""

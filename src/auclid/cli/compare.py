@@ -19,7 +19,7 @@ from auclid.cli.data import BinaryTable
 from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
 from auclid.cli.leakage import leakage_notes
-from auclid.cli.verdict import LEVEL, likely, measured_by, verdict
+from auclid.cli.verdict import SIGNIFICANCE, likely, measured_by, verdict
 from auclid.cli.wording import sentence
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
@@ -34,7 +34,7 @@ from auclid.metrics import (
 from auclid.metrics._sample import checked_region
 from auclid.validation import take_rows
 
-FEWEST = 8
+MIN_CLASS_ROWS = 8
 """Rows of each class without which a split leaves nothing to measure."""
 
 
@@ -121,8 +121,10 @@ def split_table(data: BinaryTable, test_size: float, seed: int) -> tuple[np.ndar
 def split(is_pos: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the training and of the test rows, stratified."""
     count = int(min(is_pos.sum(), (~is_pos).sum()))
-    if count < FEWEST:
-        raise DataError(f"compare must have at least {FEWEST} rows of each class, to learn and to test; got {count}.")
+    if count < MIN_CLASS_ROWS:
+        raise DataError(
+            f"compare must have at least {MIN_CLASS_ROWS} rows of each class, to learn and to test; got {count}."
+        )
     train, test = train_test_split(np.arange(len(is_pos)), test_size=test_size, stratify=is_pos, random_state=seed)
     if min(is_pos[test].sum(), (~is_pos[test]).sum()) < 2:
         raise DataError("--test-size must leave two rows of each class to test on; it is too small.")
@@ -288,7 +290,7 @@ def _by_average_precision(rows: list[Row]) -> list[str]:
         return []
     gap = best.ap_gap
     figures = f"{best.ap.ap:.4f} against {rival.ap.ap:.4f}, p {likely(gap.pvalue, equals='= ')}"
-    of_auc, of_ap = (each.pvalue < LEVEL for each in (best.gap, gap))
+    of_auc, of_ap = (each.pvalue < SIGNIFICANCE for each in (best.gap, gap))
     if of_auc and of_ap:
         same = (best.gap.difference > 0.0) == (gap.difference > 0.0)
         told = "both differ, and in the same direction" if same else "both differ, in opposite directions"

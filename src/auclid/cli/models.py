@@ -20,12 +20,12 @@ from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
 from auclid.registry import METHODS, find
 
-WIDE = 2_000
+MAX_MOMENT_COLUMNS = 2_000
 """Columns from which on d × d moments are no longer the quick way."""
 
 SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
-    "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= WIDE,
-    "LeastSquaresAUC": lambda n, d, is_sparse: d > WIDE,
+    "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= MAX_MOMENT_COLUMNS,
+    "LeastSquaresAUC": lambda n, d, is_sparse: d > MAX_MOMENT_COLUMNS,
     "RankSVM": lambda n, d, is_sparse: True,
     "Scorecard": lambda n, d, is_sparse: not is_sparse and d <= 100,
     "SPAM-L2": lambda n, d, is_sparse: True,

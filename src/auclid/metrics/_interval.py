@@ -26,7 +26,7 @@ from auclid.validation.parameters import number_in, one_of
 FEW_GROUPS = 30
 """Groups below which a variance between groups is told to be uncertain."""
 
-FEW = 12
+MIN_POSITIVES_IN_REGION = 12
 """Positives in a two-way region below which DeLong's interval covers less than it says."""
 
 
@@ -302,10 +302,10 @@ def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
     if region.min_tpr == 0.0:
         return
     inside = min(_positives_in(sample.is_pos, score, region) for score in sample.scores)
-    if inside < FEW:
+    if inside < MIN_POSITIVES_IN_REGION:
         warnings.warn(
             f"Only {inside} positives lie in the two-way region, so that DeLong's interval is too short "
-            f"(it wants {FEW} or more). Pass method='bootstrap'.",
+            f"(it wants {MIN_POSITIVES_IN_REGION} or more). Pass method='bootstrap'.",
             UserWarning,
             stacklevel=depth,
         )

@@ -13,7 +13,7 @@ from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
 
-ROUNDING = 1e-12
+RATE_ROUNDING = 1e-12
 """A rate that misses a bound by less meets it."""
 
 
@@ -149,8 +149,8 @@ def _threshold(sample: Sample, wish: Wish) -> float:
 def chosen(tp: np.ndarray, fp: np.ndarray, wish: Wish) -> int:
     """The number of the point of a curve that is asked for."""
     if wish.name == "tpr":
-        return int(np.argmax(tp >= (wish.value - ROUNDING) * tp[-1]))
-    met = fp <= (wish.value + ROUNDING) * fp[-1] if wish.name == "fpr" else tp + fp <= wish.value
+        return int(np.argmax(tp >= (wish.value - RATE_ROUNDING) * tp[-1]))
+    met = fp <= (wish.value + RATE_ROUNDING) * fp[-1] if wish.name == "fpr" else tp + fp <= wish.value
     return int(np.flatnonzero(met)[-1])
 
 

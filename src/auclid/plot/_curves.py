@@ -15,7 +15,7 @@ from auclid.metrics._sample import Region, Sample, checked_region, checked_sampl
 from auclid.plot._axes import FAINT, Plot, axes, by_name, style, tidy, unit_square
 from auclid.validation.parameters import number_in, one_of
 
-POINTS = 400
+MAX_POINTS = 400
 """Points of a line, at the most, along each axis: more than a screen can show."""
 
 
@@ -135,7 +135,7 @@ def _draw_bands(ax: Any, sample: Sample, level: float, kind: str) -> None:
 
 def _thin(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Which points of a line to draw: the first of each pixel, and the last."""
-    cell = np.round(x * POINTS) * (POINTS + 1) + np.round(y * POINTS)
+    cell = np.round(x * MAX_POINTS) * (MAX_POINTS + 1) + np.round(y * MAX_POINTS)
     keep = np.concatenate([[True], np.diff(cell) != 0])
     keep[-1] = True
     return keep
