@@ -26,7 +26,8 @@ COMPILED = {"kernel", "implement", "generic", "overload", "intrinsic", "register
 HANDED_OVER = "points", "total_points", "to_html", "edit"
 """Methods of `Scorecard` whose keywords users give by name."""
 
-PUBLISHED = {*auclid.__all__, *auclid.metrics.__all__, *auclid.plot.__all__, *HANDED_OVER}
+MODULES = auclid.metrics, auclid.monitoring, auclid.plot
+PUBLISHED = {*auclid.__all__, *(name for module in MODULES for name in module.__all__), *HANDED_OVER}
 
 
 def functions(path: Path) -> Iterator[tuple[ast.FunctionDef, bool, bool]]:
