@@ -56,14 +56,15 @@ def in_turns(jobs, repeats):
     return [float(np.median(kept)) for kept in times]
 
 
-def beside_lightgbm(tables, repeats):
+def beside_lightgbm(tables, repeats, quality):
     """A line a table, then the bars."""
     print(f"{'table':<24}{'rows':>8}{'columns':>9}{'ours, s':>10}{'LightGBM':>10}{'ratio':>8}")
     ratios = []
     for name in tables:
         X, y = load(name, 0)
         peer = LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1, random_state=0)
-        ours, theirs = in_turns([lambda: AUCClassifier(random_state=0).fit(X, y), lambda: peer.fit(X, y)], repeats)
+        model = AUCClassifier(quality=quality, random_state=0)
+        ours, theirs = in_turns([lambda: model.fit(X, y), lambda: peer.fit(X, y)], repeats)
         ratios.append(ours / theirs)
         print(f"{name:<24}{X.shape[0]:8}{X.shape[1]:9}{ours:10.2f}{theirs:10.2f}{ratios[-1]:8.1f}", flush=True)
     middle, worst = np.median(ratios), max(ratios)
@@ -122,6 +123,7 @@ def main():
     parser.add_argument("tables", nargs="*")
     parser.add_argument("--neighbours", type=int, default=0)
     parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--quality", choices=("fast", "default", "best"), default="default")
     parser.add_argument("--threads", action="store_true")
     parser.add_argument("--child", choices=("default", "1"), help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -136,7 +138,7 @@ def main():
             default_beside_one(options.tables or ["keel-car-good", "mammography", "magic04"], options.repeats)
         else:
             warm_up()
-            beside_lightgbm(options.tables or TABLES, options.repeats)
+            beside_lightgbm(options.tables or TABLES, options.repeats, options.quality)
 
 
 if __name__ == "__main__":

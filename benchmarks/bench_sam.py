@@ -4,6 +4,7 @@ import warnings
 
 import numpy as np
 from clock import best, report
+from scipy import sparse
 from sklearn.linear_model import SGDClassifier
 from tables import require_data, split
 
@@ -26,6 +27,9 @@ def one_epoch(name, X, y, bar):
 
 
 X, y, _, _ = split("covtype")
-one_epoch("covtype 465k x 54 float32", np.ascontiguousarray(X, dtype=np.float32), y, 0.9)
+one_epoch("covtype 465k x 54 float32", np.ascontiguousarray(X, dtype=np.float32), y, 1.0)
 X, y, _, _ = split("news20")
-one_epoch("news20 CSR, 62,061 columns", X, y, 6.0)
+one_epoch("news20 CSR, 62,061 columns", X, y, 3.0)
+rng = np.random.default_rng(0)
+wide = sparse.random(20_000, 60_000, density=1e-3, format="csr", random_state=rng)
+one_epoch("made up, 20,000 x 60,000 CSR", wide, rng.random(20_000) < 0.2, 3.0)

@@ -1,7 +1,8 @@
 """AUCClassifier against LogisticRegression, balanced RidgeClassifier and LightGBM on every table at hand.
 
 The rarest class against the rest, random stratified 80/20 splits averaged; the whole table, losses included.
-`python benchmarks/quality_auto.py [--half development|confirmation] [--splits 5] [--rows 0] [--cache DIR] [TABLE ...]`:
+`python benchmarks/quality_auto.py [--half development|confirmation] [--splits 5] [--rows 0] [--cache DIR]
+[--quality default] [--metric roc_auc] [TABLE ...]`:
 --rows caps the rows of large tables, keeping a hundred of the rarest class; --cache keeps the scores and seconds of the
 other contenders, a file for each table and split, so that a second run costs ours alone. Choices were made on the
 development half alone (every other table in alphabetical order); the confirmation half was run when they stood. All
@@ -23,7 +24,7 @@ from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from tables import HALVES, capped, main_part, names, require_data
 
 from auclid import AUCClassifier
-from auclid.metrics import compare_auc, roc_auc
+from auclid.metrics import average_precision, compare_auc, roc_auc
 
 
 def load(name, cap):
@@ -68,7 +69,7 @@ def kept(path, make):
         return {key: file[key] for key in file.files}
 
 
-def run(name, seed, cap, cache=None):
+def run(name, seed, cap, cache=None, **settings):
     """Test AUC and seconds of each contender, whether ours is significantly worse than the best other, and its name."""
     X, y = load(name, cap)
     if min(y.sum(), (~y).sum()) < 2:
@@ -79,15 +80,16 @@ def run(name, seed, cap, cache=None):
     found = kept(cache and Path(cache) / f"{name}-{seed}-{cap}.npz", lambda: others(X, y, X_test, seed))
     seconds = {key: values[-1] for key, values in found.items()}
     start = time.process_time()
-    ours = AUCClassifier(random_state=seed).fit(X, y)
+    ours = AUCClassifier(random_state=seed, **settings).fit(X, y)
     seconds["ours"] = time.process_time() - start
     scores = {"ours": ours.decision_function(X_test)} | {key: values[:-1] for key, values in found.items()}
     aucs = {key: roc_auc(y_test, s) for key, s in scores.items()}
+    aps = {key: average_precision(y_test, s) for key, s in scores.items()}
     best = max(("logistic", "ridge", "lightgbm"), key=aucs.get)
     worse = False
     if min(y_test.sum(), (~y_test).sum()) >= 2 and aucs["ours"] < aucs[best]:
         worse = compare_auc(y_test, scores["ours"], scores[best]).pvalue < 0.05
-    return aucs, seconds, worse, ours.best_
+    return aucs, seconds, worse, ours.best_, aps
 
 
 def warm_up():
@@ -108,6 +110,8 @@ def main():
     parser.add_argument("--splits", type=int, default=5)
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--cache")
+    parser.add_argument("--quality", choices=("fast", "default", "best"), default="default")
+    parser.add_argument("--metric", choices=("roc_auc", "average_precision"), default="roc_auc")
     options = parser.parse_args()
     require_data()
     warnings.simplefilter("ignore")
@@ -115,9 +119,11 @@ def main():
     keys = ["ours", "logistic", "ridge", "lightgbm"]
     heads = "".join(f"{key:>10}" for key in keys)
     print(f"{'table':<38}{heads}{'regret':>9}{'worse':>7}{'time/lgb':>10}  model")
-    lines = []
+    lines, precisions = [], []
     for name in options.tables or names()[HALVES.get(options.half, slice(None))]:
-        runs = [r for r in (run(name, seed, options.rows, options.cache) for seed in range(options.splits)) if r]
+        how = {"quality": options.quality, "metric": options.metric}
+        every = (run(name, seed, options.rows, options.cache, **how) for seed in range(options.splits))
+        runs = [each for each in every if each]
         if not runs:
             print(f"{name:<38} skipped: fewer than two rows of the rarest class in a part")
             continue
@@ -125,12 +131,15 @@ def main():
         regret = max(0.0, max(auc[key] for key in keys[1:]) - auc["ours"])
         ratio = np.median([r[1]["ours"] / r[1]["lightgbm"] for r in runs])
         worse = np.mean([r[2] for r in runs])
+        precisions.append([np.mean([r[4][key] for r in runs]) for key in keys])
         lines.append((*auc.values(), regret, worse > 0.5, ratio))
         row = "".join(f"{auc[key]:10.4f}" for key in keys)
         print(f"{name:<38}{row}{regret:9.4f}{worse:7.2f}{ratio:10.1f}  {runs[0][3]}", flush=True)
     table = np.array(lines, dtype=float)
     means = dict(zip(keys, table[:, :4].mean(axis=0), strict=True))
     print("mean AUC:", {key: round(float(value), 4) for key, value in means.items()})
+    ap = dict(zip(keys, np.mean(precisions, axis=0), strict=True))
+    print("mean AP: ", {key: round(float(value), 4) for key, value in ap.items()})
     print(f"mean regret {table[:, 4].mean():.4f} (bar 0.003)")
     print(f"significantly worse, in most splits, on {table[:, 5].sum():.0f} tables (bar 2)")
     print(f"median time {np.median(table[:, 6]):.1f} x LightGBM's (bar 5), worst {table[:, 6].max():.1f} x (bar 20)")

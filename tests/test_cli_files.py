@@ -121,7 +121,7 @@ def test_links_are_followed(here):
     ("words", "said"),
     [
         (["fit", "one.csv", *FIT, "--checkpoint", "no/folder/x"], "--checkpoint must be in a folder that exists"),
-        (["predict", "m", "one.csv", "--output", "scores.xlsx"], "--output must end in .csv, .parquet or .pq; got"),
+        (["predict", "m", "one.csv", "--output", "scores.xls"], "--output must end in .csv, .parquet, .pq or .xlsx"),
         (["compare", "one.csv", *QUICK, "--output", "report.pdf"], "--output must end in .html or .htm"),
         (["evaluate", "m", "one.csv", "--target", "y", "--plot", "a.bmp"], "--plot must end in .png, .svg or .pdf"),
         (

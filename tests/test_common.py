@@ -17,6 +17,8 @@ import auclid
 
 EVERY = [getattr(auclid, name) for name in auclid.__all__]
 EVERY = [cls for cls in EVERY if inspect.isclass(cls) and issubclass(cls, BaseEstimator)]
+EVERY = [cls for cls in EVERY if cls is not auclid.SurvivalRanker]  # its y is no column of labels: test_ordered.py
+SCORING = [cls for cls in EVERY if hasattr(cls, "decision_function")]
 RANKERS = [cls for cls in EVERY if is_classifier(cls())]
 ONLINE = [cls for cls in RANKERS if hasattr(cls(), "partial_fit")]
 
@@ -57,6 +59,7 @@ PARAMETERS = {
         "rank": 8, "loss": "logistic", "alpha": "auto", "l1": 0.0, "step": ANY, "n_epochs": ANY, "random_state": None,
     },
     "KernelRankSVM": {"alpha": ANY, "kernel": "rbf", "gamma": None, "tol": ANY, "max_iter": ANY},
+    "OrderedRanker": {"loss": "square", "alpha": "auto", "l1": 0.0, "tol": ANY, "max_iter": ANY},
     "OAM": dict(C=ANY, buffer_size=100, update=ANY, buffer=ANY, average=True, shuffle=True, **SEEDED),
     "CBR": dict(C=ANY, confidence=0.7, buffer_size=50, buffer=ANY, covariance=ANY, shuffle=True, **SEEDED),
     "UniExp": dict(alpha=ANY, step=ANY, shuffle=True, **SEEDED),
@@ -226,9 +229,9 @@ def test_frames_give_feature_names(cls, library):
     frame = frames.DataFrame({name: X[:, k] for k, name in enumerate(names)})
     model = new(cls).fit(frame, frames.Series(y))
     assert model.feature_names_in_.tolist() == names
-    use = model.decision_function if cls in RANKERS else model.transform
+    use = model.decision_function if cls in SCORING else model.transform
     got, expected = use(frame), getattr(new(cls).fit(X, y), use.__name__)(X)
-    if cls not in RANKERS:  # the sign of a feature is anybody's; inner products are not
+    if cls not in SCORING:  # the sign of a feature is anybody's; inner products are not
         got, expected = got @ got.T, expected @ expected.T
     np.testing.assert_allclose(got, expected, rtol=1e-6, atol=1e-9)
     with pytest.raises(ValueError, match="feature names"):
@@ -265,7 +268,7 @@ def test_input_is_not_changed_and_may_be_read_only(cls):
     before = X.tobytes(), y.tobytes()
     X.flags.writeable = y.flags.writeable = False
     model = new(cls).fit(X, y)
-    model.predict(X) if cls in RANKERS else model.transform(X)
+    model.predict(X) if cls in SCORING else model.transform(X)
     if hasattr(model, "partial_fit"):
         model.partial_fit(X, y)
     assert (X.tobytes(), y.tobytes()) == before
@@ -275,7 +278,7 @@ def test_input_is_not_changed_and_may_be_read_only(cls):
 def test_copies_are_equal(cls):
     X, y = problem()
     model = new(cls).fit(X, y)
-    use = "decision_function" if cls in RANKERS else "transform"
+    use = "decision_function" if cls in SCORING else "transform"
     expected = getattr(model, use)(X)
     file = io.BytesIO()
     joblib.dump(model, file)
@@ -301,7 +304,7 @@ SEEDS = [lambda: 5, lambda: np.random.RandomState(5), lambda: np.random.default_
 @pytest.mark.parametrize("seed", SEEDS, ids=["int", "RandomState", "Generator"])
 def test_the_same_seed_gives_the_same_bits(cls, seed):
     X, y = problem()
-    use = "decision_function" if cls in RANKERS else "transform"
+    use = "decision_function" if cls in SCORING else "transform"
     a, b = (getattr(new(cls).set_params(random_state=seed()).fit(X, y), use)(X) for _ in range(2))
     assert (a == b).all()
     new(cls).set_params(random_state=None).fit(X, y)

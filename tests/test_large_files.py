@@ -196,8 +196,8 @@ def test_a_scorecard_by_blocks_knows_texts_and_dates_and_leaves_its_page(tmp_pat
         said[name] = " ".join(run("fit", *words, *more).split())
         assert ("read by blocks" in said[name]) == bool(more)
         page, points = ((tmp_path / f"{name}.{end}").read_text() for end in ("html", "points.csv"))
-        assert "colour" in page and "600 rows of" in page and "Rounding points to whole numbers costs" in page
-        assert "<li>Row " in page
+        assert "colour" in page and "600 rows of" in page and "The points cost" in page
+        assert "<li>Row " not in page
         assert "\ncolour,red," in points and "\nday,below 2024-" in points
         for again in ([], BLOCKS):
             run("predict", tmp_path / f"{name}.auclid", data, "--output", tmp_path / "s.csv", *again)
@@ -239,6 +239,7 @@ def test_bad_large_input_gets_one_sentence(folder, tmp_path):
         (["--target", "a0", "--drop", "y"], "different values"),
         (["--target", "a0"], "different values"),
         (["--target", "y", "--memory", "lots"], "must be a number of bytes"),
+        (["--target", "y", "--memory", "5"], "--memory must be a size of at least 1kB, with its unit, such as 500MB"),
         (["--target", "y", "--checkpoint", tmp_path / "c", "--method", "RankSVM"], "learn from a stream; RankSVM"),
     ]:
         said = run("fit", folder / "parts", *words, "--model", tmp_path / "m", code=2)
@@ -313,7 +314,7 @@ def test_identifiers_are_copied_by_blocks_as_in_memory(mixed, tmp_path, source, 
     from auclid.data.readers import reader
 
     monkeypatch.setattr(reader, "READ_BYTES", 8 * 3 * 70)
-    monkeypatch.setattr(predictions, "ROWS", 64)
+    monkeypatch.setattr(predictions, "COPIED_ROWS", 64)
     model = tmp_path / "m"
     run("fit", mixed / "rows.parquet", "--target", "y", "--method", "LeastSquaresAUC", *BUT, "--model", model)
     ids = ("--id", "key", "--id", "number", "--id", "day", "--id", "amount")

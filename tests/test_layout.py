@@ -22,8 +22,8 @@ SOURCE, IMAGES = ROOT / "src" / "auclid", ROOT / "docs" / "images"
 ORDER = """
 _version _sizes _hints _rounding errors _sparse _threads _generic _random _page
 data _progress losses penalties schedules stats validation columns metrics solvers plot pairs objectives
-base square pairwise online kernels semi additive boost torch
-registry warm baselines trees auto calibrated exporters monitoring reports
+base square pairwise online ordered kernels semi additive boost torch
+registry warm baselines trees auto calibrated comparison exporters monitoring reports
 datasets io cli
 """.split()
 

@@ -767,3 +767,37 @@ def test_the_order_of_categories_is_honoured(name):
     assert OF_LABELS[name](ordered, s, pos_label="control") == OF_LABELS[name](y == "control", s)
     numbers = pd.Categorical((y == "case").astype(int), categories=[1, 0], ordered=True)
     assert OF_LABELS[name](numbers, s) == OF_LABELS[name](y == "control", s)
+
+
+# --- streams that forget ---
+
+
+def test_a_window_holds_the_latest_rows():
+    rng = np.random.default_rng(0)
+    y, s = rng.integers(0, 2, 500), rng.normal(size=500)
+    stream = StreamingAUC(window=100)
+    for part in np.split(np.arange(500), [3, 200, 201, 350, 480]):
+        stream.update(y[part], s[part])
+    assert stream.result().auc == pytest.approx(roc_auc(y[-100:], s[-100:]), abs=1e-12)
+    assert StreamingAUC(window=50).update(y, s).result().auc == pytest.approx(roc_auc(y[-50:], s[-50:]), abs=1e-12)
+    assert len(stream._waiting) <= 3
+
+
+def test_decay_weighs_late_rows_more():
+    rng = np.random.default_rng(1)
+    y, s = rng.integers(0, 2, 400), rng.normal(size=400)
+    stream = StreamingAUC(decay=0.98)
+    for part in np.array_split(np.arange(400), 7):
+        stream.update(y[part], s[part])
+    weight = 0.98 ** np.arange(399, -1, -1)
+    assert stream.result().auc == pytest.approx(roc_auc(y, s, sample_weight=weight), abs=1e-9)
+    low, high = stream.interval()[1:3]
+    assert low < stream.result().auc < high
+
+
+@pytest.mark.parametrize("given", [{"window": 1}, {"decay": 1.5}, {"window": 5, "decay": 0.5}])
+def test_what_a_stream_cannot_forget_by(given):
+    with pytest.raises(ValueError, match="StreamingAUC"):
+        StreamingAUC(**given)
+    with pytest.raises(ValueError, match="cannot be added to"):
+        StreamingAUC(window=5) + StreamingAUC()

@@ -335,7 +335,7 @@ def test_any_folds_give_the_same_as_in_memory(cv):
 def test_alpha_is_chosen_by_the_same_rows_as_in_memory(monkeypatch, share):
     from auclid.pairwise import _search
 
-    monkeypatch.setattr(_search, "MOST_ROWS", 60)
+    monkeypatch.setattr(_search, "MAX_SEARCH_ROWS", 60)
     X, y, _ = table(share=share)
     assert RankSVM().fit(by_blocks(X, y)).alpha_ == pytest.approx(RankSVM().fit(X, y).alpha_, rel=1e-9)
 

@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from scipy.stats import norm
 from sklearn.linear_model import LogisticRegression
 
 import auclid
@@ -19,12 +20,17 @@ from auclid.metrics import (
     cross_val_auc,
     lift_table,
     net_benefit,
+    reliability,
     roc_auc,
 )
+from auclid.metrics._band import GRID, band, simultaneous_deviate
+from auclid.metrics._roc import roc_curve
+from auclid.metrics._sample import checked_sample
 
 matplotlib = pytest.importorskip("matplotlib")
 matplotlib.use("Agg")
 from matplotlib import pyplot  # noqa: E402
+from matplotlib.collections import LineCollection  # noqa: E402
 from matplotlib.colors import to_rgb  # noqa: E402
 
 
@@ -318,3 +324,55 @@ def test_the_axis_of_a_heavy_tail_shows_the_central_values_and_its_labels_do_not
     behind = [other for other in axis.figure.axes if other is not axis]
     assert max(bar.get_height() for bar in behind[0].patches) > 2.0 * min(bar.get_height() for bar in behind[0].patches)
     matplotlib.pyplot.close(axis.figure)
+
+
+@pytest.mark.parametrize("kind", ["pointwise", "simultaneous"])
+def test_the_legend_says_what_the_band_covers(kind):
+    is_pos, score = rows()
+    ax = plot.roc(is_pos, {"a": score, "b": -score}, band=kind, level=0.9)
+    assert [text.get_text() for text in ax.get_legend().get_texts()].count(f"90 % band, {kind}") == 1
+    assert len(plot.roc(is_pos, score, band=None).collections) == 0
+    with pytest.raises(ValueError, match=r"'band' parameter of plot.roc must be one of"):
+        plot.roc(is_pos, score, band="both")
+
+
+def test_a_simultaneous_band_holds_the_pointwise_one():
+    is_pos, score = rows()
+    curve = roc_curve(is_pos, score)
+    sample = checked_sample("f", is_pos, {"s": score})
+    deviate = simultaneous_deviate(sample, score, 0.95)
+    assert 2.0 < deviate < 6.0
+    (upper, lower), (top, bottom) = band(curve, 0.95), band(curve, 0.95, deviate)
+    assert np.all(top[1] >= upper[1]) and np.all(bottom[1] <= lower[1])
+    middle = np.interp(upper[0], curve.fpr, curve.tpr)
+    assert np.all((lower[1] <= middle) & (middle <= upper[1]))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("n_pos", "n_neg", "auc"), [(30, 600, 0.8), (100, 100, 0.8), (100, 100, 0.95)])
+def test_bands_cover_what_they_say(n_pos, n_neg, auc):
+    rng, apart = np.random.default_rng(0), np.sqrt(2) * norm.ppf(auc)
+    is_pos, at, whole = np.arange(n_pos + n_neg) < n_pos, [], []
+    points = np.searchsorted(GRID, [0.05, 0.1, 0.2, 0.5])
+    true = norm.cdf(apart + norm.ppf(GRID))
+    for _ in range(200):
+        score = rng.normal(size=len(is_pos)) + apart * is_pos
+        sample = checked_sample("f", is_pos, {"s": score})
+        for found, deviate in ((at, None), (whole, simultaneous_deviate(sample, score, 0.95))):
+            upper, lower = band(roc_curve(is_pos, score), 0.95, deviate)
+            found.append((lower[1] <= true + 1e-9) & (true <= upper[1] + 1e-9))
+    assert np.mean(at, axis=0)[points] == pytest.approx(0.955, abs=0.045)
+    assert np.mean(np.all(whole, axis=1)) == pytest.approx(0.95, abs=0.05)
+
+
+def test_calibration_draws_the_band_of_the_metric():
+    rng = np.random.default_rng(0)
+    p = rng.random(500)
+    y = rng.random(500) < p
+    found = reliability(y, p)
+    ax = plot.calibration(y, p)
+    (band,) = [each for each in ax.collections if not isinstance(each, LineCollection)]
+    corners = band.get_paths()[0].vertices
+    assert corners[:, 1].min() == pytest.approx(found.line_low.min())
+    assert corners[:, 1].max() == pytest.approx(found.line_high.max())
+    assert len(plot.calibration(y, p, band=False).collections) == len(ax.collections) - 1

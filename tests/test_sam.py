@@ -13,7 +13,7 @@ from sklearn.base import clone
 import auclid
 from auclid import ASAM, PSAM, RankSVM
 from auclid.losses import LOSSES, prox_step, slope, value
-from auclid.pairwise.sam import STREAM_ALPHA
+from auclid.pairwise.sam import RULE_ALPHA, STREAM_ALPHA
 from auclid.solvers import random_pairs
 from reference import all_pairs
 from reference_sam import STEPS, drawn_pairs, streamed_pairs, walk
@@ -287,14 +287,27 @@ def test_the_scale_of_the_rows_does_not_matter(method, scale):
 @BOTH
 def test_alpha_is_that_of_the_machine_of_all_pairs(method):
     X, is_pos = table()
-    model = method(random_state=0).fit(X, is_pos)
-    assert model.alpha == "auto" and model.alpha_ == RankSVM().fit(X, is_pos).alpha_
+    model = method("cv", random_state=0).fit(X, is_pos)
+    assert model.alpha_ == RankSVM().fit(X, is_pos).alpha_
     given = method(model.alpha_, random_state=0).fit(X, is_pos)
     np.testing.assert_array_equal(model.coef_, given.coef_)
     assert (given.alpha_, given.t0_) == (model.alpha_, model.t0_)
     weight = np.where(np.arange(60) % 4 == 1, 0.0, 1.0)
-    counted = method(random_state=0).fit(X, is_pos, sample_weight=weight)
+    counted = method("cv", random_state=0).fit(X, is_pos, sample_weight=weight)
     assert counted.alpha_ == RankSVM().fit(X, is_pos, sample_weight=weight).alpha_
+
+
+@BOTH
+def test_alpha_follows_from_norms_and_labels_by_default(method, monkeypatch):
+    monkeypatch.setattr("auclid.pairwise.sam.best_alpha", None)  # no search
+    X, is_pos = table()
+    Z = (X[is_pos][:, None] - X[~is_pos][None]).reshape(-1, X.shape[1])
+    rarest = min(is_pos.sum(), (~is_pos).sum())
+    model = method(random_state=0).fit(X, is_pos)
+    assert model.alpha_ == pytest.approx(RULE_ALPHA * np.mean(np.sum(Z * Z, axis=1)) / rarest)
+    kept = np.arange(60) % 4 != 1
+    weighed = method(random_state=0).fit(X, is_pos, sample_weight=kept.astype(float))
+    assert weighed.alpha_ == pytest.approx(method(random_state=0).fit(X[kept], is_pos[kept]).alpha_)
 
 
 @BOTH

@@ -210,7 +210,7 @@ def test_cells_and_pairs_agree_on_the_logistic_loss(spread, columns, monkeypatch
     rows = _logistic.Batch(scores, pos, neg)
     low, high = scores.min().item(), scores.max().item()
     monkeypatch.setattr(_logistic, "CHUNK", 3000)
-    cells = _logistic.CellSums(scores, low, int((high - low) / _logistic.WIDTH) + 1, _logistic.DOUBLE)
+    cells = _logistic.CellSums(scores, low, int((high - low) / _logistic.CELL_WIDTH) + 1, _logistic.DOUBLE)
     direct = _logistic.DirectSums(rows)
     for found, expected in zip(cells.value_and_slope(pos, neg), direct.value_and_slope(pos, neg), strict=True):
         np.testing.assert_allclose(found, expected, atol=1e-13 * expected.abs().max().item())

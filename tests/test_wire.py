@@ -17,7 +17,7 @@ from auclid import SPAM, RankSVM
 from auclid.io import ModelFileError, _names, load, save
 from auclid.io._learnt import FIELD_CHECKS, check_attributes, fits, parse_spec, parse_specs
 from auclid.io._names import ESTIMATORS, STRUCTS, Change, Entry, NameTable, class_path
-from data.keep import models, rows, seeded
+from data.keep import KINDS, models, rows, seeded, tables
 from model_files import forged
 
 SOURCE = Path(auclid.__file__).parent
@@ -183,7 +183,7 @@ def test_a_parameter_that_came_later_is_what_the_table_says(tmp_path, monkeypatc
     save(tmp_path / "a", RankSVM(alpha=0.5).fit(X, y))
     entry, _ = ESTIMATORS.find("RankSVM")
     monkeypatch.setattr(_names, "find_class", lambda path: Later)
-    more = " max_fpr:any min_tpr:any softness:any"  # what this release has as parameters is no parameter of Later
+    more = " max_fpr:any min_tpr:any softness:any l1:any penalty:any metric:any"  # what this release has as parameters is no parameter of Later
     monkeypatch.setattr("auclid.io._model.ESTIMATORS", NameTable(entry._replace(holds=entry.holds + more)))
     with pytest.raises(ModelFileError, match=r"lacks some: \['late'\]"):
         load(tmp_path / "a")
@@ -201,7 +201,9 @@ def test_a_parameter_that_came_later_is_what_the_table_says(tmp_path, monkeypatc
 def fitted():
     """Every kept model, fitted, with the estimators of auclid inside it."""
     X, y = rows()
-    return [inner for _, model in models() for inner in inside(seeded(clone(model)).fit(X, y))]
+    kinds = tables({"X": X, "y": y})
+    kept = [(model, kinds[KINDS.get(name, ("dense",))[0]]) for name, model in models()]
+    return [inner for model, of in kept for inner in inside(seeded(clone(model)).fit(*of))]
 
 
 def inside(value):

@@ -123,7 +123,9 @@ def duration(seconds):
 
 
 def page(name):
-    return (RECORD / f"{name}.md").read_text("utf-8")
+    """The text of a page, with those of its chapters."""
+    chapters = sorted(RECORD.glob(f"{name}-[0-9]*.md"))
+    return "\n".join(path.read_text("utf-8") for path in (RECORD / f"{name}.md", *chapters))
 
 
 def plain(words):

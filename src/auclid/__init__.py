@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from auclid.boost import *  # noqa: F403
     from auclid.calibrated import Calibrated as Calibrated
     from auclid.columns import *  # noqa: F403
+    from auclid.comparison import compare as compare
     from auclid.data.files import Rows as Rows
     from auclid.data.files import scan as scan
     from auclid.exporters import export as export
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from auclid.io import save as save
     from auclid.kernels import *  # noqa: F403
     from auclid.online import *  # noqa: F403
+    from auclid.ordered import *  # noqa: F403
     from auclid.pairwise import *  # noqa: F403
     from auclid.registry import algorithms as algorithms
     from auclid.registry import make as make
@@ -37,11 +39,12 @@ if TYPE_CHECKING:
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
 
-FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "pairwise", "semi", "square")
+FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordered", "pairwise", "semi", "square")
 """Packages whose exported names are all public."""
 
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
+    "comparison": ("compare",),
     "data.files": ("Rows", "scan"),
     "exporters": ("export",),
     "io": ("load", "save"),

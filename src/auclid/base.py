@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.data import SparseTable, Table, as_table, to_dense
+from auclid.data.types import OutputFile, RowsLike
 from auclid.metrics._auc import checked_auc
 from auclid.solvers.stream import Batch, StreamSolver, copy_state
 from auclid.solvers.threshold import youden_threshold
@@ -34,7 +35,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
     """What to use where rows do not fit in memory, of an estimator that needs them there."""
 
     @partwise
-    def predict(self, X: Any) -> Any:
+    def predict(self, X: RowsLike, *, out: OutputFile = None) -> Any:
         """The class of each row: ``classes_[1]`` where `decision_function` is positive.
 
         Parameters
@@ -50,7 +51,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(np.intp)]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> float:
         """The area under the ROC curve of `decision_function` on (X, y): not the accuracy.
 
         Parameters
@@ -69,7 +70,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         return checked_auc(f"{type(self).__name__}.score", y, scores, sample_weight, self.classes_[1])
 
     def _labelled_dataset(
-        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+        self, X: RowsLike, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
     ) -> LabelledDataset:
         """The rows to learn from, checked, with two classes; sets ``classes_`` and what is known of the columns."""
         if X_unlabeled is not None:
@@ -77,7 +78,7 @@ class Ranker(ClassifierMixin, BaseEstimator):
         return validation.labelled_dataset(self, X, y, sample_weight)
 
     def _begin_partial(
-        self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None
+        self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None
     ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
         """Check a batch of a stream; returns table, classes, weights, and whether it is the first batch."""
         first = not hasattr(self, "classes_")
@@ -110,12 +111,15 @@ class Ranker(ClassifierMixin, BaseEstimator):
         return tags
 
 
-class LinearRanker(Ranker):
-    """A ranker f(x) = coef . x + intercept; the intercept only serves `predict`, it cannot change an AUC."""
+class LinearScores:
+    """Scores f(x) = coef . x + intercept of a fitted estimator."""
+
+    coef_: np.ndarray
+    intercept_: np.ndarray
 
     @partwise
-    def decision_function(self, X: Any) -> Any:
-        """Scores f(x): the higher, the more likely ``classes_[1]``.
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
+        """Scores f(x): the higher, the higher a row is ranked.
 
         Parameters
         ----------
@@ -133,15 +137,19 @@ class LinearRanker(Ranker):
             scores = table.matmul(self.coef_[0]) + self.intercept_[0]
         return validation.finite_scores(self, scores, table.dtype)
 
-    def _publish(self, w: np.ndarray, threshold: float) -> Self:
-        """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
-        return self._set_weights(validation.finite(self, w), threshold)
-
     def _set_weights(self, w: np.ndarray, threshold: float) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights that are known to be finite."""
         self.coef_ = w.reshape(1, -1)
         self.intercept_ = validation.finite(self, np.array([-float(threshold)]))
         return self
+
+
+class LinearRanker(LinearScores, Ranker):
+    """A ranker f(x) = coef . x + intercept; the intercept only serves `predict`, it cannot change an AUC."""
+
+    def _publish(self, w: np.ndarray, threshold: float) -> Self:
+        """Set ``coef_`` and ``intercept_`` from weights and the score above which a row is called positive."""
+        return self._set_weights(validation.finite(self, w), threshold)
 
     def _publish_fit(self, rows: LabelledDataset, w: np.ndarray) -> Self:
         """Set ``coef_`` and ``intercept_`` from weights and their best threshold on the training rows."""
@@ -179,7 +187,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
     _causal = False
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
         Parameters
@@ -216,7 +224,7 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         return self
 
     @validation.checked
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of a batch, once, in their order.
 
         A batch may contain one class only; before both were seen, ``coef_`` and all scores are zero. A batch that

@@ -13,6 +13,7 @@ from sklearn.utils.validation import has_fit_parameter
 from auclid import _sizes, validation
 from auclid.base import Ranker
 from auclid.baselines import scores
+from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import InvalidValueError
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.labelled import BoundedSample, LabelledDataset, balanced_sample
@@ -73,7 +74,7 @@ class Calibrated(Ranker):
         self.cv = cv
 
     @validation.checked_with_parts
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Fit the ranker on all rows, and the sigmoid to scores of held-out ones.
 
         Parameters
@@ -111,7 +112,9 @@ class Calibrated(Ranker):
         with validation.names_known():
             held_out = self._held_out_scores(X, is_pos, weight)
         mass = normalize_weights(weight)
-        self._odds = fit_sigmoid(held_out, is_pos, share if mass is None else mass if share is None else share * mass)
+        mass = share if mass is None else mass if share is None else share * mass
+        judged = ~np.isnan(held_out)  # a splitter may hold out some rows only
+        self._odds = fit_sigmoid(held_out[judged], is_pos[judged], None if mass is None else mass[judged])
         return self
 
     def _sample(self, rows: LabelledDataset) -> BoundedSample:
@@ -135,7 +138,7 @@ class Calibrated(Ranker):
         if rarest < _sizes.MIN_ROWS_TO_CALIBRATE:
             return whole
         _, middle, spread = standardize(whole, weight)
-        out = np.empty(len(is_pos))
+        out = np.full(len(is_pos), np.nan)
         for train, test in self._splitter(rarest).split(is_pos, is_pos):
             own = None if weight is None else weight[train]
             if own is not None and not (own[is_pos[train]].any() and own[~is_pos[train]].any()):
@@ -144,7 +147,8 @@ class Calibrated(Ranker):
             fold_scores = np.asarray(scores(model, take_rows(X, test)), dtype=np.float64)
             mass = None if weight is None or not weight[test].any() else weight[test]
             out[test] = middle + spread * standardize(fold_scores, mass)[0]
-        return out
+        held = ~np.isnan(out)
+        return out if is_pos[held].any() and not is_pos[held].all() else whole
 
     def _splitter(self, rarest: int) -> Any:
         if not isinstance(self.cv, Integral):
@@ -152,7 +156,7 @@ class Calibrated(Ranker):
         return StratifiedKFold(min(int(self.cv), rarest // 2), shuffle=True, random_state=0)
 
     @partwise
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """The ranker's scores as calibrated log-odds: the higher, the more likely ``classes_[1]``.
 
         Parameters
@@ -169,7 +173,7 @@ class Calibrated(Ranker):
         return validation.finite_scores(self, log_odds(self._odds, plain), floating(X))
 
     @partwise
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """Probabilities of both classes, in the order of `decision_function`.
 
         Parameters

@@ -17,7 +17,7 @@ from auclid._generic import as_floats
 from auclid.losses import Hinge, Loss, Square, as_loss, hinges
 from auclid.solvers.partial_auc import checked_region, hard_top, rows_of
 from auclid.stats.loss_sums import LossSums
-from auclid.stats.pair_sums import ActivePairs, Pairs, count_below
+from auclid.stats.pair_sums import ActivePairs, Pairs
 
 FARTHEST = 1e140
 """Scores up to which sums of squared margins stay finite."""
@@ -155,7 +155,7 @@ def curvature_product(
 
 
 class _Ask(NamedTuple):
-    """Who asks, and what of."""
+    """The function that is called, with its checked arguments."""
 
     owner: str
     loss: str | Loss
@@ -226,12 +226,11 @@ def _sums(ask: _Ask, y_true: ArrayLike, y_score: ArrayLike, need: Any, *others: 
     if not isinstance(loss, Hinge | Square) and type(loss) not in hinges.registry:
         return LossSums(validation.implements(ask.owner, "loss", loss, [need]), pairs, score)
     ranking = pairs.rank(score)
-    few, many = ranking.few.score, ranking.many
     if isinstance(loss, Hinge):
-        return _HingeSums(ranking.active(1.0, count_below(few - 1.0, many)))
+        return _HingeSums(ranking.within(1.0))
     if isinstance(loss, Square):
-        return _SquareSums([(1.0, ranking.active(1.0, np.full(len(many), len(few))))])
-    return _SquareSums([(c, ranking.active(r, count_below(few - r, many))) for c, r in hinges(as_floats(loss))])
+        return _SquareSums([(1.0, ranking.active(1.0, np.full(len(ranking.many), len(ranking.few.score))))])
+    return _SquareSums([(c, ranking.within(r)) for c, r in hinges(as_floats(loss))])
 
 
 def _not_rising(owner: str, loss: Loss, margin: float) -> None:

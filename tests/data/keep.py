@@ -26,8 +26,12 @@ KINDS = {
     **dict.fromkeys(["OAM", "KMeansNystroem", "KernelRankSVM", "QSGS2AUC", "PNUAUC"], ("dense", "sparse")),
     "Columns": ("dense", "sparse", "mixed"),
     "Scorecard-pairs": ("pairs",),
+    **dict.fromkeys(["OrderedRanker", "OrderedRanker-hinge"], ("levels",)),
+    **dict.fromkeys(["SurvivalRanker", "SurvivalRanker-hinge"], ("times",)),
 }
 """The tables on which a model is kept, where it is not the dense one only."""
+
+EVENT_AND_TIME = [("event", bool), ("time", float)]
 
 
 def rows() -> tuple[np.ndarray, np.ndarray]:
@@ -50,6 +54,8 @@ def tables(said: Mapping[str, np.ndarray]) -> dict[str, tuple[Any, np.ndarray]]:
         "dense": (X, y),
         "sparse": (sparse.csr_array(X), y),
         "mixed": (mixed, y),
+        "levels": (X, np.digitize(X[:, 0], [0.0, 1.0])),
+        "times": (X, np.array(list(zip(X[:, 1] > 0.0, np.exp(-X[:, 0]), strict=True)), dtype=EVENT_AND_TIME)),
         "pairs": (pairs, pairs[:, 0] * pairs[:, 1] > 0.0),
     }
 
@@ -70,6 +76,8 @@ def models() -> Iterator[tuple[str, Any]]:
     yield "AUCClassifier-network", auclid.AUCClassifier(methods=["network"], cv=2)
     yield "AUCClassifier-few", auclid.AUCClassifier(methods=["LeastSquaresAUC", "logistic"], cv=2)
     yield "Scorecard-pairs", auclid.Scorecard(n_knots=4, interactions=1)
+    yield "OrderedRanker-hinge", auclid.OrderedRanker("squared_hinge")
+    yield "SurvivalRanker-hinge", auclid.SurvivalRanker("squared_hinge")
     yield "Scorecard-edited", auclid.Scorecard(n_knots=4, interactions=0)
     yield "pipeline", make_pipeline(MaxAbsScaler(), auclid.LeastSquaresAUC(alpha=0.01))
     encoder = OneHotEncoder(handle_unknown="ignore", sparse_output=False)
@@ -96,7 +104,7 @@ def scores(model: Any, X: Any) -> np.ndarray:
 
 def resumed(model: Any, X: Any, y: np.ndarray) -> np.ndarray:
     """What it says after the rest of the stream, if it can go on."""
-    if hasattr(model, "partial_fit"):
+    if hasattr(model, "partial_fit") and getattr(model, "loss", "square") != "squared_hinge":
         half = X.shape[0] // 2
         model.partial_fit(X[half:], y[half:])
     return scores(model, X)
@@ -113,7 +121,8 @@ def keep(folder: Path) -> None:
             table, labels = tables(kept)[kind]
             half = table.shape[0] // 2
             grown = seeded(clone(model))
-            begin = grown.fit if kind == "pairs" else getattr(grown, "partial_fit", grown.fit)  # only fit finds pairs
+            whole = kind == "pairs" or name.endswith("-hinge")  # only fit finds pairs of columns, and minimises hinges
+            begin = grown.fit if whole else getattr(grown, "partial_fit", grown.fit)
             begin(table[:half], labels[:half])
             if name == "Scorecard-edited":
                 grown.edit("x0", "remove", reason="not known in time")

@@ -1,6 +1,7 @@
 """The first page of the record, with its rules, and the page of values that are compared but not counted."""
 
 import re
+from collections import Counter
 from typing import Any
 
 import pandas as pd
@@ -15,6 +16,8 @@ PAPERS = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid": "Khalid's dissertation", "
 """The papers in order, and the titles of their pages."""
 
 OTHER_PAGES = {
+    "claims": "What the papers claim, and what we found",
+    "details": "Details of the record",
     "what-we-learned": "What we learned",
     "what-we-learned-tables": "What we learned: all methods",
     "pays": "Does it pay?",
@@ -32,8 +35,34 @@ def slug(text: str) -> str:
     return re.sub(r"[^a-z0-9.]+", "-", text.lower()).strip("-")
 
 
-def index(frame: pd.DataFrame) -> tuple[str, list[str]]:
-    """The first page: title and blocks."""
+def front(frame: pd.DataFrame, results: pd.DataFrame) -> tuple[str, list[str]]:
+    """The first page: three sentences, one table, and what to read next."""
+    counts, published = tally(frame), variants.published_tally(results)
+    met = counts["met"] + counts["better"]
+    as_published = sum((mine for mine in published.values()), Counter())
+    lead = (
+        f"The papers' tables have {len(frame):,} values, of which {frame['mean'].notna().sum():,} are rerun here. "
+        f"With our forms of the methods, {met} of {counts['judged']} counted values are met or beaten. "
+        f"With the forms as published, {as_published['met']} of {as_published['cells']} cells that were rerun so are."
+    )
+    rows = [_front_row(paper, title, frame[frame["paper"] == paper], published) for paper, title in PAPERS.items()]
+    forms = ("our forms", "as published")
+    heads = ["paper", "values", "rerun", "counted", *(f"met or beaten, {form}" for form in forms), "no data"]
+    links = [link(name, title) for name, title in OTHER_PAGES.items()]
+    body = table(pd.DataFrame(rows, columns=heads, dtype=object))
+    return "Every table and figure of the papers, rerun", [lead, body, heading("Read next"), bullets(links)]
+
+
+def _front_row(paper: str, title: str, mine: pd.DataFrame, published: dict[str, Counter]) -> list[str]:
+    counts, cells = tally(mine), published.get(paper, Counter())
+    numbers = [f"{len(mine):,}", f"{mine['mean'].notna().sum():,}", f"{counts['judged']:,}"]
+    met = f"{counts['met'] + counts['better']} of {counts['judged']}" if counts["judged"] else ""
+    as_published = f"{cells['met']} of {cells['cells']}" if cells["cells"] else ""
+    return [link(slug(paper), title), *numbers, met, as_published, f"{counts['missing']:,}"]
+
+
+def details(frame: pd.DataFrame) -> tuple[str, list[str]]:
+    """The page with all counts, terms and rules: title and blocks."""
     hard = difficulty(frame[frame["metric"] == "auc"])
     lead = [tally_sentences(frame), _by_data(frame), variants.causes_sentence(frame), hard and f"AUC alone: {hard}"]
     names = {method.registry_name for one in experiments().values() for method in one.methods}
@@ -53,7 +82,7 @@ def index(frame: pd.DataFrame) -> tuple[str, list[str]]:
         *(different if unused else []),
         *missing_data(frame),
     ]
-    return "Every table and figure of the papers, rerun", blocks
+    return OTHER_PAGES["details"], blocks
 
 
 def _by_data(frame: pd.DataFrame) -> str:

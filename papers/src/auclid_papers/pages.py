@@ -1,12 +1,13 @@
 """The pages of a record: one for each paper, with our results beside the published ones, and those across papers."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from auclid import algorithms
-from auclid_papers import figures, lessons, overview, pays, variants
+from auclid_papers import claims, figures, lessons, overview, pays, variants
 from auclid_papers import markdown as md
 from auclid_papers.comparison import MARKS, METRICS, difficulty, load_results, statistics, summary, tally_sentences
 from auclid_papers.definitions import Dataset, Experiment, Method, experiments
@@ -22,13 +23,18 @@ def write(record: str | Path, folder: str | Path) -> list[Path]:
     folder, report = Path(folder), Report(record, folder)
     for old in (folder / "figures").glob("*-fig-*.svg"):
         old.unlink()
-    pages = {slug(paper): (title, report.paper(paper)) for paper, title in PAPERS.items()}
+    pages: dict[str, tuple[str, list[str]]] = {}
+    for paper, title in PAPERS.items():
+        pages[slug(paper)] = title, report.paper(paper)
+        pages |= {f"{slug(paper)}-{name}": found for name, found in report.chapters(paper).items()}
     pages |= {
+        "claims": claims.page(report.record),
         "what-we-learned": lessons.short_page(report.results),
         "what-we-learned-tables": lessons.full_page(report.results),
         "pays": pays.page(report.results),
         "not-counted": overview.not_counted(report.frame),
-        "index": overview.index(report.frame),
+        "details": overview.details(report.frame),
+        "index": overview.front(report.frame, report.results),
     }
     return [md.write_page(folder / f"{name}.md", title, blocks) for name, (title, blocks) in pages.items()]
 
@@ -73,15 +79,43 @@ class Report:
         hard = difficulty(mine[mine["metric"] == "auc"])
         lead = f"{tally_sentences(mine)} {hard and f'AUC: {hard}'}".strip() if len(mine) else md.TEXTS["no_tables"]
         blocks = [lead, f"{references}. The first page explains the rules."]
-        for one in own:
-            blocks += [md.heading(one.title), f"Published: {one.full}", f"Here: {one.reduced}"]
-            blocks += self.tables(one) if one.kind == "table" else self.figures(one)
-            for other in variants.variants(one.id):
-                blocks += variants.section(other, self.results) if other.beside[0] == one.id else []
+        pages = self.chapters(paper)
+        if pages:
+            links = [md.link(f"{slug(paper)}-{name}", title) for name, (title, _) in pages.items()]
+            blocks += [md.heading("Chapters"), md.bullets(links)]
+        else:
+            blocks += self.experiments(own)
         missed = mine[mine["status"] == "worse"].sort_values("difference", kind="stable")
         blocks += variants.causes_section(mine)
         blocks += [md.heading("Missed values"), *overview.value_table(missed)] if len(missed) else []
         return [*blocks, *_different_methods(own), *overview.missing_data(mine)]
+
+    def experiments(self, own: list[Experiment]) -> list[str]:
+        """The sections of some experiments, figures first, each table with its reruns."""
+        blocks: list[str] = []
+        for one in sorted(own, key=lambda one: one.kind == "table"):
+            blocks += [md.heading(one.title), f"Published: {one.full}", f"Here: {one.reduced}"]
+            blocks += self.tables(one) if one.kind == "table" else self.figures(one)
+            for other in variants.variants(one.id):
+                blocks += variants.section(other, self.results) if other.beside[0] == one.id else []
+        return blocks
+
+    def chapters(self, paper: str) -> dict[str, tuple[str, list[str]]]:
+        """The pages of a paper's chapters, by number: title and blocks; none for a short paper."""
+        own = [one for one in experiments().values() if one.paper == paper and not one.beside]
+        by_chapter: dict[str, list[Experiment]] = {}
+        for one in own:
+            found = re.fullmatch(rf"{paper.lower()}-(?:fig-)?(\d+)\.\d+", one.id)
+            if found:
+                by_chapter.setdefault(found[1], []).append(one)
+        pages = {}
+        for number, some in sorted(by_chapter.items()):
+            covered = {table for one in some for table, _ in one.covers}
+            mine = self.frame[(self.frame["paper"] == paper) & self.frame["table"].isin(covered)]
+            lead = [tally_sentences(mine)] if len(mine) else []
+            title = f"{PAPERS[paper]}, chapter {number}"
+            pages[number] = title, [*lead, *self.experiments(some), *_different_methods(some)]
+        return pages
 
     def tables(self, one: Experiment) -> list[str]:
         """A table for each table of the paper that an experiment covers, with its legend and notes."""

@@ -1,5 +1,6 @@
 """Cells rerun with other settings, such as the printed ranges: the comparison, and what a beaten value comes from."""
 
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -103,7 +104,7 @@ def causes_sentence(frame: pd.DataFrame) -> str:
 
 # --- the comparison of two settings ----------------------------------------------------------------------------------
 
-DEFAULTS = "our defaults"
+DEFAULTS, PUBLISHED = "our defaults", "as published"
 
 
 def paired_runs(one: Experiment, results: pd.DataFrame) -> pd.DataFrame:
@@ -111,6 +112,17 @@ def paired_runs(one: Experiment, results: pd.DataFrame) -> pd.DataFrame:
     mine, default = (results[results["experiment"] == name] for name in (one.id, one.beside[0]))
     columns = ["dataset", "method", "run", "auc"]
     return mine[columns].merge(default[columns], on=columns[:3], suffixes=("", "_default"))
+
+
+def published_tally(results: pd.DataFrame) -> dict[str, Counter]:
+    """The cells that were rerun as published, and those of them that are met or beaten, by paper."""
+    found: dict[str, Counter] = {}
+    for one in experiments().values():
+        runs = paired_runs(one, results) if one.beside and one.form == PUBLISHED else pd.DataFrame()
+        if len(runs):
+            verdicts = _cells(one, runs)["mean_verdict"]
+            found.setdefault(one.paper, Counter()).update(cells=len(verdicts), met=int((verdicts != "worse").sum()))
+    return found
 
 
 def section(one: Experiment, results: pd.DataFrame) -> list[str]:

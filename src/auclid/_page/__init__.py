@@ -5,8 +5,12 @@ from importlib import resources
 
 def style(*parts: str) -> str:
     """The style sheet of every page (by day, by night, on a phone, on paper), or just some parts of it."""
-    folder = resources.files(__name__)
-    return "".join((folder / f"{part}.css").read_text("utf-8") for part in parts or ("svg", "page"))
+    return "".join(read(f"{part}.css") for part in parts or ("svg", "page"))
+
+
+def read(name: str) -> str:
+    """A file of this package, as text."""
+    return (resources.files(__name__) / name).read_text("utf-8")
 
 
 def signed(number: float | None) -> str:

@@ -200,8 +200,8 @@ def step_path(
     >>> import numpy as np
     >>> from auclid.additive._binning import BinLimits, step_path
     >>> errors, labels = step_path(np.array([0.0, 0.1, 5.0]), np.ones(3), BinLimits(2, 0.0, 0.0))
-    >>> errors.round(3), labels(2)
-    (array([16.34 ,  0.005]), array([0, 0, 1]))
+    >>> errors.round(3).tolist(), labels(2).tolist()
+    ([16.34, 0.005], [0, 0, 1])
     """
     n = len(values)
     cost = _segment_costs(values, weight, 2.0 * limits.min_share)

@@ -9,6 +9,7 @@ from auclid import validation
 from auclid.additive._columns import cell_block
 from auclid.additive._plot import plot_shapes
 from auclid.additive._shapes import OTHER, PairShape, Shape, card_contributions
+from auclid.data.types import OutputFile, RowsLike
 from auclid.validation import part_answers, partwise
 
 
@@ -35,7 +36,7 @@ class Readable:
     _cells: Any
 
     @partwise
-    def contributions(self, X: Any) -> np.ndarray:
+    def contributions(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """What each column, then each pair, adds to the score of each row: rows sum to the score less ``intercept_``.
 
         Parameters
@@ -50,7 +51,7 @@ class Readable:
         cells = self._cells(X)
         return card_contributions(self._card, cells)
 
-    def reasons(self, X: Any, n: int = 4, *, toward: Any = None) -> list[list[ReasonCode]]:
+    def reasons(self, X: RowsLike, n: int = 4, *, toward: Any = None) -> list[list[ReasonCode]]:
         """ReasonCode codes: the ``n`` columns and pairs that moved the score of each row most.
 
         Parameters

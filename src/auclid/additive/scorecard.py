@@ -26,6 +26,7 @@ from auclid.additive._shapes import card_scores, sound_card, sound_moments
 from auclid.base import LinearRanker, Ranker
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.encoding import column_indices
+from auclid.data.types import OutputFile, RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample
 from auclid.stats.moments import ClassMoments
@@ -163,7 +164,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         self.random_state = random_state
 
     @validation.checked_with_parts
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -248,7 +249,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         self._odds, self.scale_, self.cv_auc_ = odds._replace(offset=odds.offset + shift), scale, cv_auc
 
     @validation.checked_with_parts
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; with the same knots, the model is then that of all rows added so far.
 
         The first batch fixes knots and levels, unless ``n_knots`` gives them or `fit` came before. A stream has fixed
@@ -379,7 +380,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         return table_cells(self, checked_table(self, X, reset=False), self._kept_columns)
 
     @partwise
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters
@@ -395,7 +396,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         return validation.finite_scores(self, scores, getattr(cells, "dtype", np.float64))
 
     @partwise
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """The probability of each class: a sigmoid of the score, fitted to scores of held-out folds.
 
         Of streams, the sigmoid is that of two normal classes of one variance.

@@ -26,6 +26,7 @@ from auclid.auto._search import Member, Search, SearchSettings, blend_scores, od
 from auclid.base import Ranker
 from auclid.baselines import has_missing
 from auclid.columns import Columns
+from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import InvalidValueError
 from auclid.metrics._auc import auc_from_parts
 from auclid.square import LeastSquaresAUC
@@ -84,8 +85,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         other, with repetition, while the average precision of the sum rises.
     quality : {"fast", "default", "best"}, default="default"
         How much time the search takes, beside LightGBM with 200 trees on tables of some thousand rows: "fast" about
-        twice as long (linear models, one kind of boosting, 100 randomised trees), "default" about five times, "best"
-        about fifty times (more kinds of boosting, forests of 400 trees, small networks).
+        three times as long (linear models, one kind of boosting, 100 randomised trees), "default" about six times,
+        "best" about forty times (more kinds of boosting, forests of 400 trees, small networks).
     methods : "auto", str or list of str, default="auto"
         Candidates, in the order in which they run: names that `auclid.algorithms` lists, "logistic" (scikit-learn's
         LogisticRegression), "boosting" (LightGBM's trees where it is installed, else scikit-learn's), "slow boosting"
@@ -204,7 +205,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         self.random_state = random_state
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None, groups: Any = None, time: Any = None) -> Self:
         """Compare, choose, blend, calibrate; then fit what was chosen on all rows.
 
         Parameters
@@ -319,7 +320,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         odds = self._odds._replace(offset=self._odds.offset + shift)
         self.__dict__.update(members_=members, leaderboard_=lines, _odds=odds, threshold_=self.threshold_ + shift)
 
-    def expect(self, X: Any, y: Any = None) -> ExpectedCost:
+    def expect(self, X: RowsLike, y: Any = None) -> ExpectedCost:
         """What `fit` will take, about, before it is begun.
 
         Parameters
@@ -344,7 +345,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         return ExpectedCost(float(min(times * seconds, self.budget or np.inf)), size)
 
     @partwise
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """Calibrated log-odds of ``classes_[1]``: the higher, the more likely.
 
         Parameters
@@ -364,13 +365,13 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             rows = prepare(self.models_[0]._columns, X)  # all have learnt the same of columns
             return np.column_stack([model._odds_of(rows, floating(X)) for model in self.models_])
 
-    def _odds_of(self, X: Any, dtype: np.dtype) -> np.ndarray:
+    def _odds_of(self, X: RowsLike, dtype: np.dtype) -> np.ndarray:
         """The log-odds of a checked table, or of the rows that were made of it."""
         odds = log_odds(self._odds, blend_scores(self.members_, self._columns, X))
         return validation.finite_scores(self, odds, dtype)
 
     @partwise
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """The likelier class of each row: ``classes_[1]`` where `decision_function` is positive.
 
         Parameters
@@ -385,7 +386,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(np.intp)]
 
     @partwise
-    def predict_proba(self, X: Any) -> np.ndarray:
+    def predict_proba(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """Calibrated probabilities of all classes, in the order of `decision_function`.
 
         Parameters
@@ -401,7 +402,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             return positive / positive.sum(axis=1, keepdims=True)
         return np.column_stack([1.0 - positive, positive])
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> float:
         """The area under the ROC curve on (X, y): not the accuracy. Of more classes, the mean of each against the rest.
 
         Parameters

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.data import Table, as_array
+from auclid.data.types import OutputFile, RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.semi._labels import PartlyLabelled
 from auclid.solvers.stumps import Entries, Stump, add_stumps, boost
@@ -99,7 +100,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
 
     @validation.checked
     def fit(
-        self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None
+        self, X: RowsLike, y: ArrayLike | None = None, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from labelled rows, and from unlabelled ones near them.
 
@@ -164,7 +165,7 @@ class RankBoost(CallbackSupportMixin, PartlyLabelled):
         return {"stumps_": list(stumps), "n_iter_": max(1, len(stumps)), "intercept_": -float(threshold)}
 
     @partwise
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters

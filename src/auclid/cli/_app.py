@@ -13,7 +13,7 @@ from typer.core import TyperGroup
 from auclid._version import __version__
 from auclid.cli import _plugins, _show
 from auclid.cli.defaults import AGAINST, BASELINES
-from auclid.cli.wording import rate, sentence
+from auclid.cli.wording import memory_size, rate, sentence
 
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
 """Click's exception for what cannot be understood; newer versions of typer carry a copy of their own."""
@@ -67,9 +67,23 @@ Positive = Annotated[
 ]
 Drop = Annotated[list[str] | None, typer.Option(metavar="NAME", help="A column to leave out; repeatable.")]
 Memory = Annotated[
-    str | None, typer.Option(metavar="SIZE", help="Rows to keep in memory; more are read by blocks. Default: 512MiB.")
+    str | None,
+    typer.Option(
+        metavar="SIZE",
+        callback=memory_size,
+        help="Rows to keep in memory, such as 500MB; more are read by blocks. Default: 512MiB. "
+        "The process needs some 300MB besides.",
+    ),
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
+Group = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Compare rows of one group only: a query, a session, a patient.")
+]
+Event = Annotated[
+    str | None, typer.Option(metavar="COLUMN", help="Censored times: whether the event was seen; with --time.")
+]
+Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Censored times: when; with --event.")]
+Ordered = Annotated[bool, typer.Option("--ordered", help="The target has ordered levels or numbers, not two labels.")]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -91,23 +105,41 @@ def compare(
     data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")] = None,
     target: Target = None,
     methods: Annotated[
-        str, typer.Option(help="Names from `auclid methods`, with commas, and `auto`; else those that suit.")
+        str, typer.Option(help="Names from `auclid methods`, with commas, `auto`, or `all`; else those that suit.")
     ] = "",
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
     drop: Drop = None,
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
+    test: Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test on; else a share of DATA.")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Learn from the past, test on the latest rows by this column.")
+    ] = None,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write, .html.")] = Path("report.html"),
     max_fpr: MaxFPR = 1.0,
     memory: Memory = None,
+    group: Group = None,
+    event: Event = None,
+    ordered: Ordered = False,
 ) -> None:
     """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr)
-    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size)
+    if data is not None and _has_order(group, event, None, ordered):
+        from auclid.cli import ordered as orders
+
+        when = None if event is None else time
+        orders.compare(data, orders.OrderOptions(target, event, when, group, ordered, drop or []), test_size, seed)
+        return
+    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time)
+    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size, test=test)
+
+
+def _has_order(group: str | None, event: str | None, time: str | None, ordered: bool) -> bool:
+    """Whether the options say that rows have an order that is not that of two classes."""
+    return ordered or any(name is not None for name in (group, event, time))
 
 
 def _words(text: str) -> list[str]:
@@ -133,12 +165,25 @@ def fit(
     published: Annotated[
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, as in Python; repeatable."),
+    ] = None,
+    group: Group = None,
+    event: Event = None,
+    time: Time = None,
+    ordered: Ordered = False,
 ) -> None:
     """Train a model on all rows and save it."""
     from auclid.cli import data as rows
     from auclid.cli import verbs
 
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published)
+    if _has_order(group, event, time, ordered):
+        from auclid.cli import ordered as orders
+
+        orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
+        return
+    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -147,22 +192,36 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv or parquet file.")] = Path("scores.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("scores.csv"),
     identifier: Annotated[
         list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
     ] = None,
+    alerts: Annotated[int | None, typer.Option(min=1, help="Call the so many highest rows positive.")] = None,
+    threshold: Annotated[float | None, typer.Option(help="Call higher scores positive.")] = None,
+    cost: Annotated[
+        str | None, typer.Option(metavar="FN:FP", help="Call positive what costs less so, by the probabilities.")
+    ] = None,
+    precision: Annotated[
+        float | None, typer.Option(min=0.0, max=1.0, help="Call the most rows positive with this expected precision.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the threshold in MODEL, for every later command.")] = False,
     memory: Memory = None,
 ) -> None:
     """Write score, probability and label of every row: the higher, the more likely positive."""
-    from auclid.cli import verbs
+    from auclid.cli import thresholds, verbs
 
-    verbs.predict(model, data, output, identifier or [], memory)
+    purpose = thresholds.Purpose(alerts, threshold, cost, precision)
+    verbs.predict(model, data, output, identifier or [], memory, purpose, keep)
 
 
 @app.command()
 def evaluate(
-    model: Model,
-    data: Data,
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="MODEL DATA", help="Also: MODEL... --data DATA, or a table with --score COLUMN."),
+    ],
+    data: Annotated[Path | None, typer.Option(help="Rows for several models, compared with the first.")] = None,
+    score: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of scores, without a model.")] = None,
     target: Target = None,
     positive: Positive = None,
     groups: Annotated[
@@ -175,12 +234,32 @@ def evaluate(
     plot: Annotated[Path | None, typer.Option(metavar="FILE", help="A picture to draw: .png, .svg or .pdf.")] = None,
     html: Annotated[Path | None, typer.Option(metavar="FILE", help="A page to decide on a threshold with.")] = None,
     memory: Memory = None,
+    group: Group = None,
+    event: Event = None,
+    time: Time = None,
+    ordered: Ordered = False,
 ) -> None:
     """The AUC of a model on labelled rows, with its interval, and what its threshold does."""
     from auclid.cli import evaluation, verbs
 
+    if _has_order(group, event, time, ordered):
+        from auclid.cli import ordered as orders
+
+        if len(paths) + (data is not None) != 2 or score is not None:
+            raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
+        orders.evaluate(paths[0], data or paths[1], orders.OrderOptions(target, event, time, group, ordered))
+        return
     wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
-    verbs.evaluate(model, data, target, positive, wishes, memory)
+    if score is not None:
+        if len(paths) != 1 or data is not None:
+            raise typer.BadParameter("with --score there is one table and no model.", param_hint="--score")
+        verbs.evaluate_scores(paths[0], score, target, positive, wishes)
+    elif data is not None and len(paths) > 1:
+        verbs.evaluate_several(paths, data, target, positive, wishes, memory)
+    elif len(paths) + (data is not None) == 2:
+        verbs.evaluate(paths[0], data or paths[1], target, positive, wishes, memory)
+    else:
+        raise typer.BadParameter("give MODEL DATA, MODEL... --data DATA, or a table with --score.", param_hint="MODEL")
 
 
 @app.command()
@@ -267,6 +346,20 @@ def edit(
 
     wishes = scorecards.EditWishes(output, data, target, page, with_rows, replace)
     scorecards.edit(model, edits, wishes, memory)
+
+
+@app.command()
+def update(
+    model: Model,
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="Labelled rows to learn from.")],
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
+    target: Target = None,
+    memory: Memory = None,
+) -> None:
+    """Let a model that learns from streams learn from more rows."""
+    from auclid.cli import updating
+
+    updating.update(model, new, output, target, memory)
 
 
 @app.command()

@@ -18,7 +18,8 @@ from auclid.cli import models
 from auclid.cli.data import BinaryTable
 from auclid.cli.defaults import AGAINST
 from auclid.cli.explain import Reason, reasons
-from auclid.cli.verdict import LEVEL, likely, measured_by, verdict
+from auclid.cli.leakage import leakage_notes
+from auclid.cli.verdict import SIGNIFICANCE, likely, measured_by, verdict
 from auclid.cli.wording import sentence
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
@@ -33,7 +34,7 @@ from auclid.metrics import (
 from auclid.metrics._sample import checked_region
 from auclid.validation import take_rows
 
-FEWEST = 8
+MIN_CLASS_ROWS = 8
 """Rows of each class without which a split leaves nothing to measure."""
 
 
@@ -81,6 +82,7 @@ def candidates(
     X: Any, methods: Sequence[str], against: Sequence[str], seed: int, max_fpr: float = 1.0
 ) -> tuple[list[tuple[bool, str, Any]], list[str]]:
     """[(ours or not, name, model)] and notes. A name nobody knows is an error before any training."""
+    methods = models.every_method() if list(methods) == ["all"] else methods
     suited, notes = (methods, []) if methods else models.sensible(X)
     chosen = [(True, *models.ours(name, seed, max_fpr)) for name in suited]
     notes += _whole_list(chosen, max_fpr)
@@ -98,11 +100,31 @@ def candidates(
     return chosen, notes
 
 
+def split_table(data: BinaryTable, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """Numbers of the training and of the test rows: those of a file of their own, the latest, or a random share."""
+    n = len(data.is_pos)
+    if data.test_rows is not None:
+        train, test = np.setdiff1d(np.arange(n), data.test_rows), data.test_rows
+    elif data.time is not None:
+        cut = np.quantile(data.time, 1.0 - test_size, method="higher")  # rows of equal time stay together
+        cut = cut if cut > data.time.min() else np.nextafter(cut, np.inf)
+        train, test = np.flatnonzero(data.time < cut), np.flatnonzero(data.time >= cut)
+    else:
+        return split(data.is_pos, test_size, seed)
+    for what, rows in (("learn from", train), ("test on", test)):
+        pos = int(data.is_pos[rows].sum())
+        if min(pos, len(rows) - pos) < 2:
+            raise DataError(f"compare must have two rows of each class to {what}; got {pos} positives of {len(rows)}.")
+    return train, test
+
+
 def split(is_pos: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the training and of the test rows, stratified."""
     count = int(min(is_pos.sum(), (~is_pos).sum()))
-    if count < FEWEST:
-        raise DataError(f"compare must have at least {FEWEST} rows of each class, to learn and to test; got {count}.")
+    if count < MIN_CLASS_ROWS:
+        raise DataError(
+            f"compare must have at least {MIN_CLASS_ROWS} rows of each class, to learn and to test; got {count}."
+        )
     train, test = train_test_split(np.arange(len(is_pos)), test_size=test_size, stratify=is_pos, random_state=seed)
     if min(is_pos[test].sum(), (~is_pos[test]).sum()) < 2:
         raise DataError("--test-size must leave two rows of each class to test on; it is too small.")
@@ -125,7 +147,8 @@ def compare(
     """
     max_fpr = checked_region("compare", max_fpr, 0.0).max_fpr
     chosen, notes = candidates(data.X, methods, against, seed, max_fpr)
-    train, test = split(data.is_pos, test_size, seed)
+    train, test = split_table(data, test_size, seed)
+    notes += leakage_notes(data)
     rows, shared = [], Shared(data, train, test)
     with threadpool_limits(1):
         for is_ours, name, model in chosen:
@@ -267,7 +290,7 @@ def _by_average_precision(rows: list[Row]) -> list[str]:
         return []
     gap = best.ap_gap
     figures = f"{best.ap.ap:.4f} against {rival.ap.ap:.4f}, p {likely(gap.pvalue, equals='= ')}"
-    of_auc, of_ap = (each.pvalue < LEVEL for each in (best.gap, gap))
+    of_auc, of_ap = (each.pvalue < SIGNIFICANCE for each in (best.gap, gap))
     if of_auc and of_ap:
         same = (best.gap.difference > 0.0) == (gap.difference > 0.0)
         told = "both differ, and in the same direction" if same else "both differ, in opposite directions"

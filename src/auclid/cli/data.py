@@ -15,7 +15,7 @@ from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
 from auclid.data import as_array
 from auclid.data.encoding import decode, is_frame
-from auclid.data.files import Rows, open_rows
+from auclid.data.files import Rows, open_rows, read_column
 from auclid.data.mapped import mapped
 from auclid.data.parallel_read import count_missing
 from auclid.data.readers import ColumnSelection
@@ -23,7 +23,8 @@ from auclid.data.readers.open import has_own_labels
 from auclid.data.sizes import as_bytes
 from auclid.datasets import load_mammography
 from auclid.datasets.readers import labelled_rows, missing_note
-from auclid.errors import DataError
+from auclid.errors import ColumnNotFoundError, DataError
+from auclid.metrics._periods import time_numbers
 
 IN_MEMORY = 1 << 29
 """Bytes of decoded rows up to which a command learns from them in memory, unless --memory says otherwise."""
@@ -51,6 +52,10 @@ class Options(NamedTuple):
     memory: str | None = None
     max_fpr: float = 1.0
     published: bool = False
+    time: str | None = None
+    """The column with the date of each row, which is not learnt from."""
+    settings: Sequence[str] = ()
+    """Parameters of the method, NAME=VALUE."""
 
 
 class Task(NamedTuple):
@@ -64,6 +69,8 @@ class Task(NamedTuple):
     notes: list[str]
     in_memory: bool
     """Whether the rows fit in memory."""
+    places: np.ndarray = np.zeros(0, dtype=np.intp)
+    """The numbers of the rows in the source."""
 
 
 class BinaryTable(NamedTuple):
@@ -76,6 +83,10 @@ class BinaryTable(NamedTuple):
     """The names of the negative and the positive class."""
     feature_names: list[str]
     notes: list[str]
+    time: np.ndarray | None = None
+    """Numbers that grow with time, where rows are to be split by it."""
+    test_rows: np.ndarray | None = None
+    """The numbers of the rows to test on, where they come from a file of their own."""
 
 
 def scan_columns(
@@ -86,11 +97,15 @@ def scan_columns(
     return open_rows(path, ColumnSelection(None if own else target, None, columns, drop), memory or IN_MEMORY)
 
 
-def open_task(path: Path, options: Options) -> Task:
-    """The rows of a source with labels 0 and 1; rows without a label are left out."""
+def open_task(path: Path, options: Options, columns: Sequence[str] | None = None) -> Task:
+    """The rows of a source with labels 0 and 1; rows without a label are left out.
+
+    ``columns`` are those to read; else all but those that the options leave out.
+    """
     if options.target is None and not has_own_labels(path):
         raise DataError(NO_LABELS)
-    rows = scan_columns(path, options.target, options.memory, drop=options.drop)
+    drop = [*options.drop, *([] if options.time is None or options.time in options.drop else [options.time])]
+    rows = scan_columns(path, options.target, options.memory, columns, () if columns is not None else drop)
     if not rows.has_target:
         raise DataError(NO_LABELS)
     labelled, notes = labelled_rows(rows, options.target)
@@ -103,7 +118,7 @@ def open_task(path: Path, options: Options) -> Task:
     chosen = partial(is_one_of, levels[is_pos])
     fits = rows.fits_in_memory()
     rows = mapped(rows, labels=chosen, index=labelled if len(labelled) < rows.shape[0] else None)
-    return Task(str(path), dense_or_sparse(rows), classes, notes, fits)
+    return Task(str(path), dense_or_sparse(rows), classes, notes, fits, labelled)
 
 
 def is_one_of(chosen: np.ndarray, y: np.ndarray) -> np.ndarray:
@@ -124,14 +139,54 @@ def load_table(task: Task, options: Options, scaled: bool = True) -> BinaryTable
     """
     (n, d), rows = task.rows.shape, task.rows
     size = n if task.in_memory else min(n, max(MIN_SAMPLE, as_bytes(options.memory) // (8 * d)))
-    X, y = rows.gather(rows.sample_index(size, options.seed), allow_missing=True, allow_categorical=True)
+    index = rows.sample_index(size, options.seed)
+    X, y = rows.gather(index, allow_missing=True, allow_categorical=True)
     notes = [*task.notes, *missing_note(count_missing(X, rows.columns))]
     if size < n:
         notes.append(f"Compared on {size:,} of {n:,} rows, drawn at random: as many as --memory lets into memory.")
     X = decode(X, rows.columns, rows.encodings) if rows.named else X
     if is_frame(X) and task.in_memory:
         notes += odd_columns(X, scaled)
-    return BinaryTable(task.source, X, y == 1, task.classes, rows.columns, notes)  # type: ignore[arg-type]
+    time = None if options.time is None else time_column(task, options.time)[index]
+    return BinaryTable(task.source, X, y == 1, task.classes, rows.columns, notes, time)  # type: ignore[arg-type]
+
+
+def time_column(task: Task, name: str) -> np.ndarray:
+    """Numbers that grow with time, of the rows of a task."""
+    if has_own_labels(task.source):
+        raise DataError(f"--time must name a column of DATA; the columns of {task.source!r} have no names.")
+    try:
+        values = read_column(task.source, name)[task.places]
+    except ColumnNotFoundError as error:
+        error.parameter = "time"
+        raise
+    return time_numbers("compare", values, len(values))[0]
+
+
+def with_test_rows(table: BinaryTable, path: Path, options: Options) -> BinaryTable:
+    """The table with the rows of another file below its own, to test on."""
+    task = open_task(path, options, table.feature_names if is_frame(table.X) or not has_own_labels(path) else None)
+    other = load_table(task, options._replace(time=None))
+    if other.classes != table.classes or other.X.shape[1] != table.X.shape[1]:
+        raise DataError(
+            f"--test must have the classes ({', '.join(table.classes)}) and the {table.X.shape[1]} columns of DATA; "
+            f"{str(path)!r} has {', '.join(other.classes)} and {other.X.shape[1]} columns."
+        )
+    n, is_pos = len(table.is_pos), np.concatenate([table.is_pos, other.is_pos])
+    X = stack_rows(table.X, other.X, table.feature_names)
+    return table._replace(X=X, is_pos=is_pos, test_rows=np.arange(n, len(is_pos)))
+
+
+def stack_rows(first: Any, second: Any, names: Sequence[str]) -> Any:
+    """The rows of two tables, one below the other: arrays, CSR matrices or tables of Arrow."""
+    if sparse.issparse(first) or sparse.issparse(second):
+        return sparse.vstack([sparse.csr_matrix(first), sparse.csr_matrix(second)], format="csr")
+    if not is_frame(first) and not is_frame(second):
+        return np.vstack([first, second])
+    import pyarrow as pa
+
+    tables = [each if is_frame(each) else pa.table(dict(zip(names, each.T, strict=True))) for each in (first, second)]
+    return pa.concat_tables(tables, promote_options="permissive")
 
 
 def dense_or_sparse(rows: Rows) -> Rows:

@@ -68,7 +68,7 @@ def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[s
 def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, scheduler: str | None) -> None:
     """Fit a method and save it; a scorecard leaves its page and points too."""
     start = perf_counter()
-    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr, how.published), how.max_fpr)
+    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings), how.max_fpr)
     if scheduler is not None:
         fitted = _fit_on_cluster(data, how, scheduler)
     else:
@@ -98,7 +98,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
 
 def _fit_in_memory(task: Task, how: Options) -> Fitted:
     """A method fitted on a table in memory."""
-    name, estimator = models.ours(how.method, how.seed, how.max_fpr, how.published)
+    name, estimator = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     table = load_table(task, how, scaled=not isinstance(estimator, Scorecard))
     y = table.is_pos.astype(int)
     if isinstance(estimator, AUCClassifier):
@@ -123,7 +123,7 @@ def _profile(estimator: Any, X: Any, y: Any) -> Profile | None:
 
 def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
     columns, rows = task.rows.columns, task.rows
     with _noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
@@ -155,11 +155,12 @@ def _with_probabilities(model: Any) -> Any:
 
 def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
     """The checkpoint, compared with the settings and the files of the command."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
     require_stream(name, model)
     checkpoint.agree(
-        method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr
-    )
+        method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr,
+        **({"settings": sorted(how.settings)} if how.settings else {}),
+    )  # fmt: skip
     checkpoint.agree_on_files(data)
     return checkpoint
 
@@ -181,7 +182,7 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published)
+    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
     if how.target is None:
         raise DataError(NO_LABELS)
     with Client(address), _noted([]), names_known():

@@ -13,18 +13,19 @@ from auclid._random import set_random_state
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.cli.defaults import BASELINES as BASELINE_NAMES
+from auclid.cli.settings import Settings, with_settings
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
-from auclid.registry import find
+from auclid.registry import METHODS, find
 
-WIDE = 2_000
+MAX_MOMENT_COLUMNS = 2_000
 """Columns from which on d × d moments are no longer the quick way."""
 
 SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
-    "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= WIDE,
-    "LeastSquaresAUC": lambda n, d, is_sparse: d > WIDE,
+    "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= MAX_MOMENT_COLUMNS,
+    "LeastSquaresAUC": lambda n, d, is_sparse: d > MAX_MOMENT_COLUMNS,
     "RankSVM": lambda n, d, is_sparse: True,
     "Scorecard": lambda n, d, is_sparse: not is_sparse and d <= 100,
     "SPAM-L2": lambda n, d, is_sparse: True,
@@ -51,26 +52,32 @@ def sensible(X: Any) -> tuple[list[str], list[str]]:
     return suited, [f"{name} is left out: {why}." for name, why in WHY_NOT.items() if name not in suited]
 
 
-def ours(name: str, seed: int, max_fpr: float = 1.0, published: bool = False) -> Named:
-    """(name, pipeline) of a method by the name of its paper, or of "auto"; for the top, if it can learn that."""
+def ours(name: str, seed: int, max_fpr: float = 1.0, published: bool = False, settings: Settings = ()) -> Named:
+    """(name, pipeline) of a method by the name of its paper, or of "auto"; for the top, if it can learn that.
+
+    ``settings`` are parameters of the method, as --set gives them.
+    """
     if name.casefold() in ("auto", "aucclassifier"):
         if published:
             raise ValueError("--published must have a --method with a paper of its own; got auto. Try --method SOLAM.")
-        return front_door(seed, max_fpr)
+        front, model = front_door(seed, max_fpr)
+        return front, with_settings(model, settings)
     method = find(name)
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
-    model = aimed(set_random_state(method.builder(published)(), seed), max_fpr)
+    model = with_settings(aimed(set_random_state(method.builder(published)(), seed), max_fpr), settings)
     if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
         return method.name, model
     title = f"{method.name} (as published)" if published and method.differs else method.name
     return title, make_pipeline(Columns(), model)
 
 
-def few_passes(name: str, seed: int, max_fpr: float = 1.0, published: bool = False) -> Named:
+def few_passes(
+    name: str, seed: int, max_fpr: float = 1.0, published: bool = False, settings: Settings = ()
+) -> Named:
     """(name, model) of a method for rows that do not fit in memory; "auto" is an exact one that needs few passes."""
     auto = "LeastSquaresAUCCV" if max_fpr == 1.0 else "RankSVM"
-    return ours(auto if name.casefold() == "auto" and not published else name, seed, max_fpr, published)
+    return ours(auto if name.casefold() == "auto" and not published else name, seed, max_fpr, published, settings)
 
 
 def front_door(seed: int, max_fpr: float = 1.0) -> Named:
@@ -150,9 +157,14 @@ def known_baseline(name: str) -> str:
     return name
 
 
+def every_method() -> list[str]:
+    """The names of all methods that the command can train, and "auto"."""
+    return ["auto", *(method.name for method in METHODS if not method.semi_supervised)]
+
+
 def refuse_unknown(methods: list[str], against: list[str]) -> None:
     """A sentence about the first name that is none, before any work."""
-    for name in methods:
+    for name in every_method() if methods == ["all"] else methods:
         ours(name, 0, 1.0)
     for name in against:
         known_baseline(name)

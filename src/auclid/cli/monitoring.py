@@ -17,7 +17,6 @@ from auclid.cli._show import escape as plain
 from auclid.cli.data import scan_columns, text
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import SavedModel
-from auclid.data import as_array
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows, read_column
 from auclid.data.readers.open import has_own_labels, open_columns
@@ -108,12 +107,10 @@ def _scored(
     rows, labels = _open(saved, path, wishes)
     count, counted, answers = ColumnCounter(before.columns), [], []
     with _show.passes(rows):
-        for block in rows.read(allow_missing=True, allow_categorical=True):
-            X = as_array(block.X) if saved.known.get("dense") else block.X
+        for table in saved.tables(rows):
             with names_known():
-                table = rows.decode(X)
-                counted.append(count(table))
                 answers.append(saved.answer(table))
+            counted.append(count(table))
     scores = np.concatenate([each.scores for each in answers])
     called = np.concatenate([each.called for each in answers])
     alerts = called if wishes.threshold is None else scores > wishes.threshold

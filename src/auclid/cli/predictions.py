@@ -2,6 +2,7 @@
 
 from collections.abc import Generator, Iterable
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,18 @@ from auclid.io import replacing
 
 PARQUET = (".parquet", ".pq")
 
-ENDINGS = (".csv", *PARQUET)
+EXCEL = (".xlsx",)
+
+ENDINGS = (".csv", *PARQUET, *EXCEL)
 """Endings of files that are written."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """What a text begins with that a spreadsheet takes for a formula."""
 
-ROWS = 1 << 16
+MAX_EXCEL_ROWS = 1 << 20
+"""Rows of a sheet of Excel."""
+
+COPIED_ROWS = 1 << 16
 """Rows of columns to copy that are read at a time."""
 
 
@@ -44,7 +50,7 @@ class Copies:
             raise DataError(f"--id must name columns of a csv or parquet file; those of {str(data)!r} have no names.")
         _checked(names, reader.available_columns())
         self.names = list(dict.fromkeys(names))
-        self._batches = reader.copies(self.names, ROWS)
+        self._batches = reader.copies(self.names, COPIED_ROWS)
         self._rest: Any = None
 
     def next(self, count: int) -> dict[str, Any]:
@@ -67,12 +73,23 @@ def is_parquet(path: Path) -> bool:
     return path.suffix.lower() in PARQUET
 
 
+def is_excel(path: Path) -> bool:
+    """Whether the name of a file asks for a workbook."""
+    return path.suffix.lower() in EXCEL
+
+
+def check_writer(path: Path) -> None:
+    """Say what to install where a workbook is asked for that cannot be written."""
+    if is_excel(path) and find_spec("openpyxl") is None:
+        raise ImportError("Files of Excel need openpyxl, which is not installed: pip install 'auclid[excel]'.")
+
+
 def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None = None) -> int:
     """Write score, probability (where the model has one) and label of each row, by blocks; returns how many.
 
-    The file is Parquet where its name says so, else csv. ``copies`` are columns to put before the scores.
+    The file is Parquet or Excel where its name says so, else csv. ``copies`` are columns to put before the scores.
     """
-    count, write = 0, _parquet if is_parquet(path) else _csv
+    count, write = 0, _parquet if is_parquet(path) else _excel if is_excel(path) else _csv
     with replacing(path, "wb") as file, closing(write(file)) as written:
         next(written)
         for answer in answers:
@@ -109,6 +126,35 @@ def _parquet(file: Any) -> Writer:
         while True:
             writer.write_table(pa.table(columns, schema=schema))
             columns = yield
+
+
+def _excel(file: Any) -> Writer:
+    """One sheet. Texts are never formulas."""
+    from openpyxl import Workbook
+    from openpyxl.cell import WriteOnlyCell
+
+    book = Workbook(write_only=True)
+    sheet, count = book.create_sheet("scores"), 0
+
+    def shown(value: Any) -> Any:
+        plain = WriteOnlyCell(sheet, value=value if isinstance(value, int | float | str | None) else str(value))
+        if isinstance(value, str):
+            plain.data_type = "s"
+        return plain
+
+    columns = yield
+    sheet.append([shown(name) for name in columns])
+    try:
+        while True:
+            lists = [each.to_pylist() if hasattr(each, "to_pylist") else each.tolist() for each in columns.values()]
+            count += len(lists[0])
+            if count >= MAX_EXCEL_ROWS:
+                raise DataError(f"A sheet of Excel holds less than {MAX_EXCEL_ROWS:,} rows: write .csv or .parquet.")
+            for row in zip(*lists, strict=True):
+                sheet.append([shown(value) for value in row])
+            columns = yield
+    finally:
+        book.save(file)
 
 
 def csv_line(values: Iterable[Any]) -> str:

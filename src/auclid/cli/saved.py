@@ -13,6 +13,9 @@ from auclid.data import as_array
 from auclid.data.files import Rows
 from auclid.errors import DataError
 from auclid.io import about, load
+from auclid.monitoring import Profile
+from auclid.monitoring.profile import ColumnCounter, PartCounts
+from auclid.monitoring.report import cell_notes
 from auclid.validation import names_known
 
 
@@ -84,17 +87,56 @@ class SavedModel(NamedTuple):
 
     def answers(self, rows: Rows) -> Iterator[Answers]:
         """What the model says of the rows, a block at a time."""
-        for block in rows.read(allow_missing=True, allow_categorical=True):
-            X = as_array(block.X) if self.known.get("dense") else block.X
+        for table in self.tables(rows):
             with names_known():
-                yield self.answer(rows.decode(X))
+                yield self.answer(table)
+
+    def tables(self, rows: Rows) -> Iterator[Any]:
+        """The blocks of rows as the model takes them."""
+        for block in rows.read(allow_missing=True, allow_categorical=True):
+            yield rows.decode(as_array(block.X) if self.known.get("dense") else block.X)
 
     def answer(self, X: Any) -> Answers:
-        """What the model says of a table."""
-        predicted = self.estimator.predict(X)
+        """What the model says of a table, by the threshold that was kept with it, or else by its own."""
         proba = self.estimator.predict_proba(X)[:, 1] if hasattr(self.estimator, "predict_proba") else None
         scores = np.asarray(scored(self.estimator, X), np.float64)
-        return Answers(scores, proba, predicted == self.estimator.classes_[1], self.labels(predicted))
+        if self.threshold is not None:
+            called = scores > self.threshold
+        else:
+            called = np.asarray(self.estimator.predict(X) == self.estimator.classes_[1])
+        return Answers(scores, proba, called, self.class_names(called))
+
+    def class_names(self, called: np.ndarray) -> list[str]:
+        """The label of each row, by whether it is called positive."""
+        return self.labels(self.estimator.classes_[called.astype(np.intp)])
+
+    @property
+    def threshold(self) -> float | None:
+        """The threshold that was kept with the model: higher scores are called positive."""
+        return self.known.get("threshold")
+
+
+class CountedAnswers:
+    """The answers of a model for rows, block by block; counts on the way what the model has not seen the like of."""
+
+    def __init__(self, saved: SavedModel, rows: Rows) -> None:
+        told = saved.known.get("profile")
+        self._saved, self._rows = saved, rows
+        self._profile = None if told is None else Profile.from_dict(told)
+        self._counted: list[list[PartCounts]] = []
+
+    def __iter__(self) -> Iterator[Answers]:
+        count = None if self._profile is None else ColumnCounter(self._profile.columns)
+        for table in self._saved.tables(self._rows):
+            with names_known():
+                answer = self._saved.answer(table)
+            if count is not None:
+                self._counted.append(count(table))
+            yield answer
+
+    def notes(self) -> list[str]:
+        """Sentences about levels never seen, numbers out of range, and values missing that never were."""
+        return [] if self._profile is None or not self._counted else cell_notes(self._profile, self._counted)
 
 
 def _known(path: Path) -> dict[str, Any]:
@@ -105,4 +147,7 @@ def _known(path: Path) -> dict[str, Any]:
     texts = all(isinstance(names, list) and all(isinstance(x, str) for x in names) for names in (columns, classes))
     if not texts or len(classes) != 2 or not isinstance(target, str | None):
         raise DataError(f"MODEL must say the names of its columns and of two classes; {str(path)!r} does not.")
+    threshold = told.get("threshold")
+    if not isinstance(threshold, float | None) or threshold != threshold:
+        raise DataError(f"MODEL must hold a number as its threshold; {str(path)!r} does not.")
     return told

@@ -1,20 +1,37 @@
 """What the verbs of the command do: read, train or score, write, and say what came out."""
 
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
+
+import numpy as np
 
 from auclid.cli import _show, evaluation, fitting, models, predictions
 from auclid.cli._show import escape
 from auclid.cli.compare import Comparison
 from auclid.cli.compare import compare as compared
-from auclid.cli.data import NO_LABELS, Options, embedded_table, load_table, open_task, positives, unknown_columns
+from auclid.cli.data import (
+    NO_LABELS,
+    Options,
+    embedded_table,
+    load_table,
+    open_task,
+    positives,
+    unknown_columns,
+    with_test_rows,
+)
+from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.report import report
-from auclid.cli.saved import SavedModel
+from auclid.cli.saved import Answers, CountedAnswers, SavedModel
+from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold, joined
+from auclid.data.encoding import is_missing
+from auclid.data.files import read_column
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import DataError
-from auclid.io import replacing
+from auclid.io import replacing, save
+from auclid.metrics import compare_auc
 
 
 def compare(
@@ -25,17 +42,21 @@ def compare(
     against: list[str],
     *,
     test_size: float,
+    test: Path | None = None,
 ) -> None:
     """Train methods and baselines on the same rows, write the report, and say what came out."""
-    check_paths({"DATA": data}, {"--output": output})
+    check_paths({"DATA": data, "--test": test}, {"--output": output})
+    if data is None and (test is not None or how.time is not None):
+        raise DataError("DATA must be given with --test and --time.")
+    if test is not None and how.time is not None:
+        raise DataError("--time must be used without --test: a file of its own says which rows to test on.")
     check_ending("--output", output, (".html", ".htm"))
     models.refuse_unknown(methods, against)
     table = embedded_table() if data is None else load_table(open_task(data, how), how)
+    table = table if test is None else with_test_rows(table, test, how)
     _show.introduce(table.source, table.X.shape, table.is_pos.mean(), table.classes[1])
     with _show.progress() as tell:
-        result = compared(
-            table, methods, against, tell=tell, seed=how.seed, test_size=test_size, max_fpr=how.max_fpr
-        )
+        result = compared(table, methods, against, tell=tell, seed=how.seed, test_size=test_size, max_fpr=how.max_fpr)
     with replacing(output, "w") as file:
         file.write(report(result))
     _show.comparison(result)
@@ -53,6 +74,7 @@ def _next_line(data: Path | None, how: Options, result: Comparison) -> str:
         ("--target", how.target),
         ("--positive", how.positive),
         *(("--drop", name) for name in how.drop),
+        ("--drop", how.time),
         ("--method", method),
         ("--max-fpr", f"{result.max_fpr:g}" if models.aims(method, result.max_fpr) else None),
     ]
@@ -74,31 +96,67 @@ def fit(
     fitting.fit(data, model, how, stream, scheduler)
 
 
-def predict(model: Path, data: Path, output: Path, identifiers: list[str], memory: str | None) -> None:
-    """Write score, probability and label of every row."""
+def predict(
+    model: Path,
+    data: Path,
+    output: Path,
+    identifiers: list[str],
+    memory: str | None,
+    purpose: Purpose = Purpose(),  # noqa: B008
+    keep: bool = False,
+) -> None:
+    """Write score, probability and label of every row; labels by a purpose, where one is given."""
+    purpose.check()
+    if keep and not purpose.given:
+        raise DataError("--keep must come with --alerts, --threshold, --cost or --precision: it keeps their threshold.")
     check_paths({"MODEL": model, "DATA": data}, {"--output": output})
     check_ending("--output", output, predictions.ENDINGS)
+    predictions.check_writer(output)
     saved = SavedModel.open(model)
     rows = saved.scan(data, None, memory, drop=identifiers)
     notes = unknown_columns(rows, identifiers)
     copies = predictions.Copies(data, identifiers) if identifiers else None
+    counted = CountedAnswers(saved, rows)
     with _show.passes(rows):
-        count = predictions.write_scores(output, saved.answers(rows), copies)
-    _show.remarks([*notes, *missing_note(rows.missing_counts())])
+        answers: Iterable[Answers] = counted
+        if purpose.given:
+            every = joined(list(counted))
+            threshold = chosen_threshold(purpose, every)
+            answers = [apply_threshold(saved, every, threshold)]
+            called = f"{int(np.sum(every.scores > threshold)):,} of {len(every.scores):,} rows"
+            notes.append(f"{called} are called {saved.positive}: those with a score above {threshold:.6g}.")
+        count = predictions.write_scores(output, answers, copies)
+    _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
     _show.say(escape(f"{count:,} scores: {output}"))
+    if keep:
+        save(model, saved.estimator, about={**saved.known, "threshold": threshold})
+        _show.say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
 
 
 def evaluate(
     model: Path, data: Path, target: str | None, positive: str | None, wishes: evaluation.Wishes, memory: str | None
 ) -> None:
     """Measure a model on labelled rows; draw it, or write a page about it, where that is asked for."""
+    _check_evaluation({"MODEL": model, "DATA": data}, wishes)
+    found = _measured(SavedModel.open(model), data, target, positive, wishes, memory)
+    _tell_evaluation(found, wishes, f"{model.name} on {data.name}")
+
+
+def _check_evaluation(reads: dict[str, Path | None], wishes: evaluation.Wishes) -> None:
+    """Refuse outputs that cannot be written."""
     written = {"--plot": wishes.plot, "--html": wishes.html}
-    check_paths({"MODEL": model, "DATA": data}, {name: path for name, path in written.items() if path is not None})
+    check_paths(reads, {name: path for name, path in written.items() if path is not None})
     for name, endings in (("--plot", evaluation.PICTURES), ("--html", (".html", ".htm"))):
         path = written[name]
         if path is not None:
             check_ending(name, path, endings)
-    saved = SavedModel.open(model)
+
+
+def _measured(
+    saved: SavedModel, data: Path, target: str | None, positive: str | None, wishes: evaluation.Wishes,
+    memory: str | None,
+) -> evaluation.Evaluation:  # fmt: skip
+    """The figures of a model on labelled rows."""
     target = target or saved.target
     if target is None and not has_own_labels(data):
         raise DataError(NO_LABELS)
@@ -116,13 +174,70 @@ def evaluate(
     groups = None if wishes.groups is None else evaluation.group_column(data, wishes.groups, labelled)
     if positive not in (None, saved.positive):
         probability = None  # that of the other label
-    found = evaluation.evaluate(is_pos, scores, called, classes, groups, wishes, probability)
     _show.remarks([*unknown_columns(rows, [target, wishes.groups]), *notes, *missing_note(rows.missing_counts())])
+    return evaluation.evaluate(is_pos, scores, called, classes, groups, wishes, probability)
+
+
+def _tell_evaluation(found: evaluation.Evaluation, wishes: evaluation.Wishes, title: str) -> None:
     _show.evaluation(found)
     if wishes.plot is not None:
         evaluation.draw(found, wishes.plot)
         _show.say(escape(f"Picture: {wishes.plot}"))
     if wishes.html is not None:
         with replacing(wishes.html, "w") as file:
-            file.write(evaluation.page(found, f"{model.name} on {data.name}"))
+            file.write(evaluation.page(found, title))
         _show.say(escape(f"Report: {wishes.html}"))
+
+
+def evaluate_several(
+    models: list[Path], data: Path, target: str | None, positive: str | None, wishes: evaluation.Wishes,
+    memory: str | None,
+) -> None:  # fmt: skip
+    """Measure several models on the same rows, and compare each with the first one by paired tests."""
+    if wishes.plot is not None or wishes.html is not None:
+        raise DataError("--plot and --html must be used with one model; got several.")
+    check_paths({"--data": data} | {f"MODEL ({path})": path for path in models}, {})
+    every = [_measured(SavedModel.open(path), data, target, positive, wishes, memory) for path in models]
+    first = every[0]
+    for path, found in zip(models, every, strict=True):
+        if not np.array_equal(found.is_pos, first.is_pos):
+            raise DataError(f"All models must rank the same label on top; {models[0].name} and {path.name} do not.")
+        part = found.interval if found.partial is None else found.partial
+        name = "AUC" if found.partial is None else f"Partial AUC up to {found.max_fpr:g}"
+        _show.say(escape(f"{path.name}: {name} {part.auc:.4f}, 95 % interval {part.low:.4f} to {part.high:.4f}"))
+    for path, found in zip(models[1:], every[1:], strict=True):
+        gap = compare_auc(first.is_pos, found.score, first.score, groups=found.clusters, max_fpr=found.max_fpr)
+        said = f"{path.name} − {models[0].name}: {gap.difference:+.4f}, 95 % interval {gap.low:+.4f} to {gap.high:+.4f}"
+        _show.say(escape(f"{said}, p = {gap.pvalue:.2g}"))
+
+
+def evaluate_scores(
+    data: Path, score: str, target: str | None, positive: str | None, wishes: evaluation.Wishes
+) -> None:
+    """Measure a column of scores against a column of labels, without a model."""
+    _check_evaluation({"SCORES": data}, wishes)
+    if target is None:
+        raise DataError(NO_LABELS)
+    if has_own_labels(data):
+        raise DataError(f"--score must name a column of a csv or parquet file; those of {str(data)!r} have no names.")
+    y, scores = read_column(data, target), read_column(data, score)
+    try:
+        values = np.asarray(scores, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(f"--score must name a column of numbers; {score!r} holds others.") from None
+    known = np.array([not is_missing(label) for label in y.tolist()]) & np.isfinite(values)
+    y = y[known].astype(str) if y.dtype == object else y[known]
+    levels, counts = np.unique(y, return_counts=True)
+    ask_for_positive(levels.tolist(), counts.tolist(), positive)
+    is_pos, classes = positives(y, positive)
+    values = values[known]
+    is_share = bool(values.min() >= 0.0 and values.max() <= 1.0)
+    cut = 0.5 if is_share else 0.0
+    notes = [f"{classes[1]} is called where {score} is above {cut:g}."]
+    if not known.all():
+        notes.append(f"{int((~known).sum()):,} rows without a label or a score are left out.")
+    _show.remarks(notes)
+    groups = None if wishes.groups is None else evaluation.group_column(data, wishes.groups, np.flatnonzero(known))
+    probability = values if is_share else None
+    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, wishes, probability)
+    _tell_evaluation(found, wishes, f"{score} of {data.name}")

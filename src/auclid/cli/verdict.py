@@ -5,7 +5,7 @@ from typing import Any
 
 from auclid._page import signed
 
-LEVEL = 0.05
+SIGNIFICANCE = 0.05
 
 
 def measured_by(max_fpr: float = 1.0) -> str:
@@ -35,9 +35,9 @@ def verdict(rows: Sequence[Any], max_fpr: float = 1.0) -> str:
     pvalue = min(1.0, times * gap.pvalue)
     figures = f"({signed(gap.difference)} {measured_by(max_fpr)}, 95 % interval {signed(gap.low)} to {signed(gap.high)}"
     allowed = f", p {likely(gap.pvalue, equals='= ')}"
-    if times > 1 and gap.pvalue < LEVEL:
+    if times > 1 and gap.pvalue < SIGNIFICANCE:
         allowed += f", or {likely(pvalue)} allowing for the {times} it was chosen from"
-    if pvalue >= LEVEL:
+    if pvalue >= SIGNIFICANCE:
         return (
             f"Not measurably: {best.name}, the best of ours, and {rival.name}, the best baseline, "
             f"cannot be told apart on these test rows {figures}{allowed})."

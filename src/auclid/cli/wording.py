@@ -95,6 +95,24 @@ def remarks(warned: Iterable[Warning | str]) -> list[str]:
     return list(dict.fromkeys([*map(str, every), *helps]))
 
 
+MIN_MEMORY = 1000
+"""Bytes below which --memory is a slip: fewer than a few rows."""
+
+
+def memory_size(value: str | None) -> str | None:
+    """The value of --memory; refused where it is too small to be meant."""
+    if value is None:
+        return None
+    from auclid.data.sizes import as_bytes  # slow: `auclid --help` and mistyped options do not need it
+
+    if as_bytes(value) < MIN_MEMORY:
+        raise DataError(
+            f"--memory must be a size of at least 1kB, with its unit, such as 500MB; got {value}. It bounds the rows "
+            "that are kept; the process itself needs some 300 MB besides."
+        )
+    return value
+
+
 def rate(value: float) -> float:
     """The value of --max-fpr; refused where it is no rate."""
     if not 0.0 < value <= 1.0:

@@ -19,6 +19,7 @@ from auclid.columns._notes import Findings, notes
 from auclid.columns._numbers import NumericScaling, SparseScaling, apply_dense, apply_sparse, learn_scaling
 from auclid.columns._summary import column_names, numeric_part, summarize_columns
 from auclid.data import as_array, encoding
+from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import IdentifierWarning
 from auclid.validation import checked_table, encoded_rows, is_numeric, mapped_source, partwise
 
@@ -125,7 +126,7 @@ class Columns(TransformerMixin, BaseEstimator):
         self.max_levels = max_levels
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn what each column holds.
 
         Parameters
@@ -182,7 +183,7 @@ class Columns(TransformerMixin, BaseEstimator):
         for k, texts in counts.items():
             findings.add_texts(names[k], texts, rows, bool(self._levels[k].width))
 
-    def fit_transform(self, X: Any, y: Any = None, **params: Any) -> Any:
+    def fit_transform(self, X: RowsLike, y: Any = None, **params: Any) -> Any:
         """`fit`, then `transform`: of rows in files, rows that are transformed as they are read.
 
         So a pipeline that begins with Columns can be fitted on rows that do not fit in memory.
@@ -202,7 +203,7 @@ class Columns(TransformerMixin, BaseEstimator):
         return mapped_source(X, partial(transform_block, self), self.get_feature_names_out().tolist())
 
     @partwise
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: RowsLike, *, out: OutputFile = None) -> Any:
         """The numbers of each row.
 
         Parameters

@@ -14,7 +14,7 @@ from auclid.data.blocks import describe_nonfinite, first_nonfinite
 from auclid.data.dataset import Dataset, Part, apply
 from auclid.data.encoding import ColumnEncoding, merge_encodings
 from auclid.data.labels import label_count
-from auclid.data.readers.frame import Frame
+from auclid.data.readers.frame import FrameReader
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
 from auclid.data.sizes import DEFAULT_MEMORY
@@ -128,7 +128,7 @@ def merged(function: Callable, *values: Any) -> Any:
 
 
 def aligned(value: Any) -> Any:
-    """The same with every array aligned: what came over a wire may not be, and NumPy adds it up in another order."""
+    """Align every array of a value: NumPy sums unaligned ones, as they come over a wire, in another order."""
     if isinstance(value, np.ndarray):
         return np.require(value, requirements="A")
     if isinstance(value, tuple) and hasattr(value, "_make"):
@@ -212,18 +212,24 @@ def checked_weight(owner: str, number: int, weight: Any) -> np.ndarray | None:
 def described(owner: str, X: Any, allow_categorical: bool = False) -> tuple[list[str] | None, int, np.dtype]:
     """Names, number and floating type of the columns; raises where some are no numbers, unless that is allowed."""
     if hasattr(X, "columns"):
-        kinds = [np.dtype(object) if not isinstance(kind, np.dtype) else kind for kind in X.dtypes]
-        names, text = [str(name) for name in X.columns], other_columns(X)
+        text = other_columns(X)
         if text and not allow_categorical:
             raise ValueError(
                 f"The columns of X given to {owner} must be numbers; {text[0]!r} is not. Choose others, X[[...]], put "
                 "Columns before it in a pipeline, or use Scorecard, which knows texts and dates."
             )
-        narrow = all(kind in (np.float32, np.float16) or (kind.kind in "biu" and kind.itemsize <= 2) for kind in kinds)
-        return names, len(names), np.dtype(np.float32 if narrow else np.float64)
+        names = [str(name) for name in X.columns]
+        return names, len(names), np.dtype(np.float32 if all(map(_fits_float32, X.dtypes)) else np.float64)
     if getattr(X, "ndim", 0) != 2:
         raise ValueError(f"X given to {owner} must be a table (n, d); got a dask collection of another shape.")
     return None, int(X.shape[1]), np.dtype(np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
+
+
+def _fits_float32(kind: Any) -> bool:
+    """Whether float32 holds every value of a column's type exactly."""
+    if not isinstance(kind, np.dtype):
+        return False
+    return kind in (np.float32, np.float16) or (kind.kind in "biu" and kind.itemsize <= 2)
 
 
 def other_columns(X: Any, numbers: str = "biuf") -> list:
@@ -238,7 +244,7 @@ def frame_encodings(X: Any) -> dict[str, ColumnEncoding]:
 
     if not hasattr(X, "columns"):
         return {}
-    found = dict(Frame(X._meta, ColumnSelection()).encodings)
+    found = dict(FrameReader(X._meta, ColumnSelection()).encodings)
     objects = [name for name, kind in zip(X.columns, X.dtypes, strict=True) if str(kind) == "object"]
     found.update({str(name): ColumnEncoding("text", "object") for name in objects})
     texts = [name for name in X.columns if str(name) in found and found[str(name)].is_categorical]

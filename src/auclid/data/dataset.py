@@ -113,7 +113,7 @@ class Dataset(ABC):
 
     @abstractmethod
     def persist(self, handle: Any) -> Any:
-        """The same handle, to be used again and again."""
+        """Compute a handle where the parts are and keep it there, for repeated use."""
 
     @abstractmethod
     def compute(self, handle: Any) -> Any:
@@ -148,6 +148,7 @@ class MemoryDataset(Dataset):
         self._whole, self._block_rows, self._encodings = Part(0, table, y, weight), block_rows, dict(encodings)
         self._steps: tuple[Callable, ...] = ()
         self._cached: list[Part] | None = None
+        self._made: list[Part] | None = None
         self.columns = None if table.columns is None else list(table.columns)
         self.dtype, self.width = table.dtype, table.shape[1]
 
@@ -155,9 +156,13 @@ class MemoryDataset(Dataset):
         return self._encodings
 
     def _parts(self) -> Iterable[Part]:
-        if self._cached is not None:
-            return self._cached
-        return [self._whole] if self._block_rows is None else self._blocks(self._block_rows)
+        """The parts with their steps applied: once, but for blocks, of which one is in memory at a time."""
+        if self._cached is None and self._block_rows is not None:
+            return (apply(_itself, self._steps, part) for part in self._blocks(self._block_rows))
+        if self._made is None:
+            given = [self._whole] if self._cached is None else self._cached
+            self._made = [apply(_itself, self._steps, part) for part in given]
+        return self._made
 
     def _blocks(self, size: int) -> Iterator[Part]:
         table, y, weight = self._whole[1:]
@@ -167,15 +172,16 @@ class MemoryDataset(Dataset):
 
     def table(self, part_sizes: np.ndarray) -> Table:
         """All rows, with what `transformed` makes of them."""
-        parts = [self._whole] if self._cached is None else self._cached
-        made = [apply(_itself, self._steps, part).X for part in parts]
+        if self._cached is None and not self._steps:
+            return as_table(self._whole.X)
+        made = [part.X for part in self._parts()]
         return as_table(made[0] if len(made) == 1 else concatenate_rows(made))
 
     def map(self, function: Callable, *shared: Any) -> Any:
-        return [apply(function, self._steps, part, *shared) for part in self._parts()]
+        return [function(part, *shared) for part in self._parts()]
 
     def reduce(self, function: Callable, *shared: Any) -> Any:
-        return tree_sum(apply(function, self._steps, part, *shared) for part in self._parts())
+        return tree_sum(function(part, *shared) for part in self._parts())
 
     def merge(self, function: Callable, *handles: Any) -> Any:
         return function(*handles)
@@ -188,14 +194,17 @@ class MemoryDataset(Dataset):
 
     def transformed(self, step: Callable, width: int | None = None) -> "MemoryDataset":
         other = copy(self)
-        other._steps = (*self._steps, step)
+        if self._made is None:
+            other._steps = (*self._steps, step)
+        else:
+            other._cached, other._steps, other._made = self._made, (step,), None
         if width is not None:
             other.width, other.columns, other._encodings = width, None, {}
         return other
 
     def cached(self, step: Callable) -> "MemoryDataset":
         other = copy(self)
-        other._cached, other._steps = self.transformed(step).map(_itself), ()
+        other._cached, other._steps, other._made = [step(part) for part in self._parts()], (), None
         return other
 
 

@@ -131,7 +131,7 @@ def _fits_one(spec: Spec, value: Any, sizes: Sizes) -> bool:
 
 
 def _fits_sequence(spec: Spec, value: Any, sizes: Sizes) -> bool:
-    """Whether it is a list or a tuple, of the length and the items that a specification asks for."""
+    """Whether a value is a list or a tuple, of the length and the items that a specification asks for."""
     if type(value).__name__ != spec.kind or not _has_shape((len(value),), spec.shape, sizes):
         return False
     return not spec.items or all(fits(spec.items, item, sizes) for item in value)
@@ -182,27 +182,27 @@ def _has_shape(shape: tuple[int, ...], wanted: tuple[str, ...] | None, sizes: Si
 
 
 def is_int(value: Any) -> bool:
-    """Whether it is an integer of 64 bits, and no boolean."""
+    """Whether a value is an integer of 64 bits, and no boolean."""
     return isinstance(value, int | np.integer) and not isinstance(value, bool) and abs(int(value)) < 1 << 64
 
 
 def is_count(value: Any) -> bool:
-    """Whether it is an integer of at least 0, of any type of number, whose sums do not overflow."""
+    """Whether a value is an integer of at least 0, of any type of number, whose sums do not overflow."""
     return is_real(value) and 0 <= value < MAX_COUNT and float(value).is_integer()
 
 
 def is_real(value: Any) -> bool:
-    """Whether it is a number, and no boolean."""
+    """Whether a value is a number, and no boolean."""
     return isinstance(value, Real | np.integer | np.floating) and not isinstance(value, bool | np.bool_)
 
 
 def is_finite(value: Any) -> bool:
-    """Whether it is a finite number."""
+    """Whether a value is a finite number."""
     return is_real(value) and bool(np.isfinite(float(value)))
 
 
 def is_label(value: Any) -> bool:
-    """Whether it is what a class or a category may be called."""
+    """Whether a value may name a class or a category."""
     return value is None or isinstance(value, str | bool | np.bool_ | float | np.floating) or is_int(value)
 
 
@@ -222,7 +222,7 @@ def _is_finite_array(value: np.ndarray) -> bool:
 
 
 def _is_output_config(value: Any) -> bool:
-    """Whether it is what `set_output` leaves."""
+    """Whether a value is a configuration that `set_output` stores."""
     known = isinstance(value, dict) and set(value) <= {"transform"}
     return known and all(choice in ("default", "pandas", "polars", None) for choice in value.values())
 
@@ -322,7 +322,7 @@ def _is_like(value: Any, fresh: list[Any], model: Any) -> bool:
 
 
 def _is_like_array(value: Any, fresh: list[np.ndarray], d: int) -> bool:
-    """Whether it is an array of the predicted type and shape; a predicted length of zero may have grown."""
+    """Whether a value is an array of the predicted type and shape; a predicted length of zero may have grown."""
     if not isinstance(value, np.ndarray) or value.dtype != fresh[0].dtype or value.ndim != fresh[0].ndim:
         return False
     lengths = [_extrapolate(a, b, c, d) for a, b, c in zip(*(part.shape for part in fresh), strict=True)]

@@ -16,7 +16,7 @@ from auclid.io._container import ModelFileError, parse_json, read_container, wri
 from auclid.io._learnt import check_estimator, parse_specs
 from auclid.io._names import ESTIMATORS, STRUCTS
 from auclid.io._sklearn import sklearn_kinds
-from auclid.io._values import VALUE_KINDS, Kind, Reader, Writer
+from auclid.io._values import VALUE_KINDS, Kind, ValueReader, Writer
 
 Path = str | os.PathLike[str]
 
@@ -122,7 +122,7 @@ def load(path: Path, *, trusted: Sequence[str] = ()) -> Any:
         If another version of scikit-learn wrote parts of the model.
     """
     head, entries = read_container(path)
-    reader = Reader([*VALUE_KINDS, *OBJECT_KINDS, *sklearn_kinds()], entries, trusted)
+    reader = ValueReader([*VALUE_KINDS, *OBJECT_KINDS, *sklearn_kinds()], entries, trusted)
     try:
         model = reader.decode(parse_json(entries.pop(MODEL)))
         if not isinstance(model, BaseEstimator):
@@ -137,7 +137,7 @@ def load(path: Path, *, trusted: Sequence[str] = ()) -> Any:
     return model
 
 
-def _warn(model: Any, reader: Reader, version: str) -> None:
+def _warn(model: Any, reader: ValueReader, version: str) -> None:
     """Say what of a file was not taken over, and that another scikit-learn wrote it."""
     if reader.neutralized:
         names = ", ".join(sorted(set(reader.neutralized)))
@@ -176,12 +176,12 @@ def about(path: Path) -> Any:
 
 
 def _is_ours(value: Any) -> bool:
-    """Whether it is an estimator of auclid, or of a class derived from one."""
+    """Whether an object is an estimator of auclid, or of a class derived from one."""
     return isinstance(value, BaseEstimator) and any(cls.__module__.startswith("auclid.") for cls in type(value).__mro__)
 
 
 def _is_struct(value: Any) -> bool:
-    """Whether it is a named tuple or a dataclass that files know."""
+    """Whether an object is a named tuple or a dataclass that files know."""
     return STRUCTS.of(value) is not None
 
 
@@ -192,7 +192,7 @@ def _write_struct(value: Any, out: Writer) -> Any:
     return [entry.name, {field: out.encode(getattr(value, field)) for field in _field_names(type(value))}]
 
 
-def _read_struct(tree: Any, source: Reader) -> Any:
+def _read_struct(tree: Any, source: ValueReader) -> Any:
     """A struct of the table, if the file has just the fields that it needs."""
     name, fields = tree
     entry, change = STRUCTS.find(name)
@@ -228,7 +228,7 @@ def _write_estimator(value: Any, out: Writer) -> Any:
     return [entry.name, {key: out.encode(x) for key, x in attributes.items()}]
 
 
-def _read_estimator(tree: Any, source: Reader) -> Any:
+def _read_estimator(tree: Any, source: ValueReader) -> Any:
     """An estimator of the table, if it has all parameters, known attributes only, and they fit together."""
     name, attributes = tree
     entry, change = ESTIMATORS.find(name)

@@ -118,6 +118,10 @@ def find_class(path: str) -> Any:
 BINARY = "n_features_in_:=d feature_names_in_:str[d] classes_:label[2] "
 LINEAR = BINARY + "coef_:double[1,d] intercept_:double[1] "
 STREAM = LINEAR + "n_iter_:count _state:any _rng:generator _dense:bool "
+ORDERED = (
+    "n_features_in_:=d feature_names_in_:str[d] coef_:double[1,d] intercept_:double[1] alpha_:real alphas_:real[m] "
+    "cv_concordance_:real[*,m] n_iter_:count objective_:real gap_:real "
+)
 TRANSFORMER = "n_features_in_:=d feature_names_in_:str[d] _sklearn_output_config:output "
 
 ESTIMATORS = NameTable(
@@ -191,6 +195,7 @@ ESTIMATORS = NameTable(
     ),
     Entry("OAM", "auclid.online.oam.OAM", STREAM + "C_:real"),
     Entry("OPAUC", "auclid.square.opauc.OPAUC", STREAM + "step_:real"),
+    Entry("OrderedRanker", "auclid.ordered.ordered_ranker.OrderedRanker", ORDERED + "_stream:OrderedMoments?"),
     Entry(
         "PNUAUC",
         "auclid.semi.pnu.PNUAUC",
@@ -234,6 +239,7 @@ ESTIMATORS = NameTable(
     ),
     Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
     Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),
+    Entry("SurvivalRanker", "auclid.ordered.survival_ranker.SurvivalRanker", ORDERED),
     Entry("UniExp", "auclid.online.uni_exp.UniExp", STREAM + "step_:real"),
 )
 """The estimators that files may name, each by its class's name.
@@ -256,6 +262,12 @@ STRUCTS = NameTable(
     # statistics of rows
     Entry("moments", "auclid.stats.moments.Moments", "n:weight mean:double[d] scatter:double[]|double[d,d]"),
     Entry("class moments", "auclid.stats.moments.ClassMoments", "pos:Moments neg:Moments"),
+    Entry("pairs' moments", "auclid.stats.ordered_moments.SquareSystem", "A:double[d,d] b:double[d] total:weight"),
+    Entry(
+        "levels' moments",
+        "auclid.stats.ordered_moments.OrderedMoments",
+        "levels:double[k] moments:list<Moments>[k] grouped:SquareSystem",
+    ),
     Entry("buffers", "auclid.stats.buffers.ClassBuffers"),
     Entry("class sums", "auclid.stats.class_sums.ClassSums"),
     Entry("class scatter", "auclid.stats.class_sums.ClassScatter"),

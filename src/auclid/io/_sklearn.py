@@ -20,7 +20,7 @@ from auclid.io._learnt import check_attributes, parse_specs
 from auclid.io._names import class_path, find_class
 from auclid.io._sklearn_checks import CHECKS
 from auclid.io._sklearn_types import ANY_ESTIMATOR, FUNCTIONS, MAX_UNTIED_FEATURES, SKLEARN_TYPES
-from auclid.io._values import Kind, Reader, Writer
+from auclid.io._values import Kind, ValueReader, Writer
 
 HOMES = {name: module for module, classes in SKLEARN_TYPES.items() for name in classes}
 """Class to the module that exports it."""
@@ -85,7 +85,7 @@ def _write_object(value: Any, out: Writer) -> Any:
     return [cls.__name__, {key: out.encode(x) for key, x in state.items()}]
 
 
-def _read_object(tree: Any, source: Reader) -> Any:
+def _read_object(tree: Any, source: ValueReader) -> Any:
     """An object with the attributes of the file, if all of them are known and fit together."""
     name, attributes = tree
     if not isinstance(name, str) or name not in HOMES:
@@ -125,7 +125,7 @@ NEUTRAL = {"n_jobs": None, "memory": None}
 """Parameters that a file may not choose: it could start processes, or make joblib write and read pickles."""
 
 
-def _neutralize(name: str, state: dict[str, Any], source: Reader) -> None:
+def _neutralize(name: str, state: dict[str, Any], source: ValueReader) -> None:
     """Set parameters that a file may not choose to their defaults."""
     for key, default in NEUTRAL.items():
         if state.get(key, default) is not default:
@@ -242,7 +242,7 @@ def _write_function(value: Any, out: Writer) -> str | None:
     return _function_name(value)
 
 
-def _read_function(tree: Any, source: Reader) -> Any:
+def _read_function(tree: Any, source: ValueReader) -> Any:
     if not isinstance(tree, str) or tree not in {f"{module}.{x}" for module, s in FUNCTIONS.items() for x in s.split()}:
         raise ModelFileError(f"it holds a function {tree!r}, which auclid does not load.")
     return find_class(tree)
@@ -264,7 +264,7 @@ def _write_scorer(value: Any, out: Writer) -> str | None:
     return _scorer_name(value)
 
 
-def _read_scorer(tree: Any, source: Reader) -> Any:
+def _read_scorer(tree: Any, source: ValueReader) -> Any:
     from sklearn.metrics import get_scorer, get_scorer_names
 
     if not isinstance(tree, str) or tree not in get_scorer_names():
@@ -292,7 +292,7 @@ def _write_skops(value: Any, out: Writer) -> str:
     return out.add_entry(content, "skops")
 
 
-def _read_skops(tree: Any, source: Reader) -> Any:
+def _read_skops(tree: Any, source: ValueReader) -> Any:
     """An object in skops' format, where the caller trusts all of its types."""
     content = source.take_entry(tree)
     strange = _untrusted_types(content, source.trusted)

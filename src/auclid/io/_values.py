@@ -1,7 +1,7 @@
 """Values as JSON and arrays: how each kind of value is written, and how it is read back.
 
 None, booleans, numbers, strings and lists are JSON as they are. Every other value is a JSON object with one key, its
-tag. A `Writer` and a `Reader` are given a list of `Kind`, so that a kind may contain values of all others.
+tag. A `Writer` and a `ValueReader` are given a list of `Kind`, so that a kind may contain values of all others.
 """
 
 import re
@@ -29,7 +29,7 @@ class Kind(NamedTuple):
     tag: str
     matches: Callable[[Any], bool]
     write: Callable[[Any, "Writer"], Any]
-    read: Callable[[Any, "Reader"], Any]
+    read: Callable[[Any, "ValueReader"], Any]
 
 
 class Writer:
@@ -63,7 +63,7 @@ class Writer:
         return name
 
 
-class Reader:
+class ValueReader:
     """Turns JSON back into values.
 
     Parameters
@@ -115,7 +115,7 @@ def _is_big(value: Any) -> bool:
     return type(value) is int and abs(value) >= MAX_INT
 
 
-def _read_integer(tree: Any, source: Reader) -> int:
+def _read_integer(tree: Any, source: ValueReader) -> int:
     if not isinstance(tree, str) or not HEXADECIMAL.fullmatch(tree):
         raise ModelFileError("it holds an integer that is none.")
     return int(tree, 16)
@@ -125,7 +125,7 @@ def _write_items(value: Any, out: Writer) -> Any:
     return [out.encode(x) for x in value]
 
 
-def _read_tuple(tree: Any, source: Reader) -> tuple[Any, ...]:
+def _read_tuple(tree: Any, source: ValueReader) -> tuple[Any, ...]:
     return tuple(source.decode(x) for x in tree)
 
 
@@ -133,7 +133,7 @@ def _write_set(value: Any, out: Writer) -> Any:
     return _write_items(sorted(value, key=repr), out)
 
 
-def _read_set(tree: Any, source: Reader) -> set[Any]:
+def _read_set(tree: Any, source: ValueReader) -> set[Any]:
     return {check_key(source.decode(x)) for x in tree}
 
 
@@ -141,7 +141,7 @@ def _write_dict(value: Any, out: Writer) -> Any:
     return [[out.encode(check_key(key)), out.encode(x)] for key, x in value.items()]
 
 
-def _read_dict(tree: Any, source: Reader) -> dict[Any, Any]:
+def _read_dict(tree: Any, source: ValueReader) -> dict[Any, Any]:
     return {check_key(source.decode(key)): source.decode(x) for key, x in tree}
 
 
@@ -156,7 +156,7 @@ def _write_slice(value: slice, out: Writer) -> Any:
     return [out.encode(x) for x in (value.start, value.stop, value.step)]
 
 
-def _read_slice(tree: Any, source: Reader) -> slice:
+def _read_slice(tree: Any, source: ValueReader) -> slice:
     start, stop, step = (source.decode(x) for x in tree)
     return slice(start, stop, step)
 
@@ -168,11 +168,11 @@ def _write_array(value: Any, out: Writer) -> str:
     return out.add_entry(array_to_bytes(value), "npy")
 
 
-def _read_array(tree: Any, source: Reader) -> np.ndarray:
+def _read_array(tree: Any, source: ValueReader) -> np.ndarray:
     return array_from_bytes(source.take_entry(tree))
 
 
-def _read_scalar(tree: Any, source: Reader) -> Any:
+def _read_scalar(tree: Any, source: ValueReader) -> Any:
     return _read_array(tree, source)[()]
 
 
@@ -181,7 +181,7 @@ def _write_objects(value: np.ndarray, out: Writer) -> Any:
     return [list(value.shape), [out.encode(x) for x in value.ravel()]]
 
 
-def _read_objects(tree: Any, source: Reader) -> np.ndarray:
+def _read_objects(tree: Any, source: ValueReader) -> np.ndarray:
     shape, items = tree
     value = np.empty(len(items), dtype=object)
     for k, item in enumerate(items):
@@ -193,7 +193,7 @@ def _write_masked(value: np.ma.MaskedArray, out: Writer) -> Any:
     return [out.encode(value.data), out.encode(np.ma.getmaskarray(value))]
 
 
-def _read_masked(tree: Any, source: Reader) -> np.ma.MaskedArray:
+def _read_masked(tree: Any, source: ValueReader) -> np.ma.MaskedArray:
     data, mask = (source.decode(x) for x in tree)
     return np.ma.MaskedArray(data, mask=mask)
 
@@ -206,7 +206,7 @@ def _write_sparse(value: Any, out: Writer) -> Any:
     return [type(value).__name__, list(value.shape), *parts]
 
 
-def _read_sparse(tree: Any, source: Reader) -> Any:
+def _read_sparse(tree: Any, source: ValueReader) -> Any:
     name, shape, *parts = tree
     value = SPARSE[name](tuple(source.decode(x) for x in parts), shape=tuple(shape))
     wrong = fault(value)  # compiled code follows these indices unchecked
@@ -226,11 +226,11 @@ SCALAR_TYPE_NAMES = {cls: name for name, cls in SCALAR_TYPES.items()}
 DTYPE = re.compile(r"[<>|=]?([biufcO]\d{0,2}|[US]\d{1,5})")
 
 
-def _read_type(tree: Any, source: Reader) -> type:
+def _read_type(tree: Any, source: ValueReader) -> type:
     return SCALAR_TYPES[tree]
 
 
-def _read_dtype(tree: Any, source: Reader) -> np.dtype:
+def _read_dtype(tree: Any, source: ValueReader) -> np.dtype:
     if not isinstance(tree, str) or not DTYPE.fullmatch(tree):
         raise ModelFileError("it holds the type of an array that auclid does not know.")
     return np.dtype(tree).newbyteorder("=")
@@ -255,7 +255,7 @@ def _write_generator(value: np.random.Generator, out: Writer) -> Any:
     return out.encode(value.bit_generator.state)
 
 
-def _read_generator(tree: Any, source: Reader) -> np.random.Generator:
+def _read_generator(tree: Any, source: ValueReader) -> np.random.Generator:
     state = source.decode(tree)
     _check_generator_state(state)
     bits = BIT_GENERATORS[state["bit_generator"]]()
@@ -268,7 +268,7 @@ def _write_random_state(value: np.random.RandomState, out: Writer) -> Any:
     return out.encode(value.get_state(legacy=False))
 
 
-def _read_random_state(tree: Any, source: Reader) -> np.random.RandomState:
+def _read_random_state(tree: Any, source: ValueReader) -> np.random.RandomState:
     state = source.decode(tree)
     _check_generator_state(state)
     value = np.random.RandomState(BIT_GENERATORS[state["bit_generator"]]())

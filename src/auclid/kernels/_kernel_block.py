@@ -37,7 +37,7 @@ class Gaussian(NamedTuple):
             return cls((2.0 * V.T).astype(dtype), row_squared_norms(V).astype(dtype), centre, scale)
 
     def fits(self, name: str, m: int, d: int) -> bool:
-        """Whether it is made for m landmarks of d columns: nothing else checks before `exponential` reads lengths."""
+        """Whether the arrays fit m landmarks of d columns; `exponential` does not check lengths."""
         shapes = (self.double, (d, m)), (self.lengths, (m,)), (self.centre, (d,))
         alike = floats(*shapes) and self.double.dtype == self.lengths.dtype
         return name == "rbf" and alike and isinstance(self.scale, float)
@@ -67,7 +67,7 @@ class Pairwise(NamedTuple):
     gamma: float | None
 
     def fits(self, name: str, m: int, d: int) -> bool:
-        """Whether it is this kernel, with m landmarks of d columns."""
+        """Whether the landmarks are m rows of d columns."""
         return name == self.name != "rbf" and floats((self.landmarks, (m, d)))
 
     @property

@@ -13,10 +13,11 @@ from auclid import _random, validation
 from auclid.data import Table, as_array, as_table
 from auclid.data.blocks import Block
 from auclid.data.embedded import Embedded, working_type
+from auclid.data.types import OutputFile, RowsLike
 from auclid.kernels._kernel_block import width
 from auclid.validation import RowAccess, partwise
 
-HEAD = 100
+CHECKED_ROWS = 100
 """Rows that are looked at for a size whose squares vanish."""
 
 
@@ -59,7 +60,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _sound(self) -> bool:
         """Whether what was learnt fits together."""
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None) -> Self:
         """Learn what the map needs to know of the rows.
 
         Parameters
@@ -78,12 +79,12 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         """`fit`, to work in a floating type that may be narrower than that of the rows."""
         table = validation.check_rows(self, X, reset=True)
         self._draw(table, _random.generator(self.random_state), np.dtype(dtype or table.dtype))
-        self._tell_tiny(as_table(table.part(slice(0, HEAD))))
+        self._tell_tiny(as_table(table.part(slice(0, CHECKED_ROWS))))
         return self
 
     def _tell_tiny(self, head: Table) -> None:
         """Warn where rows are so small that their squares vanish, and all look alike."""
-        if validation.largest(head) < validation.TINY:
+        if validation.largest(head) < validation.MIN_SQUARABLE:
             values = Embedded(head, self).part(slice(None))
             validation.warn_if_constant_scores(
                 self, head, np.append(np.ptp(values, axis=0), 0.0), "gives every row the same values"
@@ -97,7 +98,7 @@ class FeatureMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return None if gamma is None else validation.measurable(self, gamma or np.inf)
 
     @partwise
-    def transform(self, X: Any) -> np.ndarray:
+    def transform(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """psi(x) of each row.
 
         Parameters

@@ -6,19 +6,23 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import check_consistent_length
+from sklearn.utils import Tags, check_consistent_length
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
 from auclid import validation
-from auclid.base import LinearRanker, Ranker
+from auclid.base import LinearScores, Ranker
 from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
 from auclid.data.embedded import working_type
+from auclid.data.files import Rows
+from auclid.data.types import OutputFile, RowsLike
 from auclid.kernels._kernel_block import floats
 from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
+from auclid.ordered._base import LinearOrderRanker
+from auclid.ordered._rows import PartitionedRows, dataset_of
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.validation import RowAccess, partwise
@@ -47,7 +51,8 @@ class Kernelized(Ranker):
         included; wrapped in ``FrozenEstimator`` it is used as it is. None: KMeansNystroem with up to 800 landmarks
         in `fit`, RandomFourier in a stream.
     ranker : ranker, or None, default=None
-        Any linear ranker of this package. None: `LeastSquaresAUCCV` in `fit`, `LeastSquaresAUC` in a stream.
+        Any linear ranker of this package; `OrderedRanker` and `SurvivalRanker` with y, ``groups`` and `score` of their
+        own. None: `LeastSquaresAUCCV` in `fit`, `LeastSquaresAUC` in a stream.
 
     Attributes
     ----------
@@ -88,7 +93,10 @@ class Kernelized(Ranker):
 
     _row_access = RowAccess.PARTS
 
-    _parameter_constraints: dict = {"feature_map": [HasMethods(["fit", "transform"]), None], "ranker": [Ranker, None]}
+    _parameter_constraints: dict = {
+        "feature_map": [HasMethods(["fit", "transform"]), None],
+        "ranker": [Ranker, LinearOrderRanker, None],
+    }
 
     def __init__(self, feature_map: Any = None, ranker: Any = None) -> None:
         self.feature_map = feature_map
@@ -100,7 +108,7 @@ class Kernelized(Ranker):
         return self.ranker_.classes_
 
     @validation.checked_with_parts
-    def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, X_unlabeled: Any = None, **params: Any) -> Self:
         """Fit the map on all rows, then the ranker on what it makes of them.
 
         Parameters
@@ -116,6 +124,8 @@ class Kernelized(Ranker):
         -------
         self
         """
+        if isinstance(self.ranker, LinearOrderRanker):
+            return self._fit_ordered(X, y, **params)
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
         rows = ranker._labelled_dataset(X, y, X_unlabeled=X_unlabeled, **params)
         validation.remember_columns(self, getattr(ranker, "feature_names_in_", None), rows.width)
@@ -129,9 +139,26 @@ class Kernelized(Ranker):
         self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns))
         return self._publish(embedded(table, self.feature_map_))
 
+    def _fit_ordered(self, X: Any, y: Any, **params: Any) -> Self:
+        """Ordered rows: the map learns from all rows, or from a sample of rows in parts; the ranker from what it makes
+        of each part."""
+        parts, sizes = dataset_of(self, X)
+        table, n = parts.table(sizes), int(sizes.sum())
+        default = KMeansNystroem(min(COLUMNS, n), random_state=0)
+        feature_map = default if self.feature_map is None else self.feature_map
+        if parts.partitioned:
+            size = min(n, max(MAP_ROWS, 20 * getattr(feature_map, "n_components", COLUMNS)))
+            table = as_table(table.part(np.sort(np.random.default_rng(0).choice(n, size, replace=False))))
+        self.feature_map_ = fitted_map(feature_map, table, None, n)
+        rows = embedded(table, self.feature_map_)
+        made = parts.transformed(partial(embedded_part, self.feature_map_), rows.shape[1])
+        y = X.target() if y is None and isinstance(X, Rows) else y
+        self.ranker_ = clone(self.ranker).fit(PartitionedRows(made, sizes), y, **params)
+        return self._publish(rows)
+
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
     @validation.checked_with_parts
-    def partial_fit(self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
+    def partial_fit(self, X: RowsLike, y: ArrayLike, classes: ArrayLike | None = None, **params: Any) -> Self:
         """Learn from a batch, with a map that is fitted on the first one unless it is frozen.
 
         Only where the ranker has a `partial_fit`.
@@ -158,7 +185,9 @@ class Kernelized(Ranker):
             self.feature_map_ = fitted_map(feature_map, table, y, table.shape[0])
             self.ranker_ = LeastSquaresAUC() if self.ranker is None else clone(self.ranker)
         rows = embedded(table, self.feature_map_)
-        self.ranker_.partial_fit(rows, y, classes=classes, **params)
+        if not isinstance(self.ranker_, LinearOrderRanker):
+            params["classes"] = classes
+        self.ranker_.partial_fit(rows, y, **params)
         return self._publish(rows)
 
     def _assemble(self, feature_map: Any, ranker: Ranker, rows: Embedded) -> Self:
@@ -168,13 +197,13 @@ class Kernelized(Ranker):
 
     def _publish(self, rows: Embedded) -> Self:
         """Keep w and P w, the weights of the values: to make these takes longer than to score a row."""
-        if isinstance(self.ranker_, LinearRanker):
+        if isinstance(self.ranker_, LinearScores):
             w = self.ranker_.coef_[0].copy()
             self._weights = w, rows.values_weights(w)
         return self
 
     @partwise
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """Scores f(x): the higher, the more likely ``classes_[1]``. Rows are embedded by blocks.
 
         Parameters
@@ -188,11 +217,51 @@ class Kernelized(Ranker):
         validation.fitted(self, "ranker_")
         table = validation.check_rows(self, X)
         rows = embedded(table, self.feature_map_, self.ranker_.n_features_in_)
-        if not isinstance(self.ranker_, LinearRanker):
+        if not isinstance(self.ranker_, LinearScores):
             return self.ranker_.decision_function(rows)
         with np.errstate(over="ignore", invalid="ignore"):
             scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
         return validation.finite_scores(self, scores, table.dtype)
+
+    @partwise
+    def predict(self, X: RowsLike, *, out: OutputFile = None) -> Any:
+        """The class of each row, where the ranker tells classes; else the scores of `decision_function`.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+
+        Returns
+        -------
+        array of shape (n,)
+        """
+        return super().predict(X) if hasattr(self, "classes_") else self.decision_function(X)
+
+    def score(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> float:
+        """The AUC of `decision_function` on (X, y), or the concordance where the ranker is one of ordered rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,)
+        sample_weight : array of shape (n,), optional
+        groups : array of shape (n,), optional
+            For a ranker of ordered rows: only rows of one group are compared.
+
+        Returns
+        -------
+        float
+        """
+        if not isinstance(self.ranker_, LinearOrderRanker):
+            return super().score(X, y, sample_weight)
+        y = X.target() if y is None and isinstance(X, Rows) else y
+        return self.ranker_._concordance(self.decision_function(X), y, groups, sample_weight)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        if isinstance(self.ranker, LinearOrderRanker):
+            tags.estimator_type, tags.classifier_tags = None, None
+        return tags
 
     def _values_weights(self, rows: Embedded) -> np.ndarray:
         """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""
@@ -201,7 +270,7 @@ class Kernelized(Ranker):
 
     def _sound(self) -> bool:
         """Whether a loaded model has as many weights as its map makes columns, and as many again as values."""
-        if not isinstance(getattr(self, "ranker_", None), LinearRanker):
+        if not isinstance(getattr(self, "ranker_", None), LinearScores):
             return True
         rows = embedded(as_table(np.empty((0, self.n_features_in_))), self.feature_map_, self.ranker_.n_features_in_)
         columns, (made_of, weights) = rows.shape[1:], self._weights

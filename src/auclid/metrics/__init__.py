@@ -5,6 +5,7 @@ from auclid.metrics._auc import partial_auc, roc_auc
 from auclid.metrics._average_precision import average_precision, average_precision_interval, compare_average_precision
 from auclid.metrics._by_group import auc_by_group
 from auclid.metrics._compare import compare_auc, compare_auc_unpaired
+from auclid.metrics._concordance import compare_concordance, concordance, concordance_interval
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
 from auclid.metrics._curve import ROC
 from auclid.metrics._decision_results import (
@@ -23,12 +24,14 @@ from auclid.metrics._decision_results import (
 )
 from auclid.metrics._design import auc_power, sample_size
 from auclid.metrics._equivalence import equivalence
+from auclid.metrics._group_auc import group_auc
 from auclid.metrics._group_rates import rates_by_group
 from auclid.metrics._interval import auc_interval, auc_test
 from auclid.metrics._lift import gini, ks, lift_table, precision_at_k
 from auclid.metrics._many import compare_many
 from auclid.metrics._multiclass import multiclass_auc
 from auclid.metrics._net_benefit import net_benefit
+from auclid.metrics._over_time import auc_over_time
 from auclid.metrics._points import operating_point, operating_point_interval
 from auclid.metrics._power import comparison_power, comparison_sample_size, interval_sample_size
 from auclid.metrics._probabilities import (
@@ -46,7 +49,9 @@ from auclid.metrics._results import (
     AUCBounds,
     AUCComparison,
     AUCInterval,
+    AUCOverTime,
     AUCTest,
+    ConcordanceInterval,
     CrossValAUC,
     CrossValComparison,
     GroupAUC,
@@ -71,10 +76,12 @@ __all__ = [
     "AUCBounds",
     "AUCComparison",
     "AUCInterval",
+    "AUCOverTime",
     "AUCTest",
     "CalibrationFit",
     "CalibrationTest",
     "Cell",
+    "ConcordanceInterval",
     "CrossValAUC",
     "CrossValComparison",
     "Equivalence",
@@ -100,6 +107,7 @@ __all__ = [
     "TopK",
     "auc_by_group",
     "auc_interval",
+    "auc_over_time",
     "auc_power",
     "auc_test",
     "average_precision",
@@ -113,13 +121,17 @@ __all__ = [
     "compare_auc_unpaired",
     "compare_average_precision",
     "compare_brier",
+    "compare_concordance",
     "compare_cross_val_auc",
     "compare_many",
     "comparison_power",
     "comparison_sample_size",
+    "concordance",
+    "concordance_interval",
     "cross_val_auc",
     "equivalence",
     "gini",
+    "group_auc",
     "interval_at",
     "interval_sample_size",
     "ks",

@@ -22,7 +22,7 @@ from auclid.metrics._confusion import (
     metric_terms,
 )
 from auclid.metrics._decision_results import MetricComparison, MetricInterval, TopK
-from auclid.metrics._rates import ROUNDING
+from auclid.metrics._rates import RATE_ROUNDING
 from auclid.metrics._roc import roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import clopper_pearson
@@ -70,7 +70,7 @@ def interval_at(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     metric : {"precision", "tpr", "fpr", "specificity", "npv", "accuracy", "balanced_accuracy", "f1", "lift", \
@@ -91,7 +91,7 @@ def interval_at(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf); alerts are counted in rows, whatever they weigh.
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -149,7 +149,7 @@ def compare_at(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     score_a, score_b : array-like of shape (n,)
         Finite scores, greater for rows thought positive; the two may be on different scales.
     metric, at, beta, level, prevalence, groups, sample_weight, pos_label
@@ -224,7 +224,7 @@ def top_k(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     k : int in [1, n]
@@ -285,7 +285,7 @@ def top_cut(sample: Sample, score: np.ndarray, k: float, prevalence: float | Non
     count = _row_counts(sample.is_pos, prevalence)
     value, pos, neg = masses(sample.is_pos, score, count)
     above = np.cumsum((pos + neg)[::-1])[::-1]
-    at = max(int(np.count_nonzero(above >= k - ROUNDING * len(score))) - 1, 0)
+    at = max(int(np.count_nonzero(above >= k - RATE_ROUNDING * len(score))) - 1, 0)
     lowest, tied = value[at], float(pos[at] + neg[at])
     share = min(max((k - (above[at] - tied)) / tied, 0.0), 1.0)
     return Cut(score, float(lowest), (score > lowest) + share * (score == lowest), GIVEN["alerts"])
@@ -308,13 +308,13 @@ def cut_at(owner: str, sample: Sample, score: np.ndarray, point: Point, prevalen
         whole_number(owner, "at['alerts']", value, 1, len(score))
     curve = roc_curve(sample.is_pos, score, None if name == "alerts" else sample.weight)
     if name == "tpr":
-        at = int(np.argmax(curve.tp >= (value - ROUNDING) * curve.n_pos))
+        at = int(np.argmax(curve.tp >= (value - RATE_ROUNDING) * curve.n_pos))
     elif name == "fpr":
-        at = int(np.flatnonzero(curve.fp <= (value + ROUNDING) * curve.n_neg)[-1])
+        at = int(np.flatnonzero(curve.fp <= (value + RATE_ROUNDING) * curve.n_neg)[-1])
     else:
         rate = value / len(score) if name == "alerts" else value
         share = curve.n_pos / (curve.n_pos + curve.n_neg) if prevalence is None else prevalence
-        at = int(np.flatnonzero(share * curve.tpr + (1.0 - share) * curve.fpr <= rate + ROUNDING)[-1])
+        at = int(np.flatnonzero(share * curve.tpr + (1.0 - share) * curve.fpr <= rate + RATE_ROUNDING)[-1])
     return Cut.at(score, float(curve.threshold[at]), GIVEN[name])
 
 

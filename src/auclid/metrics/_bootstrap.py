@@ -16,7 +16,7 @@ from auclid.metrics._sample import Region, Sample
 from auclid.metrics._variance import TRANSFORMS, degrees, quantile, unit_strata, unit_sums, welch_degrees
 from auclid.validation.parameters import one_of, whole_number
 
-METHODS = ("delong", "bootstrap", "bca")
+INTERVAL_METHODS = ("delong", "bootstrap", "bca")
 
 Masses = tuple[np.ndarray, np.ndarray]
 """Mass of positives and of negatives at each step of a score, ascending."""
@@ -49,7 +49,7 @@ def checked_plan(
     transform: str | None = "logit",
 ) -> Plan:
     """The plan, or a sentence where it makes no sense."""
-    one_of(owner, "method", method, METHODS)
+    one_of(owner, "method", method, INTERVAL_METHODS)
     if transform not in TRANSFORMS:
         raise InvalidValueError(
             owner=owner, parameter="transform", expected="be 'logit' or None", got=repr(transform)

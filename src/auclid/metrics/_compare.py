@@ -102,6 +102,12 @@ def compare_auc(
     AUCComparison
         Unpacks to (difference, low, high, pvalue).
 
+    Notes
+    -----
+    Of simulated true null hypotheses 3.5 to 6.5 % are rejected at p < 0.05 from 30 positives on. Where both rankings
+    are nearly perfect (AUC .95 with 30 rows of each class) it is 1 to 3 %; with 10 positives 0 to 8 %. The page on
+    coverage has all figures.
+
     Examples
     --------
     >>> from auclid.metrics import compare_auc

@@ -321,8 +321,8 @@ def measure_counts(
 def _multinomial_error(shares: Shares, cells: np.ndarray, metric: Metric, n: float) -> np.ndarray:
     """The standard error of a metric of a multinomial table with the cells tp, fn, fp, tn."""
     slope = shares.gradient(metric)
-    by_cell = np.array([slope[0] + slope[2], slope[2], slope[1], np.zeros_like(slope[0])])
     with np.errstate(invalid="ignore"):
+        by_cell = np.array([slope[0] + slope[2], slope[2], slope[1], np.zeros_like(slope[0])])
         spread = np.sum(by_cell**2 * cells, axis=0) - np.sum(by_cell * cells, axis=0) ** 2
         return np.sqrt(np.maximum(spread, 0.0) / n)
 

@@ -86,7 +86,7 @@ def cross_val_auc(
     -----
     What is covered is the mean true AUC of the K models that were fitted, not that of one model on all rows. Where the
     signal is weak and rows are few, a fold's test rows are what its training rows lack, and the interval is too short:
-    with 30 rows of each class and a best possible AUC of 0.6 it covers 89 to 91 %. See the page on coverage.
+    with 30 to 100 positives and a best possible AUC of 0.6 it covers 88 to 93 %. See the page on coverage.
 
     Examples
     --------
@@ -158,6 +158,11 @@ def compare_cross_val_auc(
     -------
     CrossValComparison
         Unpacks to (difference, low, high, pvalue, folds).
+
+    Notes
+    -----
+    Of simulated true null hypotheses the default rejects 3 to 8 % at p < 0.05 where the signal is weak (a best possible
+    AUC of .6) and 0.4 to 2 % where it is strong, since the correction allows for more correlation than there is.
 
     Examples
     --------

@@ -10,7 +10,7 @@ from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, ENOUGH_FOR_NORMAL
 from auclid.metrics._variance import ALTERNATIVES, quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
 
-LARGEST = 10**9
+MAX_ROWS = 10**9
 
 
 def sample_size(
@@ -78,8 +78,8 @@ def sample_size(
     low, high = 1, 2
     while _power(study, high, _negatives(high, ratio)) < wanted:
         low, high = high, 2 * high
-        if high > LARGEST:
-            raise ValueError(f"{owner} expects a difference that {LARGEST} rows can see. Got {auc} and {null}.")
+        if high > MAX_ROWS:
+            raise ValueError(f"{owner} expects a difference that {MAX_ROWS} rows can see. Got {auc} and {null}.")
     while high - low > 1:
         middle = (low + high) // 2
         if _power(study, middle, _negatives(middle, ratio)) < wanted:

@@ -26,7 +26,7 @@ from auclid.validation.parameters import number_in, one_of
 FEW_GROUPS = 30
 """Groups below which a variance between groups is told to be uncertain."""
 
-FEW = 12
+MIN_POSITIVES_IN_REGION = 12
 """Positives in a two-way region below which DeLong's interval covers less than it says."""
 
 
@@ -97,11 +97,13 @@ def auc_interval(
 
     Notes
     -----
-    The interval is about new rows for the same scores; it knows nothing of training anew. A two-way region that
-    holds fewer than a dozen positives gets too short an interval from "delong" (85 to 90 % instead of 95), which
-    a warning says; the bootstrap covers better there. Near a perfect ranking with few positives, some of them ranked
-    very badly, every interval is too short: of 50 positives whose scores spread twice as wide as the negatives', at an
-    AUC of 0.95, "delong" covers 90 %, "bootstrap" 92 and "bca" 93.
+    The interval is about new rows for the same scores; it knows nothing of training anew. Simulated intervals of 95 %
+    (AUC .6 to .95, 1 and 20 negatives for each positive) cover 93 to 97 % from 30 positives on, with 30 weighted ones
+    92 to 96 %, in 20 groups 92 to 96 %; with 10 positives 91 to 99 %. The page on coverage has all figures. A two-way
+    region that holds fewer than a dozen positives gets too short an interval from "delong" (85 to 90 % instead of
+    95), which a warning says; the bootstrap covers better there. Near a perfect ranking with few positives, some of
+    them ranked very badly, every interval is too short: of 50 positives whose scores spread twice as wide as the
+    negatives', at an AUC of 0.95, "delong" covers 90 %, "bootstrap" 92 and "bca" 93.
 
     Examples
     --------
@@ -292,7 +294,7 @@ def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
     """Warn where there are few groups, or where a two-way region holds few positives of a score."""
     if sample.cluster is not None and (groups := int(sample.cluster.max()) + 1) < FEW_GROUPS:
         warnings.warn(
-            f"Only {groups} groups: a variance between so few is uncertain, and intervals of 95 % cover 91 to 96 %. "
+            f"Only {groups} groups: a variance between so few is uncertain, and intervals of 95 % cover 91 to 97 %. "
             f"From {FEW_GROUPS} groups on they cover 93 to 97 %.",
             UserWarning,
             stacklevel=depth,
@@ -300,10 +302,10 @@ def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
     if region.min_tpr == 0.0:
         return
     inside = min(_positives_in(sample.is_pos, score, region) for score in sample.scores)
-    if inside < FEW:
+    if inside < MIN_POSITIVES_IN_REGION:
         warnings.warn(
             f"Only {inside} positives lie in the two-way region, so that DeLong's interval is too short "
-            f"(it wants {FEW} or more). Pass method='bootstrap'.",
+            f"(it wants {MIN_POSITIVES_IN_REGION} or more). Pass method='bootstrap'.",
             UserWarning,
             stacklevel=depth,
         )

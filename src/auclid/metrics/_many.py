@@ -81,16 +81,7 @@ def compare_many(
     owner = "compare_many"
     level = number_in(owner, "level", level, 0.0, 1.0)
     one_of(owner, "correction", correction, CORRECTIONS)
-    if not isinstance(scores, Mapping) or len(scores) < 2:
-        raise ValueError(
-            f"The 'scores' parameter of {owner} must be a dict of two or more models' scores by name. "
-            f"Got {len(scores) if isinstance(scores, Mapping) else type(scores).__name__} instead."
-        )
-    names = [str(name) for name in scores]
-    if len(set(names)) < len(names):
-        raise ValueError(
-            f"The 'scores' parameter of {owner} must have names that differ as texts. Got {names} instead."
-        )
+    names = _model_names(owner, scores)
     region = checked_region(owner, max_fpr, min_tpr)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, {f"scores[{name!r}]": s for name, s in scores.items()}, **rows)
@@ -125,6 +116,21 @@ def _pair(a: str, b: str, compared: AUCComparison, adjusted: float, method: str)
     difference, low, high, pvalue = compared
     how: dict[str, Any] = {"statistic": compared.statistic, "df": compared.df, "level": compared.level}
     return PairComparison(a, b, difference, low, high, pvalue, adjusted, se=compared.se, method=method, **how)
+
+
+def _model_names(owner: str, scores: Mapping[str, ArrayLike]) -> list[str]:
+    """The names of two models or more, all different."""
+    if not isinstance(scores, Mapping) or len(scores) < 2:
+        raise ValueError(
+            f"The 'scores' parameter of {owner} must be a dict of two or more models' scores by name. "
+            f"Got {len(scores) if isinstance(scores, Mapping) else type(scores).__name__} instead."
+        )
+    names = [str(name) for name in scores]
+    if len(set(names)) < len(names):
+        raise ValueError(
+            f"The 'scores' parameter of {owner} must have names that differ as texts. Got {names} instead."
+        )
+    return names
 
 
 def _drawn(sample: Sample, region: Region, plan: Plan) -> np.ndarray:

@@ -35,7 +35,7 @@ def net_benefit(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_prob : array-like of shape (n,)
         Probabilities in [0, 1] of the positive label.
     thresholds : array-like of shape (k,), or a float

@@ -15,7 +15,7 @@ from auclid.metrics._variance import degrees_of_sums, welch_degrees
 from auclid.stats.pair_sums import running_sums
 from auclid.validation.vectors import declared_positive, partitioned_columns, refuse_text
 
-ROUNDING = 1e-14
+SHARE_ROUNDING = 1e-14
 """Shares that are closer than this are equal, but for rounding."""
 
 
@@ -111,7 +111,7 @@ class PartitionedSample(NamedTuple):
         """(models, rows): what each row of the rarer class adds to the error of an area."""
         share, shares = self.few.own / self.few.own.sum(), self._shares()
         terms = share * (shares - (shares @ share)[:, None])
-        terms[np.ptp(shares, axis=1) <= ROUNDING] = 0.0
+        terms[np.ptp(shares, axis=1) <= SHARE_ROUNDING] = 0.0
         return terms
 
     def _products(self) -> tuple[np.ndarray, np.ndarray]:
@@ -120,7 +120,7 @@ class PartitionedSample(NamedTuple):
         terms, mean = self._terms(), 1.0 - self._shares() @ (self.few.own / self.few.own.sum())
         left = np.column_stack([-mean, np.eye(len(mean))])
         of_many = left @ self.squares @ left.T
-        of_many[np.abs(of_many) <= 10.0 * ROUNDING * self.squares[0, 0]] = 0.0
+        of_many[np.abs(of_many) <= 10.0 * SHARE_ROUNDING * self.squares[0, 0]] = 0.0
         return terms @ terms.T, of_many / self.mass**2
 
     def compressed(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -136,7 +136,7 @@ class PartitionedSample(NamedTuple):
         return (is_few if self.few_is_pos else ~is_few)[kept], place[kept], weight[kept]
 
 
-class PartSummary(NamedTuple):
+class PartLabels(NamedTuple):
     """The labels of a part, and the rows of the one that is rarer in it."""
 
     counts: dict
@@ -145,19 +145,19 @@ class PartSummary(NamedTuple):
     weight: np.ndarray
 
 
-def part_summary(part: Part, owner: str) -> PartSummary:
+def part_labels(part: Part, owner: str) -> PartLabels:
     """The labels of a part, and scores and weights of the rarer of two; none where there is but one."""
     counts = counted(owner, part.number, part.y, part.weight)
     rarer = min(counts, key=lambda label: counts[label].weighed) if len(counts) == 2 and None not in counts else None
-    return PartSummary(counts, rarer, *part_members(part, rarer))
+    return PartLabels(counts, rarer, *part_members(part, rarer))
 
 
-def summary_labels(summaries: list[PartSummary]) -> tuple[list[dict], list]:
+def all_labels(summaries: list[PartLabels]) -> tuple[list[dict], list]:
     """The labels of each part, and which one's rows it gave."""
     return [each.counts for each in summaries], [each.label for each in summaries]
 
 
-def gather_summaries(summaries: list[PartSummary]) -> RarerClass:
+def gather_labels(summaries: list[PartLabels]) -> RarerClass:
     """The rows that the summaries of all parts have, in one place."""
     return gather([(each.scores, each.weight) for each in summaries])
 
@@ -212,8 +212,8 @@ def sample_of_parts(
 
 def place_classes(owner: str, parts: Dataset, pos_label: Any) -> PartitionedSample | None:
     """The larger class placed among the rarer one; None where there is one class only."""
-    summaries = parts.persist(parts.map(part_summary, owner))
-    counts, given = parts.compute(parts.merge(summary_labels, summaries))
+    summaries = parts.persist(parts.map(part_labels, owner))
+    counts, given = parts.compute(parts.merge(all_labels, summaries))
     totals = _rows_by_label(owner, counts, pos_label)
     if len(totals) < 2 or not all(totals.values()):
         return None
@@ -221,7 +221,7 @@ def place_classes(owner: str, parts: Dataset, pos_label: Any) -> PartitionedSamp
     negative = next(label for label in totals if label != positive)
     few, many = (positive, negative) if totals[positive] <= totals[negative] else (negative, positive)
     if all(label == few if label is not None else few not in part for label, part in zip(given, counts, strict=True)):
-        gathered = parts.persist(parts.merge(gather_summaries, summaries))
+        gathered = parts.persist(parts.merge(gather_labels, summaries))
     else:  # what is rarer in some part is not so in all
         gathered = parts.persist(parts.merge(gather, parts.map(part_members, few)))
     del summaries

@@ -29,7 +29,7 @@ class AreaTerms(NamedTuple):
         return AreaTerms(self.area - other.area, self.pos - other.pos, self.neg - other.neg)
 
     def scaled(self, factor: float) -> "AreaTerms":
-        """The same in another unit."""
+        """The area and its terms times a factor."""
         return AreaTerms(factor * self.area, factor * self.pos, factor * self.neg)
 
 

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from auclid.metrics._bootstrap import Masses, Progress, checked_draws, distinct, replicates
 from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._rates import ROUNDING, wilson
+from auclid.metrics._rates import RATE_ROUNDING, wilson
 from auclid.metrics._results import OperatingPoint, OperatingPointInterval
 from auclid.metrics._roc import between, from_the_top, just_above, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
@@ -235,7 +235,7 @@ def _best(tp: np.ndarray, fp: np.ndarray, aim: Aim, value: np.ndarray) -> int:
     worth = _worth(tp, fp, aim)
     worth = worth[first:stop]
     # Points that differ by rounding only are equally good; the first has the highest threshold.
-    return first + int(np.argmax(worth >= worth.max() - ROUNDING * np.abs(worth).max()))
+    return first + int(np.argmax(worth >= worth.max() - RATE_ROUNDING * np.abs(worth).max()))
 
 
 def _worth(tp: np.ndarray, fp: np.ndarray, aim: Aim) -> np.ndarray:

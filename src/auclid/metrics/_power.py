@@ -6,9 +6,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri
 
-from auclid.metrics._design import LARGEST, _negatives, _variance, _variance_of_difference
+from auclid.metrics._compare import Question, checked_question
+from auclid.metrics._design import MAX_ROWS, _negatives, _variance, _variance_of_difference
 from auclid.metrics._results import SampleSize
-from auclid.metrics._variance import ALTERNATIVES, quantile
+from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
 
 DESIGNS = ("paired", "unpaired")
@@ -94,7 +95,8 @@ def comparison_power(
     Obuchowski & McClish (1997), Statistics in Medicine 16. Hanley & McNeil (1983), Radiology 148.
     """
     owner = "comparison_power"
-    plan = _checked(owner, auc, other, design, correlation, alternative, margin, cluster_size, icc, level)
+    shared, question = _correlation(owner, design, correlation), checked_question(owner, level, alternative, margin)
+    plan = _planned(owner, auc, other, shared, question, _inflation(owner, cluster_size, icc))
     return plan.power(whole_number(owner, "n_pos", n_pos, 2), whole_number(owner, "n_neg", n_neg, 2))
 
 
@@ -141,7 +143,8 @@ def comparison_sample_size(
     Obuchowski & McClish (1997), Statistics in Medicine 16.
     """
     owner = "comparison_sample_size"
-    plan = _checked(owner, auc, other, design, correlation, alternative, margin, cluster_size, icc, level)
+    shared, question = _correlation(owner, design, correlation), checked_question(owner, level, alternative, margin)
+    plan = _planned(owner, auc, other, shared, question, _inflation(owner, cluster_size, icc))
     wanted, ratio = number_in(owner, "power", power, 0.0, 1.0), number_in(owner, "ratio", ratio, 0.0, np.inf)
     if plan.effect == 0.0:
         raise ValueError(f"{owner} expects AUCs that differ, or a margin. Got {auc} and {other} with margin {margin}.")
@@ -205,8 +208,8 @@ def _smallest(owner: str, enough: Callable[[int], bool], ratio: float) -> Sample
     low, high = 1, 2
     while not enough(high):
         low, high = high, 2 * high
-        if high > LARGEST:
-            raise ValueError(f"{owner} expects a study that {LARGEST:,} positives can answer. They are not enough.")
+        if high > MAX_ROWS:
+            raise ValueError(f"{owner} expects a study that {MAX_ROWS:,} positives can answer. They are not enough.")
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -218,31 +221,23 @@ def _inflation(owner: str, cluster_size: float, icc: float) -> float:
     return 1.0 + (size - 1.0) * number_in(owner, "icc", icc, 0.0, 1.0, closed="lr")
 
 
-def _checked(
-    owner: str,
-    auc: float,
-    other: float,
-    design: str,
-    correlation: float,
-    alternative: str,
-    margin: float,
-    cluster_size: float,
-    icc: float,
-    level: float,
+def _planned(
+    owner: str, auc: float, other: float, shared: float | None, question: Question, inflation: float
 ) -> _Design:
+    """The comparison, or a sentence where it makes no sense."""
     auc, other = (number_in(owner, name, x, 0.0, 1.0) for name, x in (("auc", auc), ("other", other)))
-    one_of(owner, "design", design, DESIGNS)
-    one_of(owner, "alternative", alternative, ALTERNATIVES)
-    shared = number_in(owner, "correlation", correlation, -1.0, 1.0, closed="l")
-    margin, level = number_in(owner, "margin", margin, 0.0, 1.0, closed="l"), number_in(owner, "level", level, 0.0, 1.0)
-    if margin > 0.0 and alternative == "two-sided":
-        raise ValueError(
-            f"The 'margin' parameter of {owner} must come with a one-sided alternative. Got {margin} with 'two-sided'."
-        )
-    side = {"two-sided": 0, "greater": 1, "less": -1}[alternative]
-    effect = abs(auc - other) if side == 0 else side * (auc - other) + margin
+    side = {"two-sided": 0, "greater": 1, "less": -1}[question.alternative]
+    effect = abs(auc - other) if side == 0 else side * (auc - other) + question.margin
     if effect < 0.0:
-        raise ValueError(f"{owner} expects AUCs on the alternative's side. Got {auc}, {other} and {alternative!r}.")
-    tail = 1.0 - level if side else (1.0 - level) / 2.0
-    inflation = _inflation(owner, cluster_size, icc)
-    return _Design(auc, other, shared if design == "paired" else None, effect, float(-ndtri(tail)), inflation)
+        raise ValueError(
+            f"{owner} expects AUCs on the alternative's side. Got {auc}, {other} and {question.alternative!r}."
+        )
+    tail = 1.0 - question.level if side else (1.0 - question.level) / 2.0
+    return _Design(auc, other, shared, effect, float(-ndtri(tail)), inflation)
+
+
+def _correlation(owner: str, design: str, correlation: float) -> float | None:
+    """The correlation of two scores of the same rows; None for two samples."""
+    one_of(owner, "design", design, DESIGNS)
+    shared = number_in(owner, "correlation", correlation, -1.0, 1.0, closed="l")
+    return shared if design == "paired" else None

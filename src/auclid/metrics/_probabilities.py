@@ -42,7 +42,7 @@ def brier_interval(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_prob : array-like of shape (n,)
         Probabilities in [0, 1] of the positive label.
     level : float in (0, 1)
@@ -52,7 +52,7 @@ def brier_interval(
     sample_weight : array-like of shape (n,), optional
         Weights in [0, inf).
     pos_label : label, optional
-        The positive label, where that is not the greater one.
+        The positive label, where that is not the greater of two numbers or the last of ordered categories.
 
     Returns
     -------
@@ -269,7 +269,11 @@ def reliability(
     """
     owner = "reliability"
     level, n_bins = number_in(owner, "level", level, 0.0, 1.0), whole_number(owner, "n_bins", n_bins, 2)
-    sample, prob = _checked(owner, y_true, y_prob, groups, sample_weight, pos_label)
+    return reliability_of(*_checked(owner, y_true, y_prob, groups, sample_weight, pos_label), n_bins, level)
+
+
+def reliability_of(sample: Sample, prob: np.ndarray, n_bins: int, level: float) -> Reliability:
+    """`reliability` of checked rows."""
     weight = np.ones(len(prob)) if sample.weight is None else sample.weight
     number = _bins(prob, weight, n_bins)
     found = []

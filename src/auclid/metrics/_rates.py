@@ -8,12 +8,12 @@ from numpy.typing import ArrayLike
 from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, replicates
 from auclid.metrics._confusion import METRICS, Cut, Measured, Shares, measure, predictive_values
 from auclid.metrics._results import RatesAt
-from auclid.metrics._roc import Curve, from_the_top, roc_curve
+from auclid.metrics._roc import from_the_top, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in, one_of, whole_number
 
-ROUNDING = 1e-12
+RATE_ROUNDING = 1e-12
 """A rate that misses a bound by less meets it."""
 
 
@@ -149,8 +149,8 @@ def _threshold(sample: Sample, wish: Wish) -> float:
 def chosen(tp: np.ndarray, fp: np.ndarray, wish: Wish) -> int:
     """The number of the point of a curve that is asked for."""
     if wish.name == "tpr":
-        return int(np.argmax(tp >= (wish.value - ROUNDING) * tp[-1]))
-    met = fp <= (wish.value + ROUNDING) * fp[-1] if wish.name == "fpr" else tp + fp <= wish.value
+        return int(np.argmax(tp >= (wish.value - RATE_ROUNDING) * tp[-1]))
+    met = fp <= (wish.value + RATE_ROUNDING) * fp[-1] if wish.name == "fpr" else tp + fp <= wish.value
     return int(np.flatnonzero(met)[-1])
 
 
@@ -205,16 +205,16 @@ def rate_interval(
     spread = np.sum(np.bincount(unit, share * (hit - rate)) ** 2) * count / (count - 1.0)
     # Without a mistake there is no variance to see; then each unit counts as its share of the mass.
     size = rate * (1.0 - rate) / spread if 0.0 < rate < 1.0 and spread > 0.0 else 1.0 / float(mass @ mass)
-    low, high = _wilson(rate * size, size, quantile(level, count - 1.0))
+    low, high = wilson_by_deviate(rate * size, size, quantile(level, count - 1.0))
     return rate, float(low), float(high)
 
 
 def wilson(k: Any, n: float, level: float) -> tuple[Any, Any]:
     """Wilson's interval of a share k / n."""
-    return _wilson(k, n, quantile(level))
+    return wilson_by_deviate(k, n, quantile(level))
 
 
-def _wilson(k: Any, n: float, z: float) -> tuple[Any, Any]:
+def wilson_by_deviate(k: Any, n: float, z: float) -> tuple[Any, Any]:
     centre, room = k + z * z / 2.0, z * np.sqrt(np.maximum(k * (n - k) / n, 0.0) + z * z / 4.0)
     return np.clip((centre - room) / (n + z * z), 0.0, 1.0), np.clip((centre + room) / (n + z * z), 0.0, 1.0)
 
@@ -242,16 +242,3 @@ def _by_bootstrap(
     if fpr_low < fpr_high:
         point = point._replace(fpr_low=float(fpr_low), fpr_high=float(fpr_high))
     return point._replace(method="bootstrap")
-
-
-def band(curve: Curve, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as two arrays of shape (2, k).
-
-    At each threshold both rates have Wilson's interval at the level whose square is `level`, so that their
-    rectangle covers the true pair of rates with that probability; the edges run through its corners.
-    """
-    low_x, high_x = wilson(curve.fp, curve.n_neg, level**0.5)
-    low_y, high_y = wilson(curve.tp, curve.n_pos, level**0.5)
-    upper = np.concatenate([[0.0], low_x, [1.0]]), np.concatenate([[0.0], high_y, [1.0]])
-    lower = np.concatenate([[0.0], high_x, [1.0]]), np.concatenate([[0.0], low_y, [1.0]])
-    return np.stack(upper), np.stack(lower)

@@ -246,6 +246,29 @@ class APInterval(Estimate):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ConcordanceInterval(Estimate):
+    """A concordance, the two ends of its confidence interval, and its standard error."""
+
+    _title: ClassVar[str] = "concordance"
+
+    concordance: float
+    low: float
+    high: float
+    se: float
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AUCOverTime(Result):
+    """The AUC at each of several times, the ends of its confidence intervals, and its standard errors."""
+
+    times: np.ndarray
+    auc: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    se: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class AUCComparison(Comparison):
     """AUC of the first score minus the second's, its confidence interval and the p-value of no difference."""
 

@@ -41,7 +41,7 @@ class Sample(NamedTuple):
     """Numbers 0, 1, ... of the groups of rows that belong together; None where each row stands alone."""
 
     def with_scores(self, *scores: np.ndarray) -> "Sample":
-        """The same rows with other scores."""
+        """A sample of these rows with other scores."""
         return self._replace(scores=scores)
 
     @property

@@ -66,6 +66,10 @@ class StreamingAUC:
         The positive label; the rows of one other label are the negatives (0, -1, False, ...).
     capacity : int in [16, inf), default=8192
         Most bins kept. Memory is 32 bytes a bin for the bins and for a buffer of as many rows.
+    window : int of at least 2, optional
+        Only this many of the latest rows count; they are kept, and cannot be added to those of another stream.
+    decay : float in (0, 1), optional
+        A row counts this much less with every later row: 0.999 is a memory of about a thousand rows.
 
     Examples
     --------
@@ -81,9 +85,15 @@ class StreamingAUC:
     mergeable dyadic summaries after Shrivastava et al. (2004), Medians and beyond: q-digest.
     """
 
-    def __init__(self, *, pos_label: Any = 1, capacity: int = 8192) -> None:
+    def __init__(
+        self, *, pos_label: Any = 1, capacity: int = 8192, window: int | None = None, decay: float | None = None
+    ) -> None:
         self.pos_label = pos_label
         self.capacity = whole_number("StreamingAUC", "capacity", capacity, 16)
+        self.window = None if window is None else whole_number("StreamingAUC", "window", window, 2)
+        self.decay = None if decay is None else number_in("StreamingAUC", "decay", decay, 0.0, 1.0)
+        if window is not None and decay is not None:
+            raise ValueError("StreamingAUC takes a window or a decay. Got both; leave one out.")
         self._neg_label: Any = None
         self._bins = Bins.of_rows(np.zeros(0, np.uint64), np.zeros(0, bool), None)
         self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
@@ -104,6 +114,10 @@ class StreamingAUC:
         if sample_weight is not None:
             label, key, weight = _weighted(label, key, sample_weight)
         is_pos = self._positives(label)
+        if self.decay is not None and len(label):
+            weight = self._decayed(self.decay, len(label), weight)
+        if self.window is not None:
+            return self._remember(self.window, key, is_pos, weight)
         for start in range(0, len(label), self.capacity):
             block = slice(start, start + self.capacity)
             self._waiting.append((key[block].copy(), is_pos[block], None if weight is None else weight[block]))
@@ -112,10 +126,31 @@ class StreamingAUC:
                 self._merged()
         return self
 
+    def _decayed(self, decay: float, count: int, weight: np.ndarray | None) -> np.ndarray:
+        """Let all earlier rows count less; returns the weights of the next ones."""
+        bins, share = self._merged(), decay**count
+        masses = [bins.pos * share, bins.neg * share, bins.pos_squares * share**2, bins.neg_squares * share**2]
+        self._bins = Bins(bins.lo, bins.hi, *masses)
+        own = decay ** np.arange(count - 1.0, -1.0, -1.0)
+        return own if weight is None else own * weight
+
+    def _remember(
+        self, window: int, key: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None
+    ) -> "StreamingAUC":
+        """Keep the latest rows, in the pieces in which they came."""
+        last = slice(max(0, len(key) - window), None)
+        self._waiting.append((key[last].copy(), is_pos[last], None if weight is None else weight[last]))
+        self._n_waiting += len(self._waiting[-1][0])
+        while self._n_waiting - len(self._waiting[0][0]) >= window:
+            self._n_waiting -= len(self._waiting.pop(0)[0])
+        return self
+
     def __add__(self, other: "StreamingAUC") -> "StreamingAUC":
         """A new StreamingAUC of the rows of both."""
         if not isinstance(other, StreamingAUC):
             return NotImplemented
+        if any(each is not None for part in (self, other) for each in (part.window, part.decay)):
+            raise ValueError("StreamingAUC with a window or a decay has an order of its rows, and cannot be added to.")
         if (self.pos_label, self.capacity) != (other.pos_label, other.capacity):
             raise ValueError(
                 "StreamingAUC can only be added to one with the same pos_label and capacity. "
@@ -197,7 +232,9 @@ class StreamingAUC:
         )
 
     def _merged(self) -> Bins:
-        """Bins of all rows, those still waiting included."""
+        """Bins of all rows, those still waiting included; with a window, of the rows in it."""
+        if self.window is not None:
+            return self._in_window(self.window)
         for weighted in (False, True):
             some = [rows for rows in self._waiting if (rows[2] is not None) == weighted]
             if some:
@@ -206,6 +243,17 @@ class StreamingAUC:
                 self._bins = _shrink(_join(self._bins, Bins.of_rows(key, is_pos, weight)), self.capacity)
         self._waiting, self._n_waiting = [], 0
         return self._bins
+
+
+    def _in_window(self, window: int) -> Bins:
+        if not self._waiting:
+            return self._bins
+        key, is_pos = (np.concatenate([rows[k] for rows in self._waiting])[-window:] for k in (0, 1))
+        weight = None
+        if any(rows[2] is not None for rows in self._waiting):
+            parts = [np.ones(len(rows[0])) if rows[2] is None else rows[2] for rows in self._waiting]
+            weight = np.concatenate(parts)[-window:]
+        return _shrink(_join(self._bins, Bins.of_rows(key, is_pos, weight)), self.capacity)
 
 
 def _weighted(
@@ -222,7 +270,7 @@ def _weighted(
 
 
 def _weighted_bounds(bins: Bins) -> AUCBounds:
-    """The same bounds for masses that are not whole numbers, a hair wider than their rounding."""
+    """The bounds of masses that are not whole numbers, wider by more than their rounding."""
     pos, neg = bins.pos / bins.pos.sum(), bins.neg / bins.neg.sum()
     inside = pos * neg
     middle = float(np.sum(neg * (1.0 - np.cumsum(pos)) + 0.5 * inside))

@@ -9,7 +9,7 @@ from auclid.metrics._at import checked_prevalence
 from auclid.metrics._bootstrap import Masses, Plan, Steps, checked_draws, distinct, replicates
 from auclid.metrics._confusion import GIVEN, METRICS, Cut, Given, Metric, cost_metric, measure
 from auclid.metrics._decision_results import Cell, MetricInterval, ThresholdChoice
-from auclid.metrics._rates import ROUNDING
+from auclid.metrics._rates import RATE_ROUNDING
 from auclid.metrics._roc import from_the_top, thresholds
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.validation.parameters import number_in, whole_number
@@ -51,7 +51,7 @@ def choose_threshold(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,)
         Finite scores, greater for rows thought positive.
     costs : array-like of shape (2, 2), optional
@@ -229,12 +229,12 @@ def _best(tpr: np.ndarray, fpr: np.ndarray, purpose: Purpose, share: float) -> i
     if name == "costs":
         return int(np.argmin(_cost(tpr, fpr, purpose, share)))
     if name == "min_recall":
-        return int(np.argmax(tpr >= value - ROUNDING))
+        return int(np.argmax(tpr >= value - RATE_ROUNDING))
     rows = share * tpr + (1.0 - share) * fpr
     if name == "alert_rate":
-        return int(np.flatnonzero(rows <= value + ROUNDING)[-1])
+        return int(np.flatnonzero(rows <= value + RATE_ROUNDING)[-1])
     precision = np.divide(share * tpr, rows, out=np.zeros_like(rows), where=rows > 0.0)
-    met = np.flatnonzero(precision >= value - ROUNDING)
+    met = np.flatnonzero(precision >= value - RATE_ROUNDING)
     return int(met[-1]) if len(met) else int(np.argmax(precision))  # where none reaches it, the best there is
 
 

@@ -13,7 +13,7 @@ ALTERNATIVES = ("two-sided", "greater", "less")
 
 TRANSFORMS = ("logit", None)
 
-FEWEST = 2.0
+MIN_DEGREES = 2.0
 """Degrees of freedom that are always granted; with fewer, no end of an interval would mean anything."""
 
 
@@ -87,7 +87,7 @@ def degrees_of_sums(second: ArrayLike, fourth: ArrayLike, count: ArrayLike, most
     second, size = np.asarray(second, np.float64), np.maximum(np.asarray(count, np.float64), 1.0)
     noise = float(np.sum(fourth) - np.sum(second**2 / size))
     twice = 2.0 * float(second.sum()) ** 2
-    return most if noise * most <= twice else max(FEWEST, twice / noise)
+    return most if noise * most <= twice else max(MIN_DEGREES, twice / noise)
 
 
 def welch_degrees(second: ArrayLike, count: ArrayLike) -> float:
@@ -98,7 +98,7 @@ def welch_degrees(second: ArrayLike, count: ArrayLike) -> float:
     """
     second, freedom = np.asarray(second, np.float64), np.maximum(np.asarray(count, np.float64) - 1.0, 1.0)
     noise = float(np.sum(second**2 / freedom))
-    return max(FEWEST, float(second.sum()) ** 2 / noise) if noise > 0.0 else np.inf
+    return max(MIN_DEGREES, float(second.sum()) ** 2 / noise) if noise > 0.0 else np.inf
 
 
 def share_interval(
@@ -160,7 +160,7 @@ def normal_pvalue(
 
 
 def sign_pvalue(difference: float, trials: int, alternative: str, margin: float = 0.0) -> float:
-    """The same where every row agrees, so that there is no variance: a sign test on the disjoint pairs."""
+    """P-value of a difference without variance, where every row agrees: a sign test on the disjoint pairs."""
     if alternative == "two-sided":
         return 1.0 if difference == 0.0 else min(1.0, 2.0 ** (1 - trials))
     ahead = difference + margin if alternative == "greater" else margin - difference

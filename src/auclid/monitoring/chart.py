@@ -67,7 +67,7 @@ def auc_standard_error(auc: float, n_pos: float, n_neg: float) -> float:
     --------
     >>> from auclid.monitoring import auc_standard_error
     >>> round(auc_standard_error(0.8, 50, 950), 3)
-    0.031
+    0.032
     """
     auc = float(np.clip(auc, 0.5, 1.0 - 0.5 / max(n_pos, n_neg, 2.0)))
     a = float(ndtri(auc))

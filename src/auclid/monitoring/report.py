@@ -288,8 +288,12 @@ def _judged(drifts: Sequence[ColumnDrift], level: float) -> list[ColumnDrift]:
     return [each._replace(pvalue=p, drifted=p < level and each.psi >= PSI_DRIFT) for each, p in pairs]
 
 
+def cell_notes(before: Profile, counted: Sequence[list[PartCounts]]) -> list[str]:
+    """Sentences about cells that the model has not seen the like of, of rows whose columns were counted."""
+    return _notes([_drift(*pair) for pair in zip(before.columns, _added(counted), strict=True)])
+
+
 def _notes(drifts: Sequence[ColumnDrift]) -> list[str]:
-    """Sentences about cells that the model has not seen the like of."""
     said = []
     for each in drifts:
         if each.unseen:

@@ -17,10 +17,10 @@ from auclid.stats.moments import class_moments
 FOLDS = 5
 """Folds that are held out in turn."""
 
-FEWEST_ROWS, MOST_ROWS, MOST_VALUES = 1000, 10_000, 2e6
+MIN_SEARCH_ROWS, MAX_SEARCH_ROWS, SEARCH_VALUES = 1000, 10_000, 2e6
 """Rows of each class that the search looks at, at the least and at the most; values of a class in between."""
 
-MOST_WIDE_ROWS = 3000
+MAX_WIDE_ROWS = 3000
 """Rows of each class that the search for alpha looks at where columns are many."""
 
 DEFAULT_ALPHA = 1e-3
@@ -29,38 +29,38 @@ DEFAULT_ALPHA = 1e-3
 SQUARE_LOSS_SHARE = 0.3
 """alpha, in units of the square loss's best: pairs beyond the margin cost nothing, so less need be shrunk."""
 
-ALPHAS = np.logspace(0, -5, 6)
+PARTIAL_AUC_ALPHAS = np.logspace(0, -5, 6)
 """Penalties that are tried, in units of twice the mean variance of a column within a class, from the strongest on."""
 
 SOFTNESSES = (10.0, 3.0, 1.0, 0.3, 0.1, 0.03)
 """Softness that is tried: the first is nearly that of all pairs, the last nearly the hard cut."""
 
-MIDDLE = 1e-2
+SOFTNESS_ALPHA = 1e-2
 """The penalty, in the same units, with which softness is chosen before the penalty is."""
 
-DOUBT = 1.0
+MAX_STANDARD_ERRORS = 1.0
 """Of candidates that are worse than the best by less than so many standard errors, the smoothest is taken."""
 
-STEPS = 20
+MAX_FOLD_STEPS = 20
 """Newton steps at the most for one fold and penalty."""
 
-COARSE = 1e-2
+FOLD_TOL = 1e-2
 """The tolerance of a fit that only ranks held-out rows."""
 
 
 def best_partial_auc_alpha(data: LabelledDataset, settings: Settings) -> float | None:
     """The alpha with the best mean partial AUC on held-out folds; None where a class has too few rows for folds."""
-    rows = searched(data)
-    tried = alpha_unit(rows) * ALPHAS
-    areas = _areas(rows, [(float(alpha), settings) for alpha in tried])
+    rows = search_rows(data)
+    tried = alpha_unit(rows) * PARTIAL_AUC_ALPHAS
+    areas = _held_out_areas(rows, [(float(alpha), settings) for alpha in tried])
     return None if areas is None else float(tried[smoothest(areas)])
 
 
 def best_softness(data: LabelledDataset, alpha: float | None, settings: Settings) -> float | None:
     """The softness with the best mean partial AUC on held-out folds; None where a class has too few rows."""
-    rows = searched(data)
-    alpha = MIDDLE * alpha_unit(rows) if alpha is None else alpha
-    areas = _areas(rows, [(alpha, settings._replace(softness=softness)) for softness in SOFTNESSES])
+    rows = search_rows(data)
+    alpha = SOFTNESS_ALPHA * alpha_unit(rows) if alpha is None else alpha
+    areas = _held_out_areas(rows, [(alpha, settings._replace(softness=softness)) for softness in SOFTNESSES])
     return None if areas is None else SOFTNESSES[smoothest(areas)]
 
 
@@ -75,24 +75,24 @@ def smoothest(areas: np.ndarray) -> int:
     """The first candidate that is not clearly worse than the best; ``areas`` has a row a fold, the smoothest first."""
     behind = areas[:, [areas.mean(axis=0).argmax()]] - areas
     error = behind.std(axis=0, ddof=1) / np.sqrt(len(areas))
-    return int(np.argmax(behind.mean(axis=0) <= DOUBT * error))
+    return int(np.argmax(behind.mean(axis=0) <= MAX_STANDARD_ERRORS * error))
 
 
-def searched(rows: LabelledDataset, most: int | None = None) -> LabelledTable:
+def search_rows(rows: LabelledDataset, most: int | None = None) -> LabelledTable:
     """The rows that a search looks at, ``most`` of each class at the most; all rows where they are so few."""
-    most = most or int(np.clip(MOST_VALUES / rows.width, FEWEST_ROWS, MOST_ROWS))
+    most = most or int(np.clip(SEARCH_VALUES / rows.width, MIN_SEARCH_ROWS, MAX_SEARCH_ROWS))
     if rows.counts.sum(axis=0).max() <= most and not rows.partitioned:
         return rows.labelled_table()
     X, label, weight = sampled(rows, [most, most])
     return LabelledTable(as_table(X), label == 1, weight)
 
 
-def _only(rows: LabelledTable, chosen: np.ndarray) -> LabelledTable:
+def _take(rows: LabelledTable, chosen: np.ndarray) -> LabelledTable:
     is_pos, weight = rows.held_out(chosen)
     return LabelledTable(as_table(rows.table.take(chosen)), is_pos, weight)
 
 
-def _areas(rows: LabelledTable, tried: list[tuple[float, Settings]]) -> np.ndarray | None:
+def _held_out_areas(rows: LabelledTable, tried: list[tuple[float, Settings]]) -> np.ndarray | None:
     """The area of each candidate on each fold; candidates start where the one before them ended."""
     if min(rows.is_pos.sum(), (~rows.is_pos).sum()) < FOLDS:
         return None
@@ -102,18 +102,18 @@ def _areas(rows: LabelledTable, tried: list[tuple[float, Settings]]) -> np.ndarr
 
 def _fold_areas(rows: LabelledTable, fold: Fold, tried: list[tuple[float, Settings]]) -> list[float]:
     train = np.flatnonzero(fold.counts(len(rows.is_pos), None))
-    train_rows, w, found = _only(rows, train), None, []
+    train_rows, w, found = _take(rows, train), None, []
     is_pos, weight = rows.held_out(fold.test)
     for alpha, settings in tried:
-        w = _solved(train_rows, alpha, settings, w)
+        w = _fold_weights(train_rows, alpha, settings, w)
         found.append(_area(is_pos, rows.table.matmul(w, fold.test), weight, settings.region))
     return found
 
 
-def _solved(rows: LabelledTable, alpha: float, settings: Settings, start: np.ndarray | None) -> np.ndarray:
-    problem: Any = objective(rows, alpha, settings._replace(tol=max(settings.tol, COARSE)))
+def _fold_weights(rows: LabelledTable, alpha: float, settings: Settings, start: np.ndarray | None) -> np.ndarray:
+    problem: Any = objective(rows, alpha, settings._replace(tol=max(settings.tol, FOLD_TOL)))
     state = newton.State(problem, problem.at(np.zeros(problem.size) if start is None else start))
-    for _ in range(STEPS):
+    for _ in range(MAX_FOLD_STEPS):
         if state.finished:
             break
         state = newton.update(state)
@@ -131,8 +131,8 @@ def best_alpha(rows: LabelledDataset, metric: str = "roc_auc") -> float:
     """
     negatives, positives = rows.counts.sum(axis=0)
     measure = Measure(metric, float(negatives) / float(positives))
-    most, n_rows = MOST_ROWS if rows.width <= FEW_COLUMNS else MOST_WIDE_ROWS, int(rows.counts.sum())
-    some = searched(rows, most)
+    most, n_rows = MAX_SEARCH_ROWS if rows.width <= FEW_COLUMNS else MAX_WIDE_ROWS, int(rows.counts.sum())
+    some = search_rows(rows, most)
     counted = some.is_pos if some.weight is None else some.is_pos[some.weight > 0.0]
     alpha = None
     if min(counted.sum(), (~counted).sum()) >= FOLDS:

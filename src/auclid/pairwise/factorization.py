@@ -11,6 +11,7 @@ from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import Ranker
 from auclid.data import Table, as_table
+from auclid.data.types import OutputFile, RowsLike
 from auclid.losses import LOSSES, Loss, as_loss, slope
 from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._operating_point import best_threshold
@@ -21,7 +22,7 @@ from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledTable
 from auclid.validation import partwise
 
-ALPHAS = 1e-3, 1e-4, 1e-5
+AUTO_ALPHAS = 1e-3, 1e-4, 1e-5
 """Penalties that alpha="auto" tries."""
 
 STREAM_ALPHA = 1e-4
@@ -150,7 +151,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         self.random_state = random_state
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from random pairs of all rows.
 
         Parameters
@@ -180,7 +181,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         return self._publish(w, V, best_threshold(is_pos, scores, weight))
 
     @validation.checked
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Learn from the rows of a batch, once, in their order: each meets a row of the other class out of 1,000.
 
         A batch may hold one class only; until both were seen, the model ranks nothing. After `fit` a stream begins
@@ -219,7 +220,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         return self
 
     @partwise
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters
@@ -253,7 +254,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         train, test = parts
         tried = []
         for rank in dict.fromkeys((0, int(self.rank))):
-            for alpha in ALPHAS:
+            for alpha in AUTO_ALPHAS:
                 trainer = Trainer(train, self._steps(loss, alpha), rank, np.random.default_rng(0))
                 for number in range(self.n_epochs):
                     trainer.epoch(average=2 * number >= self.n_epochs - 1)

@@ -14,6 +14,7 @@ from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import Ranker
 from auclid.data import Table, as_table, row_squared_norms, sizes, with_int32_indices
+from auclid.data.types import OutputFile, RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import warn_unless_converged
 from auclid.solvers import newton
@@ -22,12 +23,12 @@ from auclid.stats.moments import class_moments
 from auclid.stats.pair_sums import Pairs
 from auclid.validation import RowAccess, partwise
 
-ROWS = 64
+MATRIX_ROWS = 64
 """Rows of the matrix that are made at once: they stay in the processor's cache."""
 
 LOG2E = 1.4426950408889634
 
-HUGE = 1e300
+OVERFLOW_SQUARE = 1e300
 """Squares from which sums of them may overflow."""
 
 
@@ -49,14 +50,14 @@ def gaussian_matrix(X: np.ndarray, gamma: float) -> np.ndarray:
     Z = X - X.mean(axis=0)
     Z *= np.sqrt(gamma * LOG2E)
     K, double, lengths = np.zeros((n, n)), 2.0 * Z.T, row_squared_norms(Z)
-    for start in range(0, n, ROWS):
-        part = slice(start, start + ROWS)
+    for start in range(0, n, MATRIX_ROWS):
+        part = slice(start, start + MATRIX_ROWS)
         powers = Z[part] @ double[:, start:]
         powers -= lengths[part, None]
         powers -= lengths[start:]
         np.minimum(powers, 0.0, out=powers)
         K[part, start:] = np.exp2(powers, out=powers)
-    K[np.diag_indices(n)] = np.where(lengths < HUGE, 1.0, np.nan)
+    K[np.diag_indices(n)] = np.where(lengths < OVERFLOW_SQUARE, 1.0, np.nan)
     return K
 
 
@@ -172,7 +173,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
     _out_of_core_alternative = "Kernelized(KMeansNystroem(), RankSVM())"
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows.
 
         Parameters
@@ -208,7 +209,7 @@ class KernelRankSVM(CallbackSupportMixin, Ranker):
         return self
 
     @partwise
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``.
 
         Parameters

@@ -9,6 +9,7 @@ from auclid import validation
 from auclid._generic import as_floats
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
 from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
 from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
@@ -174,7 +175,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         self.metric = metric
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all pairs of rows.
 
         Parameters

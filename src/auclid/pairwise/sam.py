@@ -11,7 +11,7 @@ from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
 from auclid.losses import LOSSES, Loss, as_loss
-from auclid.pairwise._search import best_alpha
+from auclid.pairwise._search import DEFAULT_ALPHA, best_alpha
 from auclid.penalties import prox
 from auclid.solvers.penalized_pairs import L1PairsSolver, PenalizedPairsSolver
 from auclid.solvers.random_pairs import (
@@ -30,6 +30,10 @@ from auclid.stats.labelled import LabelledDataset
 MAX_STEPS = 2**62
 """More steps than any stream makes."""
 
+RULE_ALPHA = 0.1
+"""alpha="auto" of `fit`, in units of E|z|² over the rows of the rarer class. On half of the tables, at most 5,000 rows,
+the mean AUC of PSAM is .8504 with it and .8476 with alpha="cv", and no table loses more than .003."""
+
 STREAM_ALPHA = 1e-4
 """alpha="auto" of a stream, in units of E|z|²: chosen on half of the tables, with and without feature maps."""
 
@@ -38,7 +42,7 @@ class PairSampler(StreamRanker):
     """The base class of ASAM and PSAM: everything but the step on a pair, ``_rule``."""
 
     _parameter_constraints: dict = {
-        "alpha": [validation.real(closed="neither"), StrOptions({"auto"})],
+        "alpha": [validation.real(closed="neither"), StrOptions({"auto", "cv"})],
         "l1": [validation.real()],
         "penalty": [tuple, None],
         "n_epochs": [validation.at_least(1)],
@@ -78,16 +82,18 @@ class PairSampler(StreamRanker):
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         # Before the first pass: a table that is computed on demand may be stored from then on.
-        self.alpha_ = float(self.alpha) if self.alpha != "auto" else self._search_alpha(table, is_pos, weight)
+        if self.alpha == "cv":
+            self.alpha_ = best_alpha(LabelledDataset.in_memory(table, is_pos, weight, self.classes_))
         summary = first_pass(table, is_pos, weight=weight)
         validation.finite(self, summary.pair_square)
+        if self.alpha == "auto":
+            self.alpha_ = _alpha_from_norms(summary.pair_square, is_pos if weight is None else is_pos[weight > 0.0])
+        elif self.alpha != "cv":
+            self.alpha_ = float(self.alpha)
         return summary
 
-    def _search_alpha(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> float:
-        return best_alpha(LabelledDataset.in_memory(table, is_pos, weight, self.classes_))
-
     def _solver(self) -> RandomPairsSolver:
-        if self.alpha != "auto":
+        if not isinstance(self.alpha, str):
             return self._solver_with(float(self.alpha))
         was_fitted = hasattr(self, "_state") and np.isinf(self._state.iterate.n_pairs)
         return self._solver_with(self.alpha_ if was_fitted else None)
@@ -122,6 +128,12 @@ class PairSampler(StreamRanker):
         self.alpha_, self.t0_ = solver.alpha(state), solver.initial_time(state)
 
 
+def _alpha_from_norms(pair_square: float, is_pos: np.ndarray) -> float:
+    """alpha="auto" of `fit`: the fewer rows the rarer class has and the longer the rows are, the stronger."""
+    rarest = int(min(is_pos.sum(), (~is_pos).sum()))
+    return RULE_ALPHA * pair_square / max(rarest, 1) or DEFAULT_ALPHA
+
+
 class ASAM(PairSampler):
     """Averaged stochastic AUC maximisation: a subgradient step on one random pair at a time.
 
@@ -136,10 +148,11 @@ class ASAM(PairSampler):
 
     Parameters
     ----------
-    alpha : float in (0, inf) or "auto", default="auto"
-        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` chosen as by
-        `RankSVM`, by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or the choice of
-        an earlier `fit`.
+    alpha : float in (0, inf), "auto" or "cv", default="auto"
+        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` 0.1·E|z|² over the
+        number of rows of the rarer class, which costs nothing. "cv": in `fit` chosen as by `RankSVM`, by
+        cross-validation of the square loss, which takes as long as many epochs. Either way in a stream 1e-4·E|z|² of
+        the pairs so far, or the choice of an earlier `fit`.
     loss : {"hinge", "squared_hinge", "square", "logistic"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` implemented. If the slope is
         unbounded, as for the squared losses, a step ends at the latest at the margin that minimises the loss;
@@ -229,10 +242,11 @@ class PSAM(PairSampler):
 
     Parameters
     ----------
-    alpha : float in (0, inf) or "auto", default="auto"
-        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` chosen as by
-        `RankSVM`, by cross-validation of the square loss; in a stream 1e-4·E|z|² of the pairs so far, or the choice of
-        an earlier `fit`.
+    alpha : float in (0, inf), "auto" or "cv", default="auto"
+        Strength of the squared penalty; it divides the step, so it cannot be 0. "auto": in `fit` 0.1·E|z|² over the
+        number of rows of the rarer class, which costs nothing. "cv": in `fit` chosen as by `RankSVM`, by
+        cross-validation of the square loss, which takes as long as many epochs. Either way in a stream 1e-4·E|z|² of
+        the pairs so far, or the choice of an earlier `fit`.
     loss : {"hinge", "squared_hinge", "square"} or struct, default="hinge"
         Loss of a pair: by its name, or a struct of your own with `auclid.losses.slope` and
         `auclid.losses.prox_step` implemented.

@@ -5,15 +5,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid.metrics._band import BANDS, simultaneous_deviate
+from auclid.metrics._band import band as roc_band
 from auclid.metrics._bootstrap import Plan
 from auclid.metrics._interval import interval
-from auclid.metrics._rates import band, wilson
-from auclid.metrics._roc import Curve, roc_curve
-from auclid.metrics._sample import Region, checked_region, checked_sample
+from auclid.metrics._rates import wilson
+from auclid.metrics._roc import roc_curve
+from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
 from auclid.plot._axes import FAINT, Plot, axes, by_name, style, tidy, unit_square
 from auclid.validation.parameters import number_in, one_of
 
-POINTS = 400
+MAX_POINTS = 400
 """Points of a line, at the most, along each axis: more than a screen can show."""
 
 
@@ -25,6 +27,7 @@ def roc(
     ax: Any = None,
     name: str | None = None,
     level: float | None = 0.95,
+    band: str | None = "pointwise",
     max_fpr: float = 1.0,
     min_tpr: float = 0.0,
     sample_weight: ArrayLike | None = None,
@@ -33,8 +36,9 @@ def roc(
 ) -> Any:
     """ROC curves with bands, and the AUC of each with its interval in the legend.
 
-    At each threshold both rates have Wilson's interval at the level whose square is `level`; the band runs through
-    the corners of these rectangles, so at each point it covers the true pair of rates with probability `level`.
+    A pointwise band covers the true positive rate at each false positive rate with probability `level`: in simulations
+    of 30 and 100 positives, 92 to 99 % for 95 %. A simultaneous band covers the whole true curve at once: 91 to 98 %.
+    The legend says which one is drawn.
 
     Parameters
     ----------
@@ -48,6 +52,9 @@ def roc(
         Of a single model, for the legend.
     level : float in (0, 1) or None
         Of bands and intervals; None draws curves alone.
+    band : {"pointwise", "simultaneous", None}
+        What the band covers: the curve at any one false positive rate, or all of it; None draws none. The second takes
+        200 bootstrap draws.
     max_fpr, min_tpr : float in (0, 1] and in [0, 1)
         A region to mark, whose partial AUC the legend then tells.
     sample_weight, groups, pos_label
@@ -68,12 +75,15 @@ def roc(
     References
     ----------
     Fawcett (2006), An introduction to ROC analysis, Pattern Recognition Letters 27. Wilson (1927), JASA 22.
+    Zou & Donner (2008), Construction of confidence limits about effect measures, Statistics in Medicine 27.
     """
     owner = "plot.roc"
     models = by_name(owner, y_score, name)
     region = checked_region(owner, max_fpr, min_tpr)
     if level is not None:
         level = number_in(owner, "level", level, 0.0, 1.0)
+    if band is not None:
+        one_of(owner, "band", band, BANDS)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, models, **rows)
     ax = axes(ax, 5.0, 5.0)
@@ -82,9 +92,7 @@ def roc(
     for k, (own, score) in enumerate(zip(models, sample.scores, strict=True)):
         curve, look = roc_curve(sample.is_pos, score, sample.weight), style(k)
         keep = _thin(curve.fpr, curve.tpr)
-        if level is not None and sample.weight is None and sample.cluster is None:
-            _fill(ax, curve, keep, level, look.color)
-        told = "" if level is None else _set_fitted_attributes(sample.with_scores(score), region, level)
+        told = "" if level is None else _auc_text(sample.with_scores(score), region, level)
         ax.plot(
             curve.fpr[keep],
             curve.tpr[keep],
@@ -93,13 +101,15 @@ def roc(
             linewidth=1.8,
             label=": ".join(filter(None, (own, told))) or None,
         )
+    if level is not None and band is not None and sample.weight is None and sample.cluster is None:
+        _draw_bands(ax, sample, level, band)
     ax.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
     if any(models) or level is not None:
         ax.legend(loc="lower right", fontsize="small", framealpha=0.9)
     return tidy(unit_square(ax))
 
 
-def _set_fitted_attributes(sample: Any, region: Region, level: float) -> str:
+def _auc_text(sample: Any, region: Region, level: float) -> str:
     found = interval(sample, region, Plan(), level)
     what = "AUC" if region.whole else "partial AUC"
     return f"{what} {found.auc:.3f} [{found.low:.3f}, {found.high:.3f}]"
@@ -114,15 +124,18 @@ def _mark(ax: Any, region: Region) -> None:
         ax.plot([0.0, right, right], [bottom, bottom, 1.0], **edge)
 
 
-def _fill(ax: Any, curve: Curve, keep: np.ndarray, level: float, color: str) -> None:
-    upper, lower = band(Curve(*(part[keep] for part in curve)), level)
-    edge = np.concatenate([upper, lower[:, ::-1]], axis=1)
-    ax.fill(edge[0], edge[1], color=color, alpha=0.14, linewidth=0)
+def _draw_bands(ax: Any, sample: Sample, level: float, kind: str) -> None:
+    """The band of each score, and a line in the legend that says what they cover."""
+    for k, score in enumerate(sample.scores):
+        deviate = simultaneous_deviate(sample, score, level) if kind == "simultaneous" else None
+        upper, lower = roc_band(roc_curve(sample.is_pos, score), level, deviate)
+        ax.fill_between(upper[0], lower[1], upper[1], color=style(k).color, alpha=0.14, linewidth=0)
+    ax.fill([], [], color=FAINT, alpha=0.3, linewidth=0, label=f"{100 * level:.4g} % band, {kind}")
 
 
 def _thin(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Which points of a line to draw: the first of each pixel, and the last."""
-    cell = np.round(x * POINTS) * (POINTS + 1) + np.round(y * POINTS)
+    cell = np.round(x * MAX_POINTS) * (MAX_POINTS + 1) + np.round(y * MAX_POINTS)
     keep = np.concatenate([[True], np.diff(cell) != 0])
     keep[-1] = True
     return keep

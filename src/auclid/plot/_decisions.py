@@ -43,7 +43,7 @@ def precision_recall(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Scores of one model or of several.
     ax : matplotlib axis, optional
@@ -165,7 +165,7 @@ def decision_curve(
     Parameters
     ----------
     y_true : array-like of shape (n,)
-        Two labels of any kind. The greater one is positive.
+        Two labels; of two numbers the greater one is positive.
     y_score : array-like of shape (n,), or dict of them by name
         Probabilities in [0, 1] of one model or of several.
     ax : matplotlib axis, optional

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._points import CRITERIA, operating_point
-from auclid.metrics._rates import rate_interval
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._probabilities import in_unit, reliability_of
+from auclid.metrics._sample import checked_sample
 from auclid.plot._axes import FAINT, STYLES, Plot, PlotOfProbabilities, axes, by_name, style, tidy, unit_square
 from auclid.validation.parameters import number_in, one_of, whole_number
 from auclid.validation.vectors import finite_column
@@ -115,14 +115,16 @@ def calibration(
     name: str | None = None,
     n_bins: int = 10,
     level: float | None = 0.95,
+    band: bool = True,
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     pos_label: Any = None,
 ) -> Any:
     """Share of positives against the probability that was predicted, in bins of about equally many rows.
 
-    Rows of one predicted probability are in one bin, whatever their order. Wilson's interval stands at each point. On
-    the diagonal a probability means what it says.
+    Rows of one predicted probability are in one bin, whatever their order. Wilson's interval stands at each point; the
+    band is that of a logistic regression on the log odds (see `auclid.metrics.reliability`). On the diagonal a
+    probability means what it says.
 
     Parameters
     ----------
@@ -137,7 +139,9 @@ def calibration(
     n_bins : int in [2, inf)
         Most bins; of about equal weight, as far as equal probabilities allow.
     level : float in (0, 1) or None
-        Of the intervals; None draws none.
+        Of the intervals and of the band; None draws none.
+    band : bool
+        Whether the band is drawn.
     sample_weight, groups
         As in `auclid.metrics.rates_at`: shares are of weight, and intervals allow for rows that belong together.
     pos_label : label, optional
@@ -167,32 +171,14 @@ def calibration(
     ax = axes(ax, 5.0, 5.0)
     ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), label="as predicted")
     for k, (own, given) in enumerate(zip(models, sample.scores, strict=True)):
-        if given.min() < 0.0 or given.max() > 1.0:
-            raise ValueError(
-                f"{owner} expects probabilities in [0, 1]. Got scores from {given.min():.3g} to {given.max():.3g} "
-                "instead. Pass predict_proba(X)[:, 1]; a calibrated classifier has it."
-            )
         look = style(k)
-        said, share, low, high = _reliability(sample, given, n_bins, 0.95 if level is None else level)
+        found = reliability_of(sample, in_unit(owner, given), n_bins, 0.95 if level is None else level)
         if level is not None:
-            ax.vlines(said, low, high, color=look.color, linewidth=1.3, alpha=0.7)
-        ax.plot(said, share, color=look.color, linestyle=look.dash, marker=look.marker, markersize=5, label=own or None)
+            ax.vlines(found.predicted, found.low, found.high, color=look.color, linewidth=1.3, alpha=0.7)
+        if level is not None and band and found.line_at is not None:
+            ax.fill_between(found.line_at, found.line_low, found.line_high, color=look.color, alpha=0.14, linewidth=0)
+        line = {"color": look.color, "linestyle": look.dash, "marker": look.marker, "markersize": 5}
+        ax.plot(found.predicted, found.observed, label=own or None, **line)
     ax.set(xlabel="predicted probability", ylabel="share of positives", aspect="equal")
     ax.legend(loc="upper left", fontsize="small", framealpha=0.9)
     return tidy(unit_square(ax))
-
-
-def _reliability(sample: Sample, given: np.ndarray, n_bins: int, level: float) -> np.ndarray:
-    """(4, bins): mean prediction, share of positives and the two ends of its interval, in bins of whole values."""
-    mass = np.ones(len(given)) if sample.weight is None else sample.weight
-    number = np.unique(given, return_inverse=True)[1]
-    upto = np.cumsum(np.bincount(number, mass))
-    # A value goes to the bin that holds the middle of its mass.
-    middle = (upto - 0.5 * np.diff(upto, prepend=0.0)) / upto[-1]
-    part = np.minimum((middle * n_bins).astype(np.intp), n_bins - 1)[number]
-    points = []
-    for own in (np.flatnonzero(part == k) for k in np.unique(part)):
-        weight, cluster = (None if each is None else each[own] for each in (sample.weight, sample.cluster))
-        said = float(np.average(given[own], weights=weight))
-        points.append((said, *rate_interval(sample.is_pos[own], weight, cluster, level)))
-    return np.array(points).T

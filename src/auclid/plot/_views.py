@@ -81,9 +81,8 @@ def view_of(x: np.ndarray, weight: np.ndarray) -> View:
     >>> from auclid.plot._views import view_of
     >>> view_of(np.arange(101.0), np.ones(101)).unit is None
     True
-    >>> view = view_of(np.exp(np.linspace(0.0, 14.0, 1000)), np.ones(1000))
-    >>> view.high < 1.1e6 and view.unit is not None
-    True
+    >>> float(view_of(np.append(np.arange(101.0), 1e6), np.ones(102)).high)
+    100.0
     """
     weight = np.maximum(np.asarray(weight, dtype=np.float64), 0.0)
     if len(x) < 2 or weight.sum() <= 0.0:

@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from html import escape
-from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid._page import style
+from auclid._page import read, style
 from auclid._version import __version__
 from auclid.metrics._scorer import scores_of
 from auclid.reports._numbers import Numbers, Scored, differences, numbers
@@ -47,7 +46,7 @@ def report(
     groups : array-like of shape (n,), optional
         Which rows belong together: intervals then allow for it.
     pos_label : label, optional
-        The positive label, where that is not the greater one (or the model's second class).
+        The positive label, where that is not the model's second class.
     title : str, optional
         The heading of the page; else the names of the models.
 
@@ -109,10 +108,9 @@ def render(
     if len(scored) > 1:
         found = differences(is_pos, scored[0], scored[1], groups)
         apart = difference_section(found, scored[0].name, scored[1].name)
-    folder = resources.files("auclid.reports") / "page"
     rows, n_pos = len(is_pos), int(is_pos.sum())
     allowed = "" if groups is None else f", allowing for rows that belong together ({len(np.unique(groups)):,} groups)"
-    return Template((folder / "report.html").read_text("utf-8")).substitute(
+    return Template(read("report.html")).substitute(
         title=escape(title or " and ".join(each.name for each in scored)),
         style=style(),
         facts=f"{rows:,} rows, {n_pos:,} of them positive ({n_pos / rows:.2%}), label {escape(classes[1])}.",

@@ -2,11 +2,11 @@
 
 import json
 from html import escape
-from importlib import resources
 from string import Template
 
 import numpy as np
 
+from auclid._page import read
 from auclid.reports._charts import VIEWS, charts
 from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
 
@@ -16,7 +16,7 @@ ROWS = {**RATES, "alerts": f"Rows flagged of {PER:,}", "cost": f"Cost of {PER:,}
 
 def script() -> str:
     """The script of the section; before it stands a constant `models`, the JSON of `data`."""
-    return _read("decisions.js")
+    return read("decisions.js")
 
 
 def data(models: list[Numbers]) -> str:
@@ -34,7 +34,7 @@ def section(models: list[Numbers], classes: tuple[str, str]) -> str:
     first = models[0]
     drawn = charts(models)
     absent = "" if "calibration" in drawn else " No model here has probabilities, so there is no calibration curve."
-    return Template(_read("decisions.html")).substitute(
+    return Template(read("decisions.html")).substitute(
         options="".join(f'<option value="{k}">{escape(model.name)}</option>' for k, model in enumerate(models)),
         purposes="".join(f'<option value="{k}">{escape(name)}</option>' for k, (name, _) in enumerate(first.choices)),
         prices="".join(f'<option value="{price}"{" selected" * (price == 10)}>{price}</option>' for price in COSTS),
@@ -75,10 +75,6 @@ def told_apart(found: list[Difference]) -> str:
         clear = result.pvalue < 0.05
         said.append(f"{what} {'differs' if clear else 'cannot be told apart'} (p = {result.pvalue:.2g})")
     return "; ".join(said) + "."
-
-
-def _read(name: str) -> str:
-    return (resources.files("auclid.reports") / "page" / name).read_text("utf-8")
 
 
 def _signed(number: float) -> str:

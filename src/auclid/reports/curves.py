@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from auclid.metrics import operating_point
-from auclid.metrics._rates import band as edges
+from auclid.metrics._band import band as edges
 from auclid.metrics._rates import wilson as wilson
 from auclid.metrics._roc import Curve, roc_curve
 

@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike
 
 from auclid import validation
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.semi._labels import PartlyLabelled, begin_partial
 from auclid.solvers.semi_supervised import Family, choose
 from auclid.stats.moments import require_room
@@ -34,7 +35,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
 
     @validation.checked
     def fit(
-        self, X: Any, y: ArrayLike | None = None, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None
+        self, X: RowsLike, y: ArrayLike | None = None, X_unlabeled: Any = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Learn from labelled and unlabelled rows.
 
@@ -65,7 +66,7 @@ class ClosedForm(PartlyLabelled, LinearRanker, ABC):
 
     @validation.checked
     def partial_fit(
-        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self, X: RowsLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Add a batch of rows, labelled, unlabelled or mixed; then the model is that of one `fit` on all rows so far.
 

@@ -12,6 +12,7 @@ from auclid import validation
 from auclid.base import Ranker
 from auclid.data import Stacked, Table
 from auclid.data.dataset import Part
+from auclid.data.types import RowsLike
 from auclid.metrics._auc import checked_auc
 from auclid.stats.labelled import LabelledDataset, reweighted
 from auclid.stats.sets import UNLABELED
@@ -169,14 +170,14 @@ def _classes(estimator: Any, labels: np.ndarray) -> np.ndarray:
     try:
         return validation.two_classes(estimator, labels)
     except ValueError as error:
-        raise ValueError(f"{error} {SEVERAL if len(labels) > 2 else FEW}") from None
+        raise ValueError(f"{error} {MANY_CLASSES_HINT if len(labels) > 2 else ONE_CLASS_HINT}") from None
 
 
-SEVERAL = (
+MANY_CLASSES_HINT = (
     "Which rows are unlabelled is told by unlabeled=, the label that marks them; it is -1 by itself where numeric y "
     "holds -1 and exactly two other labels."
 )
-FEW = "Where the rest is unlabelled, say so: unlabeled=, the label that marks it, or None for None and NaN."
+ONE_CLASS_HINT = "Where the rest is unlabelled, say so: unlabeled=, the label that marks it, or None for None and NaN."
 
 
 def _other(label: Any, mark: Any) -> Any:
@@ -199,7 +200,7 @@ class PartlyLabelled(Ranker):
     unlabeled: Any
 
     def _labelled_dataset(
-        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+        self, X: RowsLike, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
     ) -> LabelledDataset:
         """Labelled and unlabelled rows, checked; rows in parts hold their unlabelled rows among them."""
         if isinstance(X, LabelledDataset):
@@ -229,7 +230,7 @@ class PartlyLabelled(Ranker):
         """As how many rows each row in memory counts; the first ``n_rows`` have weights."""
         return row_weights(sample_weight, n_rows, sets)
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> float:
         """The AUC on the labelled rows; those that y marks as unlabelled are left out, unless a class has that name.
 
         Parameters

@@ -153,23 +153,29 @@ class PNUAUC(ClosedForm):
         return reduced
 
     def _refusal(self, sets: Sets) -> str | None:
-        weight: Any = self.unlabeled_weight
-        labelled = (sets.pos.n, sets.neg.n)
-        if weight == 0.0 or not sets.unl.n:
-            enough, needs = all(labelled), "labelled rows of both classes"
-        elif weight == "auto":
-            enough, needs = all(labelled) or sets.pos.n > 1, "labelled rows of both classes, or two positive ones"
-        else:
-            own, other, name = (*labelled, "positive") if weight > 0.0 else (*labelled[::-1], "negative")
-            enough = own > 1 and (other > 0.0 or abs(weight) == 1.0)
-            needs = f"two {name} rows (its risk takes pairs of them), and rows of the other class unless |weight| is 1"
-            if weight < 0.0 and not own:
-                needs += "; a single class is taken for the positive one unless partial_fit is given classes="
-        if enough and self.prior is None and not all(labelled):
-            enough, needs = False, "prior=, since without labelled rows of both classes no row tells it"
-        if enough:
+        needs = self._lacking(sets)
+        if needs is None and self.prior is None and not sets.both_labelled:
+            needs = "prior=, since without labelled rows of both classes no row tells it"
+        if needs is None:
             return None
         return (
-            f"PNUAUC(unlabeled_weight={weight!r}) must have {needs}; "
+            f"PNUAUC(unlabeled_weight={self.unlabeled_weight!r}) must have {needs}; "
             f"got {sets.pos.n:.0f} positive and {sets.neg.n:.0f} negative rows."
         )
+
+    def _lacking(self, sets: Sets) -> str | None:
+        """The labelled rows that the risk needs, where it has fewer."""
+        weight: Any = self.unlabeled_weight
+        if weight == 0.0 or not sets.unl.n:
+            return None if sets.both_labelled else "labelled rows of both classes"
+        if weight == "auto":
+            enough = sets.both_labelled or sets.pos.n > 1
+            return None if enough else "labelled rows of both classes, or two positive ones"
+        pos, neg = sets.pos.n, sets.neg.n
+        own, other, name = (pos, neg, "positive") if weight > 0.0 else (neg, pos, "negative")
+        if own > 1 and (other > 0.0 or abs(weight) == 1.0):
+            return None
+        needs = f"two {name} rows (its risk takes pairs of them), and rows of the other class unless |weight| is 1"
+        if weight < 0.0 and not own:
+            needs += "; a single class is taken for the positive one unless partial_fit is given classes="
+        return needs

@@ -12,6 +12,7 @@ from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import Ranker
 from auclid.data import Table, append_rows, as_table
+from auclid.data.types import OutputFile, RowsLike
 from auclid.kernels._kernel_block import width
 from auclid.losses import LOSSES, as_loss, slope
 from auclid.metrics._operating_point import best_threshold
@@ -165,7 +166,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
     _out_of_core_alternative = "SAMULT, or Kernelized(RandomFourier(), SAMULT())"
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, X_unlabeled: Any = None, **unknown: Any) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, X_unlabeled: Any = None, **unknown: Any) -> Self:
         """Learn from labelled and unlabelled rows in ``n_iter`` iterations.
 
         Parameters
@@ -198,7 +199,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
         return self._iterate(table, rows, X, y, self._rng)
 
     @validation.checked
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, **unknown: Any) -> Self:
+    def partial_fit(self, X: RowsLike, y: Any, classes: Any = None, **unknown: Any) -> Self:
         """Add a batch of rows to samples of 2,000 rows per set, and learn f from zero on these samples.
 
         The samples are uniform over all rows so far, those of `fit` included, and f takes ``n_iter`` iterations. The
@@ -241,7 +242,7 @@ class QSGS2AUC(CallbackSupportMixin, PartlyLabelled, Ranker):
             _refuse_weights("fit", {"sample_weight": sample_weight})
 
     @partwise
-    def decision_function(self, X: Any) -> Any:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
         """Scores f(x): the higher, the more likely ``classes_[1]``. In blocks, so that memory stays bounded.
 
         Parameters

@@ -8,6 +8,7 @@ scores serves them all; `SmoothHinge` approaches the hinge by such sums; `Smooth
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from operator import methodcaller
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
@@ -17,9 +18,9 @@ from auclid.data import Table, as_table, sizes
 from auclid.losses import Loss
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.loss_sums import LossCurvature, LossSums, evaluate
-from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking, count_below
+from auclid.stats.pair_sums import ActivePairs, Pairs, Ranking
 
-WIDE = 1000
+MAX_HESSIAN_COLUMNS = 1000
 """Columns up to which a Hessian is formed."""
 
 
@@ -48,7 +49,7 @@ class Space(Protocol):
         """The length of a gradient or of weights."""
 
     def subset(self, chosen: np.ndarray) -> "Space | None":
-        """The same weights for some of the rows; None where weights belong to rows."""
+        """The space of the same weights on some of the rows; None where weights belong to rows."""
 
     def preconditioner(self, point: "PairPoint") -> Preconditioner:
         """v -> nearly H^-1 v at a point."""
@@ -80,12 +81,12 @@ class LinearSpace:
         return float(np.linalg.norm(v))
 
     def subset(self, chosen: np.ndarray) -> "LinearSpace":
-        """The same weights for some of the rows."""
+        """The space of the same weights on some of the rows."""
         return LinearSpace(as_table(self.table.take(chosen)))
 
     def preconditioner(self, point: "PairPoint") -> Preconditioner:
         """From the Hessian at a point or, of very many columns, from its diagonal."""
-        return inverse_hessian(point) if self.size <= WIDE else inverse_diagonal(point)
+        return inverse_hessian(point) if self.size <= MAX_HESSIAN_COLUMNS else inverse_diagonal(point)
 
 
 class KernelSpace:
@@ -168,12 +169,12 @@ class PairPoint:
     @cached_property
     def value(self) -> float:
         """The objective."""
-        return self.total(ActivePairs.square_value) + 0.5 * self.objective.alpha * self.square
+        return self.total(methodcaller("square_value")) + 0.5 * self.objective.alpha * self.square
 
     @cached_property
     def slope(self) -> np.ndarray:
         """The derivatives of the mean loss by the scores."""
-        return self.total(ActivePairs.square_slope)
+        return self.total(methodcaller("square_slope"))
 
     @cached_property
     def gradient(self) -> np.ndarray:
@@ -242,8 +243,7 @@ class SquaredHinges:
         """The objective seen from w."""
         scores = self.space.scores(w) if scores is None else scores
         ranking = self.pairs.rank(scores)
-        few, many = ranking.few.score, ranking.many
-        active = [(c, ranking.active(r, count_below(few - r, many))) for c, r in self.hinges]
+        active = [(c, ranking.within(r)) for c, r in self.hinges]
         return self.point_class(self, w, scores, ranking, active)
 
     @cached_property
@@ -263,11 +263,11 @@ class SquaredHinges:
         """No other objective follows."""
 
     def subset(self, chosen: np.ndarray, space: Space | None = None) -> Self:
-        """The same for some of the rows."""
+        """The objective on some of the rows."""
         return replace(self, space=space or self.space.subset(chosen), pairs=self.pairs.subset(chosen))
 
     def sample(self) -> Self | None:
-        """The same for an eighth of the rows, which need not be solved beyond what it knows."""
+        """The objective on a sixteenth of the rows or more, to a tolerance that its noise allows."""
         chosen = self.pairs.sample(max(2000, 10 * self.size, self.pairs.n // 16))
         space = self.space.subset(chosen) if 2 * len(chosen) < self.pairs.n_weighed else None
         return None if space is None else replace(self.subset(chosen, space), tol=max(self.tol, 1e-2))
@@ -334,7 +334,7 @@ def hessian(point: PairPoint) -> np.ndarray:
     ranking, (_, first), table = point.ranking, point.active[0], point.objective.space.table
     centre, d, own = table.centre(), table.shape[1], ranking.few.own
     rows = table.dense(ranking.rows) - centre
-    H = rows.T @ (rows * (own * point.total(ActivePairs.partners))[:, None])
+    H = rows.T @ (rows * (own * point.total(methodcaller("partners")))[:, None])
     rows *= own[:, None]
     sums = np.zeros((len(rows) + 1, d))
     np.cumsum(rows, axis=0, out=sums[1:])
@@ -359,7 +359,7 @@ def inverse_diagonal(point: PairPoint) -> Preconditioner:
 def diagonal(point: PairPoint) -> np.ndarray:
     """The Hessian's diagonal as if the two rows of a pair had nothing to do with each other."""
     table, centre = point.objective.space.table, point.objective.space.table.centre()
-    share = point.total(ActivePairs.share)
+    share = point.total(methodcaller("share"))
     squares = table.rmatmul_squares(share) - 2.0 * centre * table.rmatmul(share) + centre**2 * share.sum()
     return 2.0 * np.maximum(squares, 0.0) + point.objective.alpha
 
@@ -425,7 +425,7 @@ class SmoothHinge(SquaredHinges):
     point_class: ClassVar[type[PairPoint]] = SmoothHingePoint
 
     def narrowed(self, width: float) -> Self:
-        """The same with a narrower parabola."""
+        """The objective with a narrower parabola, nearer to the hinge."""
         return replace(self, width=width, hinges=smooth_hinge(width))
 
     def target(self, point: Any) -> float:
@@ -441,7 +441,7 @@ class SmoothHinge(SquaredHinges):
         return None if point.certified else self.narrowed(narrower(self.width, self.tol, point.gap))
 
     def sample(self) -> Self | None:
-        """The same for an eighth of the rows, to the same tolerance."""
+        """The objective on a sample of the rows, to the same tolerance."""
         sample = super().sample()
         return None if sample is None else replace(sample, tol=self.tol)
 
@@ -458,10 +458,10 @@ class SmoothHinge(SquaredHinges):
         return min(1.0, point.gap.gap / point.hinge_value)
 
 
-STEPS = 8
+STAIR_STEPS = 8
 """Steps of the stair that stands for the curvature in the preconditioner."""
 
-SAMPLE = 256
+STAIR_SCORES = 256
 """Scores of each class whose margins say where the steps of that stair lie."""
 
 
@@ -492,7 +492,7 @@ class SmoothLossPoint(PairPoint):
     def preconditioner(self) -> Preconditioner:
         """That of a sum of squared hinges whose curvature is a stair beside the loss's own."""
         objective = self.objective
-        stair = stair_of(objective.loss, *(part[:: max(1, len(part) // SAMPLE)] for part in self.sums.scores))
+        stair = stair_of(objective.loss, *(part[:: max(1, len(part) // STAIR_SCORES)] for part in self.sums.scores))
         near = SquaredHinges(objective.space, objective.pairs, objective.alpha, objective.tol, stair)
         return objective.space.preconditioner(near.at(self.w, self.scores))
 
@@ -510,7 +510,7 @@ class SmoothLoss(SquaredHinges):
 
 def stair_of(loss: Loss, pos: np.ndarray, neg: np.ndarray) -> tuple[tuple[float, float], ...]:
     """Squared hinges that bend as the loss does in the middle of each eighth of the margins, and nowhere else."""
-    margins = np.unique(np.quantile(np.subtract.outer(pos, neg), np.linspace(0.0, 1.0, 2 * STEPS + 1)))
+    margins = np.unique(np.quantile(np.subtract.outer(pos, neg), np.linspace(0.0, 1.0, 2 * STAIR_STEPS + 1)))
     edges, middles = np.append(margins[2::2], margins[-1] + 1.0), np.append(margins[1::2], margins[-1])
     bends = np.maximum(evaluate(LossCurvature(loss), middles[: len(edges)]), 0.0)
     falls = 0.5 * -np.diff(np.append(bends, 0.0))

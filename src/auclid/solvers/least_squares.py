@@ -89,7 +89,7 @@ def solve_spectral(A: np.ndarray, b: np.ndarray) -> np.ndarray:
     return vectors[:, kept] @ ((vectors[:, kept].T @ b) / values[kept])
 
 
-PRODUCTS, NEAR = 20, 0.1
+PATH_PRODUCTS, MAX_PATH_RESIDUAL = 20, 0.1
 """Products with the rows that `some_path` takes, and the residual with which it calls an answer near."""
 
 
@@ -142,8 +142,8 @@ def some_path(table: Table, is_pos: np.ndarray, weight: np.ndarray | None, alpha
     share = class_shares(is_pos, weight)
     means = np.stack([table.rmatmul(np.where(is_pos == c, share, 0.0)) for c in (False, True)], axis=1)
     product = curvature(table, is_pos, share, means)
-    W, residual = shifted_solutions(product, 2.0 * (means[:, 1] - means[:, 0]), alphas, PRODUCTS)
-    W[:, residual > NEAR] = np.nan
+    W, residual = shifted_solutions(product, 2.0 * (means[:, 1] - means[:, 0]), alphas, PATH_PRODUCTS)
+    W[:, residual > MAX_PATH_RESIDUAL] = np.nan
     return W
 
 
@@ -190,7 +190,7 @@ def _largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], d: int) -> 
     return 1.05 * value
 
 
-CHEAP = 3000
+MAX_MOMENT_COLUMNS = 3000
 """Columns up to which forming and factoring moments beats products with X."""
 
 
@@ -225,7 +225,7 @@ class LeastSquares(NamedTuple):
 
 def moments_are_cheaper(width: int) -> bool:
     """Whether moments are the cheaper way for so many columns."""
-    return width <= CHEAP
+    return width <= MAX_MOMENT_COLUMNS
 
 
 def project_to_row_space(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -12,18 +12,18 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from auclid.solvers.iterative import conjugate_gradients
+from auclid.solvers.iterative import LinearSolution, conjugate_gradients
 
-MOST_PRODUCTS = 250
+MAX_PRODUCTS = 250
 """Products with the Hessian at the most for one Newton step."""
 
-FINEST, COARSEST = 1e-3, 0.2
+MIN_RESIDUAL, MAX_RESIDUAL = 1e-3, 0.2
 """How exact conjugate gradients are, at the most and at the least: the residual's share of the gradient."""
 
-PATIENCE = 10
+EXTRA_PRODUCTS = 10
 """Products with the Hessian that may be spent on digits beyond the coarsest."""
 
-SAMPLE_STEPS = 100
+MAX_SAMPLE_STEPS = 100
 """Newton steps at the most on a sample of the rows, which only says where to start."""
 
 Preconditioner = Callable[[np.ndarray], np.ndarray]
@@ -110,7 +110,7 @@ class Objective(Protocol):
         """The objective to go on with from a point that is good enough; None where nothing is left to do."""
 
     def sample(self) -> "Objective | None":
-        """The same for a sample of the rows, or an easier one, whose minimiser is a good start; None where none is."""
+        """An objective on a sample of the rows, or an easier one, whose minimiser is a good start; None: start at 0."""
 
     def begin(self, solved: Any) -> tuple[Any, Preconditioner | None]:
         """Where to start, and with which preconditioner, once the sample is solved."""
@@ -150,7 +150,7 @@ def init(objective: Objective) -> State:
     if sample is None:
         return State(objective, objective.at(np.zeros(objective.size)))
     state = init(sample)
-    for _ in range(SAMPLE_STEPS):
+    for _ in range(MAX_SAMPLE_STEPS):
         if state.finished:
             break
         state = update(state)
@@ -167,17 +167,25 @@ def update(state: State) -> State:
     # Formed anew where the last one made conjugate gradients cost more than that.
     if precondition is None or 5 * state.products > objective.size:
         precondition = point.preconditioner()
-    fine, coarse = accuracies(objective, point)
-    size, found = np.linalg.norm(point.gradient), None
-    solutions = conjugate_gradients(point.product, -point.gradient, precondition, point.move, point.inner)
-    for found in islice(solutions, MOST_PRODUCTS):
-        if np.linalg.norm(found.residual) <= (fine if found.products < PATIENCE else coarse) * size:
-            break
-    search = bracketed_search if objective.kinked else line_search
-    lower = None if found is None else search(point, point.exact(found.x))
-    if found is None or lower is None or (lower.value >= point.value and lower.norm >= point.norm):
+    step = newton_direction(objective, point, precondition)
+    if step is None:
         return state._replace(stuck=True)
-    return State(objective, lower, precondition, found.products, state.n_iter + 1)
+    search = bracketed_search if objective.kinked else line_search
+    lower = search(point, point.exact(step.x))
+    if lower is None or (lower.value >= point.value and lower.norm >= point.norm):
+        return state._replace(stuck=True)
+    return State(objective, lower, precondition, step.products, state.n_iter + 1)
+
+
+def newton_direction(objective: Objective, point: Any, precondition: Preconditioner) -> LinearSolution | None:
+    """The solution of H x = -g, as exact as `accuracies` asks; None where there is no descent."""
+    fine, coarse = accuracies(objective, point)
+    size, step = np.linalg.norm(point.gradient), None
+    solutions = conjugate_gradients(point.product, -point.gradient, precondition, point.move, point.inner)
+    for step in islice(solutions, MAX_PRODUCTS):
+        if np.linalg.norm(step.residual) <= (fine if step.products < EXTRA_PRODUCTS else coarse) * size:
+            break
+    return step
 
 
 def accuracies(objective: Objective, point: Any) -> tuple[float, float]:
@@ -185,9 +193,9 @@ def accuracies(objective: Objective, point: Any) -> tuple[float, float]:
 
     Far from the target the next Hessian will be another one, so there is no use in this one's last digits.
     """
-    fine = float(np.clip(0.5 * objective.target(point) / point.norm, FINEST, COARSEST))
+    fine = float(np.clip(0.5 * objective.target(point) / point.norm, MIN_RESIDUAL, MAX_RESIDUAL))
     begun = objective.start_norm
-    return fine, max(fine, min(COARSEST, float(np.sqrt(point.norm / begun)) if begun > 0.0 else COARSEST))
+    return fine, max(fine, min(MAX_RESIDUAL, float(np.sqrt(point.norm / begun)) if begun > 0.0 else MAX_RESIDUAL))
 
 
 def sharpened(state: State) -> State:

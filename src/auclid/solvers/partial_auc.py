@@ -23,7 +23,7 @@ from auclid.data import sizes
 from auclid.data.dataset import Part, Totals
 from auclid.metrics._sample import Region
 from auclid.solvers.all_pairs import (
-    WIDE,
+    MAX_HESSIAN_COLUMNS,
     Gap,
     PairPoint,
     SquaredHinges,
@@ -336,7 +336,7 @@ class SoftTopPoint(PairPoint):
 
     def preconditioner(self) -> Preconditioner:
         """From the Hessian of a sample of the rows or, of very many columns, from its diagonal."""
-        if self.objective.size > WIDE:
+        if self.objective.size > MAX_HESSIAN_COLUMNS:
             root = np.sqrt(diagonal(self))
             return lambda v: v / root
         some: Any = self._near_rows()
@@ -346,7 +346,7 @@ class SoftTopPoint(PairPoint):
         return inverse_of(H)
 
     def _near_rows(self) -> Any:
-        """The same point for some of the rows that are inside, enough of them for a Hessian."""
+        """This point on some of the rows that are inside, enough of them for a Hessian."""
         objective, d = self.objective, self.objective.size
         size = max(2000, 5 * d, min(objective.pairs.n // 16, sizes.LARGE_BYTES // (8 * d)))
         chosen, shares = [], []
@@ -396,7 +396,7 @@ class SoftTop(SquaredHinges):
         return Pairs(self.pairs.is_pos, self.pairs.weight, not self.pairs.sort_positives)
 
     def subset(self, chosen: np.ndarray, space: Any = None) -> Self:
-        """The same for some of the rows, one of each class at the top at least."""
+        """The objective on some of the rows, with at least one of each class at the top."""
         few = super().subset(chosen, space)
         share, other_share = max(self.share, 1.0 / len(few.pairs.many)), self.other_share
         if other_share < 1.0:
@@ -414,11 +414,11 @@ class SoftTop(SquaredHinges):
         return float(np.sqrt(2.0 * self.alpha * tol / (1.0 + tol) * point.value))
 
     def refined(self, point: Any) -> Self | None:
-        """The same with less softness, until the last one."""
+        """The objective with less softness; None after the last one."""
         return None if self.last else replace(self, softness=max(FALL * self.softness, self.least_softness))
 
     def sample(self) -> Any:
-        """The same for a sample of the rows, where its top has rows enough; else the objective of all pairs."""
+        """The objective on a sample of the rows, where its top has rows enough; else that of all pairs."""
         sample = super().sample()
         if sample is not None and sample.smallest_top >= ENOUGH * self.size:
             return sample
@@ -506,7 +506,7 @@ class SoftTopHinge(SoftTop):
         return None if point.certified else self.narrowed(narrower(self.width, self.tol, point.gap))
 
     def narrowed(self, width: float) -> Self:
-        """The same with a narrower parabola."""
+        """The objective with a narrower parabola, nearer to the hinge."""
         return replace(self, width=width, hinges=smooth_hinge(width))
 
     def resumed(self, sample: Self) -> Self:

@@ -152,7 +152,7 @@ def many_products(part: Part, both: np.ndarray, task: PartTask, ranked: Ranked, 
 def few_products(
     ranked: Ranked, direction: Direction, sums: Totals, places: Totals, task: PartTask
 ) -> list[np.ndarray]:
-    """The same of the rarer class, in the order of the parts."""
+    """What each row of the rarer class adds to a product with the Hessian, in the order of the parts."""
     hessian_product = np.zeros(len(ranked.order))
     for (c, _), (mass, _), u in zip(task.hinges, sums[3], places[1], strict=True):
         hessian_product += c * (partner_sums(mass) * direction.u - partner_sums(u))

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
-from auclid.solvers.all_pairs import WIDE, LinearSpace, PairPoint, hessian
+from auclid.solvers.all_pairs import MAX_HESSIAN_COLUMNS, LinearSpace, PairPoint, hessian
 from auclid.solvers.iterative import descend
 from auclid.solvers.partitioned_pairs import PartitionedPoint
 
@@ -131,7 +131,7 @@ def curvature_at(point: Any) -> Curvature:
     if isinstance(point, PartitionedPoint):
         return curvature_at(point.objective.small.at(point.w))
     formed = type(point) is PairPoint and isinstance(point.objective.space, LinearSpace)
-    H = hessian(point) if formed and point.objective.size <= WIDE else None
+    H = hessian(point) if formed and point.objective.size <= MAX_HESSIAN_COLUMNS else None
 
     def product(v: np.ndarray) -> np.ndarray:
         return point.product(point.move(v)) if H is None else H @ v

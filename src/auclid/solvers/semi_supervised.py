@@ -141,7 +141,7 @@ class PNU(NamedTuple):
         return risk if self.steady(sets, risk) else None
 
     def steady(self, sets: Sets, risk: Quadratic) -> bool:
-        """Whether it is convex and, along every direction, keeps its share of the supervised risk's curvature."""
+        """Whether the risk is convex and, along every direction, keeps its share of the supervised risk's curvature."""
         if not sets.both_labelled:
             return risk.convex()
         return combine((1.0, risk), (-CURVATURE, across(sets.pos, sets.neg))).convex()
@@ -160,13 +160,13 @@ class PNU(NamedTuple):
 
 FOLDS = 5
 
-ALPHAS = np.logspace(-4, 1, 11)
+RELATIVE_ALPHAS = np.logspace(-4, 1, 11)
 """Penalties to try, in units of twice the mean variance of a column."""
 
-ENOUGH = 200
+MIN_ROWS_FOR_ONE_SPLIT = 200
 """Rows of the rarer class from which folds are drawn once; of fewer rows, up to five times."""
 
-WIDE = 1000
+MAX_REPEATED_COLUMNS = 1000
 """Columns from which folds are drawn once in any case."""
 
 
@@ -203,7 +203,7 @@ def choose(family: Family, seen: SemiSupervisedStats, weights: Sequence[float], 
 
 
 def _repeats(fewest: int, columns: int) -> int:
-    return 1 if columns > WIDE else int(np.clip(ENOUGH // fewest, 1, 5))
+    return 1 if columns > MAX_REPEATED_COLUMNS else int(np.clip(MIN_ROWS_FOR_ONE_SPLIT // fewest, 1, 5))
 
 
 def _folds(is_pos: np.ndarray, count: int, repeats: int) -> Iterator[list[Fold]]:
@@ -215,7 +215,7 @@ def _folds(is_pos: np.ndarray, count: int, repeats: int) -> Iterator[list[Fold]]
 def _alphas(lower: Moments, upper: Moments) -> np.ndarray:
     spread = lower.covariance + upper.covariance
     size = np.trace(spread) / len(spread)
-    return 2.0 * (size if size > 0.0 else 1.0) * ALPHAS
+    return 2.0 * (size if size > 0.0 else 1.0) * RELATIVE_ALPHAS
 
 
 def _held_out(

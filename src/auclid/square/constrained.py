@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.metrics import auc_by_group, roc_auc
 from auclid.solvers.iterative import at_most, coordinate_descent, run
 from auclid.solvers.least_squares import quadratic, solve_symmetric
@@ -22,7 +23,7 @@ from auclid.validation import RowAccess
 
 INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
 
-TOL, MAX_ITER = 1e-14, 100_000
+MULTIPLIER_TOL, MAX_ITER = 1e-14, 100_000
 """Relative change of the multipliers at which coordinate descent stops, and passes over them at the most."""
 
 
@@ -116,7 +117,7 @@ class ConstrainedAUC(LinearRanker):
         self.between = between
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -138,7 +139,9 @@ class ConstrainedAUC(LinearRanker):
         return self._publish_fit(rows, w)
 
     @validation.checked
-    def partial_fit(self, X: Any, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self, X: RowsLike, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None
+    ) -> Self:
         """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
 
         A batch may hold one class only, and new groups; until both classes were seen, ``coef_`` and all scores are
@@ -182,7 +185,7 @@ class ConstrainedAUC(LinearRanker):
         return self._resume(*joined)
 
     def gap_curve(
-        self, X: Any, y: ArrayLike, groups: ArrayLike, *, max_gaps: ArrayLike | None = None, n_points: int = 20
+        self, X: RowsLike, y: ArrayLike, groups: ArrayLike, *, max_gaps: ArrayLike | None = None, n_points: int = 20
     ) -> list[GapPoint]:
         """The AUC and the measured gap on these rows for a range of bounds, from the moments of the fitted model.
 
@@ -294,7 +297,8 @@ def solve_constrained(moments: list[Moments], max_gap: float, alpha: float, betw
         return Constrained(free, pairs, C @ free, np.zeros(len(C)), 0.0)
     columns = np.column_stack([solve_symmetric(A, c, minimum_norm=alpha == 0.0) for c in C])
     G, q = C @ columns, C @ free
-    dual = run(coordinate_descent(0.5 * (G + G.T), q, max_gap, False), np.zeros_like(q), TOL, at_most(MAX_ITER)).w
+    iterates = coordinate_descent(0.5 * (G + G.T), q, max_gap, False)
+    dual = run(iterates, np.zeros_like(q), MULTIPLIER_TOL, at_most(MAX_ITER)).w
     multipliers = _refined(G, q, max_gap, dual)
     w = free - columns @ multipliers
     gaps = C @ w

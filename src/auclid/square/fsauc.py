@@ -9,6 +9,7 @@ from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid._random import RandomState
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.solvers.fsauc import MultiStageSolver, means_of_seen, n_stages, stage_orders
 from auclid.square._radius import DEFAULT_RADIUS, warn_if_binding
 from auclid.stats.class_means import class_midpoint, first_pass
@@ -102,7 +103,7 @@ class FSAUC(CallbackSupportMixin, LinearRanker):
         self.random_state = random_state
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows, ``n_epochs`` times over.
 
         Parameters

@@ -12,6 +12,7 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.solvers.iterative import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.stats.labelled import class_moments_of
@@ -107,7 +108,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
         self.max_iter = max_iter
 
     @validation.checked
-    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: RowsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -170,7 +171,7 @@ class LeastSquaresAUC(CallbackSupportMixin, LinearRanker):
 
     @validation.checked
     def partial_fit(
-        self, X: Any, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
+        self, X: RowsLike, y: ArrayLike, classes: ArrayLike | None = None, sample_weight: ArrayLike | None = None
     ) -> Self:
         """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
 

@@ -8,6 +8,7 @@ from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.solvers.path import METRICS, CrossValidated, Measure, cross_validate
 from auclid.stats.moments import require_room
 from auclid.validation import RowAccess
@@ -69,7 +70,7 @@ class LeastSquaresAUCCV(LinearRanker):
         self.metric = metric
 
     @validation.checked
-    def fit(self, X: Any, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+    def fit(self, X: RowsLike, y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Choose alpha by cross-validation, then learn from all rows.
 
         Parameters

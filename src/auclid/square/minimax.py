@@ -8,6 +8,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from auclid import validation
 from auclid.base import LinearRanker
+from auclid.data.types import RowsLike
 from auclid.solvers.multiclass import Worst, least_worst
 from auclid.square._groups import all_groups, group_members, group_moments, joined_groups, sound_groups
 from auclid.stats.labelled import LabelledDataset
@@ -16,7 +17,7 @@ from auclid.validation import RowAccess
 
 INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
 
-TOL = 1e-8
+GAP_TOL = 1e-8
 """Relative gap at which the solver stops."""
 
 
@@ -85,7 +86,7 @@ class MinimaxAUC(LinearRanker):
         self.alpha = alpha
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, groups: Any = None, sample_weight: Any = None) -> "MinimaxAUC":
+    def fit(self, X: RowsLike, y: Any = None, groups: Any = None, sample_weight: Any = None) -> "MinimaxAUC":
         """Learn from all rows.
 
         Parameters
@@ -110,7 +111,7 @@ class MinimaxAUC(LinearRanker):
 
     @validation.checked
     def partial_fit(
-        self, X: Any, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None
+        self, X: RowsLike, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None
     ) -> "MinimaxAUC":
         """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
 
@@ -166,7 +167,7 @@ class MinimaxAUC(LinearRanker):
         risks, shares = np.full((size, size), np.nan), np.zeros((size, size))
         if with_neg and with_pos:
             pos, neg = [moments[2 * g + 1] for g in with_pos], [moments[2 * h] for h in with_neg]
-            worst = least_worst(pos, neg, self.alpha, TOL)
+            worst = least_worst(pos, neg, self.alpha, GAP_TOL)
             risks[np.ix_(with_pos, with_neg)] = worst.risks
             shares[np.ix_(with_pos, with_neg)] = worst.weights
         else:

@@ -7,13 +7,14 @@ import numpy as np
 from auclid import validation
 from auclid.base import Ranker
 from auclid.data import as_table
+from auclid.data.types import OutputFile, RowsLike
 from auclid.metrics._multiclass import mean_auc
 from auclid.solvers.multiclass import one_against_each
 from auclid.stats.labelled import LabelledDataset, set_moments
 from auclid.stats.moments import Moments, grouped_moments, require_room
 from auclid.validation import RowAccess, labels_to_score, partwise
 
-HEAD = 1_000
+SCORED_ROWS = 1_000
 """Rows whose scores tell whether any differ."""
 
 INSTEAD = "Choose columns, or map them to fewer; or compare one class with the rest by SPAM, which takes any number."
@@ -70,7 +71,7 @@ class MulticlassAUC(Ranker):
         self.alpha = alpha
 
     @validation.checked
-    def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> "MulticlassAUC":
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> "MulticlassAUC":
         """Learn from all rows.
 
         Parameters
@@ -88,18 +89,18 @@ class MulticlassAUC(Ranker):
         require_room("The moments of MulticlassAUC", rows.width, INSTEAD)
         self._publish(self._weighed(rows.classes, list(set_moments(rows, len(rows.classes)))))
         if not rows.partitioned:
-            head = as_table(rows.table().part(slice(0, HEAD)))
+            head = as_table(rows.table().part(slice(0, SCORED_ROWS)))
             validation.warn_if_constant_scores(self, head, np.append(np.ptp(head.matmul(self.coef_.T), axis=0), 0.0))
         return self
 
     def _labelled_dataset(
-        self, X: Any, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
+        self, X: RowsLike, y: Any = None, sample_weight: Any = None, X_unlabeled: Any = None
     ) -> LabelledDataset:
         """The rows to learn from, checked, with the number of its class as the label of each."""
         return validation.labelled_dataset(self, X, y, sample_weight, multiclass=True)
 
     @validation.checked
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> "MulticlassAUC":
+    def partial_fit(self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None) -> "MulticlassAUC":
         """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
 
         A batch may hold one class only; until two were seen, ``coef_`` and all scores are zero.
@@ -142,7 +143,7 @@ class MulticlassAUC(Ranker):
         return self._publish(_added(self._moments, other._moments))
 
     @partwise
-    def decision_function(self, X: Any) -> np.ndarray:
+    def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """Scores of each class: the higher, the more likely.
 
         Parameters
@@ -161,7 +162,7 @@ class MulticlassAUC(Ranker):
         return validation.finite_scores(self, scores, table.dtype)
 
     @partwise
-    def predict(self, X: Any) -> np.ndarray:
+    def predict(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """The class of each row: that of the highest score.
 
         Parameters
@@ -175,7 +176,7 @@ class MulticlassAUC(Ranker):
         scores = self.decision_function(X)
         return self.classes_[(scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
+    def score(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> float:
         """Hand & Till's M of `decision_function` on (X, y); the AUC, for two classes. Not the accuracy.
 
         Parameters

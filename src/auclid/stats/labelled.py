@@ -129,7 +129,7 @@ def part_is_set(number: int, part: Part) -> Part:
 
 
 def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
-    """The same rows with other weights, one for each row; zero where they were zero."""
+    """The rows with new weights, one for each row; those of weight zero keep it."""
     pieces = np.split(weight, np.cumsum(rows.every.sum(axis=1))[:-1])
     return rows.transformed(partial(part_with_weight, pieces))
 

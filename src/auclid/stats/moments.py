@@ -273,6 +273,13 @@ def grouped_moments(
     if weight is None and n_groups <= MOST_GROUPS and isinstance(table, DenseTable) and _short_and_many(table.X):
         pieces = thread_map(partial(_piece_moments, table.X, group, n_groups), slices(len(group), PIECE))
         return [reduce(add, each) for each in zip(*pieces, strict=True)]
+    return _moments_by_block(table, group, n_groups, weight)
+
+
+def _moments_by_block(
+    table: Table, group: np.ndarray, n_groups: int, weight: np.ndarray | None
+) -> list[Moments]:
+    """The moments of each group by matrix products, a block of rows at a time."""
     width = table.shape[1] if table.projection is None else len(table.projection)
     totals = [Growing(width) for _ in range(n_groups)]
     for where, block in table.value_blocks(_rows_at_once(table, width, n_groups)):

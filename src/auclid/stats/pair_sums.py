@@ -53,7 +53,7 @@ class ActiveBlock:
         self.shortfall = score - (ranked.mean[below] - margin)
 
     def facing(self, ranked: SortedClass) -> "ActiveBlock":
-        """The same pairs where the sorted rows, at the same scores, have other weights."""
+        """These pairs with other weights of the sorted rows, at the same scores."""
         other = copy(self)
         other.ranked = ranked
         other.mass = ranked.mass[self.below]
@@ -77,7 +77,7 @@ class ActiveBlock:
         return np.bincount(self.below, self.own if u is None else self.own * u, minlength=len(self.t) + 1)
 
     def reweighed(self, own: np.ndarray, index: np.ndarray | slice = slice(None)) -> "ActiveBlock":
-        """The same pairs where rows of the block weigh ``own``: of those at ``index`` only."""
+        """These pairs with weights ``own`` of the rows of the block, for those at ``index`` only."""
         other = copy(self)
         other.own = own
         other.score, other.below, other.mass, other.shortfall = (
@@ -159,7 +159,7 @@ class Ranking:
         self.many = pairs.sign * (many - centre)
 
     def reweighed(self, inside: np.ndarray) -> "Ranking":
-        """The same where the sorted rows weigh ``inside`` (in the order of the class's rows) times as much."""
+        """This ranking with the weights of the sorted rows times ``inside``, in the order of the class's rows."""
         other = copy(self)
         other.few = sorted_class(self.few.score, self.few.own * inside[self.order])
         return other
@@ -168,6 +168,10 @@ class Ranking:
         """The pairs with margin below ``margin``: of each placed row, those with the first ``below`` sorted rows."""
         block = ActiveBlock(self.few, self.many, self.pairs.many_mass, margin, below)
         return ActivePairs(self, block, self.pairs.many, self.pairs.total)
+
+    def within(self, margin: float) -> "ActivePairs":
+        """The pairs with margin below ``margin``."""
+        return self.active(margin, count_below(self.few.score - margin, self.many))
 
 
 class ActivePairs:
@@ -181,11 +185,11 @@ class ActivePairs:
         self.total = total or TINY  # of a class that weighs next to nothing, even the product of all weights vanishes
 
     def reweighed(self, own: np.ndarray, total: float, index: np.ndarray | slice = slice(None)) -> "ActivePairs":
-        """The same where placed rows weigh ``own`` (any sign) and all pairs ``total``: of those at ``index`` only."""
+        """These pairs with weights ``own`` (any sign) of placed rows, those at ``index`` only, and ``total`` of all."""
         return ActivePairs(self.ranking, self.block.reweighed(own, index), self.rows[index], total)
 
     def facing(self, ranking: Ranking) -> "ActivePairs":
-        """The same where the sorted rows have the weights of another ranking of the same scores."""
+        """These pairs with the weights of the sorted rows from another ranking of the same scores."""
         return ActivePairs(ranking, self.block.facing(ranking.few), self.rows, self.total)
 
     def linear_value(self) -> float:

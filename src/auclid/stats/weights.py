@@ -2,7 +2,7 @@
 
 import numpy as np
 
-MANY = 5.0
+MAX_MEAN_REPEATS = 5.0
 """Meetings of a row in an epoch, in the mean, up to which weights are taken for numbers of repeats."""
 
 
@@ -42,9 +42,9 @@ def repeats(weight: np.ndarray, group: np.ndarray) -> np.ndarray:
     if not len(there):
         return weight
     least = there.min()
-    for part in range(1, int(MANY) + 1):
+    for part in range(1, int(MAX_MEAN_REPEATS) + 1):
         count = there * (part / least)
-        if count.mean() > MANY:
+        if count.mean() > MAX_MEAN_REPEATS:
             break
         if (np.abs(count - np.rint(count)) <= 1e-9 * count).all():
             return np.rint(weight * (part / least))

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 
-class Batch(NamedTuple):
+class ScoreBatch(NamedTuple):
     """Scores (columns, n) with the weights of positives and negatives: zero where a row is not of that class."""
 
     scores: Tensor
@@ -21,13 +21,13 @@ class Batch(NamedTuple):
         """Whether a column holds both classes."""
         return (self.pos.sum(-1) > 0.0) & (self.neg.sum(-1) > 0.0)
 
-    def select(self, columns: Tensor) -> "Batch":
+    def select(self, columns: Tensor) -> "ScoreBatch":
         """Keep some columns."""
-        return Batch(self.scores[columns], self.pos[columns], self.neg[columns])
+        return ScoreBatch(self.scores[columns], self.pos[columns], self.neg[columns])
 
-    def join(self, other: "Batch") -> "Batch":
+    def join(self, other: "ScoreBatch") -> "ScoreBatch":
         """Append the rows of another batch with the same columns."""
-        return Batch(*(torch.cat(pair, dim=-1) for pair in zip(self, other, strict=True)))
+        return ScoreBatch(*(torch.cat(pair, dim=-1) for pair in zip(self, other, strict=True)))
 
 
 def accumulation_dtype(device: torch.device) -> torch.dtype:
@@ -46,7 +46,7 @@ def exact_sums(owner: str, scores: Any) -> Iterator[None]:
         yield
 
 
-def as_batch(owner: str, scores: Tensor, targets: Tensor, weight: Tensor | None) -> Batch:
+def as_batch(owner: str, scores: Tensor, targets: Tensor, weight: Tensor | None) -> ScoreBatch:
     """Check shapes and weights, and split the rows by class.
 
     A target above 0.5 is positive, so that labels may be {0, 1}, {-1, 1} or booleans. Rows whose target is NaN have no
@@ -65,7 +65,7 @@ def as_batch(owner: str, scores: Tensor, targets: Tensor, weight: Tensor | None)
     if labels.is_floating_point():
         own = own.masked_fill(labels.isnan(), 0.0)
     is_pos = labels > 0.5
-    return Batch(columns.contiguous(), own.masked_fill(~is_pos, 0.0), own.masked_fill(is_pos, 0.0))
+    return ScoreBatch(columns.contiguous(), own.masked_fill(~is_pos, 0.0), own.masked_fill(is_pos, 0.0))
 
 
 def _weights(owner: str, weight: Tensor | None, columns: Tensor) -> Tensor:

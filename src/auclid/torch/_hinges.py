@@ -17,7 +17,7 @@ class AllPairs(Protocol):
         """sum_ij pos_i neg_j l(s_i - s_j) a column, and its derivatives by the scores."""
 
 
-class PairSums(AllPairs, Protocol):
+class RowwisePairSums(AllPairs, Protocol):
     """Sums for each row besides: of losses that do not rise with the margin, which can be cut."""
 
     def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:

@@ -15,10 +15,10 @@ import torch
 from torch import Tensor
 from torch.nn.functional import conv1d, logsigmoid
 
-from auclid.torch._batch import Batch
-from auclid.torch._hinges import PairSums, running
+from auclid.torch._batch import ScoreBatch
+from auclid.torch._hinges import RowwisePairSums, running
 
-WIDTH = math.pi / 3.0
+CELL_WIDTH = math.pi / 3.0
 """Of a cell: a third of the strip where the loss is analytic, so that each polynomial adds more than a digit."""
 
 COST_OF_CELL, COST_OF_ROW, COST_OF_CALL = 500.0, 4.0, 30_000.0
@@ -37,19 +37,19 @@ class Precision(NamedTuple):
     @property
     def near(self) -> int:
         """Cells up to this distance meet by polynomials."""
-        return math.ceil(self.reach / WIDTH) + 1
+        return math.ceil(self.reach / CELL_WIDTH) + 1
 
 
 DOUBLE, SINGLE = Precision(16, 45.0), Precision(10, 22.0)
 """For float64 scores, and for those of fewer digits."""
 
 
-def logistic_sums(batch: Batch, unit: float, precision: Precision) -> PairSums:
+def logistic_sums(batch: ScoreBatch, unit: float, precision: Precision) -> RowwisePairSums:
     """Sums of unit log(1 + exp(-m / unit)) over all pairs of a batch, in the cheaper way."""
     if unit != 1.0:
         return Scaled(logistic_sums(batch._replace(scores=batch.scores / unit), 1.0, precision), unit)
     low, high = (float(x) for x in torch.aminmax(batch.scores))
-    n_cells = int(min((high - low) / WIDTH, 1e9)) + 1
+    n_cells = int(min((high - low) / CELL_WIDTH, 1e9)) + 1
     columns, n = batch.scores.shape
     pairs = float(((batch.pos > 0.0).sum(-1) * (batch.neg > 0.0).sum(-1)).sum())
     expansion = columns * (COST_OF_CELL * n_cells + COST_OF_ROW * n) + COST_OF_CALL
@@ -61,7 +61,7 @@ def logistic_sums(batch: Batch, unit: float, precision: Precision) -> PairSums:
 class Scaled:
     """The sums of another object, at scores in its units, times the unit: slopes by the scores are the same."""
 
-    def __init__(self, sums: PairSums, unit: float) -> None:
+    def __init__(self, sums: RowwisePairSums, unit: float) -> None:
         self.sums, self.unit = sums, unit
 
     def value_and_slope(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
@@ -78,7 +78,7 @@ class Scaled:
 class DirectSums:
     """Every pair, in chunks that bound the memory."""
 
-    def __init__(self, batch: Batch) -> None:
+    def __init__(self, batch: ScoreBatch) -> None:
         self.batch = batch
 
     def value_and_slope(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
@@ -115,12 +115,12 @@ class CellSums:
 
     def __init__(self, scores: Tensor, low: float, n_cells: int, precision: Precision) -> None:
         self.n_cells, self.precision = n_cells, precision
-        place = (scores - low) / WIDTH
+        place = (scores - low) / CELL_WIDTH
         cell = place.floor().clamp_(max=n_cells - 1)
         self.basis = chebyshev(2.0 * (place - cell) - 1.0, precision.terms)
         offset = torch.arange(len(scores), device=scores.device)[:, None] * n_cells
         self.cell = (cell.long() + offset).reshape(-1)
-        self.middle = (torch.arange(n_cells, device=scores.device, dtype=scores.dtype) + 0.5) * WIDTH
+        self.middle = (torch.arange(n_cells, device=scores.device, dtype=scores.dtype) + 0.5) * CELL_WIDTH
 
     def value_and_slope(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
         """The sum of the loss and its slopes."""
@@ -171,12 +171,12 @@ class CellSums:
     def _far(self, function: str, sums: Tensor, near: int, as_pos: bool) -> Tensor:
         """Coefficients of the first two polynomials from cells so far on the wrong side that the loss is -m."""
         mass = sums[:, 0]
-        moment = mass * self.middle + 0.5 * WIDTH * sums[:, 1]
+        moment = mass * self.middle + 0.5 * CELL_WIDTH * sums[:, 1]
         mass, moment = (_beyond(x, near, after=as_pos) for x in (mass, moment))
         if function == "slope":
             return torch.stack([-mass, torch.zeros_like(mass)], dim=1)
         sign = -1.0 if as_pos else 1.0  # the loss of a pair is the negative's score less the positive's
-        return torch.stack([sign * (self.middle * mass - moment), sign * 0.5 * WIDTH * mass], dim=1)
+        return torch.stack([sign * (self.middle * mass - moment), sign * 0.5 * CELL_WIDTH * mass], dim=1)
 
 
 def _beyond(sums: Tensor, near: int, after: bool) -> Tensor:
@@ -208,7 +208,7 @@ def coefficients(function: str, precision: Precision, dtype: torch.dtype, device
     nodes = torch.cos(angles)
     transform = torch.cos(torch.arange(terms, dtype=torch.float64)[:, None] * angles) * (2.0 / terms)
     transform[0] *= 0.5
-    apart = -WIDTH * torch.arange(-near, near + 1, dtype=torch.float64)
-    margins = apart[:, None, None] + 0.5 * WIDTH * (nodes[:, None] - nodes)
+    apart = -CELL_WIDTH * torch.arange(-near, near + 1, dtype=torch.float64)
+    margins = apart[:, None, None] + 0.5 * CELL_WIDTH * (nodes[:, None] - nodes)
     values = -logsigmoid(margins) if function == "loss" else -torch.sigmoid(-margins)
     return (transform @ values @ transform.T).permute(1, 2, 0).contiguous().to(device=device, dtype=dtype)

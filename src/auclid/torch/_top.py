@@ -5,8 +5,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from auclid.torch._batch import Batch
-from auclid.torch._hinges import PairSums
+from auclid.torch._batch import ScoreBatch
+from auclid.torch._hinges import RowwisePairSums
 
 ALTERNATIONS = 200
 """Turns at the most between the two classes; few are needed, since each shrinks the error by a constant factor."""
@@ -15,7 +15,7 @@ NEWTON_STEPS = 100
 """Steps at the most to the threshold of a soft cut, whose equation is piecewise linear."""
 
 
-class Region(NamedTuple):
+class TopShares(NamedTuple):
     """Which pairs count: those of the highest-scored negatives and of the lowest-scored positives."""
 
     max_fpr: float
@@ -33,14 +33,14 @@ class Region(NamedTuple):
         return self.max_fpr < 1.0 and self.min_tpr > 0.0
 
 
-class Selection(NamedTuple):
+class TopSelection(NamedTuple):
     """Weights of the rows of one class that add up to 1, and what a soft cut costs: (columns, n) and (columns,)."""
 
     weight: Tensor
     penalty: Tensor
 
 
-def select_pairs(sums: PairSums, batch: Batch, region: Region) -> tuple[Selection, Selection]:
+def select_pairs(sums: RowwisePairSums, batch: ScoreBatch, region: TopShares) -> tuple[TopSelection, TopSelection]:
     """The weights of positives and negatives that maximise the soft top, as auclid.solvers.partial_auc defines it.
 
     Each class's weights are the best for the other's; where both are cut, they are found in turns.
@@ -62,12 +62,12 @@ def select_pairs(sums: PairSums, batch: Batch, region: Region) -> tuple[Selectio
     return pos, neg
 
 
-def _uncut(own: Tensor) -> Selection:
+def _uncut(own: Tensor) -> TopSelection:
     total = own.sum(-1, keepdim=True)
-    return Selection(own / total, torch.zeros_like(total.squeeze(-1)))
+    return TopSelection(own / total, torch.zeros_like(total.squeeze(-1)))
 
 
-def _soft(loss: Tensor, own: Tensor, share: float, softness: float) -> Selection:
+def _soft(loss: Tensor, own: Tensor, share: float, softness: float) -> TopSelection:
     """Rows enter gradually over a range ``softness`` of the mean loss: inside = clip((loss - tau) / softness, 0, 1)."""
     tau = _threshold(loss, own, share * own.sum(-1, keepdim=True), softness)
     inside = ((loss - tau) / softness).clamp(0.0, 1.0)
@@ -78,7 +78,7 @@ def _soft(loss: Tensor, own: Tensor, share: float, softness: float) -> Selection
     inside = torch.where(lost, (loss == greatest).to(loss.dtype), inside)
     weight = own * inside
     weight = weight / weight.sum(-1, keepdim=True)
-    return Selection(weight, 0.5 * softness * ((weight * inside).sum(-1) - 1.0))
+    return TopSelection(weight, 0.5 * softness * ((weight * inside).sum(-1) - 1.0))
 
 
 def _threshold(loss: Tensor, own: Tensor, mass: Tensor, softness: float) -> Tensor:
@@ -102,7 +102,7 @@ def _threshold(loss: Tensor, own: Tensor, mass: Tensor, softness: float) -> Tens
     return tau
 
 
-def _hard(batch: Batch, region: Region) -> tuple[Selection, Selection]:
+def _hard(batch: ScoreBatch, region: TopShares) -> tuple[TopSelection, TopSelection]:
     """The lowest positives and the highest negatives; rows that tie at a cut share its fraction."""
     return (
         _hard_top(-batch.scores, batch.pos, 1.0 - region.min_tpr),
@@ -110,7 +110,7 @@ def _hard(batch: Batch, region: Region) -> tuple[Selection, Selection]:
     )
 
 
-def _hard_top(scores: Tensor, own: Tensor, share: float) -> Selection:
+def _hard_top(scores: Tensor, own: Tensor, share: float) -> TopSelection:
     if share == 1.0:
         return _uncut(own)
     mass = share * own.sum(-1, keepdim=True)
@@ -120,4 +120,4 @@ def _hard_top(scores: Tensor, own: Tensor, share: float) -> Selection:
     above, tied = own * (scores > cut), own * (scores == cut)
     missing = (mass - above.sum(-1, keepdim=True)).clamp_min(0.0)
     weight = above + tied * (missing / tied.sum(-1, keepdim=True)).clamp(max=1.0)
-    return Selection(weight / weight.sum(-1, keepdim=True), torch.zeros_like(mass.squeeze(-1)))
+    return TopSelection(weight / weight.sum(-1, keepdim=True), torch.zeros_like(mass.squeeze(-1)))

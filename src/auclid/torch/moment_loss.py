@@ -7,7 +7,7 @@ from sklearn.utils._param_validation import validate_parameter_constraints
 from torch import Tensor
 
 from auclid import validation
-from auclid.torch._batch import Batch, as_batch, attach, exact_sums, warn_no_pairs
+from auclid.torch._batch import ScoreBatch, as_batch, attach, exact_sums, warn_no_pairs
 from auclid.torch._buffers import SizedByFirstBatch, check_columns
 
 _PARAMETERS: dict = {
@@ -17,7 +17,7 @@ _PARAMETERS: dict = {
 }
 
 
-class Moments(NamedTuple):
+class BatchMoments(NamedTuple):
     """Weight, mean and sum of squares about the mean of the scores of a class: (columns,) each."""
 
     mass: Tensor
@@ -25,21 +25,21 @@ class Moments(NamedTuple):
     spread: Tensor
 
     @classmethod
-    def of(cls, scores: Tensor, own: Tensor) -> "Moments":
+    def of(cls, scores: Tensor, own: Tensor) -> "BatchMoments":
         """The moments of scores (columns, n) that weigh ``own``."""
         mass = own.sum(-1)
         mean = (own * scores).sum(-1) / _safe(mass)
         return cls(mass, mean, (own * (scores - mean[:, None]) ** 2).sum(-1))
 
-    def faded(self, factor: float) -> "Moments":
-        """The same moments of rows that weigh ``factor`` times as much."""
-        return Moments(factor * self.mass, self.mean, factor * self.spread)
+    def faded(self, factor: float) -> "BatchMoments":
+        """The moments of rows that weigh ``factor`` times as much."""
+        return BatchMoments(factor * self.mass, self.mean, factor * self.spread)
 
-    def __add__(self, other: "Moments") -> "Moments":  # type: ignore[override]
+    def __add__(self, other: "BatchMoments") -> "BatchMoments":  # type: ignore[override]
         """The moments of the rows of both."""
         mass = self.mass + other.mass
         gap, share = other.mean - self.mean, other.mass / _safe(mass)
-        return Moments(mass, self.mean + gap * share, self.spread + other.spread + gap**2 * self.mass * share)
+        return BatchMoments(mass, self.mean + gap * share, self.spread + other.spread + gap**2 * self.mass * share)
 
     @property
     def variance(self) -> Tensor:
@@ -117,11 +117,11 @@ class MomentLoss(SizedByFirstBatch):
             value, slope = self._value_and_slope(batch)
         return attach(scores, value, slope)
 
-    def _value_and_slope(self, batch: Batch) -> tuple[Tensor, Tensor]:
+    def _value_and_slope(self, batch: ScoreBatch) -> tuple[Tensor, Tensor]:
         """The loss of a batch, and the push of each score, of shape (columns, n)."""
         if not bool(batch.scores.isfinite().all()):
             return batch.scores.new_zeros(()), torch.zeros_like(batch.scores)
-        own = [Moments.of(batch.scores, weights) for weights in (batch.pos, batch.neg)]
+        own = [BatchMoments.of(batch.scores, weights) for weights in (batch.pos, batch.neg)]
         pos, neg = self._running(own)
         columns = (pos.mass > 0.0) & (neg.mass > 0.0)
         count = int(columns.sum())
@@ -136,14 +136,14 @@ class MomentLoss(SizedByFirstBatch):
         stands_for = (pos.mass + neg.mass) / _safe(own[0].mass + own[1].mass)
         return (share * value).sum(), 2.0 * (share * stands_for)[:, None] * slope
 
-    def _running(self, own: list[Moments]) -> list[Moments]:
+    def _running(self, own: list[BatchMoments]) -> list[BatchMoments]:
         """The moments of both classes, earlier batches included."""
         if not self.training:
             return own
         state = self._state()
         check_columns("MomentLoss", state, len(own[0].mass))
         if state is not None:
-            past = [Moments(*(x[:, k] for x in state)).faded(self.decay) for k in (0, 1)]
+            past = [BatchMoments(*(x[:, k] for x in state)).faded(self.decay) for k in (0, 1)]
             own = [before + now for before, now in zip(past, own, strict=True)]
         self._set_state(*(torch.stack(pair, dim=1) for pair in zip(*own, strict=True)))
         return own

@@ -9,11 +9,11 @@ from torch import Tensor
 from auclid import losses, validation
 from auclid._generic import as_floats
 from auclid.losses import Hinge, Logistic, Square, SquaredHinge
-from auclid.torch._batch import Batch, as_batch, attach, exact_sums, warn_no_pairs
+from auclid.torch._batch import ScoreBatch, as_batch, attach, exact_sums, warn_no_pairs
 from auclid.torch._buffers import SizedByFirstBatch, check_columns
-from auclid.torch._hinges import AllPairs, HingeSums, PairSums, SquareSums, SumOfHinges
+from auclid.torch._hinges import AllPairs, HingeSums, RowwisePairSums, SquareSums, SumOfHinges
 from auclid.torch._logistic import DOUBLE, SINGLE, Precision, logistic_sums
-from auclid.torch._top import Region, select_pairs
+from auclid.torch._top import TopShares, select_pairs
 
 _PARAMETERS: dict = {
     "loss": [StrOptions(set(losses.LOSSES)), tuple],
@@ -111,7 +111,7 @@ class PairLoss(SizedByFirstBatch):
         validate_parameter_constraints(_PARAMETERS, given, caller_name="PairLoss")
         super().__init__()
         self.loss, self.margin, self.memory = losses.as_loss(loss), float(margin), memory
-        self.region = Region(float(max_fpr), float(min_tpr), float(softness))
+        self.region = TopShares(float(max_fpr), float(min_tpr), float(softness))
         self._check_loss()
 
     def _check_loss(self) -> None:
@@ -155,7 +155,7 @@ class PairLoss(SizedByFirstBatch):
             value, slope = self._value_and_slope(batch, precision)
         return attach(scores, value, slope)
 
-    def _value_and_slope(self, batch: Batch, precision: Precision) -> tuple[Tensor, Tensor]:
+    def _value_and_slope(self, batch: ScoreBatch, precision: Precision) -> tuple[Tensor, Tensor]:
         """The loss of a batch, and its derivatives by the scores, of shape (columns, n)."""
         slope = torch.zeros_like(batch.scores)
         if not bool(batch.scores.isfinite().all()):
@@ -171,7 +171,7 @@ class PairLoss(SizedByFirstBatch):
             slope *= representation(batch, rows)
         return values.mean(), slope
 
-    def _columns(self, batch: Batch, precision: Precision) -> tuple[Tensor, Tensor]:
+    def _columns(self, batch: ScoreBatch, precision: Precision) -> tuple[Tensor, Tensor]:
         """Value and slopes of columns that all hold both classes."""
         if self.region.is_all:
             shares = (own / own.sum(-1, keepdim=True) for own in (batch.pos, batch.neg))
@@ -181,31 +181,31 @@ class PairLoss(SizedByFirstBatch):
         value, slope = sums.value_and_slope(pos.weight, neg.weight)
         return value - pos.penalty - neg.penalty, slope
 
-    def _all_pairs(self, batch: Batch, precision: Precision) -> AllPairs:
+    def _all_pairs(self, batch: ScoreBatch, precision: Precision) -> AllPairs:
         if isinstance(self.loss, Square):
             return SquareSums(batch.scores, self.margin)
         return self._sums(batch, precision)
 
-    def _sums(self, batch: Batch, precision: Precision) -> PairSums:
+    def _sums(self, batch: ScoreBatch, precision: Precision) -> RowwisePairSums:
         if isinstance(self.loss, Logistic):
             return logistic_sums(batch, self.margin, precision)
         if isinstance(self.loss, Hinge | SquaredHinge):
             return HingeSums(batch.scores, batch.pos > 0.0, self.margin, 1 if isinstance(self.loss, Hinge) else 2)
         return SumOfHinges(batch.scores, batch.pos > 0.0, losses.hinges(as_floats(self.loss)))
 
-    def _with_memory(self, batch: Batch) -> Batch:
+    def _with_memory(self, batch: ScoreBatch) -> ScoreBatch:
         """The rows of the batch and, after them, those kept of earlier ones; the newest are kept from now on."""
         state = self._state()
         check_columns("PairLoss", state, len(batch.scores))
         if state is None:  # places that weigh nothing, so that shapes never change
             empty = batch.scores.new_zeros(len(batch.scores), self.memory)
             state = (empty + batch.scores[:, :1], empty, empty)
-        rows = batch.join(Batch(*state))
+        rows = batch.join(ScoreBatch(*state))
         self._set_state(*(values[:, : self.memory].clone() for values in rows))
         return rows
 
 
-def representation(batch: Batch, rows: Batch) -> Tensor:
+def representation(batch: ScoreBatch, rows: ScoreBatch) -> Tensor:
     """How many rows, the kept ones included, each row of a batch stands for: a number a column."""
     own, every = ((part.pos + part.neg).sum(-1, keepdim=True) for part in (batch, rows))
     return every / own.clamp_min(torch.finfo(own.dtype).tiny)

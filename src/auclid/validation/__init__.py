@@ -16,7 +16,7 @@ from auclid.validation.groups import checked_groups
 from auclid.validation.parameters import at_least, checked, checked_with_parts, implements, real, unchanged
 from auclid.validation.parts import part_answers, partwise
 from auclid.validation.results import (
-    TINY,
+    MIN_SQUARABLE,
     finite,
     finite_scores,
     finite_state,

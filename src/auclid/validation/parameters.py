@@ -4,7 +4,7 @@ import numbers
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
 from numbers import Integral, Real
-from typing import Any, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeAlias, TypeVar
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -13,10 +13,12 @@ from sklearn.utils._param_validation import Interval
 from auclid._generic import GenericFunction, as_floats, implemented_for
 
 S = TypeVar("S")
-F = TypeVar("F", bound=Callable[..., Any])
+T = TypeVar("T")
+P = ParamSpec("P")
+Method: TypeAlias = Callable[Concatenate[S, P], T]
 
 
-def checked(method: F, trust_parts: bool = True) -> F:
+def checked(method: Method[S, P, T], trust_parts: bool = True) -> Method[S, P, T]:
     """Decorates fit and partial_fit: checks the constructor's parameters first, winds callbacks up afterwards, and
     leaves the estimator as it was when anything is wrong."""
     inner = _fit_context(prefer_skip_nested_validation=trust_parts)(method)
@@ -36,7 +38,7 @@ def checked(method: F, trust_parts: bool = True) -> F:
     return decorated
 
 
-def checked_with_parts(method: F) -> F:
+def checked_with_parts(method: Method[S, P, T]) -> Method[S, P, T]:
     """`checked` for an estimator made of others: their parameters come from the user too."""
     return checked(method, trust_parts=False)
 
@@ -126,5 +128,5 @@ def one_of(owner: str, name: str, value: Any, choices: tuple[str, ...]) -> str:
 
 
 def owner_name(owner: Any) -> str:
-    """Who is speaking: an estimator's class, or a function by the name it is given."""
+    """The name for an error: that of an estimator's class, or the name of a function as it is given."""
     return owner if isinstance(owner, str) else type(owner).__name__

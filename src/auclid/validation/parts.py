@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator
 from functools import partial, wraps
 from pathlib import Path
-from typing import Any
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import numpy as np
 from scipy import sparse
@@ -12,15 +12,23 @@ from scipy import sparse
 from auclid.data import as_table
 from auclid.data.dask import described, is_dask, lazily, partition_calls
 from auclid.data.files import Rows
+from auclid.data.types import OutputFile
 from auclid.validation.results import fitted
 from auclid.validation.rows import allows_categorical, allows_missing, check_columns, names_known
 
+S = TypeVar("S")
+T = TypeVar("T")
+P = ParamSpec("P")
 
-def partwise(method: Callable) -> Callable:
-    """Decorates decision_function and the like: rows in files are answered by blocks, dask collections lazily."""
+
+def partwise(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Decorates methods of X: rows in files are answered by blocks, Dask collections lazily, others at once.
+
+    The method's keyword ``out`` names a ``.npy`` file for the answers to rows of files; the method itself ignores it.
+    """
 
     @wraps(method)
-    def answer(self: Any, X: Any, *args: Any, out: Any = None, **kwargs: Any) -> Any:
+    def answer(self: Any, X: Any, *args: Any, out: OutputFile = None, **kwargs: Any) -> Any:
         if isinstance(X, Rows):
             answers = block_answers(self, X, method, *args, **kwargs)
             return _joined(answers) if out is None else _written(answers, X.shape[0], out)
@@ -33,9 +41,11 @@ def partwise(method: Callable) -> Callable:
             answer_of = partial(_answer, method, self, args, kwargs)
             kind = *_kind_of(self, method, X), allows_missing(self), allows_categorical(self)
             return lazily(type(self).__name__, X, answer_of, *kind)
-        return method(self, X, *args, **kwargs)
+        return whole(self, X, *args, **kwargs)
 
-    return answer
+    whole: Any = method
+    decorated: Any = answer
+    return decorated
 
 
 def _answer(method: Callable, estimator: Any, args: tuple, kwargs: dict, X: Any) -> Any:

@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from auclid.data import Table
 from auclid.validation.parameters import owner_name
 
-TINY, HUGE = 1e-140, 1e140
+MIN_SQUARABLE, MAX_SQUARABLE = 1e-140, 1e140
 """Numbers whose squares, times a table's size, stay within floating point."""
 
 
@@ -78,7 +78,7 @@ def warn_if_constant_scores(
     if not len(scores) or scores.min() < scores.max():
         return
     size = largest(table)
-    if size > 0.0 and not TINY < size < HUGE:
+    if size > 0.0 and not MIN_SQUARABLE < size < MAX_SQUARABLE:
         warnings.warn(
             f"{owner_name(estimator)} {said}: rows of size {size:.1g} have squares beyond floating "
             "point. Scale the columns of X, for instance with StandardScaler.",
@@ -106,13 +106,13 @@ def mergeable(a: Any, b: Any) -> None:
     """Raise unless b's state can be added to a's: same class, parameters, features and labels."""
     if type(a) is not type(b):
         raise TypeError(f"merge must be given another {owner_name(a)}; got {owner_name(b)}.")
-    fitted(a)
-    fitted(b)
+    fitted(a, "n_features_in_")
+    fitted(b, "n_features_in_")
     for what, of_a, of_b in (
         ("parameters", a.get_params(), b.get_params()),
         ("number of features", a.n_features_in_, b.n_features_in_),
         ("feature names", *(list(getattr(m, "feature_names_in_", [])) for m in (a, b))),
-        ("classes", a.classes_.tolist(), b.classes_.tolist()),
+        ("classes", *(np.asarray(getattr(m, "classes_", [])).tolist() for m in (a, b))),
     ):
         if not _equal(of_a, of_b):
             owner = owner_name(a)

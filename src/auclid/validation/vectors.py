@@ -25,15 +25,15 @@ from auclid.validation.parameters import owner_name
 NUMERIC = "biuf"
 
 
-EXACT = 1 << 53
+MAX_EXACT_INTEGER = 1 << 53
 """The integers up to here are all floats; beyond, only some."""
 
 
-LONG = 10_000
+MAX_WRITTEN_BITS = 10_000
 """Bits from which on an integer is not written out: Python refuses to write very long ones."""
 
 
-MEETINGS = 100.0
+MAX_MEAN_WEIGHT = 100.0
 """Times that a row of a batch may be met, in the mean: more are a scale of weights that was not meant so."""
 
 
@@ -93,7 +93,7 @@ def _real(owner: str, name: str, values: ArrayLike) -> np.ndarray:
     array = column(owner, name, values)
     if array.dtype not in (np.float32, np.float64):
         array = _as_float64(owner, name, array)
-    elif isinstance(values, list | tuple) and np.any(np.abs(array) > EXACT):
+    elif isinstance(values, list | tuple) and np.any(np.abs(array) > MAX_EXACT_INTEGER):
         # NumPy rounds a list of mixed integers by itself, before there is an array of them.
         _refuse_rounding(owner, name, np.array([*values, None], dtype=object)[:-1].ravel(), array)
     return array
@@ -144,7 +144,7 @@ def _refuse_rounding(owner: str, name: str, array: np.ndarray, wide: np.ndarray)
         return
     if array.dtype.itemsize < 8 or len(array) == 0:
         return
-    if array.dtype.kind != "O" and -EXACT <= int(array.min()) and int(array.max()) <= EXACT:
+    if array.dtype.kind != "O" and -MAX_EXACT_INTEGER <= int(array.min()) and int(array.max()) <= MAX_EXACT_INTEGER:
         return
     for given, kept in zip(array.tolist(), wide.tolist(), strict=True):
         if isinstance(given, int) and given != kept:
@@ -153,7 +153,7 @@ def _refuse_rounding(owner: str, name: str, array: np.ndarray, wide: np.ndarray)
 
 def _inexact(owner: str, name: str, number: Any) -> InvalidValueError:
     """The error for a number that float64 does not hold exactly."""
-    is_long = isinstance(number, int) and number.bit_length() > LONG
+    is_long = isinstance(number, int) and number.bit_length() > MAX_WRITTEN_BITS
     shown = f"of {number.bit_length():,} bits" if is_long else str(number)[:24]
     return InvalidValueError(
         owner=owner,
@@ -415,8 +415,9 @@ def weighed_classes(estimator: Any, negative: float, positive: float) -> None:
 
 def check_weight_scale(estimator: Any, weight: np.ndarray | None) -> None:
     """Raise where the weights of a batch would have its rows met very often."""
-    if weight is not None and len(weight) and weight.sum() > MEETINGS * len(weight):
+    if weight is not None and len(weight) and weight.sum() > MAX_MEAN_WEIGHT * len(weight):
         raise ValueError(
-            f"sample_weight of {owner_name(estimator)}.partial_fit must be at most {MEETINGS:.0f} in the mean of a "
-            f"batch, since it says how often a row is met; got {weight.mean():.4g}. Divide all weights by about that."
+            f"sample_weight of {owner_name(estimator)}.partial_fit must be at most {MAX_MEAN_WEIGHT:.0f} in the mean "
+            f"of a batch, since it says how often a row is met; got {weight.mean():.4g}. "
+            "Divide all weights by about that."
         )

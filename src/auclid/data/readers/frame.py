@@ -14,11 +14,11 @@ FRAMES = {
 
 
 def is_readable_frame(source: Any) -> bool:
-    """Whether a source is a table that `Frame` reads."""
+    """Whether a source is a table that `FrameReader` reads."""
     return (type(source).__module__.split(".")[0], type(source).__name__) in FRAMES
 
 
-class Frame(ArrowReader):
+class FrameReader(ArrowReader):
     """A table of pyarrow, pandas or polars; ``encodings`` are those of other blocks of the same table, if any."""
 
     def __init__(

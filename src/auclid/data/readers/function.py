@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid.data.encoding import ColumnEncoding
-from auclid.data.readers.frame import Frame
+from auclid.data.readers.frame import FrameReader
 from auclid.data.readers.reader import Block, ColumnSelection, Reader, check_csr, select_columns
 from auclid.errors import DataError, InvalidTypeError
 
@@ -105,7 +105,7 @@ def block_numbers(
     if sparse.issparse(X):
         return sparse.csr_matrix(check_csr(X, where)), None, {}
     if hasattr(X, "columns") or hasattr(X, "column_names"):
-        frame = Frame(X, ColumnSelection(), encodings)
+        frame = FrameReader(X, ColumnSelection(), encodings)
         parts = [block.X for block in frame.read()] or [np.empty((0, len(frame.columns)), frame.dtype)]
         return np.concatenate(parts), frame.columns, dict(frame.encodings)
     X = np.asarray(X)

@@ -14,7 +14,7 @@ from auclid._hints import did_you_mean
 from auclid.data.readers.arrays import Arrays, Npy, Npz
 from auclid.data.readers.arrow import FileReader, Ipc
 from auclid.data.readers.csv import Csv
-from auclid.data.readers.frame import Frame, is_readable_frame
+from auclid.data.readers.frame import FrameReader, is_readable_frame
 from auclid.data.readers.function import Function
 from auclid.data.readers.libsvm import Libsvm
 from auclid.data.readers.parquet import Parquet
@@ -42,7 +42,7 @@ def open_source(source: Any, selection: ColumnSelection) -> Reader:
     if isinstance(source, np.ndarray) or sparse.issparse(source):
         return Arrays("the array", sparse.csr_matrix(source) if sparse.issparse(source) else source, selection)
     if is_readable_frame(source):
-        return Frame(source, selection)
+        return FrameReader(source, selection)
     if callable(source):
         return Function(source, selection)
     if hasattr(source, "__next__"):

@@ -1,0 +1,133 @@
+"""The page "What the papers claim, and what we found": a verdict on each claim, counted from the raw results."""
+
+import tomllib
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from auclid_papers.comparison import METRICS
+from auclid_papers.definitions import experiments, package_text
+from auclid_papers.markdown import TEXTS, bullets, counted, heading, signed, table
+from auclid_papers.overview import PAPERS
+from auclid_papers.record import Record
+
+HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "cannot be told here"
+
+
+class Claim(NamedTuple):
+    """A sentence of a paper, and the comparison that decides it; see claims.toml."""
+
+    id: str
+    paper: str
+    place: str
+    claim: str
+    experiment: str = ""
+    ours: tuple[str, ...] = ()
+    rivals: tuple[str, ...] = ()
+    measure: str = "auc"
+    margin: float = 0.0
+    need: float = 1.0
+    only: tuple[str, ...] = ()
+    why: str = ""
+
+
+class Finding(NamedTuple):
+    """What the record says about a claim."""
+
+    claim: Claim
+    won: int = 0
+    compared: int = 0
+    datasets: int = 0
+    median: float = float("nan")  # of the differences, in favour of the claim
+
+    @property
+    def verdict(self) -> str:
+        """Whether the claim holds here."""
+        if not self.compared:
+            return UNKNOWN
+        return HOLDS if self.won >= self.claim.need * self.compared else FAILS
+
+    def sentence(self) -> str:
+        """The figure that decides it."""
+        if not self.compared:
+            return self.claim.why
+        rule = f" within {self.claim.margin:g}" if self.claim.margin else ""
+        unit = " s" if self.claim.measure in ("seconds", "time") else ""
+        text = (
+            f"Better{rule} in {self.won} of {counted(self.compared, 'comparison')} on "
+            f"{counted(self.datasets, 'dataset')}; median difference {signed(self.median)}{unit}."
+        )
+        return f"{text} {self.claim.why}" if self.verdict == FAILS and self.claim.why else text
+
+
+@cache
+def claims() -> tuple[Claim, ...]:
+    """All claims, in the order of the papers."""
+    entries: list[dict[str, Any]] = tomllib.loads(package_text("claims.toml"))["claims"]
+    lists = ("ours", "rivals", "only")
+    fields = ({key: tuple(x) if key in lists else x for key, x in entry.items()} for entry in entries)
+    return tuple(Claim(**each) for each in fields)
+
+
+def _first(points: pd.DataFrame) -> float:
+    """The mean of y at the smallest x."""
+    return float(points.loc[points["x"] == points["x"].min(), "y"].mean())
+
+
+SCORES: dict[str, Callable[[pd.DataFrame], float]] = {
+    "auc": lambda runs: float(runs["auc"].mean()),
+    "seconds": lambda runs: -float(runs[METRICS["seconds"]].mean()),
+    "area": lambda points: float(points["y"].mean()),
+    "first": _first,
+    "time": lambda points: -float(points["y"].mean()),
+    "median": lambda runs: float(runs["y"].median()),
+}
+"""What a method has on a dataset, the higher the better."""
+
+
+def find(claim: Claim, record: str | Path) -> Finding:
+    """Count the comparisons of a claim."""
+    if not claim.experiment:
+        return Finding(claim)
+    rows = Record.of(record, experiments()[claim.experiment]).frame()
+    scores: dict[tuple[str, str], float] = {}
+    for (dataset, method), some in rows.groupby(["dataset", "method"]):
+        if not claim.only or dataset in claim.only:
+            scores[str(dataset), str(method)] = SCORES[claim.measure](some)
+    differences: list[float] = []
+    datasets = set()
+    for dataset in sorted({dataset for dataset, _ in scores}):
+        for ours in claim.ours:
+            for rival in claim.rivals:
+                if (dataset, ours) in scores and (dataset, rival) in scores:
+                    differences.append(scores[dataset, ours] - scores[dataset, rival])
+                    datasets.add(dataset)
+    won = sum(difference > -claim.margin for difference in differences)
+    median = float(pd.Series(differences, dtype=float).median())
+    return Finding(claim, won, len(differences), len(datasets), median)
+
+
+def page(record: str | Path) -> tuple[str, list[str]]:
+    """The page: title and blocks."""
+    found = [find(claim, record) for claim in claims()]
+    count = {verdict: sum(one.verdict == verdict for one in found) for verdict in (HOLDS, FAILS, UNKNOWN)}
+    lead = (
+        f"{counted(len(found), 'claim')} of the abstracts, conclusions and experiments: {count[HOLDS]} hold here, "
+        f"{count[FAILS]} do not, {count[UNKNOWN]} cannot be told here."
+    )
+    blocks: list[str] = [lead, TEXTS["claims"]["method"]]
+    for paper, title in PAPERS.items():
+        mine = [one for one in found if one.claim.paper == paper]
+        rows = [[one.claim.claim, one.claim.place, one.verdict, one.sentence()] for one in mine]
+        heads = ["the paper claims", "where", "verdict", "what decides it"]
+        blocks += [heading(title), table(pd.DataFrame(rows, columns=heads))]
+    return "What the papers claim, and what we found", [*blocks, heading("Rules"), bullets(TEXTS["claims"]["rules"])]
+
+
+def counts(record: str | Path) -> dict[str, Any]:
+    """The number of claims with each verdict."""
+    found = [find(claim, record).verdict for claim in claims()]
+    return {verdict: found.count(verdict) for verdict in (HOLDS, FAILS, UNKNOWN)}

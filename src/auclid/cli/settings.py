@@ -1,0 +1,61 @@
+"""`--set name=value`: parameters of a method, as its class takes them in Python."""
+
+import ast
+from collections.abc import Sequence
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from auclid.errors import DataError, unknown_name
+
+Settings = Sequence[str]
+"""Texts of the form name=value; name.key=value is an entry of a dict."""
+
+WORDS = {"true": True, "false": False, "none": None, "null": None}
+
+
+def with_settings(model: BaseEstimator, settings: Settings) -> BaseEstimator:
+    """The model with parameters set, checked as its class checks them.
+
+    Examples
+    --------
+    >>> from auclid import Scorecard
+    >>> from auclid.cli.settings import with_settings
+    >>> with_settings(Scorecard(), ["interactions=0", "monotone.age=-1"])
+    Scorecard(interactions=0, monotone={'age': -1})
+    """
+    params: dict[str, Any] = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals or not name.strip():
+            raise DataError(f"--set must be NAME=VALUE; got {setting!r}.")
+        name, dot, key = name.strip().partition(".")
+        known = model.get_params()
+        if name not in known:
+            raise unknown_name(type(model).__name__, name, "exist", name, sorted(known))
+        if dot:
+            params.setdefault(name, {})[key] = parsed(value)
+        else:
+            params[name] = parsed(value)
+    model.set_params(**params)
+    if params and hasattr(model, "_validate_params"):
+        model._validate_params()
+    return model
+
+
+def parsed(text: str) -> Any:
+    """A value as Python writes it, true, false and none in any case; anything else is a text.
+
+    Examples
+    --------
+    >>> from auclid.cli.settings import parsed
+    >>> parsed("1e-3"), parsed("none"), parsed("auto"), parsed("[1, 2]")
+    (0.001, None, 'auto', [1, 2])
+    """
+    text = text.strip()
+    if text.casefold() in WORDS:
+        return WORDS[text.casefold()]
+    try:
+        return ast.literal_eval(text)
+    except (ValueError, SyntaxError):
+        return text

@@ -1,0 +1,96 @@
+"""`auclid predict` with a purpose: which rows are called positive, and the threshold that says so."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from auclid.cli.saved import Answers, SavedModel
+from auclid.errors import DataError
+
+
+class Purpose(NamedTuple):
+    """What a threshold is for; at most one is given."""
+
+    alerts: int | None = None
+    threshold: float | None = None
+    cost: str | None = None
+    precision: float | None = None
+
+    @property
+    def given(self) -> bool:
+        """Whether there is one."""
+        return any(each is not None for each in self)
+
+    def check(self) -> None:
+        """Refuse two purposes at once, and costs that are none."""
+        if sum(each is not None for each in self) > 1:
+            raise DataError("Only one of --alerts, --threshold, --cost and --precision may be given; got several.")
+        if self.cost is not None:
+            costs(self.cost)
+
+
+def costs(text: str) -> tuple[float, float]:
+    """The costs of a false negative and of a false positive.
+
+    Examples
+    --------
+    >>> from auclid.cli.thresholds import costs
+    >>> costs("100:5")
+    (100.0, 5.0)
+    """
+    try:
+        missed, alarm = (float(part) for part in text.split(":"))
+    except ValueError:
+        missed = alarm = np.nan
+    if not (np.isfinite([missed, alarm]).all() and missed > 0.0 and alarm > 0.0):
+        raise DataError(f"--cost must be FN:FP, two costs above 0, such as 100:5; got {text!r}.")
+    return missed, alarm
+
+
+def chosen_threshold(purpose: Purpose, answers: Answers) -> float:
+    """The threshold for a purpose; rows with a higher score are called positive."""
+    if purpose.threshold is not None:
+        return float(purpose.threshold)
+    if purpose.alerts is not None:
+        return _of_alerts(answers.scores, purpose.alerts)
+    if answers.probabilities is None:
+        raise DataError("--cost and --precision need a model with probabilities; MODEL has none. Use --threshold.")
+    order = np.argsort(-answers.scores, kind="stable")
+    scores, proba = answers.scores[order], answers.probabilities[order]
+    if purpose.cost is not None:
+        missed, alarm = costs(purpose.cost)
+        flagged = int(np.sum(proba > alarm / (alarm + missed)))
+    else:
+        right = np.flatnonzero(np.cumsum(proba) / np.arange(1, len(proba) + 1) >= float(purpose.precision or 0.0))
+        flagged = int(right[-1]) + 1 if len(right) else 0
+    return _below(scores, flagged)
+
+
+def _of_alerts(scores: np.ndarray, alerts: int) -> float:
+    if alerts > len(scores):
+        raise DataError(f"--alerts must be at most the number of rows, {len(scores):,}; got {alerts:,}.")
+    return _below(np.sort(scores)[::-1], alerts)
+
+
+def _below(falling: np.ndarray, flagged: int) -> float:
+    """A threshold that at most so many scores exceed, all but those that tie with the next one; falling scores."""
+    if flagged >= len(falling):
+        return float(np.nextafter(falling[-1], -np.inf))
+    return float(falling[flagged])
+
+
+def apply_threshold(saved: SavedModel, answers: Answers, threshold: float) -> Answers:
+    """The answers with labels by another threshold."""
+    called = answers.scores > threshold
+    return answers._replace(called=called, labels=saved.class_names(called))
+
+
+def joined(parts: list[Answers]) -> Answers:
+    """The answers of all blocks as one."""
+    proba = [part.probabilities for part in parts if part.probabilities is not None]
+    return Answers(
+        np.concatenate([part.scores for part in parts]),
+        np.concatenate(proba) if proba else None,
+        np.concatenate([part.called for part in parts]),
+        [label for part in parts for label in part.labels],
+    )

@@ -1,0 +1,335 @@
+"""Concordance: the share of comparable pairs that scores rank rightly, for any order, with its standard error.
+
+The influence of a row is what its pairs add to the concordance beyond their share: D_i = sum over the pairs of i of
+weight · (c − C) / P, with c = 1, 1/2 or 0, C the concordance and P the weight of all pairs. The sum of D_i² is the
+infinitesimal jackknife's variance, as R's `survival::concordance` prints it.
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from auclid.errors import invalid_value
+from auclid.metrics._compare import answer, checked_question
+from auclid.metrics._results import AUCComparison, ConcordanceInterval
+from auclid.metrics._variance import share_interval
+from auclid.stats.censoring import CensoringDistribution, censoring_distribution
+from auclid.stats.pair_order import PairOrder
+from auclid.validation.outcomes import (
+    Survival,
+    checked_weights,
+    event_column,
+    group_codes,
+    in_memory,
+    order_of,
+    ordered_values,
+    survival_target,
+    time_column,
+)
+from auclid.validation.parameters import number_in
+from auclid.validation.vectors import numbers_column, same_length
+
+
+class ConcordanceTerms(NamedTuple):
+    """A concordance and the influence of each row on it."""
+
+    concordance: float
+    influence: np.ndarray
+    upper: np.ndarray
+    """The part of the influence that comes from pairs in which the row is the upper one."""
+
+
+def right_pairs(order: PairOrder, score: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """For each sorted row, the weight of its pairs that are ranked rightly, ties counted one half; and the same of
+    those in which it is the upper row, minus those in which it is the lower one.
+
+    Scores are replaced by their ranks, so that a threshold of ±1/2 tells ties from wrong pairs exactly.
+    """
+    rank = np.unique(score[order.rows], return_inverse=True)[1].astype(np.float64)
+    wrong, not_right = order.margins(rank, -0.5), order.margins(rank, 0.5)
+    right = order.degree - 0.5 * (wrong.degree + not_right.degree)
+    return right, order.net - 0.5 * (wrong.net + not_right.net)
+
+
+def order_terms(order: PairOrder, score: np.ndarray) -> ConcordanceTerms:
+    """The concordance of scores with an order, and the influence of each row of the table on it."""
+    right, net = right_pairs(order, score)
+    value = float(right.sum() / order.degree.sum())
+    influence = (right - value * order.degree) / order.total
+    of_upper = 0.5 * (right + net - value * (order.degree + order.net)) / order.total
+    return ConcordanceTerms(value, order.scattered(influence), order.scattered(of_upper))
+
+
+class OrderedSample(NamedTuple):
+    """Checked columns: what scores are compared with, and which rows are independent of one another."""
+
+    order: PairOrder
+    n: int
+    cluster: np.ndarray | None
+    survival: Survival | None
+    censoring: CensoringDistribution | None
+    """Whose weights the pairs have (Uno), and how often."""
+    own_censoring: bool
+    weight: np.ndarray | None
+
+    def terms(self, score: np.ndarray) -> ConcordanceTerms:
+        """The concordance of scores and the influence of each row, also by way of the censoring distribution."""
+        found = order_terms(self.order, score)
+        if self.censoring is None or not self.own_censoring or self.survival is None:
+            return found
+        through = self.censoring.influence(self.survival.time, self.survival.event, 2.0 * found.upper)
+        if self.weight is not None:
+            through *= self.weight
+        return found._replace(influence=found.influence + through)
+
+    def standard_error(self, influence: np.ndarray) -> float:
+        """The root of the sum of squares over independent rows, or clusters of rows."""
+        units = influence if self.cluster is None else np.bincount(self.cluster, influence)
+        return float(np.sqrt(np.sum(units**2)))
+
+    @property
+    def trials(self) -> int:
+        """About how many pairs of rows are disjoint."""
+        upper = int(np.count_nonzero(self.order.mass_below * self.order.upper))
+        return max(1, min(upper, int(np.count_nonzero(self.order.mass_above))))
+
+
+class CensoringOptions(NamedTuple):
+    """How censored times are weighted: the options of `concordance`."""
+
+    ipcw: bool
+    tau: float | None
+    train: Any
+
+    @property
+    def given(self) -> bool:
+        """Whether any was given."""
+        return bool(self.ipcw) or self.tau is not None or self.train is not None
+
+
+def checked_order(
+    owner: str,
+    y: Any,
+    options: CensoringOptions,
+    *,
+    event: Any = None,
+    groups: Any = None,
+    clusters: Any = None,
+    sample_weight: Any = None,
+) -> OrderedSample:
+    """The order of checked columns."""
+    values = ordered_values(owner, "y", y) if event is None else time_column(owner, "y", y)
+    n = len(values)
+    same_length(owner, y=values)
+    weight, group = checked_weights(owner, sample_weight, n), group_codes(owner, groups, n)
+    cluster = group_codes(owner, clusters, n, "clusters")
+    if event is None:
+        if options.given:
+            raise invalid_value(owner, "event", "be given with ipcw, tau or train", None)
+        order = order_of(owner, values, None, group, weight)
+        return OrderedSample(order, n, cluster, None, None, False, weight)
+    ipcw, tau, train = options
+    seen = event_column(owner, event)
+    same_length(owner, y=values, event=seen)
+    survival, censoring = Survival(values, seen), None
+    counted = seen if tau is None else seen & (values < number_in(owner, "tau", tau, 0.0, np.inf))
+    factor = counted.astype(np.float64)
+    if ipcw:
+        censoring, inverse = checked_censoring(owner, survival, counted, weight, train)
+        factor = inverse**2
+    elif train is not None:
+        raise invalid_value(owner, "train", "come with ipcw=True", "ipcw=False")
+    order = order_of(owner, values, seen, group, weight, factor)
+    return OrderedSample(order, n, cluster, survival, censoring, train is None, weight)
+
+
+def checked_censoring(
+    owner: str, survival: Survival, counted: np.ndarray, weight: np.ndarray | None, train: Any = None
+) -> tuple[CensoringDistribution, np.ndarray]:
+    """The distribution of censoring and, for each row that counts, 1 / G(t-); 0 for all others."""
+    of = survival if train is None else survival_target(owner, train)
+    distribution = censoring_distribution(of.time, of.event, weight if train is None else None)
+    used = counted if weight is None else counted & (weight > 0.0)
+    G = np.where(used, distribution.before(survival.time), 1.0)
+    if (G <= 0.0).any():
+        raise invalid_value(
+            owner, "train", "hold a time as late as each event that counts", f"{float(survival.time[G <= 0.0][0]):g}",
+            "Count only events before a time tau.",
+        )  # fmt: skip
+    return distribution, np.where(used, 1.0 / G, 0.0)
+
+
+def _score(owner: str, name: str, values: Any, n: int) -> np.ndarray:
+    score = numbers_column(owner, name, in_memory(values))
+    same_length(owner, y=np.empty(n), **{name: score})
+    return score
+
+
+def concordance(
+    y: ArrayLike,
+    s: ArrayLike,
+    *,
+    event: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ipcw: bool = False,
+    tau: float | None = None,
+    train: Any = None,
+) -> float:
+    """The share of comparable pairs of rows that scores rank rightly, ties counted one half; O(n log n).
+
+    Without `event`, a pair is comparable where its y differ, and right where the greater y has the greater score: for
+    two values of y this is the AUC. With `event`, y is a time and s a risk: a row whose event was seen is comparable
+    with all rows of later times, and with censored ones of the same time, and should have the higher risk (Harrell's
+    C, scikit-survival's `concordance_index_censored`).
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Numbers, an ordered categorical, or with `event` times in [0, inf).
+    s : array-like of shape (n,)
+        Scores. Infinities are allowed, NaN is not.
+    event : array-like of shape (n,), optional
+        Whether the event was seen at the time y; else the time is censored.
+    groups : array-like of shape (n,), optional
+        Only rows of one group (a query, a session, a stratum) are compared.
+    sample_weight : array-like of shape (n,), optional
+        Weights in [0, inf). A pair weighs the product of its rows' weights.
+    ipcw : bool
+        Whether a pair also weighs 1 / G(t)², G being the probability not to be censored before the time t of its event
+        (Uno's C): the concordance then does not depend on the distribution of censoring.
+    tau : float in (0, inf), optional
+        Only events before this time count; choose it where few rows are still observed.
+    train : structured array or frame, optional
+        Events and times from which G is estimated; None: the rows themselves.
+
+    Returns
+    -------
+    float
+
+    Examples
+    --------
+    >>> from auclid.metrics import concordance
+    >>> concordance([1, 2, 3], [0.1, 0.4, 0.3])
+    0.6666666666666666
+    >>> concordance([5.0, 3.0, 1.0], [1, 2, 3], event=[True, False, True])
+    1.0
+
+    References
+    ----------
+    Harrell, Califf, Pryor, Lee & Rosati (1982), JAMA 247. Uno, Cai, Pencina, D'Agostino & Wei (2011), Statistics in
+    Medicine 30.
+    """
+    owner = "concordance"
+    options = CensoringOptions(ipcw, tau, train)
+    sample = checked_order(owner, y, options, event=event, groups=groups, sample_weight=sample_weight)
+    return order_terms(sample.order, _score(owner, "s", s, sample.n)).concordance
+
+
+def concordance_interval(
+    y: ArrayLike,
+    s: ArrayLike,
+    *,
+    event: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ipcw: bool = False,
+    tau: float | None = None,
+    train: Any = None,
+    level: float = 0.95,
+) -> ConcordanceInterval:
+    """The concordance with its standard error and a confidence interval, symmetric on the logit scale.
+
+    The variance is the infinitesimal jackknife's, that of R's `survival::concordance`; it allows for the estimation of
+    the censoring distribution from the same rows.
+
+    Parameters
+    ----------
+    y, s, event, groups, sample_weight, ipcw, tau, train
+        As in `concordance`.
+    clusters : array-like of shape (n,), optional
+        Which rows are not independent of one another: the rows of a patient, for instance.
+    level : float in (0, 1)
+        Coverage of the interval.
+
+    Returns
+    -------
+    ConcordanceInterval
+        Named tuple (concordance, low, high, se).
+
+    Examples
+    --------
+    >>> from auclid.metrics import concordance_interval
+    >>> result = concordance_interval([1, 2, 3, 4, 5, 6, 7], [2, 1, 4, 3, 6, 5, 7])
+    >>> f"{result.concordance:.2f} in [{result.low:.2f}, {result.high:.2f}]"
+    '0.86 in [0.75, 0.92]'
+
+    References
+    ----------
+    Therneau & Watson (2017), The concordance statistic and the Cox model, Mayo Clinic technical report 85.
+    """
+    owner = "concordance_interval"
+    level = number_in(owner, "level", level, 0.0, 1.0)
+    options = CensoringOptions(ipcw, tau, train)
+    columns = {"event": event, "groups": groups, "clusters": clusters, "sample_weight": sample_weight}
+    sample = checked_order(owner, y, options, **columns)
+    found = sample.terms(_score(owner, "s", s, sample.n))
+    se = sample.standard_error(found.influence)
+    return ConcordanceInterval(found.concordance, *share_interval(found.concordance, se, sample.trials, level), se)
+
+
+def compare_concordance(
+    y: ArrayLike,
+    a: ArrayLike,
+    b: ArrayLike,
+    *,
+    event: ArrayLike | None = None,
+    groups: ArrayLike | None = None,
+    clusters: ArrayLike | None = None,
+    sample_weight: ArrayLike | None = None,
+    ipcw: bool = False,
+    tau: float | None = None,
+    train: Any = None,
+    level: float = 0.95,
+    alternative: str = "two-sided",
+    margin: float = 0.0,
+) -> AUCComparison:
+    """Difference of the concordances of two scores of the same rows, with a paired test.
+
+    The variance is that of `concordance_interval` with the difference of the two influences of each row.
+
+    Parameters
+    ----------
+    y, event, groups, clusters, sample_weight, ipcw, tau, train
+        As in `concordance_interval`.
+    a, b : array-like of shape (n,)
+        Two scores of the same rows.
+    level : float in (0, 1)
+        Coverage of the interval, which is two-sided whatever the alternative.
+    alternative : {"two-sided", "greater", "less"}
+        What the test should show: that the two differ, that C(a) > C(b) - margin, or C(a) < C(b) + margin.
+    margin : float in [0, 1)
+        With alternative="greater", a is shown to be not worse than b by `margin` or more (non-inferiority).
+
+    Returns
+    -------
+    AUCComparison
+        Named tuple (difference, low, high, pvalue).
+
+    Examples
+    --------
+    >>> from auclid.metrics import compare_concordance
+    >>> result = compare_concordance([1, 2, 3, 4, 5, 6], [2, 1, 4, 3, 6, 5], [6, 1, 2, 5, 4, 3])
+    >>> round(result.difference, 2)
+    0.33
+    """
+    owner = "compare_concordance"
+    question = checked_question(owner, level, alternative, margin)
+    options = CensoringOptions(ipcw, tau, train)
+    columns = {"event": event, "groups": groups, "clusters": clusters, "sample_weight": sample_weight}
+    sample = checked_order(owner, y, options, **columns)
+    first, second = (sample.terms(_score(owner, name, each, sample.n)) for name, each in (("a", a), ("b", b)))
+    se = sample.standard_error(first.influence - second.influence)
+    return answer(first.concordance - second.concordance, se, sample.trials, question)

@@ -1,0 +1,191 @@
+"""`auclid predict` with a purpose: alerts, thresholds, costs, precision; what is kept; workbooks; notes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from auclid.io import about
+
+runner = pytest.importorskip("typer.testing").CliRunner()
+
+
+def run(*words):
+    from auclid.cli._app import app
+
+    return runner.invoke(app, list(map(str, words)))
+
+
+def make_rows(n, seed):
+    rng = np.random.default_rng(seed)
+    rows = pd.DataFrame({"a": rng.normal(size=n), "city": rng.choice(["x", "y"], n)})
+    z = rows.a + (rows.city == "x") + rng.logistic(size=n)
+    return rows.assign(label=np.where(z > 2.0, "fraud", "legit"))
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    make_rows(600, 0).to_csv("train.csv", index=False)
+    make_rows(300, 1).drop(columns="label").to_csv("new.csv", index=False)
+    make_rows(300, 2).to_csv("test.csv", index=False)
+    done = run("fit", "train.csv", "--target", "label", "--positive", "fraud", "--method", "LeastSquaresAUC")
+    assert done.exit_code == 0, done.output
+
+
+def scored(*words, output="scores.csv"):
+    done = run("predict", "model.auclid", "new.csv", "--output", output, *words)
+    assert done.exit_code == 0, done.output
+    return pd.read_csv(output) if output.endswith(".csv") else done
+
+
+def test_alerts_are_the_highest_rows(files):
+    found = scored("--alerts", "20")
+    called = found.label == "fraud"
+    assert called.sum() == 20 and found.score[called].min() > found.score[~called].max()
+    assert (scored("--alerts", "300").label == "fraud").all()
+
+
+def test_thresholds_costs_and_precision(files):
+    found = scored("--threshold", "0.5")
+    assert ((found.label == "fraud") == (found.score > 0.5)).all()
+    found = scored("--cost", "9:1")
+    assert ((found.label == "fraud") == (found.probability > 0.1)).all()
+    found = scored("--precision", "0.6")
+    called = found.label == "fraud"
+    assert found.probability[called].mean() >= 0.6
+    more = found.sort_values("score", ascending=False)[: called.sum() + 1]
+    assert more.probability.mean() < 0.6
+
+
+def test_a_kept_threshold_is_used_everywhere(files):
+    kept = scored("--alerts", "20", "--keep")
+    threshold = about("model.auclid")["threshold"]
+    assert (kept.score > threshold).sum() == 20
+    again = scored()
+    assert again.label.tolist() == kept.label.tolist()
+    rows = make_rows(300, 2)
+    rows.drop(columns="label").to_csv("new.csv", index=False)
+    called = scored().label == "fraud"
+    done = run("evaluate", "model.auclid", "test.csv", "--target", "label")
+    assert done.exit_code == 0, done.output
+    hits = int((called & (rows.label == "fraud")).sum())
+    assert f" {hits} " in " ".join(done.output.replace("│", " ").replace("|", " ").split())
+    assert run("monitor", "model.auclid", "test.csv", "--json", "m.json").exit_code in (0, 3)
+    assert abs(pd.read_json("m.json", typ="series")["alert_rate"][0] - called.mean()) < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--alerts", "5", "--threshold", "1"], "Only one of --alerts, --threshold, --cost and --precision"),
+        (["--alerts", "301"], "--alerts must be at most the number of rows, 300; got 301"),
+        (["--cost", "5"], "--cost must be FN:FP"),
+        (["--cost", "0:1"], "--cost must be FN:FP"),
+        (["--keep"], "--keep must come with"),
+        (["--output", "scores.xls"], "--output must end in .csv, .parquet, .pq or .xlsx"),
+    ],
+)
+def test_what_cannot_be(files, words, said):
+    done = run("predict", "model.auclid", "new.csv", *words)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
+
+
+def test_a_workbook(files):
+    pytest.importorskip("openpyxl")
+    rows = pd.read_csv("new.csv").assign(name="=1+1")
+    rows.to_csv("new.csv", index=False)
+    scored("--id", "name", output="scores.xlsx")
+    found = pd.read_excel("scores.xlsx")
+    expected = scored()
+    assert found.columns.tolist() == ["name", "score", "probability", "label"]
+    np.testing.assert_allclose(found.score, expected.score, rtol=1e-15)
+    assert found.label.tolist() == expected.label.tolist()
+    assert found.name.eq("=1+1").all()
+
+
+def test_cells_the_model_has_not_seen_are_noted(files):
+    rows = pd.read_csv("new.csv")
+    rows.loc[:14, "city"] = "z"
+    rows.loc[15:29, "a"] = 99.0
+    rows.loc[30:35, "a"] = None
+    rows.to_csv("new.csv", index=False)
+    said = " ".join(run("predict", "model.auclid", "new.csv").output.split())
+    assert "city has levels that were not seen before, in 5.0% of rows: 'z'." in said
+    assert "a is outside of its earlier range in 5.3% of rows." in said
+    assert "a is missing in 2.0% of rows, and never was before." in said
+
+
+# --- evaluate without a model, and several models ---
+
+
+def test_a_table_of_scores_is_evaluated(files):
+    rows = make_rows(300, 2)
+    rows.drop(columns="label").to_csv("new.csv", index=False)
+    scored().assign(label=rows.label).to_csv("scored.csv", index=False)
+    expected = run("evaluate", "model.auclid", "test.csv", "--target", "label").output.splitlines()[0]
+    for column in ("score", "probability"):
+        done = run("evaluate", "scored.csv", "--target", "label", "--positive", "fraud", "--score", column)
+        assert done.exit_code == 0, done.output
+        assert expected in done.output
+
+
+def test_a_challenger_is_compared_with_the_champion(files):
+    from auclid.metrics import compare_auc
+
+    words = ["--target", "label", "--positive", "fraud", "--drop", "city", "--method", "RankSVM"]
+    assert run("fit", "train.csv", *words, "--model", "other.auclid").exit_code == 0
+    done = run("evaluate", "model.auclid", "other.auclid", "--data", "test.csv")
+    assert done.exit_code == 0, done.output
+    rows = make_rows(300, 2)
+    rows.drop(columns="label").to_csv("new.csv", index=False)
+    first = scored().score
+    assert run("predict", "other.auclid", "new.csv", "--output", "b.csv").exit_code == 0
+    gap = compare_auc(rows.label == "fraud", pd.read_csv("b.csv").score, first)
+    assert f"other.auclid − model.auclid: {gap.difference:+.4f}" in " ".join(done.output.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["model.auclid"], "give MODEL DATA"),
+        (["test.csv", "--score", "nix", "--target", "label", "--positive", "fraud"], "nix"),
+        (["test.csv", "--score", "city", "--target", "label", "--positive", "fraud"], "must name a column of numbers"),
+        (["test.csv", "--score", "a", "--target", "label"], "--positive must say which label"),
+        (["test.csv", "--score", "a"], "DATA must have labels"),
+        (["model.auclid", "test.csv", "--score", "a"], "one table and no model"),
+        (["model.auclid", "model.auclid", "--data", "test.csv", "--plot", "x.png"], "with one model"),
+    ],
+)
+def test_evaluations_that_cannot_be(files, words, said):
+    done = run("evaluate", *words)
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.replace("│", " ").split())
+
+
+# --- update ---
+
+
+@pytest.mark.parametrize("method", ["LeastSquaresAUC", "SPAM-L2", "OPAUC"])
+def test_a_model_learns_on(files, method):
+    from auclid import load
+
+    words = ["--target", "label", "--positive", "fraud", "--method", method, "--model", "m.auclid"]
+    assert run("fit", "train.csv", *words).exit_code == 0
+    before = load("m.auclid").ranker_
+    done = run("update", "m.auclid", "test.csv", "--output", "n.auclid")
+    assert done.exit_code == 0, done.output
+    after, rows = load("n.auclid").ranker_, make_rows(300, 2)
+    expected = before[-1].partial_fit(before[0].transform(rows[["a", "city"]]), (rows.label == "fraud").astype(int))
+    np.testing.assert_allclose(after[-1].coef_, expected.coef_, rtol=1e-12)
+    assert run("predict", "n.auclid", "new.csv").exit_code == 0
+    assert run("update", "m.auclid", "test.csv").exit_code == 0
+    np.testing.assert_allclose(load("m.auclid").ranker_[-1].coef_, expected.coef_, rtol=1e-12)
+
+
+def test_what_cannot_learn_on_says_so(files):
+    words = ["--target", "label", "--positive", "fraud", "--method", "RankSVM", "--model", "m.auclid"]
+    assert run("fit", "train.csv", *words).exit_code == 0
+    done = run("update", "m.auclid", "test.csv")
+    assert done.exit_code == 2 and "RankSVM does not" in " ".join(done.stderr.split())
+    assert run("update", "model.auclid", "new.csv").exit_code == 2
