@@ -92,6 +92,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         "square" or "logistic", whichever the values minimise; "ranker" where another ranker has found them.
     scale_ : float
         Points that double the odds, where `points` is not told how many.
+    edits_ : list of dict
+        The edits made by hand since the fit; see `edit` and `apply`.
     cv_auc_ : float
         The held-out AUC of what was chosen; nan where there were too few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
@@ -104,8 +106,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     Notes
     -----
     Cells that are missing (NaN, None) are no error. Rare levels, of fewer than five rows or beyond the hundred
-    commonest, share one value, and so do levels that were never seen. Beyond its outer knots a shape goes on straight
-    over the width of its last interval, then stays level. A value that many rows share, among others that differ (no
+    commonest, share one value, and so do levels that were never seen. Beyond its outer knots a shape stays level. A value that many rows share, among others that differ (no
     income, say), has knots on both sides of it, and the shape jumps there; a column of few values, each seen again and
     again, has a step for each. Heavy tails have more knots, each at the median of what lies beyond the last. ``knots_``
     lists them all, ``steps`` of a shape says after which knots it jumps.
