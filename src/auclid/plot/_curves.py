@@ -37,7 +37,7 @@ def roc(
     """ROC curves with bands, and the AUC of each with its interval in the legend.
 
     A pointwise band covers the true positive rate at each false positive rate with probability `level`: in simulations
-    of 30 and 100 positives, 92 to 99 % for 95 %. A simultaneous band covers the whole true curve at once: 91 to 98 %.
+    of 30 and 100 positives, 92 to 100 % for 95 %. A simultaneous band covers the whole true curve at once: 90 to 98 %.
     The legend says which one is drawn.
 
     Parameters
