@@ -106,7 +106,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     Notes
     -----
     Cells that are missing (NaN, None) are no error. Rare levels, of fewer than five rows or beyond the hundred
-    commonest, share one value, and so do levels that were never seen. Beyond its outer knots a shape stays level. A value that many rows share, among others that differ (no
+    commonest, share one value, and so do levels that were never seen. Beyond its outer
+    knots a shape stays level. A value that many rows share, among others that differ (no
     income, say), has knots on both sides of it, and the shape jumps there; a column of few values, each seen again and
     again, has a step for each. Heavy tails have more knots, each at the median of what lies beyond the last. ``knots_``
     lists them all, ``steps`` of a shape says after which knots it jumps.
