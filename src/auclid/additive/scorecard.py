@@ -106,19 +106,11 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     Notes
     -----
     Cells that are missing (NaN, None) are no error. Rare levels, of fewer than five rows or beyond the hundred
-<<<<<<< HEAD
     commonest, share one value, and so do levels that were never seen. Beyond its outer knots a shape stays level. A
     value that many rows share, among others that differ (no income, say), has knots on both sides of it, and the shape
     jumps there; a column of few values, each seen again and again, has a step for each. Heavy tails have more knots,
     each at the median of what lies beyond the last. ``knots_`` lists them all, ``steps`` of a shape says after which
     knots it jumps.
-=======
-    commonest, share one value, and so do levels that were never seen. Beyond its outer
-    knots a shape stays level. A value that many rows share, among others that differ (no
-    income, say), has knots on both sides of it, and the shape jumps there; a column of few values, each seen again and
-    again, has a step for each. Heavy tails have more knots, each at the median of what lies beyond the last. ``knots_``
-    lists them all, ``steps`` of a shape says after which knots it jumps.
->>>>>>> cards
 
     A Newton step costs n t²/2 + p³/30, in multiplications one by one, of n rows that touch t = 2 columns + 4 pairs of
     the p coefficients; beyond 1.5e8 it is not taken. Moments add up to the square loss only: of streams, merged models
