@@ -210,8 +210,10 @@ def todays() -> Iterator[Any]:
     X[:, 0] += y
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
+        times = np.array(list(zip(y == 1, 1.0 + np.arange(60), strict=True)), dtype=[("event", bool), ("time", float)])
         for cls in CLASSES:
-            yield small(cls()).fit(X, y, **({"groups": np.arange(60) % 3} if cls is auclid.MinimaxAUC else {}))
+            target = times if cls is auclid.SurvivalRanker else y
+            yield small(cls()).fit(X, target, **({"groups": np.arange(60) % 3} if cls is auclid.MinimaxAUC else {}))
         yield auclid.AUCClassifier(cv=2, budget=1.0, random_state=0).fit(X, y)
         for name in ("forest", "boosting", "Scorecard"):
             yield auclid.AUCClassifier(methods=[name], cv=2, random_state=0).fit(X, y)

@@ -166,9 +166,10 @@ def compare(data: Path, options: OrderOptions, test_size: float, seed: int) -> N
             gap = compare_concordance(values, rows[k].scores, rows[best].scores, clusters=more["groups"], **more)
             line += f", {gap.difference:+.4f} (p = {gap.pvalue:.2g})"
         _show.say(escape(line))
-    name, package = ("LightGBM's lambdarank", "lightgbm") if options.event is None else ("Cox regression", "sksurv")
-    if find_spec(package) is None:
-        _show.say(f"{name} was left out: {package} is not installed.")
+    if options.event is None and find_spec("lightgbm") is None:
+        _show.say("LightGBM's lambdarank was left out: lightgbm is not installed.")
+    if options.event is not None and find_spec("sksurv") is None:
+        _show.say("Cox regression was left out: scikit-survival is not installed.")
 
 
 def _split(table: OrderedTable, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:

@@ -86,7 +86,7 @@ class Kernelized(Ranker):
     >>> from auclid import PSAM, Kernelized, KMeansNystroem
     >>> from auclid.datasets import load_mammography
     >>> X, y = load_mammography(return_X_y=True)
-    >>> model = Kernelized(KMeansNystroem(100, random_state=0), PSAM(random_state=0))
+    >>> model = Kernelized(KMeansNystroem(100, random_state=0), PSAM(alpha="cv", random_state=0))
     >>> round(model.fit(X, y).score(X, y), 2)
     0.97
     """

@@ -96,7 +96,7 @@ class OrderedRanker(LinearOrderRanker):
 
     >>> query = np.repeat(np.arange(30), 10)
     >>> round(OrderedRanker(loss="squared_hinge").fit(X, stage, groups=query).score(X, stage, groups=query), 2)
-    0.78
+    0.82
     """
 
     @validation.checked

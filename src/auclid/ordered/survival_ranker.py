@@ -72,7 +72,7 @@ class SurvivalRanker(LinearOrderRanker):
     >>> y = np.array(list(zip(time <= end, np.minimum(time, end))), dtype=[("event", bool), ("time", float)])
     >>> model = SurvivalRanker().fit(X, y)
     >>> round(model.score(X, y), 2)
-    0.75
+    0.76
     """
 
     _parameter_constraints: dict = {

@@ -26,6 +26,7 @@ from auclid.solvers.random_pairs import (
 )
 from auclid.stats.class_means import FirstPass, first_pass
 from auclid.stats.labelled import LabelledDataset
+from auclid.stats.weights import repeats
 
 MAX_STEPS = 2**62
 """More steps than any stream makes."""
@@ -87,7 +88,8 @@ class PairSampler(StreamRanker):
         summary = first_pass(table, is_pos, weight=weight)
         validation.finite(self, summary.pair_square)
         if self.alpha == "auto":
-            self.alpha_ = _alpha_from_norms(summary.pair_square, is_pos if weight is None else is_pos[weight > 0.0])
+            count = np.ones(len(is_pos)) if weight is None else repeats(weight, is_pos)
+            self.alpha_ = _alpha_from_norms(summary.pair_square, np.bincount(is_pos, count, minlength=2))
         elif self.alpha != "cv":
             self.alpha_ = float(self.alpha)
         return summary
@@ -128,10 +130,9 @@ class PairSampler(StreamRanker):
         self.alpha_, self.t0_ = solver.alpha(state), solver.initial_time(state)
 
 
-def _alpha_from_norms(pair_square: float, is_pos: np.ndarray) -> float:
+def _alpha_from_norms(pair_square: float, class_sizes: np.ndarray) -> float:
     """alpha="auto" of `fit`: the fewer rows the rarer class has and the longer the rows are, the stronger."""
-    rarest = int(min(is_pos.sum(), (~is_pos).sum()))
-    return RULE_ALPHA * pair_square / max(rarest, 1) or DEFAULT_ALPHA
+    return RULE_ALPHA * pair_square / max(float(class_sizes.min()), 1.0) or DEFAULT_ALPHA
 
 
 class ASAM(PairSampler):
