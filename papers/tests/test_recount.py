@@ -373,6 +373,7 @@ def test_what_gains_come_from(name):
     body = section(page(name), "What beaten values come from")
     found = {cause: numbers(rest)[:2] for cause, rest in re.findall(r"^- ([a-z ]+): (.*)$", body, re.MULTILINE)}
     assert found == {cause: [str(n), str(gains.total())] for cause, n in gains.items()}
+    assert "not rerun" not in found
 
 
 @pytest.mark.parametrize("name", [k for k, t in TABLES.items() if "beside" in t and k in RUN])

@@ -124,8 +124,8 @@ OWN_UNI_EXP = (
     "Implicit steps, centred rows and a weighted average. Published: update='gradient', centre=False; step= is tuned."
 )
 OWN_SAM = (
-    "alpha from norms and class sizes, of kernels by cross-validation of the square loss. Published: alpha= from 10^-10 "
-    "to 10^-7, tuned; t0, rskip and askip are not printed, so ours stay."
+    "alpha from norms and class sizes, of kernels by cross-validation of the square loss. Published: alpha= from "
+    "10^-10 to 10^-7, tuned; t0, rskip and askip are not printed, so ours stay."
 )
 OWN_TOP = (
     "The top's edge is softened, and the optimum found to a gap. Published: no softness; softness=0.001 is near it."
