@@ -207,7 +207,7 @@ def test_cells_and_pairs_agree_on_the_logistic_loss(spread, columns, monkeypatch
     scores = torch.tensor(spread * rng.standard_normal((columns, 400)))
     pos = torch.tensor(rng.random((columns, 400)) * (rng.random((columns, 400)) < 0.4))
     neg = torch.tensor(rng.random((columns, 400))) * (pos == 0)
-    rows = _logistic.Batch(scores, pos, neg)
+    rows = _logistic.ScoreBatch(scores, pos, neg)
     low, high = scores.min().item(), scores.max().item()
     monkeypatch.setattr(_logistic, "CHUNK", 3000)
     cells = _logistic.CellSums(scores, low, int((high - low) / _logistic.CELL_WIDTH) + 1, _logistic.DOUBLE)
@@ -224,7 +224,7 @@ def test_the_cheaper_way_is_taken():
         own = torch.ones_like(score)
         return type(
             _logistic.logistic_sums(
-                _logistic.Batch(score[None], (own * y)[None], (own * ~y)[None]), 1.0, _logistic.DOUBLE
+                _logistic.ScoreBatch(score[None], (own * y)[None], (own * ~y)[None]), 1.0, _logistic.DOUBLE
             )
         )
 
