@@ -34,7 +34,10 @@ def member(name, n, seed):
         "logistic": LogisticRegression(max_iter=300),
         "kernel": Kernelized(KMeansNystroem(int(np.clip(n // 20, 50, 400)), random_state=seed), LeastSquaresAUCCV()),
     }
+    slow = {"learning_rate": 0.08, "num_leaves": 8, "colsample_bytree": 0.5, "subsample": 0.8, "subsample_freq": 1}
+    slow |= {"reg_lambda": 3.0}
     plain = {
+        "slow boosting": LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1, random_state=seed, **slow),
         "boosting": LGBMClassifier(n_estimators=100, n_jobs=1, verbose=-1, random_state=seed),
         "forest": ExtraTreesClassifier(200, random_state=seed),
         "random forest": RandomForestClassifier(200, random_state=seed),
