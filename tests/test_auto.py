@@ -259,7 +259,7 @@ def test_times_that_do_not_suit_get_one_sentence():
     with pytest.raises(ValueError, match=r"must leave rows of both classes before and after at least one cut"):
         new().fit(X, y, time=np.zeros(200))
     with pytest.raises(ValueError, match=r"must not be missing; got 1 missing ones"):
-        new().fit(X, y, time=np.where(hour == 3, np.datetime64("NaT"), np.datetime64("2024-01-01")))
+        new().fit(X, y, time=np.where(hour == 3, np.datetime64("NaT", "us"), np.datetime64("2024-01-01")))
 
 
 def test_boosting_learns_from_no_later_rows_of_very_many(monkeypatch):

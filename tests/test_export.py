@@ -48,7 +48,7 @@ def make_table(n: int, seed: int) -> pd.DataFrame:
     seconds = rng.integers(0, 900 * 86_400, n)
     opened = (np.datetime64("2020-01-01") + rng.integers(0, 900, n).astype("timedelta64[D]")).astype("datetime64[s]")
     seen = np.datetime64("2020-06-01T00:00:00") + seconds.astype("timedelta64[s]")
-    opened[rng.random(n) < 0.05] = np.datetime64("NaT")
+    opened[rng.random(n) < 0.05] = np.datetime64("NaT", "us")
     return pd.DataFrame({
         "income": income, "age": age, "debt": debt, "flag": rng.random(n) < 0.3, "city": city,
         "opened": opened, "seen": seen, "code": rng.choice([1.0, 2.0, 5.0], n),

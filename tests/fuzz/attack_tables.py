@@ -12,7 +12,8 @@ from hostile_tables import labels, numbers, weights
 
 TEXTS = ["a", "b", "", "é", "\x1b[31mred", "nan", "None", "1", "1e400", "x" * 5000, "\x00", "=1+1", " a", "a "]
 
-ODD = [None, float("nan"), True, 3, 2.5, 10**400, -(10**30), b"x", (1, 2), [1], {}, object(), 1j, np.datetime64("NaT")]
+ODD = [None, float("nan"), True, 3, 2.5, 10**400, -(10**30), b"x", (1, 2), [1], {}, object(), 1j]
+ODD += [np.datetime64("NaT", "us")]
 
 
 def column(rng: np.random.Generator, n: int) -> Any:
@@ -29,7 +30,7 @@ def column(rng: np.random.Generator, n: int) -> Any:
         return pd.Categorical([None if gap else pick(rng, "abc") for gap in gaps], categories=list("cabz"))
     if kind == 5:
         days = rng.integers(*pick(rng, [(0, 3000), (-(10**6), 10**6), (5, 6)]), size=n)
-        return np.where(gaps, np.datetime64("NaT"), days.astype("datetime64[D]").astype("datetime64[s]"))
+        return np.where(gaps, np.datetime64("NaT", "us"), days.astype("datetime64[D]").astype("datetime64[s]"))
     if kind == 6:
         return [pick(rng, [date(2020, 1, 1), datetime(1, 1, 1), datetime(9999, 12, 31), None]) for _ in range(n)]
     if kind == 7:

@@ -213,7 +213,7 @@ def _converted(owner: object, column: Column, convert: Callable[[Any], Any], dty
     for i, value in enumerate(column.values):
         missing = is_missing(value) or (isinstance(value, str) and not value.strip())
         try:
-            out[i] = (np.nan if dtype == "float64" else np.datetime64("NaT")) if missing else convert(value)
+            out[i] = (np.nan if dtype == "float64" else np.datetime64("NaT", "us")) if missing else convert(value)
         except (TypeError, ValueError, OverflowError):
             raise _unlike(owner, column, value) from None
     return out
