@@ -42,7 +42,7 @@ def half_jump(x: float, knots: np.ndarray) -> float:
 
 
 def narrow_jump_around(line: Line, x: float) -> Line:
-    """The same line, in which the jumps of wide intervals around x are narrow ones."""
+    """Narrow the jumps of wide intervals around x; the values at all knots stay."""
     for k in np.flatnonzero(line.steps[:-1] & (line.knots[:-1] <= x) & (x <= line.knots[1:]))[::-1]:
         middle = float(line.knots[k] + 0.5 * (line.knots[k + 1] - line.knots[k]))
         h = half_jump(middle, line.knots)
@@ -57,7 +57,7 @@ def narrow_jump_around(line: Line, x: float) -> Line:
 
 
 def with_knot(line: Line, x: float) -> Line:
-    """The same line with a knot at x."""
+    """Add a knot at x, which changes no value of the line."""
     if x in line.knots:
         return line
     line = narrow_jump_around(line, x)

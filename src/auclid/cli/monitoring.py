@@ -180,13 +180,13 @@ def _column_line(each: Any) -> str:
 
 
 def _period_line(each: Period) -> str:
-    def shown(three: tuple[float, float, float] | None, form: str) -> str:
+    def format_interval(three: tuple[float, float, float] | None, form: str) -> str:
         return "" if three is None else f"{three[0]:{form}} ({three[1]:{form}} to {three[2]:{form}})"
 
     observed = "" if each.observed is None else f"{each.observed:.2%}"
     cells = [f"{each.rows:,}", f"{each.positives:,} of {each.labelled:,}", f"{each.psi:.3f}"]
-    cells += [shown(each.alert_rate, ".2%"), shown(each.auc, ".3f"), shown(each.average_precision, ".3f")]
-    cells += [observed, shown(each.predicted, ".2%")]
+    cells += [format_interval(each.alert_rate, ".2%"), format_interval(each.auc, ".3f")]
+    cells += [format_interval(each.average_precision, ".3f"), observed, format_interval(each.predicted, ".2%")]
     return f'<tr><td class="name">{escape(each.name)}</td>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
 
 

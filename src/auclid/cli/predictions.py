@@ -136,14 +136,14 @@ def _excel(file: Any) -> Writer:
     book = Workbook(write_only=True)
     sheet, count = book.create_sheet("scores"), 0
 
-    def shown(value: Any) -> Any:
+    def spreadsheet_cell(value: Any) -> Any:
         plain = WriteOnlyCell(sheet, value=value if isinstance(value, int | float | str | None) else str(value))
         if isinstance(value, str):
             plain.data_type = "s"
         return plain
 
     columns = yield
-    sheet.append([shown(name) for name in columns])
+    sheet.append([spreadsheet_cell(name) for name in columns])
     try:
         while True:
             lists = [each.to_pylist() if hasattr(each, "to_pylist") else each.tolist() for each in columns.values()]
@@ -151,7 +151,7 @@ def _excel(file: Any) -> Writer:
             if count >= MAX_EXCEL_ROWS:
                 raise DataError(f"A sheet of Excel holds less than {MAX_EXCEL_ROWS:,} rows: write .csv or .parquet.")
             for row in zip(*lists, strict=True):
-                sheet.append([shown(value) for value in row])
+                sheet.append([spreadsheet_cell(value) for value in row])
             columns = yield
     finally:
         book.save(file)

@@ -20,7 +20,7 @@ class Expression:
 
 @dataclass(frozen=True)
 class Constant(Expression):
-    """The same number in every row; NaN: missing in every row."""
+    """A number that does not depend on the row; NaN is a missing value."""
 
     value: float
 

@@ -58,7 +58,8 @@ def difference_section(found: list[Difference], first: str, second: str) -> str:
         for line in found
     )
     return (
-        f'<section class="wide"><h2>{escape(first)} against {escape(second)}</h2><p>{escape(told_apart(found))}</p>'
+        f'<section class="wide"><h2>{escape(first)} against {escape(second)}</h2>'
+        f'<p>{escape(describe_differences(found))}</p>'
         '<div class="scroll"><table class="numbers"><thead><tr><th scope="col" class="name">measure</th>'
         f'<th scope="col">{escape(first)}</th><th scope="col">{escape(second)}</th><th scope="col">difference</th>'
         f'<th scope="col">p</th></tr></thead><tbody>{lines}</tbody></table></div>'
@@ -66,7 +67,7 @@ def difference_section(found: list[Difference], first: str, second: str) -> str:
     )
 
 
-def told_apart(found: list[Difference]) -> str:
+def describe_differences(found: list[Difference]) -> str:
     """Which of AUC and average precision differs by more than chance."""
     by_name = {line.what: line.result for line in found}
     said = []

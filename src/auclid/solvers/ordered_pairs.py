@@ -142,7 +142,7 @@ class OrderedSpace(LinearSpace):
     """Scores X w; the Hessian is preconditioned as if the two rows of a pair had nothing to do with each other."""
 
     def subset(self, chosen: np.ndarray) -> "OrderedSpace":
-        """The same weights for some of the rows."""
+        """The space of scores of the chosen rows."""
         return OrderedSpace(as_table(self.table.take(chosen)))
 
     def preconditioner(self, point: PairPoint) -> Preconditioner:

@@ -27,7 +27,7 @@ class SquareSystem:
         return SquareSystem(self.A + other.A, self.b + other.b, self.total + other.total)
 
     def scaled(self, factor: float) -> "SquareSystem":
-        """The same where every pair weighs so many times as much."""
+        """Multiply the weight of every pair by a factor."""
         return SquareSystem(factor * self.A, factor * self.b, factor * self.total)
 
     @property
