@@ -129,7 +129,8 @@ def predict(
     _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
     _show.say(escape(f"{count:,} scores: {output}"))
     if keep:
-        save(model, saved.estimator, about={**saved.known, "threshold": threshold})
+        saved.keep_threshold(threshold)
+        save(model, saved.estimator, about=saved.known or None)
         _show.say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
 
 
@@ -175,7 +176,7 @@ def _measured(
     if positive not in (None, saved.positive):
         probability = None  # that of the other label
     _show.remarks([*unknown_columns(rows, [target, wishes.groups]), *notes, *missing_note(rows.missing_counts())])
-    return evaluation.evaluate(is_pos, scores, called, classes, groups, wishes, probability)
+    return evaluation.evaluate(is_pos, scores, called, classes, groups, wishes, probability, saved.threshold)
 
 
 def _tell_evaluation(found: evaluation.Evaluation, wishes: evaluation.Wishes, title: str) -> None:
@@ -239,5 +240,5 @@ def evaluate_scores(
     _show.remarks(notes)
     groups = None if wishes.groups is None else evaluation.group_column(data, wishes.groups, np.flatnonzero(known))
     probability = values if is_share else None
-    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, wishes, probability)
+    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, wishes, probability, cut)
     _tell_evaluation(found, wishes, f"{score} of {data.name}")
