@@ -1,7 +1,9 @@
 """What the documentation shows is true: its code runs, prints what it says, and names everything.
 
 The blocks of a page run in order, in one namespace and one folder. A ``text`` block after a ``python`` block is what
-that one prints. Lines of ``sh`` blocks go through the command if they begin with ``auclid``; the others are in NOT_RUN.
+that one prints. Lines of ``sh`` blocks are run if they speak of ``auclid``, through a shell where they have a pipe; the
+others are in NOT_RUN. In a ``console`` block commands stand behind ``$``, and below each is what it prints: numbers may
+differ by a tenth, and ``...`` stands for anything.
 """
 
 import ast
@@ -12,6 +14,9 @@ import io
 import re
 import runpy
 import shlex
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -37,6 +42,9 @@ needs_torch = pytest.mark.skipif(
 )
 NEEDS = {"monitoring": [needs_callbacks], "deep": [needs_torch], "deep_network": [needs_torch]}
 """Pages and examples that run where something is installed."""
+MONITOR_ALARM = 3
+"""The exit code of `auclid monitor` where something calls for action."""
+
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", flags=re.M | re.S)
 
 
@@ -63,6 +71,58 @@ def run_command(line):
     assert done.exit_code == 0, f"{line}\n{done.output}"
 
 
+def run_in_shell(line, folder):
+    """A line of a shell, in which `auclid` is that of this Python; what it prints."""
+    pytest.importorskip("typer")
+    shell = shutil.which("bash") or pytest.skip("there is no bash to run a pipe")
+    script = f'auclid() {{ "{sys.executable}" -m auclid.cli "$@"; }}; set -o pipefail; {line}'
+    done = subprocess.run([shell, "-c", script], cwd=folder, capture_output=True, text=True, encoding="utf-8")
+    assert done.returncode in (0, MONITOR_ALARM), f"{line}\n{done.stdout}{done.stderr}"
+    return done.stdout + done.stderr
+
+
+def run_console(text, folder, where):
+    """The commands of a block, each compared with what stands below it."""
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, _, expected = part.partition("\n")
+        said = run_in_shell(command, folder)
+        assert alike(expected, said), f"{where} shows\n{expected}but {command!r} prints\n{said}"
+
+
+def alike(expected, said):
+    """Whether a text says what is expected: the same words, numbers within a tenth; "..." stands for anything."""
+    parts = [part.split() for part in expected.split("...")]
+    words, place = said.split(), 0
+    for number, part in enumerate(parts):
+        last = len(words) - len(part)
+        starts = [place] if number == 0 else [last] if number == len(parts) - 1 else range(place, last + 1)
+        if number == 0 and len(parts) == 1 and len(part) != len(words):
+            return False
+        found = next((at for at in starts if place <= at <= last and all(map(same_word, part, words[at:]))), None)
+        if found is None:
+            return False
+        place = found + len(part)
+    return True
+
+
+def same_word(expected, said):
+    """Whether two words are the same, or numbers that differ by a tenth or by .01 at the most."""
+    if expected == said:
+        return True
+    stripped = [re.fullmatch(r"([^\d+−-]*)([+−-]?[\d,]*\.?\d+(?:e-?\d+)?)(\D*)", word) for word in (expected, said)]
+    if None in stripped or stripped[0].group(1, 3) != stripped[1].group(1, 3):
+        return False
+    a, b = (float(match[2].replace(",", "").replace("−", "-")) for match in stripped)
+    return abs(a - b) <= max(0.01, 0.1 * abs(a))
+
+
+def test_what_is_alike():
+    assert alike("AUC 0.91, 95 % interval ... rows", "AUC 0.90, 95 % interval 0.8 to 0.9\n30 rows\n")
+    assert alike("...\nPage: x.html", "One.\nTwo.\nPage: x.html") and alike("a 1,000", "a 1,050")
+    for expected, said in (("AUC 0.91", "AUC 0.71"), ("a b", "a b c"), ("a ... c", "a b"), ("1 row", "1 rows")):
+        assert not alike(expected, said), (expected, said)
+
+
 def check_printed(said, expected, where):
     same = doctest.OutputChecker().check_output(expected, said, doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert same, f"{where} shows\n{expected}but its code prints\n{said}"
@@ -84,12 +144,16 @@ def test_the_code_of_a_page_runs_and_prints_what_it_shows(path, tmp_path, monkey
             check_printed(said, text, where)
         elif language == "sh":
             for command in commands(text):
-                if command.startswith("auclid"):
+                if "|" in command:
+                    run_in_shell(command, tmp_path)
+                elif command.startswith("auclid"):
                     run_command(command)
                 else:
                     assert command in NOT_RUN, f"{where} shows {command!r}, which no test runs"
+        elif language == "console":
+            run_console(text, tmp_path, where)
         else:
-            raise AssertionError(f"{where}: a block is python, text or sh, not {language!r}")
+            raise AssertionError(f"{where}: a block is python, text, sh or console, not {language!r}")
 
 
 def seed_files(path, folder):

@@ -1,7 +1,8 @@
 """The file that `auclid predict` writes: columns copied from the table, score, probability, label."""
 
+import sys
 from collections.abc import Generator, Iterable
-from contextlib import closing
+from contextlib import closing, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from auclid._hints import reads_as_number
 from auclid.cli.saved import Answers
+from auclid.cli.stdin import STDIN
 from auclid.data.readers.open import open_columns
 from auclid.datasets import DataError
 from auclid.io import replacing
@@ -87,10 +89,12 @@ def check_writer(path: Path) -> None:
 def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None = None) -> int:
     """Write score, probability (where the model has one) and label of each row, by blocks; returns how many.
 
-    The file is Parquet or Excel where its name says so, else csv. ``copies`` are columns to put before the scores.
+    The file is Parquet or Excel where its name says so, else csv; "-" is standard output. ``copies`` are columns to put
+    before the scores.
     """
     count, write = 0, _parquet if is_parquet(path) else _excel if is_excel(path) else _csv
-    with replacing(path, "wb") as file, closing(write(file)) as written:
+    opened = nullcontext(sys.stdout.buffer) if path == STDIN else replacing(path, "wb")
+    with opened as file, closing(write(file)) as written:
         next(written)
         for answer in answers:
             columns: dict[str, Any] = {} if copies is None else copies.next(len(answer.scores))

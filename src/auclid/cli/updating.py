@@ -4,7 +4,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from auclid.additive import Scorecard
 from auclid.calibrated import Calibrated
@@ -17,6 +16,7 @@ from auclid.data.encoding import is_missing
 from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import save
+from auclid.streams import last_step, learn_batch
 from auclid.validation import names_known
 
 
@@ -25,7 +25,7 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     written = model if output is None else output
     check_paths({"NEW": new}, {"--output": written})
     saved = SavedModel.open(model)
-    before, last = learner(saved.estimator)
+    refuse_other_models(saved.estimator)
     target = target or saved.target
     if target is None and not has_own_labels(new):
         raise DataError(NO_LABELS)
@@ -41,32 +41,32 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
             if not len(known):
                 continue
             X = table.take(known) if hasattr(table, "schema") else table[known]
-            for step in before:
-                X = step.transform(X)
-            last.partial_fit(X, last.classes_[own[known]])
+            learn_batch(saved.estimator, X, own[known] == 1)
             count += len(known)
     save(written, saved.estimator, about=saved.known or None)
-    _show.say(escape(f"{type(last).__name__} has learnt from {count:,} more rows: {written}"))
-    if isinstance(saved.estimator, Calibrated):
-        _show.say("Probabilities and the profile are still those of the first fit: fit anew where they matter.")
+    name = type(_ranker(saved.estimator)).__name__
+    _show.say(escape(f"{name} has learnt from {count:,} more rows: {written}"))
+    if "profile" in saved.known:
+        _show.say("The counts for `auclid monitor` are still those of the first fit.")
 
 
-def learner(estimator: Any) -> tuple[list[Any], Any]:
-    """The transformers before a ranker that can learn on, and the ranker; refuses others."""
-    inner = estimator.ranker_ if isinstance(estimator, Calibrated) else estimator
-    before, last = (
-        ([step for _, step in inner.steps[:-1]], inner.steps[-1][1]) if isinstance(inner, Pipeline) else ([], inner)
-    )
+def _ranker(estimator: Any) -> Any:
+    """The estimator that learns, inside of pipelines and of `Calibrated`."""
+    return last_step(estimator.ranker_ if isinstance(estimator, Calibrated) else estimator)
+
+
+def refuse_other_models(estimator: Any) -> None:
+    """Refuse models that cannot learn from more rows."""
+    last = _ranker(estimator)
     if not hasattr(last, "partial_fit"):
         raise DataError(
-            f"MODEL must hold a method that learns from streams; {type(last).__name__} does not. Fit one of those with "
-            "online = yes in `auclid methods`, such as SPAM-L2, or LeastSquaresAUC or Scorecard."
+            f"MODEL must hold a method that learns from streams; {type(last).__name__} does not. Fit one of those of "
+            "kind `stream` in `auclid methods`, such as SPAM-L2, or LeastSquaresAUC or Scorecard."
         )
     if isinstance(last, Scorecard) and last.interactions_:
         raise DataError(
             "A Scorecard with pairs of columns must be fitted anew: fit with --set interactions=0 to update."
         )
-    return before, last
 
 
 def _labels(saved: SavedModel, target: Any) -> np.ndarray:
