@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 
-R = TypeVar("R", bound="Result")
+ResultT = TypeVar("ResultT", bound="Result")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +42,7 @@ class Result(Sequence[Any]):
         """A copy with other values in some fields."""
         return replace(self, **changes)
 
-    def converted(self, kind: type[R], **changes: Any) -> R:
+    def converted(self, kind: type[ResultT], **changes: Any) -> ResultT:
         """The fields of this result, some of them changed, in a result of another class."""
         return kind(**{each.name: getattr(self, each.name) for each in fields(self)} | changes)
 

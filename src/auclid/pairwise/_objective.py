@@ -17,7 +17,7 @@ from auclid.solvers.partitioned_pairs import partitioned_objective
 from auclid.stats.labelled import LabelledDataset, LabelledTable
 from auclid.stats.pair_sums import Pairs
 
-NAMES = ("squared_hinge", "hinge", "logistic")
+LOSS_NAMES = ("squared_hinge", "hinge", "logistic")
 """The losses that have one."""
 
 class Settings(NamedTuple):

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._at import Point, checked_prevalence, cut_at
+from auclid.metrics._at import CurvePoint, checked_prevalence, cut_at
 from auclid.metrics._average_precision import average_precision_interval
 from auclid.metrics._confusion import METRICS, measure
 from auclid.metrics._net_benefit import checked_thresholds, net_benefit
@@ -134,7 +134,7 @@ def precision_band(
     )
     at, found = np.linspace(0.0, 1.0, points + 1)[1:], []
     for recall in at:
-        cut = cut_at("plot.precision_recall", sample, sample.scores[0], Point("tpr", float(recall)), prevalence)
+        cut = cut_at("plot.precision_recall", sample, sample.scores[0], CurvePoint("tpr", float(recall)), prevalence)
         found.append(measure(sample, cut, METRICS["precision"], prevalence=prevalence, level=level))
     return at, np.array([each.low for each in found]), np.array([each.high for each in found])
 

@@ -39,7 +39,7 @@ from auclid.stats.pair_order import PairOrder
 DIRECT = 512
 """Rows up to which the pairs of a smooth loss are formed one by one."""
 
-SAMPLE = 256
+STAIR_SAMPLE = 256
 """Scores whose margins say where the steps of a preconditioner's stair lie."""
 
 
@@ -265,7 +265,7 @@ class OrderedLossPoint(PairPoint):
     def preconditioner(self) -> Preconditioner:
         """That of a sum of squared hinges whose curvature is a stair beside the loss's own."""
         objective, score = self.objective, self.sums.score
-        some = score[:: max(1, len(score) // SAMPLE)]
+        some = score[:: max(1, len(score) // STAIR_SAMPLE)]
         stair = stair_of(objective.loss, some, some[: 2 * STAIR_STEPS * 16])
         near = SquaredHinges(objective.space, objective.pairs, objective.alpha, objective.tol, stair)
         return objective.space.preconditioner(near.at(self.w, self.scores))

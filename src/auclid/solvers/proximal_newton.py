@@ -19,7 +19,7 @@ from auclid.solvers.partitioned_pairs import PartitionedPoint
 MAX_PASSES = 1000
 """Passes of coordinate descent, or products with an explicit Hessian, for one step at the most."""
 
-MAX_PRODUCTS = 100
+MAX_STEP_PRODUCTS = 100
 """Products with a Hessian that is not formed, for one step at the most."""
 
 POWER_STEPS = 30
@@ -174,7 +174,7 @@ def model_minimiser(w: np.ndarray, gradient: np.ndarray, penalty: Penalty, curva
 
 def accelerated(w: np.ndarray, gradient: np.ndarray, penalty: Penalty, curvature: Curvature) -> np.ndarray:
     """Accelerated proximal gradients on the quadratic model, restarted if the momentum points uphill."""
-    step, most = 1.0 / curvature.largest, MAX_PASSES if curvature.matrix is not None else MAX_PRODUCTS
+    step, most = 1.0 / curvature.largest, MAX_PASSES if curvature.matrix is not None else MAX_STEP_PRODUCTS
     v, ahead, momentum, first = w.copy(), w.copy(), 1.0, 0.0
     for k in range(most):
         new = proximal_step(ahead, gradient + curvature.product(ahead - w), penalty, step)
