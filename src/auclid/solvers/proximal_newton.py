@@ -14,7 +14,6 @@ import numpy as np
 from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
 from auclid.solvers.all_pairs import MAX_HESSIAN_COLUMNS, LinearSpace, PairPoint, hessian
 from auclid.solvers.iterative import descend
-from auclid.solvers.partitioned_pairs import PartitionedPoint
 
 MAX_PASSES = 1000
 """Passes of coordinate descent, or products with an explicit Hessian, for one step at the most."""
@@ -96,9 +95,9 @@ def shortest_subgradient(gradient: np.ndarray, w: np.ndarray, penalty: ElasticNe
 
 def init(objective: Any, penalty: Penalty, tol: float) -> CompositeState:
     """The minimiser of a sample of rows in parts, else w = 0."""
-    if not hasattr(objective, "small"):
+    if objective.space.in_memory:
         return CompositeState(objective, penalty, tol, objective.at(np.zeros(objective.size)))
-    state = init(objective.small, penalty, max(tol, 1e-3))
+    state = init(objective.sample(), penalty, max(tol, 1e-3))
     for _ in range(SAMPLE_ITERATIONS):
         if state.finished:
             break
@@ -128,8 +127,8 @@ def update(state: CompositeState) -> CompositeState:
 
 def curvature_at(point: Any) -> Curvature:
     """The Hessian at a point, formed if columns are few; of rows in parts, that of the sample."""
-    if isinstance(point, PartitionedPoint):
-        return curvature_at(point.objective.small.at(point.w))
+    if not point.objective.space.in_memory:
+        return curvature_at(point.objective.sample().at(point.w))
     formed = type(point) is PairPoint and isinstance(point.objective.space, LinearSpace)
     H = hessian(point) if formed and point.objective.size <= MAX_HESSIAN_COLUMNS else None
 
