@@ -72,8 +72,9 @@ bench: $(VENV)/.ready-dev  ## every benchmarks/bench_*.py in turn, each printing
 		echo "== $$script"; $(PY) $$script; \
 	done
 
-docs: $(VENV)/.ready-docs  ## run the gallery and build the documentation into site/; `make test` runs its code blocks
+docs: $(VENV)/.ready-docs  ## run the gallery, build the site into site/, check links, spelling and pages in a browser
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+	$(PY) tools/check_site.py site
 
 dist: $(VENV)/.ready-dev  ## reproducible sdists and wheels into dist/, contents checked, tutorials run on the wheel
 	rm -rf dist

@@ -23,6 +23,7 @@ NOT_RUN = {
     "make demo": "installs; it is `auclid compare`, which is run",
     "make test": "would run this test",
     "pip install '.[cli,plot,io]'": "installs",
+    "pip install '.[cli,plot,io]' pandas lightgbm": "installs",
 }
 """Shell lines that are not run, and why not."""
 
@@ -167,12 +168,26 @@ def test_the_reference_has_every_public_name_once():
 def test_every_page_is_in_the_navigation():
     listed = re.findall(r"(\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), flags=re.M)
     pages = {str(path.relative_to(DOCS).as_posix()) for path in PAGES[1:]}
-    assert set(listed) - {"gallery/index.md"} == pages
+    assert set(listed) - {"gallery/index.md", "record/index.md"} == pages
+
+
+def saved_pictures(path):
+    """The pictures that the code of a page saves; `make docs` puts them beside it."""
+    return re.findall(r'savefig\("([\w-]+\.png)"', path.read_text(encoding="utf-8"))
+
+
+def test_a_picture_that_a_page_saves_is_shown_on_it():
+    pages = [path for path in PAGES if saved_pictures(path)]
+    assert len(pages) >= 5
+    for path in pages:
+        shown = re.findall(r"!\[(.+)\]\(([\w-]+\.png)\)", path.read_text(encoding="utf-8"))
+        assert {name for _, name in shown} == set(saved_pictures(path)) and all(len(words) > 15 for words, _ in shown)
 
 
 def test_links_between_pages_lead_somewhere():
     made = {f"gallery/{path.stem}.md" for path in EXAMPLES} | {"gallery/index.md"}
     for path in PAGES[1:]:
+        made |= {(path.parent / name).relative_to(DOCS).as_posix() for name in saved_pictures(path)}
         prose = re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", prose):
             target = (path.parent / link).resolve()

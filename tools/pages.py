@@ -2,6 +2,7 @@
 
 `python tools/pages.py PAGE...` runs pages in an environment where auclid is installed, each in a folder of its own;
 `make dist` does so with the tutorials and the wheel. tests/test_docs.py runs every page through the same functions.
+`python tools/pages.py --write PAGE...` also writes outputs that have changed into the pages.
 
 The blocks of a page run in order, in one namespace. A ``text`` block after a ``python`` block is what that one prints:
 words must be equal, decimals may differ by one unit of the last place or by half a percent, "..." stands for anything.
@@ -23,6 +24,9 @@ from pathlib import Path
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```$", flags=re.M | re.S)
 DECIMAL = re.compile(r"[-+]?(?:\d[\d,]*)?\.\d+(?:e[-+]?\d+)?|[-+]?\d+e[-+]?\d+|[-+]?\d+(?=\s?%)")
 """A number that may differ by rounding: with a decimal point, exponent or percent sign. Whole numbers are counts."""
+
+NOT_CODE = {"bibtex"}
+"""Languages of blocks that are only shown."""
 
 
 def blocks(path: Path) -> list[tuple[str, str, int]]:
@@ -72,8 +76,13 @@ def check_printed(printed: str, expected: str, where: str) -> None:
         raise AssertionError(f"{where} shows\n{expected}but its code prints\n{printed}")
 
 
-def run_page(path: Path, run_command: Callable[[str], None], not_run: Collection[str] = ()) -> None:
-    """Run all blocks of a page in the current folder."""
+def run_page(
+    path: Path,
+    run_command: Callable[[str], None],
+    not_run: Collection[str] = (),
+    check: Callable[[str, str, str], None] = check_printed,
+) -> None:
+    """Run all blocks of a page in the current folder; `check` gets what was printed, what is shown, and where."""
     names, printed = {"__name__": "page"}, ""
     for language, text, line in blocks(path):
         where = f"{path.name}:{line}"
@@ -83,10 +92,10 @@ def run_page(path: Path, run_command: Callable[[str], None], not_run: Collection
                 exec(code, names)
             printed = out.getvalue()
         elif language == "text":
-            check_printed(printed, text, where)
+            check(printed, text, where)
         elif language == "sh":
             run_lines(commands(text), run_command, not_run, where)
-        else:
+        elif language not in NOT_CODE:
             raise AssertionError(f"{where}: a block is python, text or sh, not {language!r}")
 
 
@@ -105,14 +114,30 @@ def run_installed(line: str) -> None:
     subprocess.run([str(program), *shlex.split(line)[1:]], check=True, stdout=subprocess.DEVNULL)
 
 
-def main(pages: list[Path]) -> None:
+def update_page(page: Path) -> None:
+    """Run a page and write outputs that have changed into it."""
+    text = page.read_text(encoding="utf-8")
+
+    def replace(printed: str, shown: str, where: str) -> None:
+        nonlocal text
+        try:
+            check_printed(printed, shown, where)
+        except AssertionError:
+            text = text.replace(f"```text\n{shown}```", f"```text\n{printed}```", 1)
+
+    run_page(page, run_installed, check=replace)
+    page.write_text(text, encoding="utf-8")
+
+
+def main(words: list[str]) -> None:
     """Run pages, each in a folder of its own."""
     os.environ.setdefault("MPLBACKEND", "agg")
+    pages = [Path(word).resolve() for word in words if word != "--write"]
     for page in pages:
         with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
-            run_page(page, run_installed)
+            update_page(page) if "--write" in words else run_page(page, run_installed)
         print(f"{page.name} runs and prints what it shows.")
 
 
 if __name__ == "__main__":
-    main([Path(name).resolve() for name in sys.argv[1:]])
+    main(sys.argv[1:])
