@@ -26,10 +26,11 @@ from rich.table import Table
 from auclid.cli.verdict import likely, question, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
-    from auclid.cli.compare import Comparison, Row
+
+    from auclid.cli.compare import HeldOutComparison, Row
     from auclid.cli.evaluation import Evaluation
     from auclid.data.files import Rows
-    from auclid.datasets.catalogue import Dataset
+    from auclid.datasets.catalogue import CatalogueEntry
     from auclid.metrics import GroupAUC, LiftTable
     from auclid.registry import Method
 
@@ -185,7 +186,7 @@ def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_
     say(escape(line + ", read by blocks" * by_blocks))
 
 
-def comparison(result: "Comparison") -> None:
+def comparison(result: "HeldOutComparison") -> None:
     """The leaderboard, the notes and the verdict."""
     n, held = len(result.train), len(result.test)
     measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
@@ -319,7 +320,7 @@ def methods(records: "Iterable[Method]") -> None:
     say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 
 
-def datasets(records: "Iterable[Dataset]") -> None:
+def datasets(records: "Iterable[CatalogueEntry]") -> None:
     """Every table of the catalogue."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("table", "rows", "columns", "positive", "home"):

@@ -65,7 +65,7 @@ class Checkpoint:
     def agree_on_files(self, data: Path) -> None:
         """Note paths, sizes and contents of all files; refuse where the first ones are not those of the file."""
         paths = [each for path in source_paths(data) for each in (path, *companions(path)) if each.is_file()]
-        found = [[str(path.resolve()), path.stat().st_size] for path in paths]
+        found = [(str(path.resolve()), path.stat().st_size) for path in paths]
         known = [] if self.saved is None else self.saved["files"]
         for k, (path, size, _) in enumerate(known):
             if k >= len(found) or found[k][0] != path:

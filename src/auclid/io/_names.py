@@ -131,7 +131,7 @@ ESTIMATORS = NameTable(
         "AUCClassifier",
         "auclid.auto.classifier.AUCClassifier",
         "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] models_:list<AUCClassifier>[k] best_:str "
-        "threshold_:finite members_:list<Member> leaderboard_:list<Entry> _columns:Columns _odds:Odds",
+        "threshold_:finite members_:list<Member> leaderboard_:list<LeaderboardEntry> _columns:Columns _odds:Odds",
         change=Change(added={"metric": "roc_auc", "quality": "default"}),
     ),
     Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds _window:ScoreWindow?"),
@@ -329,7 +329,7 @@ STRUCTS = NameTable(
     Entry("trees", "auclid.trees.structs.Trees"),
     Entry("networks", "auclid.auto._network.Networks"),
     Entry("member", "auclid.auto._search.Member"),
-    Entry("leaderboard entry", "auclid.auto._blend.Entry", change=Change(added={"ap": float("nan")})),
+    Entry("leaderboard entry", "auclid.auto._blend.LeaderboardEntry", change=Change(added={"ap": float("nan")})),
     Entry("scorecard column", "auclid.additive._columns.ColumnSpec"),
     Entry("scorecard feature", "auclid.additive._features.Feature"),
     Entry("scorecard basis", "auclid.additive._basis.Basis"),

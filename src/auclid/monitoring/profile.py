@@ -17,16 +17,16 @@ from auclid.errors import InvalidValueError
 from auclid.metrics import auc_interval
 from auclid.metrics._stability import bin_counts, bin_edges
 
-BINS, SCORE_BINS = 10, 20
+COLUMN_BINS, SCORE_BINS = 10, 20
 """Bins of a column of numbers, and of the scores."""
 
-MAX_LEVELS = 50
+MAX_COUNTED_LEVELS = 50
 """Levels of a category that are counted one by one, the most frequent ones."""
 
 PART_VALUES = 2_000
 """Values of a column, of each part of the rows, from which the edges of its bins come."""
 
-FORMAT = "auclid-profile"
+PROFILE_FORMAT = "auclid-profile"
 
 
 class ColumnProfile(NamedTuple):
@@ -70,12 +70,12 @@ class Profile(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold; `Profile.from_dict` reads it."""
         columns = [column._asdict() for column in self.columns]
-        return {"format": FORMAT, **self._asdict(), "columns": columns, "score": self.score._asdict()}
+        return {"format": PROFILE_FORMAT, **self._asdict(), "columns": columns, "score": self.score._asdict()}
 
     @classmethod
     def from_dict(cls, told: Any) -> "Profile":
         """The profile that `to_dict` wrote."""
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        if not isinstance(told, dict) or told.get("format") != PROFILE_FORMAT:
             raise InvalidValueError("A profile must be a dict that Profile.to_dict wrote; got something else.")
         try:
             fields = {name: told[name] for name in cls._fields}
@@ -209,13 +209,13 @@ class Sketch(NamedTuple):
     @property
     def edges(self) -> list[float]:
         """The edges of the bins."""
-        return bin_edges(self.values, BINS, self.weight).tolist()
+        return bin_edges(self.values, COLUMN_BINS, self.weight).tolist()
 
     @property
     def levels(self) -> list[str]:
         """The levels that are counted one by one."""
         rows = {text: count for text, (count, _) in self.texts.items() if text is not None}
-        return sorted(sorted(rows, key=lambda text: (-rows[text], text))[:MAX_LEVELS])
+        return sorted(sorted(rows, key=lambda text: (-rows[text], text))[:MAX_COUNTED_LEVELS])
 
     def profile(self, name: str, counts: list[int]) -> ColumnProfile:
         """The profile with these counts."""
