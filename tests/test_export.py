@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from itertools import product
 from pathlib import Path
 
@@ -167,7 +168,19 @@ def duckdb_scores(statement: str, table: pd.DataFrame) -> list[float]:
         return [row[-1] for row in database.execute(statement).fetchall()]
 
 
+def spark_scores(statement: str, table: pd.DataFrame) -> list[float]:
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark, which needs Java, is not installed")
+    settings = {"spark.sql.session.timeZone": "UTC", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+    session = sql.SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        table.astype({name: "datetime64[us]" for name in table.select_dtypes("datetime")}).to_parquet(path)
+        session.read.parquet(str(path)).createOrReplaceTempView("t")
+        return [row[-1] for row in session.sql(statement).collect()]
+
+
 ENGINES = {
+    "spark": spark_scores,
     "sqlite": sqlite_scores,
     "duckdb": duckdb_scores,
     "ansi": duckdb_scores,
@@ -175,7 +188,7 @@ ENGINES = {
 }
 """What runs a dialect: DuckDB understands what the dialects ansi and postgresql use."""
 
-OTHERS = ["sqlite", "ansi", "postgresql"]
+OTHERS = ["sqlite", "ansi", "postgresql", "spark"]
 
 
 @pytest.mark.parametrize(
