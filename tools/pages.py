@@ -121,11 +121,12 @@ def run_console(text: str, check: Callable[[str, str, str], None], where: str) -
 
 
 def run_in_shell(line: str) -> str:
-    """What a line of bash prints, in which `auclid` is the one of this Python, but for what it says of its progress.
+    """What a line of bash prints, in which `python` and `auclid` are those of this Python.
 
-    Exit code 3 is an alarm of `monitor`.
+    Lines of progress are left out. Exit code 3 is an alarm of `monitor`.
     """
-    script = f'auclid() {{ "{sys.executable}" -m auclid.cli "$@"; }}; set -o pipefail; {line}'
+    own = f'python() {{ "{sys.executable}" "$@"; }}; auclid() {{ python -m auclid.cli "$@"; }}'
+    script = f"{own}; set -o pipefail; {line}"
     done = subprocess.run(
         ["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
     )
