@@ -32,7 +32,7 @@ class Protocol(NamedTuple):
     n_jobs: int | None = None
 
 
-class Comparison(NamedTuple):
+class HeldOutComparison(NamedTuple):
     """All models, best first, and what to make of them."""
 
     data: BinaryTable
@@ -93,7 +93,7 @@ def compare(
     tell: Callable[[str], None] | None = None,
     max_fpr: float = 1.0,
     settings: Settings = (),
-) -> Comparison:
+) -> HeldOutComparison:
     """Compare every candidate on the same held-out rows; ``tell`` hears of each before it starts.
 
     With ``max_fpr`` below 1 models learn for that part of the curve where they can, and all are judged by it.
@@ -119,7 +119,7 @@ def compare(
     if not is_frame(data.X) and has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for trees and scorecards.")
     told = answers(found, data.is_pos, max_fpr)
-    result = Comparison(data, found, seed, told, [*data.notes, *notes], max_fpr=max_fpr, tune=protocol.tune)
+    result = HeldOutComparison(data, found, seed, told, [*data.notes, *notes], max_fpr=max_fpr, tune=protocol.tune)
     best = result.best(ours=True)
     if best is None:
         return result

@@ -9,11 +9,11 @@ import numpy as np
 
 from auclid.cli import _show, models
 from auclid.cli._show import escape
-from auclid.cli.compare import Comparison, Protocol
+from auclid.cli.compare import HeldOutComparison, Protocol
 from auclid.cli.compare import compare as compared
 from auclid.cli.data import BinaryTable, Options, embedded_table, load_table, open_task, with_test_rows
 from auclid.cli.paths import check_ending, check_paths
-from auclid.cli.predictions import ENDINGS, check_writer, write_columns
+from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.report import ranks_page, report
 from auclid.cli.verdict import SIGNIFICANCE, Answer
 from auclid.comparison import ComparedModel
@@ -33,7 +33,7 @@ class Outputs(NamedTuple):
         check_paths(reads, {"--output": self.report} | ({} if self.table is None else {"--table": self.table}))
         check_ending("--output", self.report, (".html", ".htm"))
         if self.table is not None:
-            check_ending("--table", self.table, ENDINGS)
+            check_ending("--table", self.table, TABLE_ENDINGS)
             check_writer(self.table)
 
 
@@ -90,7 +90,7 @@ def compare_several(
         _write_table(outputs.table, [(name, m) for name, each in results.items() for m in each.found.models])
 
 
-def _run(table: BinaryTable, how: Options, chosen: Contestants, protocol: Protocol) -> Comparison:
+def _run(table: BinaryTable, how: Options, chosen: Contestants, protocol: Protocol) -> HeldOutComparison:
     _show.introduce(table.source, table.X.shape, table.is_pos.mean(), table.classes[1])
     if protocol.budget is not None:
         _show.say(f"At most about {protocol.budget:.0f} s for the comparison (--budget).")
@@ -100,7 +100,7 @@ def _run(table: BinaryTable, how: Options, chosen: Contestants, protocol: Protoc
         )
 
 
-def _next_line(data: Path | None, how: Options, result: Comparison) -> str:
+def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> str:
     """The line that keeps the best of ours."""
     if data is None:
         return "auclid compare DATA --target NAME, with a table of your own."

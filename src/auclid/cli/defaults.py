@@ -1,6 +1,6 @@
 """Names that the help of the command shows, apart from the modules that need NumPy."""
 
-BASELINES = ("logistic", "ridge", "lightgbm", "lightgbm-small", "boosting", "boosting-small")
+BASELINE_NAMES = ("logistic", "ridge", "lightgbm", "lightgbm-small", "boosting", "boosting-small")
 """What `auclid compare --against` takes."""
 
 AGAINST = ("logistic", "ridge", "lightgbm", "lightgbm-small")

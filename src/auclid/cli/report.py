@@ -16,7 +16,7 @@ from auclid._version import __version__
 from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._plot import by_importance
 from auclid.cli import plots
-from auclid.cli.compare import Comparison
+from auclid.cli.compare import HeldOutComparison
 from auclid.cli.verdict import Answer, likely, measured_by, signed
 from auclid.comparison import ComparedModel, TableComparison
 from auclid.metrics import lift_table
@@ -26,7 +26,7 @@ from auclid.reports._numbers import Scored, numbers
 from auclid.reports._section import data, script, section
 
 
-def report(result: Comparison) -> str:
+def report(result: HeldOutComparison) -> str:
     """The page of a comparison, as text."""
     page = resources.files("auclid.cli") / "page"
     template = (page / "report.html").read_text("utf-8")
@@ -68,7 +68,7 @@ def _answers(answers: list[Answer]) -> str:
     return "".join(f"<dt>{escape(each.question)}</dt><dd>{escape(each.text)}</dd>" for each in answers)
 
 
-def _tests(result: Comparison) -> str:
+def _tests(result: HeldOutComparison) -> str:
     """How differences were tested."""
     if len(result.found.splits) == 1:
         return "Intervals and p-values of the AUC are DeLong's, those of the average precision by influence values."
@@ -78,7 +78,7 @@ def _tests(result: Comparison) -> str:
     )
 
 
-def _pooled(result: Comparison) -> str:
+def _pooled(result: HeldOutComparison) -> str:
     """Where the scores of curves and thresholds come from, where there are several splits."""
     if len(result.found.splits) == 1:
         return ""
@@ -92,7 +92,7 @@ _DEFAULTS = "Default parameters throughout, except for methods that tune themsel
 _TUNED = "Every model tried the same number of settings, except for methods that tune themselves."
 
 
-def ranks_page(ranks: TableComparison, results: Mapping[str, Comparison]) -> str:
+def ranks_page(ranks: TableComparison, results: Mapping[str, HeldOutComparison]) -> str:
     """The page of several tables: mean ranks, and the leaderboard of each table."""
     sections = "".join(
         f'<section class="wide"><h2>{escape(name)}</h2><p class="facts">{escape(_facts(each, each.is_pos))}</p>'
@@ -135,7 +135,7 @@ def _diagram(ranks: TableComparison) -> str:
     return f"<figure>{svg[svg.index('<svg') :]}</figure>"
 
 
-def _measure(result: Comparison) -> str:
+def _measure(result: HeldOutComparison) -> str:
     return "AUC" if result.max_fpr == 1.0 else "partial AUC"
 
 
@@ -149,7 +149,7 @@ def _region(max_fpr: float) -> str:
     )
 
 
-def _explained(result: Comparison) -> str:
+def _explained(result: HeldOutComparison) -> str:
     """The columns that the best of ours looks at, and its shapes where it is a scorecard."""
     best = result.best(ours=True)
     if best is None or not result.reasons:
@@ -177,7 +177,7 @@ SHAPES = 6
 """Shapes of a scorecard that are shown."""
 
 
-def _facts(result: Comparison, is_pos: np.ndarray) -> str:
+def _facts(result: HeldOutComparison, is_pos: np.ndarray) -> str:
     n, d = result.data.X.shape
     return (
         f"{n:,} rows, {d:,} columns, {result.data.is_pos.mean():.2%} positive. Measured by {result.found.how}, on "
