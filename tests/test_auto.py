@@ -472,7 +472,9 @@ def test_probabilities_rank_as_scores_do_and_predict_agrees():
     scores, chances = model.decision_function(X), model.predict_proba(X)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     assert roc_auc(y, chances[:, 1], pos_label="bad") == roc_auc(y, scores, pos_label="bad")
-    np.testing.assert_array_equal(model.predict(X), model.classes_[(chances[:, 1] > 0.5).astype(int)])
+    np.testing.assert_array_equal(model.predict(X), model.classes_[(scores > model.threshold_).astype(int)])
+    likelier = model.classes_[(chances[:, 1] > 0.5).astype(int)]
+    np.testing.assert_array_equal(model.set_threshold(0.0).predict(X), likelier)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
@@ -519,8 +521,8 @@ def test_calibration_never_turns_an_order_around():
 def test_the_threshold_finds_more_of_the_rare_than_one_half_does():
     X, y = problem(2000, rare=0.03)
     model = fitted(X, y)
-    found = model.decision_function(X) > model.threshold_
-    assert found[y == "bad"].mean() > (model.predict(X) == "bad")[y == "bad"].mean() + 0.1
+    found, likelier = model.predict(X) == "bad", model.predict_proba(X)[:, list(model.classes_).index("bad")] > 0.5
+    assert found[y == "bad"].mean() > likelier[y == "bad"].mean() + 0.1
 
 
 # --- the same again -------------------------------------------------------------------------------

@@ -58,7 +58,9 @@ class Evaluation(NamedTuple):
     ks: float
     lift: LiftTable
     ap: APInterval
-    probability: np.ndarray | None = None
+    probability: np.ndarray | None
+    threshold: float
+    """The score above which a row is called positive."""
 
 
 class EvaluationOptions(NamedTuple):
@@ -79,7 +81,8 @@ def evaluate(
     classes: list,
     groups: np.ndarray | None,
     options: EvaluationOptions,
-    probability: np.ndarray | None = None,
+    probability: np.ndarray | None,
+    threshold: float,
 ) -> Evaluation:
     """All figures of one model's scores; ``groups`` is the group of each row."""
     score = np.asarray(score, dtype=np.float64)
@@ -109,6 +112,7 @@ def evaluate(
         lift_table(is_pos, score, top=lift_ends(len(score))),
         average_precision_interval(is_pos, score, groups=clusters),
         probability,
+        threshold,
     )
 
 
@@ -130,7 +134,7 @@ def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray,
 
 def page(found: Evaluation, name: str) -> str:
     """The page on which one decides."""
-    scored = [Scored(name, found.score, found.probability)]
+    scored = [Scored(name, found.score, found.probability, found.threshold)]
     classes = str(found.classes[0]), str(found.classes[1])
     return render(found.is_pos, scored, classes, groups=found.clusters, title=name)
 
@@ -159,7 +163,7 @@ def draw(found: Evaluation, path: Path) -> None:
 
     plots: list[Any] = [
         lambda ax: plot.roc(found.is_pos, found.score, max_fpr=found.max_fpr, groups=found.clusters, ax=ax),
-        lambda ax: plot.scores(found.is_pos, found.score, ax=ax),
+        lambda ax: plot.scores(found.is_pos, found.score, threshold=found.threshold, ax=ax),
         lambda ax: plot.lift(found.is_pos, found.score, name="model", ax=ax),
         lambda ax: plot.lift(found.is_pos, found.score, name="model", kind="lift", ax=ax),
     ]

@@ -130,7 +130,8 @@ def predict(
     _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
     _show.say(escape(f"{count:,} scores: {output}"))
     if keep:
-        save(model, saved.estimator, about={**saved.known, "threshold": threshold})
+        saved.keep_threshold(threshold)
+        save(model, saved.estimator, about=saved.known or None)
         _show.say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
 
 
@@ -176,7 +177,7 @@ def _measured(
     if positive not in (None, saved.positive):
         probability = None  # that of the other label
     _show.remarks([*unknown_columns(rows, [target, options.groups]), *notes, *missing_note(rows.missing_counts())])
-    return evaluation.evaluate(is_pos, scores, called, classes, groups, options, probability)
+    return evaluation.evaluate(is_pos, scores, called, classes, groups, options, probability, saved.threshold)
 
 
 def _tell_evaluation(found: evaluation.Evaluation, options: EvaluationOptions, title: str) -> None:
@@ -240,5 +241,5 @@ def evaluate_scores(
     _show.remarks(notes)
     groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
-    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, options, probability)
+    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, options, probability, cut)
     _tell_evaluation(found, options, f"{score} of {data.name}")

@@ -115,7 +115,7 @@ def find_class(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
-BINARY = "n_features_in_:=d feature_names_in_:str[d] classes_:label[2] "
+BINARY = "n_features_in_:=d feature_names_in_:str[d] classes_:label[2] threshold_:finite "
 LINEAR = BINARY + "coef_:double[1,d] intercept_:double[1] "
 STREAM = LINEAR + "n_iter_:count _state:any _rng:generator _dense:bool "
 ORDERED = (
@@ -146,7 +146,7 @@ ESTIMATORS = NameTable(
     Entry(
         "Kernelized",
         "auclid.kernels.kernelized.Kernelized",
-        "n_features_in_:=d feature_names_in_:str[d] feature_map_:part ranker_:part _weights:tuple",
+        "n_features_in_:=d feature_names_in_:str[d] threshold_:finite feature_map_:part ranker_:part _weights:tuple",
     ),
     Entry(
         "KernelRankSVM",
@@ -190,8 +190,8 @@ ESTIMATORS = NameTable(
     Entry(
         "MulticlassAUC",
         "auclid.square.multiclass.MulticlassAUC",
-        "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] coef_:double[*,d] intercept_:double[*] "
-        "_moments:list<Moments>[k]",
+        "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] threshold_:finite coef_:double[*,d] "
+        "intercept_:double[*] _moments:list<Moments>[k]",
     ),
     Entry("OAM", "auclid.online.oam.OAM", STREAM + "C_:real"),
     Entry("OPAUC", "auclid.square.opauc.OPAUC", STREAM + "step_:real"),

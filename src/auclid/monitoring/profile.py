@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from auclid.baselines import scores as scores_of
+from auclid.baselines import threshold as own_threshold
 from auclid.columns._levels import TextCounts, count_texts
 from auclid.data.encoding import Column, as_numbers, as_texts, table_columns
 from auclid.errors import InvalidValueError
@@ -121,7 +122,7 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Pro
     y = own_labels(X, y)
     is_pos = None if y is None else np.asarray(y) == model.classes_[1]
     expected = expected_auc(model, scores, is_pos if held_out else None)
-    alert_rate = float(np.mean(called_positive(model, X, scores)))
+    alert_rate = float(np.mean(called_positive(model, scores)))
     positives = None if is_pos is None else float(np.mean(is_pos))
     counts = number_profile("score", "number", scores, SCORE_BINS)
     return Profile(len(scores), columns, counts, alert_rate, positives, *expected)
@@ -132,11 +133,9 @@ def model_scores(model: Any, X: Any) -> np.ndarray:
     return np.asarray(scores_of(model, X), dtype=np.float64).ravel()
 
 
-def called_positive(model: Any, X: Any, scores: np.ndarray, threshold: float | None = None) -> np.ndarray:
+def called_positive(model: Any, scores: np.ndarray, threshold: float | None = None) -> np.ndarray:
     """Which rows are alerts: those above a threshold, or those that the model calls positive."""
-    if threshold is not None or hasattr(model, "decision_function"):
-        return scores > (threshold or 0.0)
-    return np.asarray(model.predict(X)) == model.classes_[1]
+    return scores > (own_threshold(model) if threshold is None else threshold)
 
 
 Expected = tuple[float | None, float | None, tuple[float, float] | None]

@@ -172,7 +172,7 @@ def monitor(
     """
     before = _reference(model, reference, reference_y)
     scores, labels = model_scores(model, X), _labels(model, X, y)
-    alerts = called_positive(model, X, scores, threshold)
+    alerts = called_positive(model, scores, threshold)
     proba = _probabilities(model, X) if labels is not None else None
     scored = ScoredRows(scores, alerts, labels, proba, time)
     counts = decoded_parts("monitoring", X, ColumnCounter(before.columns))

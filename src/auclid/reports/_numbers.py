@@ -54,6 +54,8 @@ class Scored(NamedTuple):
     name: str
     score: np.ndarray
     probability: np.ndarray | None = None
+    threshold: float | None = None
+    """The score above which the model predicts the positive class; the page begins there."""
 
 
 class Numbers(NamedTuple):
@@ -107,7 +109,7 @@ def numbers(is_pos: np.ndarray, model: Scored, groups: np.ndarray | None = None)
     score = np.asarray(model.score, dtype=np.float64)
     sample = checked_sample("report", is_pos, {"score": score}, groups=groups)
     curve = roc_curve(sample.is_pos, score)
-    choices = curves.alternatives(sample.is_pos, score, curve) + _by_budget(curve)
+    choices = _own(curve, model) + curves.alternatives(sample.is_pos, score, curve) + _by_budget(curve)
     cheapest = [_cheapest(curve, price) for price in COSTS]
     must = [at for _, at in choices] + cheapest
     every = curves.stops(curve, must, curves.CURVE_POINTS if groups is None else SLOW_STOPS)[::-1]
@@ -139,6 +141,14 @@ def _calibration(is_pos: np.ndarray, probability: np.ndarray | None, rows: dict[
         brier_interval(is_pos, values, **rows),
         calibration_slope(is_pos, values, **rows),
     )
+
+
+def _own(curve: Curve, model: Scored) -> list[tuple[str, int]]:
+    """The point of the model's own threshold."""
+    if model.threshold is None:
+        return []
+    flagged = np.count_nonzero(np.asarray(model.score) > model.threshold)
+    return [("the model's own threshold", int(np.argmin(np.abs(curve.tp + curve.fp - flagged))))]
 
 
 def _benefit_thresholds(probability: np.ndarray) -> np.ndarray:
