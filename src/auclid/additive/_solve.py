@@ -113,18 +113,19 @@ def second_differences(knots: np.ndarray) -> np.ndarray:
 
 
 def penalised(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:
-    """S + (smooth/2) CP + (alpha/2) C
+    """S + (smooth/2) CP + (alpha/2) C"""
+    return with_penalty(S, terms, penalty, coefficient_cost(S, delta, terms, penalty))
 
-    C is the identity, or with a focus, larger for columns that add little in a first solution without one (the adaptive
-    ridge).
-    """
+
+def coefficient_cost(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray | float:
+    """C: 1, or with a focus, larger for columns that add little in a first solution without (the adaptive ridge)."""
     if not penalty.focus:
-        return _with_cost(S, terms, penalty, 1.0)
-    first = direction(S, delta, terms, penalty._replace(focus=0.0))
-    return _with_cost(S, terms, penalty, terms.cost(first, S, penalty.focus))
+        return 1.0
+    return terms.cost(direction(S, delta, terms, penalty._replace(focus=0.0)), S, penalty.focus)
 
 
-def _with_cost(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
+def with_penalty(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
+    """S + (smooth/2) CP + (alpha/2) C of a given C."""
     A, P = S.copy(), terms.P.tocoo()
     each = np.broadcast_to(np.asarray(cost, dtype=np.float64), len(S))
     A[P.row, P.col] += 0.5 * penalty.smooth * each[P.row] * P.data
@@ -175,13 +176,13 @@ def _refined(
     Where that does not get near, A is not far from singular, and factored with all digits.
     """
     if coarse is S:
-        return _factored(_with_cost(S, terms, penalty, cost), delta)
+        return _factored(with_penalty(S, terms, penalty, cost), delta)
     try:
         factor = linalg.cho_factor(
-            _with_cost(coarse, terms, penalty, cost).T, lower=True, overwrite_a=True, check_finite=False
+            with_penalty(coarse, terms, penalty, cost).T, lower=True, overwrite_a=True, check_finite=False
         )
     except linalg.LinAlgError:
-        return _factored(_with_cost(S, terms, penalty, cost), delta)
+        return _factored(with_penalty(S, terms, penalty, cost), delta)
     u, rest, size = np.zeros_like(delta), delta, float(np.linalg.norm(delta))
     for _ in range(MAX_REFINEMENTS):
         left = float(np.linalg.norm(rest))
@@ -193,7 +194,7 @@ def _refined(
             break
     if np.linalg.norm(rest) <= REFINED_RESIDUAL * size:
         return u
-    return _factored(_with_cost(S, terms, penalty, cost), delta)
+    return _factored(with_penalty(S, terms, penalty, cost), delta)
 
 
 def _factored(A: np.ndarray, delta: np.ndarray) -> np.ndarray:
