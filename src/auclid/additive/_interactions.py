@@ -29,6 +29,7 @@ from auclid import _sizes
 from auclid._generic import kernel
 from auclid.additive._basis import Basis, coarse_places, fewer_knots, make_basis
 from auclid.additive._features import Feature, interpolate
+from auclid.additive._folds import RowFolds
 from auclid.additive._moments import LazyFolds, TrainingMoments, class_sums
 from auclid.additive._selection import (
     KNOT_COUNTS,
@@ -100,8 +101,16 @@ def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings
     pairs = best_pairs(plain.features, plain.held_out.cells, residuals, candidates, chosen.n_pairs)
     features = _with_grid(plain.features, chosen.grid)
     basis = make_basis(features, pairs)
-    sums = class_sums(basis, *_moment_rows(rows, plain.fold, settings.rng))
-    total, terms = sums.classes(), penalty_terms(features, basis)
+    cells, is_pos, weight, fold = _moment_rows(rows, plain.fold, settings.rng)
+    folds: Sequence[TrainingMoments]
+    if basis.size >= _sizes.ROW_FOLD_COEFFICIENTS and len(is_pos) <= _sizes.ROW_FOLD_ROWS * basis.size:
+        mass = np.where(fold >= 0, 1.0 if weight is None else weight, 0.0)
+        total = class_sums(basis, cells, is_pos, mass).classes()
+        folds = RowFolds(basis, cells, is_pos, weight, fold)
+    else:
+        sums = class_sums(basis, cells, is_pos, weight, fold)
+        total, folds = sums.classes(), LazyFolds(sums)
+    terms = penalty_terms(features, basis)
     ridge = chosen.ridge * ridge_unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
     auc = plain.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
@@ -112,7 +121,7 @@ def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings
         terms=terms,
         penalty=penalty,
         moments=total,
-        folds=LazyFolds(sums),
+        folds=folds,
         cv_auc=auc,
     )
 

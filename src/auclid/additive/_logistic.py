@@ -19,11 +19,19 @@ from scipy import linalg
 from scipy.special import expit
 
 from auclid import _sizes
-from auclid.additive._basis import Basis, basis_rows
-from auclid.additive._columns import cell_block
+from auclid.additive._basis import Basis
+from auclid.additive._folds import WeighedRows, fold_masses
 from auclid.additive._moments import TrainingMoments, class_sums
 from auclid.additive._selection import HeldOutRows, LabelledCells, ShapeSelection, basis_products, mean_auc, sure_gain
-from auclid.additive._solve import MonotoneColumn, Penalty, PenaltyTerms, coefficient_cost, solve_monotone, with_penalty
+from auclid.additive._solve import (
+    MonotoneColumn,
+    Penalty,
+    PenaltyTerms,
+    coefficient_cost,
+    penalty_product,
+    solve_monotone,
+    with_penalty,
+)
 from auclid.metrics._auc import auc_from_parts
 from auclid.solvers.iterative import conjugate_gradients
 from auclid.solvers.newton import Move
@@ -63,11 +71,7 @@ class LogisticWeights(NamedTuple):
 class LogisticModels(NamedTuple):
     """Several logistic losses L on the same rows, each of which gives the rows other masses."""
 
-    Z: Any
-    """The rows in the basis, CSR."""
-    is_pos: np.ndarray
-    mass: np.ndarray
-    """(rows, models): the masses of each class of a model add up to one half."""
+    rows: WeighedRows
     terms: PenaltyTerms
     penalty: Penalty
     """The strengths of c K."""
@@ -77,18 +81,26 @@ class LogisticModels(NamedTuple):
     @classmethod
     def of(cls, selection: ShapeSelection, rows: LabelledCells, mass: np.ndarray, training: Any) -> "LogisticModels":
         """The models whose rows have these weights, (rows, models), and these `TrainingMoments`."""
-        Z = basis_rows(selection.basis, cell_block(rows.cells, slice(None)))
-        pos = rows.is_pos[:, None]
-        mass = 0.5 * mass / np.where(pos, (mass * pos).sum(axis=0), (mass * ~pos).sum(axis=0))
         terms, penalty, size = selection.terms, selection.penalty, selection.basis.size
         costs = [coefficient_cost(each.S, each.delta, terms, penalty) for each in training]
         cost = np.stack([np.broadcast_to(each, size) for each in costs], axis=1)
         strengths = (2.0 * PENALTY_FACTOR * each for each in (penalty.alpha, penalty.smooth))
-        return cls(Z, rows.is_pos, mass, terms, Penalty(*strengths), cost)
+        weighed = WeighedRows.of(selection.basis, rows.cells, rows.is_pos, mass)
+        return cls(weighed, terms, Penalty(*strengths), cost)
+
+    @property
+    def Z(self) -> Any:
+        """The rows in the basis, CSR."""
+        return self.rows.Z
+
+    @property
+    def mass(self) -> np.ndarray:
+        """(rows, models): the masses of each class of a model add up to one half."""
+        return 0.5 * self.rows.share
 
     def penalised(self, W: np.ndarray) -> np.ndarray:
         """c K W"""
-        return 0.5 * self.cost * (self.penalty.smooth * (self.terms.P @ W) + self.penalty.alpha * W)
+        return penalty_product(self.terms, self.penalty, self.cost, W)
 
 
 def affordable(selection: ShapeSelection, cells: Any) -> bool:
@@ -109,9 +121,7 @@ def logistic_weights(
     """The weights after steps from those of the square loss, where held-out rows surely rank better; else None."""
     held_out, fold, moments = selection.held_out, selection.fold, selection.moments
     assert held_out is not None and fold is not None
-    mass = np.ones(len(fold)) if rows.weight is None else rows.weight
-    left_out = [*range(len(others)), -1]
-    masses = np.stack([np.where((fold >= 0) & (fold != k), mass, 0.0) for k in left_out], axis=1)
+    masses = fold_masses(fold, rows.weight)
     total = TrainingMoments(moments.within, moments.delta, moments.all.mean)
     models = LogisticModels.of(selection, rows, masses, [*selection.folds, total])
     moved = minimise(models, selection.basis, rows, np.stack([*others, w], axis=1), monotone).T
@@ -138,7 +148,7 @@ def minimise(
 ) -> np.ndarray:
     """The weights of least L of each model (a column each), by Newton's method from those of the square loss."""
     z = models.Z @ W
-    odds = [fit_sigmoid(score, models.is_pos, len(z) * mass) for score, mass in zip(z.T, models.mass.T, strict=True)]
+    odds = [fit_sigmoid(score, models.rows.is_pos, len(z) * mass) for score, mass in zip(z.T, models.mass.T, strict=True)]
     slope, offset = np.array(odds).T
     W, z, factor = slope * W, slope * z + offset, None
     for _ in range(MAX_NEWTON_STEPS):
@@ -175,7 +185,7 @@ class _Expansion(NamedTuple):
         """Around these log-odds and weights."""
         p = expit(z)
         curvature = models.mass * np.maximum(p * (1.0 - p), MIN_SIGMOID_SLOPE)
-        residual, size = models.mass * (models.is_pos[:, None] - p), curvature.sum(axis=0)
+        residual, size = models.mass * (models.rows.is_pos[:, None] - p), curvature.sum(axis=0)
         offset, share = residual.sum(axis=0) / size, curvature / size
         descent = models.Z.T @ (residual - offset * curvature) - models.penalised(W)
         return cls(curvature, share, offset, descent)

@@ -133,6 +133,12 @@ def with_penalty(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.
     return A
 
 
+def penalty_product(terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float, W: np.ndarray) -> np.ndarray:
+    """((smooth/2) CP + (alpha/2) C) W; a C of several columns has one for each column of W."""
+    product = 0.5 * penalty.smooth * (terms.P @ W) + 0.5 * penalty.alpha * W
+    return (cost[:, None] if np.ndim(cost) < W.ndim and np.ndim(cost) else cost) * product
+
+
 def direction(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:
     """u = (S + (smooth/2) CP + (alpha/2) C)^-1 δ, to which the minimiser is parallel."""
     return _factored(penalised(S, delta, terms, penalty), delta)
@@ -189,7 +195,7 @@ def _refined(
         if left <= REFINED_RESIDUAL * size:
             return u
         u = u + left * linalg.cho_solve(factor, (rest / left).astype(np.float32), check_finite=False)
-        rest = delta - S @ u - cost * (0.5 * penalty.smooth * (terms.P @ u) + 0.5 * penalty.alpha * u)
+        rest = delta - S @ u - penalty_product(terms, penalty, cost, u)
         if not np.linalg.norm(rest) < 0.5 * left:
             break
     if np.linalg.norm(rest) <= REFINED_RESIDUAL * size:
