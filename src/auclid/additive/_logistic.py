@@ -148,7 +148,8 @@ def minimise(
 ) -> np.ndarray:
     """The weights of least L of each model (a column each), by Newton's method from those of the square loss."""
     z = models.Z @ W
-    odds = [fit_sigmoid(score, models.rows.is_pos, len(z) * mass) for score, mass in zip(z.T, models.mass.T, strict=True)]
+    pairs = zip(z.T, models.mass.T, strict=True)
+    odds = [fit_sigmoid(score, models.rows.is_pos, len(z) * mass) for score, mass in pairs]
     slope, offset = np.array(odds).T
     W, z, factor = slope * W, slope * z + offset, None
     for _ in range(MAX_NEWTON_STEPS):
