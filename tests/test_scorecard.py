@@ -212,12 +212,12 @@ def test_the_gain_of_a_pair_is_exact():
     rng = np.random.default_rng(3)
     y, score = rng.random(80) < 0.4, rng.normal(size=80)
     weight, fold, score = np.ones(80), rng.integers(0, 3, 80), score + y
-    moments = _interactions.ScoreMoments.of(score, y, weight)._replace(shrink=1e-9)
+    moments = _interactions.ScoreMoments.of(score, y, weight[None])._replace(shrink=np.array([1e-9]))
     a, b = rng.integers(0, 3, 80), rng.integers(0, 2, 80)
     out = np.zeros((3, 6, 4))
     _interactions.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, fold, y, score, weight, out)
-    found = moments.gains(out.sum(axis=0)[None], (3, 2))[0]
-    scaled = moments.factor * score
+    found = moments.gains(out.sum(axis=0)[None, None], (3, 2))[0, 0]
+    scaled = moments.factor[0] * score
 
     def lowest(design):  # the square pair loss over all pairs, by least squares on differences
         Z = (design[y][:, None, :] - design[~y][None, :, :]).reshape(-1, design.shape[1])

@@ -327,33 +327,38 @@ def _important_columns(plain: ShapeSelection) -> list[int]:
 
 
 class ScoreMoments(NamedTuple):
-    """What a set of rows says of its held-out scores, where those of each class weigh one in all."""
+    """What several sets of rows say of held-out scores, where those of each class weigh one in all."""
 
     mass: np.ndarray
-    """The weight of the positives and of the negatives."""
+    """(sets, 2): the weight of the positives and of the negatives."""
     means: np.ndarray
-    """The mean score of the positives and of the negatives."""
-    factor: float
+    """(sets, 2): the mean score of the positives and of the negatives."""
+    factor: np.ndarray
     """What scores are multiplied by to minimise their square pair loss: δ / (S + δ²)."""
-    shrink: float
+    shrink: np.ndarray
     """λ"""
 
     @classmethod
     def of(cls, score: np.ndarray, is_pos: np.ndarray, weight: np.ndarray) -> "ScoreMoments":
-        """Those of these rows."""
-        classes = [(weight[of], score[of]) for of in (is_pos, ~is_pos)]
-        mass = np.array([w.sum() for w, _ in classes])
-        means = np.array([w @ s for w, s in classes]) / mass
-        within = sum(float(w @ (s - m) ** 2) / n for (w, s), m, n in zip(classes, means, mass, strict=True))
-        delta = float(means[0] - means[1])
-        size = within + delta * delta
-        shrink = CELL_SHRINKAGE * sum(1.0 / len(w) for w, _ in classes)
-        return cls(mass, means, delta / size if size > 0.0 else 0.0, shrink)
+        """Those of the sets that give the rows these weights, (sets, rows)."""
+        classes = [(weight[:, of], score[of]) for of in (is_pos, ~is_pos)]
+        mass = np.stack([w.sum(axis=1) for w, _ in classes], axis=1)
+        means = np.stack([w @ s for w, s in classes], axis=1) / mass
+        within = np.stack([w @ (s * s) for w, s in classes], axis=1) / mass - means**2
+        delta = means[:, 0] - means[:, 1]
+        size = np.maximum(within, 0.0).sum(axis=1) + delta * delta
+        counts = np.stack([np.count_nonzero(w, axis=1) for w, _ in classes], axis=1)
+        shrink = CELL_SHRINKAGE * (1.0 / counts).sum(axis=1)
+        return cls(mass, means, np.divide(delta, size, out=np.zeros_like(size), where=size > 0.0), shrink)
 
     def gains(self, histograms: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
-        """What each pair of one shape can add, from the `pair_histogram` (pairs, cells, 4) of these rows."""
-        scale = np.concatenate([1.0 / self.mass, self.factor / self.mass])
-        return pair_gains(histograms * scale, shape, self.factor * self.means, self.shrink)
+        """What each pair of one shape can add, from the `pair_histogram` (sets, pairs, cells, 4): (sets, pairs)."""
+        scale = np.concatenate([1.0 / self.mass, self.factor[:, None] / self.mass], axis=1)
+        flat = (histograms * scale[:, None, None, :]).reshape(-1, *histograms.shape[2:])
+        means, shrink = (
+            np.repeat(each, histograms.shape[1], axis=0) for each in (self.factor[:, None] * self.means, self.shrink)
+        )
+        return pair_gains(flat, shape, means.T[:, :, None], shrink[:, None]).reshape(histograms.shape[:2])
 
 
 def coarse_codes(feature: Feature, cells: np.ndarray) -> np.ndarray:
@@ -393,16 +398,22 @@ def pair_histogram(
 
 
 def pair_gains(
-    histograms: np.ndarray, shape: tuple[int, int], means: np.ndarray | Sequence[float], shrink: float
+    histograms: np.ndarray,
+    shape: tuple[int, int],
+    means: np.ndarray | Sequence[float],
+    shrink: np.ndarray | float,
 ) -> np.ndarray:
-    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 4)."""
+    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 4).
+
+    ``means`` and ``shrink`` are numbers, or a column with a number for each pair.
+    """
     p, q, rp, rq = np.moveaxis(histograms, 2, 0)
     g = p * (1.0 + means[1]) - rp - q * (1.0 - means[0]) - rq
     alone = _effect_gains(*_main_effects(p, q, g, shape), shrink)
     return _cell_gains(p, q, g, shrink) - alone
 
 
-def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
+def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: np.ndarray | float) -> np.ndarray:
     """g·(A + λI)^-1 g, of a diagonal matrix and one of rank two, by Woodbury's formula."""
     size = p + q + shrink
 
@@ -413,8 +424,8 @@ def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: float) -> n
     return dot(g, g) - (qq * gp * gp - 2.0 * less * gp * gq + pp * gq * gq) / (pp * qq - less * less)
 
 
-def _effect_gains(A: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
-    u = np.linalg.solve(A + shrink * np.eye(A.shape[1]), g[:, :, None])[:, :, 0]
+def _effect_gains(A: np.ndarray, g: np.ndarray, shrink: np.ndarray | float) -> np.ndarray:
+    u = np.linalg.solve(A + np.reshape(shrink, (-1, 1, 1)) * np.eye(A.shape[1]), g[:, :, None])[:, :, 0]
     return np.einsum("ij,ij->i", g, u)
 
 
@@ -448,18 +459,18 @@ def ranked_pairs(
     rows, score = held_out.rows(at), score[at]
     weight = np.ones(len(at)) if rows.weight is None else rows.weight.astype(np.float64)
     codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in {j for pair in pairs for j in pair}}
-    used = [np.flatnonzero(rows.fold != k) for k in [*range(n_folds), -1]]
-    moments = [ScoreMoments.of(score[at], rows.is_pos[at], weight[at]) for at in used]
-    gains: list[list[tuple[float, tuple[int, int]]]] = [[] for _ in used]
+    kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
+    moments = ScoreMoments.of(score, rows.is_pos, weight * kept[:, rows.fold])
+    gains: list[list[tuple[float, tuple[int, int]]]] = [[] for _ in kept]
     for shape, members in _by_shape(counts, pairs).items():
         for start in range(0, len(members), HISTOGRAM_BATCH):
             batch = members[start : start + HISTOGRAM_BATCH]
             histograms = np.zeros((len(batch), n_folds, shape[0] * shape[1], 4))
             for (a, b), own in zip(batch, histograms, strict=True):
                 pair_histogram(codes[a], codes[b], shape[1], rows.fold, rows.is_pos, score, weight, own)
-            for k, found in enumerate(gains):
-                outside = np.delete(histograms, k, axis=1) if k < n_folds else histograms
-                found += zip(moments[k].gains(outside.sum(axis=1), shape), batch, strict=True)
+            outside = np.einsum("tk,pkcs->tpcs", kept, histograms)
+            for found, own in zip(gains, moments.gains(outside, shape), strict=True):
+                found += zip(own, batch, strict=True)
     return [_best_pairs(found, most) for found in gains]
 
 
@@ -469,9 +480,7 @@ def _best_pairs(gains: list[tuple[float, tuple[int, int]]], most: int) -> list[t
     return [pair for gain, pair in gains[:most] if gain > 0.0]
 
 
-def _by_shape(
-    counts: Sequence[int], pairs: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], list[tuple[int, int]]]:
+def _by_shape(counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """The pairs by the numbers of coarse slots of their columns."""
     out: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, b in pairs:

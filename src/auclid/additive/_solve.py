@@ -43,7 +43,7 @@ class PenaltyTerms(NamedTuple):
     """What `Penalty` multiplies: P of the roughness w·P·w, and where the coefficients of each column or pair begin."""
 
     P: Any
-    """Sparse: it joins coefficients of one column or pair only."""
+    """Sparse, in coordinates: it joins coefficients of one column or pair only."""
     starts: np.ndarray
     """One more than there are columns and pairs: the last is the number of coefficients."""
 
@@ -63,13 +63,13 @@ def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
     for k, f in enumerate(features):
         if f.knots is not None:
             parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots)))
-    for m, (a, b) in enumerate(zip(basis.pair_a, basis.pair_b, strict=True)):
-        along = [_coarse_differences(features[j], coarse_places(features[j])) for j in (a, b)]
-        grid = np.kron(along[0], np.eye(len(along[1]))) + np.kron(np.eye(len(along[0])), along[1])
-        parts.append(_placed(basis.pair_first[m] + np.arange(len(grid)), grid))
+    along = {j: _coarse_differences(features[j]) for j in basis.paired.tolist()}
+    for first, a, b in zip(basis.pair_first, basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
+        grid = np.kron(along[a], np.eye(len(along[b]))) + np.kron(np.eye(len(along[a])), along[b])
+        parts.append(_placed(first + np.arange(len(grid)), grid))
     row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else ([], [], [])
     shape = basis.size, basis.size
-    return PenaltyTerms(sparse.csr_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
+    return PenaltyTerms(sparse.coo_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
 
 
 def _starts(basis: Basis) -> np.ndarray:
@@ -79,7 +79,9 @@ def _starts(basis: Basis) -> np.ndarray:
     return np.unique(np.concatenate([[0], ends, basis.pair_first, [basis.size]]))
 
 
-def _coarse_differences(feature: Feature, places: np.ndarray) -> np.ndarray:
+def _coarse_differences(feature: Feature) -> np.ndarray:
+    """The roughness along one way of the grids of a column."""
+    places = coarse_places(feature)
     if feature.knots is None:
         return np.zeros((len(places), len(places)))
     return second_differences(feature.knots[places])
@@ -126,7 +128,7 @@ def coefficient_cost(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, pena
 
 def with_penalty(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
     """S + (smooth/2) CP + (alpha/2) C of a given C."""
-    A, P = S.copy(), terms.P.tocoo()
+    A, P = S.copy(), terms.P
     each = np.broadcast_to(np.asarray(cost, dtype=np.float64), len(S))
     A[P.row, P.col] += 0.5 * penalty.smooth * each[P.row] * P.data
     A[np.diag_indices_from(A)] += 0.5 * penalty.alpha * each
