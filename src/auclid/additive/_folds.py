@@ -16,7 +16,7 @@ from auclid.additive._moments import class_sums
 from auclid.additive._solve import Penalty, PenaltyTerms, coefficient_cost, penalty_product, with_penalty
 from auclid.solvers.iterative import conjugate_gradients
 
-MAX_PRODUCTS = 40
+MAX_FOLD_PRODUCTS = 40
 """Conjugate gradients at the most."""
 
 FOLD_RESIDUAL = 1e-5
@@ -106,6 +106,6 @@ class RowFolds(Sequence):
                 others = found.x / (1.0 + (found.x * deltas).sum(axis=0))
                 u = precondition(delta)
                 return u / (1.0 + u @ delta), list(others.T)
-            if found.products == MAX_PRODUCTS:
+            if found.products == MAX_FOLD_PRODUCTS:
                 break
         return None

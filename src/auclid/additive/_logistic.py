@@ -41,10 +41,10 @@ PENALTY_FACTOR = 0.03
 """c: 1/16 would weigh as much as K does against the square loss where p is near one half; half of that ranked best on
 the development half of the tables."""
 
-MAX_NEWTON_STEPS = 6
+MAX_LOGISTIC_STEPS = 6
 """Newton steps at the most."""
 
-MAX_PRODUCTS = 25
+MAX_LOGISTIC_PRODUCTS = 25
 """Conjugate gradients of a Newton step, at the most."""
 
 STEP_RESIDUAL = 0.03
@@ -152,7 +152,7 @@ def minimise(
     odds = [fit_sigmoid(score, models.rows.is_pos, len(z) * mass) for score, mass in pairs]
     slope, offset = np.array(odds).T
     W, z, factor = slope * W, slope * z + offset, None
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_LOGISTIC_STEPS):
         at = _Expansion.of(models, z, W)
         if monotone:
             step = _monotone_step(models, at, basis, rows, W, monotone)
@@ -227,7 +227,7 @@ def _newton_step(models: LogisticModels, at: _Expansion, factor: Any) -> Move:
     )
     for found in iterates:
         step = found.x
-        if found.products == MAX_PRODUCTS or np.linalg.norm(found.residual) <= most:
+        if found.products == MAX_LOGISTIC_PRODUCTS or np.linalg.norm(found.residual) <= most:
             break
     return at.with_offset(step)
 
