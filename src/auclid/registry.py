@@ -128,8 +128,8 @@ OWN_SAM = (
     "10^-10 to 10^-7, tuned; t0, rskip and askip are not printed, so ours stay."
 )
 OWN_TOP = (
-    "The top's edge is softened. Published: a hard edge, up to rounding, by softness=1e-7 (SVMpAUC) or 1e-10 (TopPush); "
-    "alpha= is tuned."
+    "The top's edge is softened. Published: a hard edge, up to rounding, by softness=1e-7 (SVMpAUC) or 1e-10 "
+    "(TopPush); alpha= is tuned."
 )
 OWN_QSG = (
     "Steps theta/(i + offset), which do not blow up. Published: offset=0, alpha= and gamma= tuned. Equation 16 prints "
