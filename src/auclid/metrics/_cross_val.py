@@ -91,8 +91,9 @@ def cross_val_auc(
     Notes
     -----
     What is covered is the mean true AUC of the K models that were fitted, not that of one model on all rows.
-    Simulated intervals of 95 % cover 94 to 98 % from 30 positives on; with folds of six positives and six negatives up
-    to 99 %. See the page on coverage. Of splits whose test rows overlap (ShuffleSplit) q is not known and taken to be 1.
+    Simulated intervals of 95 % cover 93 to 98 % from 30 positives on; with folds of six positives and six negatives up
+    to 99 %. See the page on coverage. Of splits whose test rows overlap (ShuffleSplit) q is not known, and taken to be
+    1.
 
     Examples
     --------
@@ -168,7 +169,8 @@ def compare_cross_val_auc(
     Notes
     -----
     Of simulated true null hypotheses the default rejects 3 to 8 % at p < 0.05 where the signal is weak (a best possible
-    AUC of .6) and 0.4 to 2 % where it is strong, since the correction allows for more correlation than there is.
+    AUC of .6) and 0.3 to 3 % where it is strong, since the correction allows for more correlation than there is;
+    "ledell" rejects 5 to 8 % and 1 to 5 %.
 
     Examples
     --------
