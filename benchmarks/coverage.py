@@ -197,8 +197,8 @@ TEXTS = {
     "samples each; – where groups would have fewer than two rows. 30 positives lie in about 25 of the\n"
     "groups.",
     "20 clusters": "The same with 20 groups, of which `auc_interval` warns. {:,} samples each.",
-    "cross-validated": "Five folds. The model is the difference of the class means of five columns, and AUC is the best\n"
-    "that is possible. Covered is the mean true AUC of the five fitted models. The comparison is of two\n"
+    "cross-validated": "Five folds. The model is the difference of the class means of five columns, and AUC is the\n"
+    "best that is possible. Covered is the mean true AUC of the five fitted models. The comparison is of two\n"
     "sets of columns that are equally good. {:,} samples each.\n\n"
     "Intervals allow for training rows that the folds share. Without that they cover 88 to 93 % at an\n"
     "AUC of 0.6. A fold of 30 + 30 rows tests six rows of each class, where DeLong's variance is too\n"
