@@ -321,3 +321,12 @@ def test_bands_shrink_with_rows():
     small, large = (Scorecard(n_knots=8, interactions=0, smooth=0.2).fit(*problem(n)) for n in (400, 6400))
     assert large.shapes_[2].error.mean() < 0.6 * small.shapes_[2].error.mean()
     assert make_basis(large._features).size == large._card.basis.size
+
+
+def test_a_notebook_shows_the_card_once_it_is_fitted():
+    X, y = load_mammography(return_X_y=True)
+    card = Scorecard(interactions=0, n_knots=4, random_state=0)
+    assert "<iframe" not in card._repr_html_()
+    shown = card.fit(X[::9], y[::9])._repr_html_()
+    assert shown.count("<iframe") == 1 and " sandbox " in shown and "Points" in shown
+    assert "sk-top-container" in shown
