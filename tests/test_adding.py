@@ -1,4 +1,4 @@
-"""The recipes of docs/developing.md are true: each adds its thing to a copy of the project in the files it names, and no others.
+"""The recipes of docs/developing.md are true: each adds its thing to a copy of the project in the files it names only.
 
 The copy is then held to the tests that a newcomer must pass: layout, house rules, laws, reference, scikit-learn's
 checks. Kernels run as plain Python there, so that nothing is compiled.

@@ -324,9 +324,9 @@ def test_bands_shrink_with_rows():
 
 
 def test_a_notebook_shows_the_card_once_it_is_fitted():
-    X, y = load_mammography(return_X_y=True)
+    X, y = problem()
     card = Scorecard(interactions=0, n_knots=4, random_state=0)
     assert "<iframe" not in card._repr_html_()
-    shown = card.fit(X[::9], y[::9])._repr_html_()
+    shown = card.fit(X, y)._repr_html_()
     assert shown.count("<iframe") == 1 and " sandbox " in shown and "Points" in shown
     assert "sk-top-container" in shown
