@@ -1,5 +1,7 @@
 """Notes on columns that may know the label, and on time that a random split forgets."""
 
+import warnings
+
 import numpy as np
 
 from auclid.cli.data import BinaryTable
@@ -61,7 +63,8 @@ def column_auc(column: Column, is_pos: np.ndarray) -> float:
         values = np.where(there, values, np.median(values[there]))
     if not is_pos.any() or is_pos.all():
         return 0.5
-    auc = roc_auc(is_pos, values)
+    with warnings.catch_warnings(action="ignore"):  # a column of two values is no mistake
+        auc = roc_auc(is_pos, values)
     return max(auc, 1.0 - auc)
 
 

@@ -264,7 +264,7 @@ def delong(is_pos: np.ndarray, score: np.ndarray) -> tuple[float, float, float]:
     # A term of the error is a place less its mean, twice counted, divided by twice the other class and by its own.
     second, fourth = (np.array([of_few[k], of_many[k]]) / float(pairs) ** (2 * k + 2) for k in (0, 1))
     variance = float(np.sum(second * count / (count - 1.0)))
-    df = degrees_of_sums(second, fourth, count, len(few) - 1.0)
+    df = degrees_of_sums(second, fourth, count)
     return (won if flipped else pairs - won) / pairs, float(np.sqrt(variance)), df
 
 
