@@ -14,10 +14,18 @@ from auclid.metrics import (
     compare_average_precision,
 )
 from auclid.metrics._compare import answer, checked_question
-from auclid.metrics._cross_val import _corrected_error, _error, _Fold, _Rows, _test_rows, _trials
+from auclid.metrics._cross_val import (
+    _corrected_error,
+    _Fold,
+    _Rows,
+    _test_rows,
+    _trials,
+    _unit_sums,
+    _variance_given_models,
+)
 from auclid.metrics._many import corrected
 from auclid.metrics._placements import area_terms
-from auclid.metrics._sample import Region
+from auclid.metrics._sample import Region, Sample
 from auclid.metrics._variance import share_interval
 
 
@@ -70,13 +78,15 @@ def _auc(trials: list[Trial], judge: Judgement) -> tuple[float, float, float, np
         one = auc_interval(is_pos, trials[0].scores, max_fpr=region.max_fpr, **how)
         return one.auc, one.low, one.high, np.array([one.auc])
     folds = [
-        _Fold(test, sample, [area_terms(sample, trial.scores, region)])
+        [_Fold(test, sample, [[area_terms(sample, trial.scores, region)]], 0)]
         for (_, test), trial in zip(judge.rows.splits, trials, strict=True)
         for sample in [_test_rows("compare", judge.rows, test)]
     ]
-    areas = [fold.areas[0] for fold in folds]
-    se, df = _error(judge.rows, folds, areas)
-    size = float(np.mean([each.area for each in areas]))
+    areas = [fold.areas[0] for (fold,) in folds]
+    whole = Sample(judge.rows.is_pos, (), None, judge.rows.cluster)
+    own = [_unit_sums(whole, fold, [area]) for fold, area in zip(folds, areas, strict=True)]
+    variance, df = _variance_given_models(whole, folds, own)
+    size, se = float(np.mean([each.area for each in areas])), float(np.sqrt(variance))
     ends = share_interval(size / region.best, se / region.best, _trials(folds), judge.level, df)
     low, high = (region.value(region.best * end) for end in ends)
     return region.value(size), low, high, np.array([region.value(each.area) for each in areas])
