@@ -6,7 +6,7 @@ import pytest
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 
 from auclid import AUCClassifier, Calibrated, LeastSquaresAUC
-from auclid.cli.compare import split_table
+from auclid.cli.compare import Protocol, compare
 from auclid.cli.data import BinaryTable, Options, load_table, open_task, with_test_rows
 from auclid.cli.leakage import leakage_notes
 
@@ -42,7 +42,7 @@ def test_a_file_to_test_on(files):
     assert done.exit_code == 0, done.output
     how = Options("y", drop=["day"])
     table = with_test_rows(load_table(open_task(files / "train.csv", how), how), files / "test.csv", how)
-    train, test = split_table(table, 0.3, 0)
+    ((train, test),) = compare(table, ["LeastSquaresAUC"], []).found.splits
     assert (len(train), len(test)) == (400, 200)
     assert table.X.column("a").to_pylist()[400:] == make_rows(200, 1).a.tolist()
     assert table.is_pos[test].tolist() == (make_rows(200, 1).y == 1).tolist()
@@ -51,10 +51,15 @@ def test_a_file_to_test_on(files):
 def test_the_latest_rows_are_tested_on(files):
     how = Options("y", time="day")
     table = load_table(open_task(files / "train.csv", how), how)
-    train, test = split_table(table, 0.25, 0)
     days = pd.read_csv("train.csv").day
     assert "day" not in table.feature_names
+    latest = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(test_size=0.25)).found
+    ((train, test),) = latest.splits
     assert days[train].max() < days[test].min() and len(test) == 100
+    rolling = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(cv=3)).found
+    assert len(rolling.splits) == 3 and "rolling origin" in rolling.how
+    for train, test in rolling.splits:
+        assert days[train].max() < days[test].min()
     words = ["--time", "day", "--methods", "LeastSquaresAUC", "--against", ""]
     done = run("compare", "train.csv", "--target", "y", *words)
     assert done.exit_code == 0, done.output

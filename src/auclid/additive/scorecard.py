@@ -194,25 +194,22 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         ``coarse``: whether a few penalties are enough.
         """
         with limit_threads(1, "blas"):  # factors are too small for more: threads would wait for one another
-            return self._fit_by_one_thread(X, y, sample_weight, coarse)
-
-    def _fit_by_one_thread(self, X: Any, y: Any, sample_weight: Any, coarse: bool) -> np.ndarray | None:
-        rows = encoded_labelled_rows(self, X, y, sample_weight, self._categories)
-        columns, cells = self._learn_columns(rows)
-        sample = bounded_sample(cells, rows.parts.row_limit(_sizes.MIN_SAMPLE_ROWS), _sizes.MIN_CLASS_ROWS)
-        settings = _fit.settings_of(self, columns.monotone, self._generator())
-        settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
-        some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
-        fit = _fit.fit_scorecard(self, columns, some, settings)
-        self._edits, self._unedited = [], None
-        self._publish(fit)
-        self._counts = count_rows(fit.features, fit.card.basis, *some).separated(*fit.separation)
-        self._chosen = self.alpha_, self.smooth_, self.focus_
-        if not sample.complete:
-            self._learn_from_all(columns, cells, sample)
-        scores = card_scores(self._card, some.cells)
-        self.intercept_ = np.array([-float(best_threshold(some.is_pos, scores, some.weight))])
-        return fit.held_out
+            rows = encoded_labelled_rows(self, X, y, sample_weight, self._categories)
+            columns, cells = self._learn_columns(rows)
+            sample = bounded_sample(cells, rows.parts.row_limit(_sizes.MIN_SAMPLE_ROWS), _sizes.MIN_CLASS_ROWS)
+            settings = _fit.settings_of(self, columns.monotone, self._generator())
+            settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
+            some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
+            fit = _fit.fit_scorecard(self, columns, some, settings)
+            self._edits, self._unedited = [], None
+            self._publish(fit)
+            self._counts = count_rows(fit.features, fit.card.basis, *some).separated(*fit.separation)
+            self._chosen = self.alpha_, self.smooth_, self.focus_
+            if not sample.complete:
+                self._learn_from_all(columns, cells, sample)
+            scores = card_scores(self._card, some.cells)
+            self.intercept_ = np.array([-float(best_threshold(some.is_pos, scores, some.weight))])
+            return fit.held_out
 
     def _learn_columns(self, rows: LabelledDataset) -> tuple[ScorecardColumns, LabelledDataset]:
         """The columns by all rows, and the rows with cells: codes for levels, numbers for all others."""

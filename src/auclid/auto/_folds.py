@@ -51,12 +51,20 @@ def repeat_count(rarest: int) -> int:
     return next((times for bound, times in _sizes.FOLD_REPEATS if rarest < bound), 1)
 
 
-def rolling_folds(time: np.ndarray, count: int, is_pos: np.ndarray, groups: np.ndarray | None = None) -> list[Split]:
+def rolling_folds(
+    time: np.ndarray,
+    count: int,
+    is_pos: np.ndarray,
+    groups: np.ndarray | None = None,
+    *,
+    owner: str = "AUCClassifier",
+    min_rows: int = 1,
+) -> list[Split]:
     """Rolling-origin folds: rows are cut by time into ``count`` + 1 blocks of about equal size; each block but the
     first is held out once, and the rows before it are learnt from.
 
-    Rows of equal time are in one block. Rows of a group that is held out are not learnt from. A fold in which a class
-    is missing on either side is left out.
+    Rows of equal time are in one block. Rows of a group that is held out are not learnt from. A fold with fewer than
+    ``min_rows`` rows of a class on either side is left out.
 
     Examples
     --------
@@ -73,12 +81,13 @@ def rolling_folds(time: np.ndarray, count: int, is_pos: np.ndarray, groups: np.n
         is_test, is_train = block == number, block < number
         if groups is not None:
             is_train &= ~np.isin(groups, groups[is_test])
-        if all(0 < is_pos[part].sum() < part.sum() for part in (is_train, is_test)):
+        counts = [int(of_class[part].sum()) for part in (is_train, is_test) for of_class in (is_pos, ~is_pos)]
+        if min(counts) >= min_rows:
             folds.append((np.flatnonzero(is_train), np.flatnonzero(is_test)))
     if not folds:
         raise InvalidValueError(
-            owner="AUCClassifier",
-            subject="The times given to AUCClassifier",
+            owner=owner,
+            subject=f"The times given to {owner}",
             expected="leave rows of both classes before and after at least one cut",
             got=f"{len(np.unique(time)):,} different times in which they do not",
             hint="Use finer times, or fewer folds (cv=).",

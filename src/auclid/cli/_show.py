@@ -22,15 +22,15 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from auclid.cli.verdict import likely, question, signed
+from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
-    import numpy as np
 
-    from auclid.cli.compare import Comparison, Row
+    from auclid.cli.compare import HeldOutComparison
     from auclid.cli.evaluation import Evaluation
+    from auclid.comparison import ComparedModel, TableComparison
     from auclid.data.files import Rows
-    from auclid.datasets.catalogue import Dataset
+    from auclid.datasets.catalogue import CatalogueEntry
     from auclid.metrics import GroupAUC, LiftTable
     from auclid.registry import Method
 
@@ -137,29 +137,42 @@ def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_
     say(escape(line + ", read by blocks" * by_blocks))
 
 
-def comparison(result: "Comparison") -> None:
-    """The leaderboard, the notes and the verdict."""
-    n, held = len(result.train), len(result.test)
+def comparison(result: "HeldOutComparison") -> None:
+    """The leaderboard, the notes and the answers."""
     measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
-    table = _table("model", measure, "95 % interval", "gap", "p", "AP", "p", "fit, s")
+    table = _table("model", measure, "95 % interval", "gap", "p", "AP", "fit, s")
     table.columns[0].no_wrap = False  # in a narrow terminal names fold; figures never do
-    table.title = f"{n:,} rows to learn from, {held:,} to rank"
-    for row in result.rows:
-        name = f"[{OURS if row.ours else THEIRS}]{escape(row.name)}[/]"
-        table.add_row(name, *(["failed"] if row.trouble else _figures(row)))
+    table.columns[0].overflow = "fold"
+    table.title = f"Measured on {len(result.found.rows):,} rows, by {result.found.how}"
+    for model in result.found.models:
+        name = f"[{THEIRS if model.is_baseline else OURS}]{escape(model.name)}[/]"
+        table.add_row(name, *(["failed"] if model.trouble else _figures(model)))
     Console().print(table)
     colours = f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. " if Console().color_system else ""
-    say(f"{colours}The gap is to the best baseline; p is DeLong's paired. AP: average precision, with its own p.")
+    test = "DeLong's" if len(result.found.splits) == 1 else "Nadeau and Bengio's"
+    say(f"{colours}The gap is to the best baseline; p is {test}, paired. AP: average precision.")
     say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
-    remarks([*result.notes, *(f"{row.name} failed: {row.trouble}" for row in result.rows if row.trouble)])
-    say(f"\n[bold]{escape(question(result.max_fpr))}[/] {escape(result.verdict)}\n")
+    remarks([*result.notes, *(f"{m.name} failed: {m.trouble}" for m in result.found.models if m.trouble)])
+    say("")
+    for answer in result.answers:
+        say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
 
 
-def _figures(row: "Row") -> tuple[str, ...]:
-    auc, low, high, _ = row.interval
-    gap = ("", "") if row.gap is None else (signed(row.gap.difference), likely(row.gap.pvalue))
-    ap = f"{row.ap.ap:.4f}", "" if row.ap_gap is None else likely(row.ap_gap.pvalue)
-    return f"{auc:.4f}", f"[dim]{low:.4f}–{high:.4f}[/dim]", *gap, *ap, f"{row.seconds:.3f}"
+def ranks(found: "TableComparison") -> None:
+    """Mean ranks over several tables, and which models differ."""
+    table = _table("model", "mean rank", "mean AUC")
+    table.title = f"Mean ranks over {len(found.tables)} tables"
+    for name, rank, aucs in zip(found.names, found.ranks, found.aucs, strict=True):
+        table.add_row(escape(name), f"{rank:.2f}", f"{aucs.mean():.4f}")
+    Console().print(table)
+    friedman = "" if found.pvalue != found.pvalue else f"; that all rank alike has p {likely(found.pvalue, '= ')}"
+    say(f"Mean ranks less than {found.critical_difference:.2f} apart cannot be told apart (Nemenyi){friedman}.")
+
+
+def _figures(model: "ComparedModel") -> tuple[str, ...]:
+    gap = ("", "") if model.gap is None else (signed(model.gap.difference), likely(model.gap.pvalue))
+    interval = f"[dim]{model.low:.4f}–{model.high:.4f}[/dim]"
+    return f"{model.auc:.4f}", interval, *gap, f"{model.ap:.4f}", f"{model.seconds:.3f}"
 
 
 def _table(*names: str, left: int = 0) -> Table:
@@ -172,7 +185,7 @@ def _table(*names: str, left: int = 0) -> Table:
 
 def evaluation(found: "Evaluation") -> None:
     """The AUC, the confusion matrix of the model's own threshold, and what was asked for besides."""
-    interval, is_pos, called, classes = found.interval, found.is_pos, found.called, found.classes
+    interval = found.interval
     say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} ({escape(found.how)})")
     ap, share = found.ap, float(found.is_pos.mean())
     say(
@@ -185,7 +198,7 @@ def evaluation(found: "Evaluation") -> None:
             f"Partial AUC up to a false-positive rate of {found.max_fpr:g}: {part.auc:.4f}, "
             f"95 % interval {part.low:.4f} to {part.high:.4f} (0.5 is guessing)"
         )
-    _confusion(is_pos, called, classes)
+    _confusion(found)
     if found.alerts is not None:
         _alerts(found)
     if found.by_group is not None:
@@ -242,18 +255,19 @@ def _lift(lift: "LiftTable") -> None:
     Console().print(table)
 
 
-def _confusion(is_pos: "np.ndarray", called: "np.ndarray", classes: list[str]) -> None:
+def _confusion(found: "Evaluation") -> None:
     """What the model's own threshold does."""
+    is_pos, called, classes = found.is_pos, found.called, found.classes
     table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
-    say(f"{len(is_pos):,} rows at the model's own threshold:")
+    say(f"{len(is_pos):,} rows at the model's own threshold, {found.threshold:.6g}:")
     for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
         table.add_row(escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}")
     Console().print(table)
     if not called.any():
         say(
             escape(
-                f"No row is called {classes[1]}: where these are rare, few are likelier than not. Go by the order of "
-                "the scores, as below, or say with --alerts N how many rows you can look at."
+                f"No row is called {classes[1]}. Go by the order of the scores, as below, or say with --alerts N how "
+                "many rows you can look at."
             )
         )
 
@@ -270,7 +284,7 @@ def methods(records: "Iterable[Method]") -> None:
     say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 
 
-def datasets(records: "Iterable[Dataset]") -> None:
+def datasets(records: "Iterable[CatalogueEntry]") -> None:
     """Every table of the catalogue."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("table", "rows", "columns", "positive", "home"):

@@ -20,7 +20,7 @@ from auclid.data.encoding import ColumnEncoding, decode
 from auclid.data.memory import as_table, gathered
 from auclid.data.table import Index, Sweep, Table, slices
 
-CENTRE_PARTS, CENTRE_ROWS = 8, 512
+CENTRE_PARTS, CENTRE_PART_ROWS = 8, 512
 """Parts, and rows of each, whose mean is the centre of a table."""
 
 
@@ -94,6 +94,10 @@ class Dataset(ABC):
     def row_limit(self, least: int) -> int | None:
         """How many rows of float64 numbers ``memory`` holds, ``least`` at the least; None: all of them."""
         return None if self.memory is None else max(least, self.memory // (8 * max(1, self.width)))
+
+    def part_sizes(self) -> np.ndarray:
+        """The number of rows of each part; takes a pass where it is not known."""
+        return np.asarray(self.compute(self.map(part_size)))
 
     def table(self, part_sizes: np.ndarray) -> Table:
         """All rows as one table, given the number of rows of each part; products are computed where the rows are."""
@@ -306,12 +310,17 @@ class PartitionedTable(Table):
     def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
         """Near the mean: that of some rows of some parts; of sparse rows the origin, so that they stay sparse."""
         chosen = np.unique(np.linspace(0, len(self._sizes) - 1, CENTRE_PARTS).astype(int))
-        rows = [self._ends[k] + np.arange(min(CENTRE_ROWS, self._sizes[k])) for k in chosen]
+        rows = [self._ends[k] + np.arange(min(CENTRE_PART_ROWS, self._sizes[k])) for k in chosen]
         some = self.part(np.concatenate(rows))
         return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
         yield from gathered(self, orders, centre, max(1, int(self._sizes.max()) // len(orders)))
+
+
+def part_size(part: Part) -> int:
+    """The number of rows of a part."""
+    return as_table(part.X).shape[0]
 
 
 def part_rows_at(part: Part, rows: list[np.ndarray]) -> Block:

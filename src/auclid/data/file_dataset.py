@@ -29,6 +29,9 @@ class FileDataset(Dataset):
         self.encodings, self.memory = rows.encodings, rows.memory
         self.width = len(rows.columns)
 
+    def part_sizes(self) -> np.ndarray:
+        return np.asarray(self._rows.block_sizes())
+
     def _parts(self) -> Iterator[Part]:
         for number, block in enumerate(self._rows.read(*self._allowed)):
             yield Part(number, *block)
@@ -86,6 +89,9 @@ class CachedFileDataset(FileDataset):
             self._store.add(part.X, spool=True)
             self._rest.append((part.y, part.weight))
 
+    def part_sizes(self) -> np.ndarray:
+        return np.array([self._store.get(number).shape[0] for number in range(len(self._rest))])
+
     def _parts(self) -> Iterator[Part]:
         for number, rest in enumerate(self._rest):
             yield Part(number, self._store.get(number), *rest)
@@ -94,7 +100,7 @@ class CachedFileDataset(FileDataset):
 SHUFFLED_BLOCKS = 8
 """Blocks whose rows are shuffled together: so many are in memory at a time."""
 
-CENTRE_ROWS = 512
+CENTRE_BLOCK_ROWS = 512
 """Rows of each of SHUFFLED_BLOCKS blocks whose mean is the centre."""
 
 
@@ -144,7 +150,7 @@ class FileTable(Table):
         sizes = np.array(self.rows.block_sizes())
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         chosen = np.unique(np.linspace(0, len(sizes) - 1, SHUFFLED_BLOCKS).astype(int))
-        some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_ROWS, sizes[k])) for k in chosen]))
+        some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_BLOCK_ROWS, sizes[k])) for k in chosen]))
         return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:

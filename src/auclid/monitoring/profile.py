@@ -1,31 +1,31 @@
 """Profiles: counts of what a model has learnt from, to be compared with what it scores later. No row is kept."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.stats import rankdata
 
 from auclid.baselines import scores as scores_of
+from auclid.baselines import threshold as own_threshold
 from auclid.columns._levels import TextCounts, count_texts
-from auclid.data.dask import is_dask, partition_calls
 from auclid.data.encoding import Column, as_numbers, as_texts, table_columns
-from auclid.data.files import Rows
 from auclid.errors import InvalidValueError
 from auclid.metrics import auc_interval
 from auclid.metrics._stability import bin_counts, bin_edges
+from auclid.validation import decoded_parts, own_columns, own_labels
 
-BINS, SCORE_BINS = 10, 20
+COLUMN_BINS, SCORE_BINS = 10, 20
 """Bins of a column of numbers, and of the scores."""
 
-MAX_LEVELS = 50
+MAX_COUNTED_LEVELS = 50
 """Levels of a category that are counted one by one, the most frequent ones."""
 
 PART_VALUES = 2_000
 """Values of a column, of each part of the rows, from which the edges of its bins come."""
 
-FORMAT = "auclid-profile"
+PROFILE_FORMAT = "auclid-profile"
 
 
 class ColumnProfile(NamedTuple):
@@ -69,12 +69,12 @@ class Profile(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold; `Profile.from_dict` reads it."""
         columns = [column._asdict() for column in self.columns]
-        return {"format": FORMAT, **self._asdict(), "columns": columns, "score": self.score._asdict()}
+        return {"format": PROFILE_FORMAT, **self._asdict(), "columns": columns, "score": self.score._asdict()}
 
     @classmethod
     def from_dict(cls, told: Any) -> "Profile":
         """The profile that `to_dict` wrote."""
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        if not isinstance(told, dict) or told.get("format") != PROFILE_FORMAT:
             raise InvalidValueError("A profile must be a dict that Profile.to_dict wrote; got something else.")
         try:
             fields = {name: told[name] for name in cls._fields}
@@ -119,10 +119,10 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Pro
     """
     scores = model_scores(model, X)
     columns = profile_columns(X)
-    y = X.target() if y is None and isinstance(X, Rows) and X.has_target else y
+    y = own_labels(X, y)
     is_pos = None if y is None else np.asarray(y) == model.classes_[1]
     expected = expected_auc(model, scores, is_pos if held_out else None)
-    alert_rate = float(np.mean(called_positive(model, X, scores)))
+    alert_rate = float(np.mean(called_positive(model, scores)))
     positives = None if is_pos is None else float(np.mean(is_pos))
     counts = number_profile("score", "number", scores, SCORE_BINS)
     return Profile(len(scores), columns, counts, alert_rate, positives, *expected)
@@ -133,11 +133,9 @@ def model_scores(model: Any, X: Any) -> np.ndarray:
     return np.asarray(scores_of(model, X), dtype=np.float64).ravel()
 
 
-def called_positive(model: Any, X: Any, scores: np.ndarray, threshold: float | None = None) -> np.ndarray:
+def called_positive(model: Any, scores: np.ndarray, threshold: float | None = None) -> np.ndarray:
     """Which rows are alerts: those above a threshold, or those that the model calls positive."""
-    if threshold is not None or hasattr(model, "decision_function"):
-        return scores > (threshold or 0.0)
-    return np.asarray(model.predict(X)) == model.classes_[1]
+    return scores > (own_threshold(model) if threshold is None else threshold)
 
 
 Expected = tuple[float | None, float | None, tuple[float, float] | None]
@@ -169,24 +167,12 @@ def placement_spreads(is_pos: np.ndarray, scores: np.ndarray) -> tuple[float, fl
 # Counting columns, part by part
 
 
-def part_values(X: Any, function: Callable[[Any], Any]) -> list[Any]:
-    """What a function makes of each part of the rows: a block of a file, a partition, or all rows in memory."""
-    if isinstance(X, Rows):
-        blocks = X.read(allow_missing=True, allow_categorical=True)
-        return [function(X.decode(block.X)) for block in blocks]
-    if is_dask(X):
-        import dask
-
-        return list(dask.compute(*partition_calls("monitoring", X, function, True, True)))
-    return [function(X)]
-
-
 def profile_columns(X: Any) -> list[ColumnProfile]:
     """The counts of all columns, in two passes over the rows: edges and levels, then bins."""
-    names = X.columns if isinstance(X, Rows) else None
-    sketches = [each for each in part_values(X, sketch_columns) if each]
+    names = own_columns(X)
+    sketches = [each for each in decoded_parts("monitoring", X, sketch_columns) if each]
     merged = [merge_sketches([part[k] for part in sketches]) for k in range(len(sketches[0]))]
-    counted = part_values(X, ColumnCounter(merged))
+    counted = decoded_parts("monitoring", X, ColumnCounter(merged))
     out = []
     for k, sketch in enumerate(merged):
         counts = np.sum([part[k].counts for part in counted if part], axis=0).tolist()
@@ -210,13 +196,13 @@ class Sketch(NamedTuple):
     @property
     def edges(self) -> list[float]:
         """The edges of the bins."""
-        return bin_edges(self.values, BINS, self.weight).tolist()
+        return bin_edges(self.values, COLUMN_BINS, self.weight).tolist()
 
     @property
     def levels(self) -> list[str]:
         """The levels that are counted one by one."""
         rows = {text: count for text, (count, _) in self.texts.items() if text is not None}
-        return sorted(sorted(rows, key=lambda text: (-rows[text], text))[:MAX_LEVELS])
+        return sorted(sorted(rows, key=lambda text: (-rows[text], text))[:MAX_COUNTED_LEVELS])
 
     def profile(self, name: str, counts: list[int]) -> ColumnProfile:
         """The profile with these counts."""

@@ -247,7 +247,21 @@ def labels_to_score(
     estimator: Any, X: Any, y: Any, sample_weight: Any, allow_missing: bool = False
 ) -> tuple[Any, Any]:
     """Labels and weights to measure scores by: those given, else those that rows of files have of their own."""
-    if isinstance(X, Rows):
-        y = file_labels(estimator, X, allow_missing) if y is None else y
-        sample_weight = X.sample_weight() if sample_weight is None else sample_weight
-    return y, sample_weight
+    if isinstance(X, Rows) and y is None:
+        y = file_labels(estimator, X, allow_missing)
+    return y, own_weight(X, sample_weight)
+
+
+def own_labels(X: Any, y: Any) -> Any:
+    """The labels given, else those that rows of files have of their own, some perhaps missing; None: there are none."""
+    return X.target() if y is None and isinstance(X, Rows) else y
+
+
+def own_columns(X: Any) -> list[str] | None:
+    """The names of the columns of rows of files, which their blocks do not have; None: X has names, or needs none."""
+    return X.columns if isinstance(X, Rows) else None
+
+
+def own_weight(X: Any, sample_weight: Any) -> Any:
+    """The weights given, else those that rows of files have of their own; None: there are none."""
+    return X.sample_weight() if sample_weight is None and isinstance(X, Rows) else sample_weight
