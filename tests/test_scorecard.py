@@ -211,16 +211,17 @@ def test_what_one_column_adds_is_in_its_shape_and_not_in_a_grid():
 def test_the_gain_of_a_pair_is_exact():
     rng = np.random.default_rng(3)
     y, score = rng.random(80) < 0.4, rng.normal(size=80)
-    rest = _interactions.pair_residuals(score + y, y, None)
+    weight, fold, score = np.ones(80), rng.integers(0, 3, 80), score + y
+    moments = _interactions.ScoreMoments.of(score, y, weight[None])._replace(shrink=np.array([1e-9]))
     a, b = rng.integers(0, 3, 80), rng.integers(0, 2, 80)
-    out = np.zeros((6, 4))
-    _interactions.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, y, rest.score, rest.weight, out)
-    means = tuple(rest.weight[of] @ rest.score[of] for of in (y, ~y))
-    found = _interactions.pair_gains(out[None], (3, 2), means, 1e-9)[0]
+    out = np.zeros((3, 6, 4))
+    _interactions.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, fold, y, score, weight, out)
+    found = moments.gains(out.sum(axis=0)[None, None], (3, 2))[0, 0]
+    scaled = moments.factor[0] * score
 
     def lowest(design):  # the square pair loss over all pairs, by least squares on differences
         Z = (design[y][:, None, :] - design[~y][None, :, :]).reshape(-1, design.shape[1])
-        r = (1.0 - (rest.score[y][:, None] - rest.score[~y][None, :])).ravel()
+        r = (1.0 - (scaled[y][:, None] - scaled[~y][None, :])).ravel()
         return np.mean((r - Z @ np.linalg.lstsq(Z, r, rcond=None)[0]) ** 2)
 
     cells, rows, columns = np.eye(6)[a * 2 + b], np.eye(3)[a], np.eye(2)[b]

@@ -81,7 +81,7 @@ def test_shapes_jump_at_special_values():
     near = np.array([[0.59, 0.0], [0.6, 0.0], [0.61, 0.0]])
     model, plain = (Scorecard(interactions=0, n_knots=n).fit(*spiked(20_000, 0)) for n in ("auto", 8))
     below, at, above = model.contributions(near)[:, 0]
-    assert min(at - below, at - above) > 3.0 * abs(above - below)
+    assert min(at - below, at - above) > 2.5 * abs(above - below)
     X, y = spiked(20_000, 1)
     assert roc_auc(y, model.decision_function(X)) > roc_auc(y, plain.decision_function(X)) + 0.005
 
@@ -131,7 +131,7 @@ def test_directions_are_those_of_each_penalty_and_a_singular_matrix_has_its_leas
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(200, 6))
     S, delta = np.cov(Z.T), rng.normal(size=6)
-    terms = PenaltyTerms(sparse.csr_array(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0])), np.array([0, 2, 5, 6]))
+    terms = PenaltyTerms(sparse.coo_array(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0])), np.array([0, 2, 5, 6]))
     grid = [Penalty(alpha, smooth, focus) for alpha in (0.1, 1.0) for smooth in (0.0, 2.0) for focus in (0.0, 1.0)]
     found = directions(S, delta, terms, grid)
     for u, penalty in zip(found.T, grid, strict=True):

@@ -9,9 +9,8 @@ from sklearn.base import clone
 from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes
 from auclid.additive import _fit, _logistic
 from auclid.additive._basis import basis_rows
-from auclid.additive._logistic import BalancedRows, minimise
+from auclid.additive._logistic import LogisticModels, minimise
 from auclid.additive._moments import TrainingMoments
-from auclid.additive._selection import LabelledCells
 from auclid.additive._solve import penalised
 
 
@@ -115,10 +114,13 @@ def test_a_weight_counts_rows(seen):
     Scorecard(interactions=0, n_knots=5, random_state=0).fit(X, y)
     plan, rows, w, _, _ = seen[0][0]
     twice = np.random.default_rng(0).random(len(y)) < 0.5
-    fold = TrainingMoments(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
-    weighed = BalancedRows.of(LabelledCells(rows.cells, rows.is_pos, 1.0 + twice), np.arange(len(y)))
-    double = BalancedRows.of(rows, np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
-    a, b = (minimise(plan, fold, some, w, []) for some in (weighed, double))
+    total = TrainingMoments(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
+    double = rows.rows(np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
+    found = []
+    for some, mass in ((rows, 1.0 + twice), (double, np.ones(len(double.is_pos)))):
+        models = LogisticModels.of(plan, some, mass[:, None], [total])
+        found.append(minimise(models, plan.basis, some, w[:, None], []))
+    a, b = found
     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
 
 

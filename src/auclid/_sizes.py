@@ -23,13 +23,17 @@ MIN_CLASS_ROWS = 10
 """Rows of a class that are drawn from files or partitions, if it has so many, whatever its share."""
 
 KNOT_SAMPLE = 50_000
-"""Rows that knots come from, of more."""
+"""Rows that knots and narrow bins come from, of more."""
 
 MAX_COEFFICIENTS = 1_200
 """Coefficients of a scorecard without pairs, as far as fewer knots can help."""
 
 REFINED_COEFFICIENTS = 400
 """Coefficients from which on a path of penalties is solved with factors of half the digits, in half the time."""
+
+ROW_FOLD_COEFFICIENTS, ROW_FOLD_ROWS = 600, 20
+"""Coefficients from which on, and rows for each of them up to which, the weights of folds come from products with the
+rows instead of a factor for each fold."""
 
 MIN_ROWS_FOR_CV = 20
 """Rows of the rarer class below which nothing is cross-validated: the choice would be noise."""

@@ -29,6 +29,7 @@ from auclid import _sizes
 from auclid._generic import kernel
 from auclid.additive._basis import Basis, coarse_places, fewer_knots, make_basis
 from auclid.additive._features import Feature, interpolate
+from auclid.additive._folds import RowFolds
 from auclid.additive._moments import LazyFolds, TrainingMoments, class_sums
 from auclid.additive._selection import (
     KNOT_COUNTS,
@@ -63,7 +64,7 @@ RIDGE_FACTORS = (0.01, 0.1, 1.0, 10.0)
 CELL_SHRINKAGE = 5.0
 """λ in units of 1/n+ + 1/n−: a cell of few rows cannot promise much."""
 
-MAX_HISTOGRAM_CELLS = 5e8
+MAX_HISTOGRAM_CELLS = 2e8
 """Cells of all histograms that are looked at; of more rows than that allows, a part is taken."""
 
 HISTOGRAM_BATCH = 256
@@ -96,12 +97,19 @@ def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings
     chosen = _best_trial(plain, scores, candidates, settings)
     if chosen is None:
         return plain
-    residuals = pair_residuals(scores, plain.held_out.is_pos, plain.held_out.weight)
-    pairs = best_pairs(plain.features, plain.held_out.cells, residuals, candidates, chosen.n_pairs)
+    pairs = ranked_pairs(plain.features, plain.held_out, scores, candidates, chosen.n_pairs)[-1]
     features = _with_grid(plain.features, chosen.grid)
     basis = make_basis(features, pairs)
-    sums = class_sums(basis, *_moment_rows(rows, plain.fold, settings.rng))
-    total, terms = sums.classes(), penalty_terms(features, basis)
+    cells, is_pos, weight, fold = _moment_rows(rows, plain.fold, settings.rng)
+    folds: Sequence[TrainingMoments]
+    if basis.size >= _sizes.ROW_FOLD_COEFFICIENTS and len(is_pos) <= _sizes.ROW_FOLD_ROWS * basis.size:
+        mass = np.where(fold >= 0, 1.0 if weight is None else weight, 0.0)
+        total = class_sums(basis, cells, is_pos, mass).classes()
+        folds = RowFolds(basis, cells, is_pos, weight, fold)
+    else:
+        sums = class_sums(basis, cells, is_pos, weight, fold)
+        total, folds = sums.classes(), LazyFolds(sums)
+    terms = penalty_terms(features, basis)
     ridge = chosen.ridge * ridge_unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
     auc = plain.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
@@ -112,7 +120,7 @@ def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings
         terms=terms,
         penalty=penalty,
         moments=total,
-        folds=LazyFolds(sums),
+        folds=folds,
         cv_auc=auc,
     )
 
@@ -166,30 +174,32 @@ def _best_trial(
     score = scores if held_out is plain.held_out else _additive_scores(plain, held_out)
     features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
-    own = [_pairs_of_fold(features, held_out, score, candidates, k, counts[-1]) for k in every]
+    own = ranked_pairs(features, held_out, score, candidates, counts[-1])
     aucs_of = _trial_aucs(features, held_out, own, settings)
-    best: tuple[float, PairTrial | None] = (0.0, None)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
-    trials, last = _trial_grid(plain, settings), np.zeros(len(every))
-    first = every[:PAIR_FIRST_FOLDS]
+    trials, first = _trial_grid(plain, settings), every[:PAIR_FIRST_FOLDS]
     sizes = _grids(len(held_out.is_pos), min(counts[0], len(candidates)))
     looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
     size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
-    for count in counts:
-        most = few if count <= few else counts[-1]
-        known = looks[size] if count == counts[0] else aucs_of(count, trials, most, first, size)
-        gains = known - alone[:PAIR_FIRST_FOLDS]
-        if np.all(np.nanmean(gains, axis=0) <= np.nanmean(last[:PAIR_FIRST_FOLDS])):
-            break  # so the other folds need not be asked
-        rest = aucs_of(count, trials, most, every[PAIR_FIRST_FOLDS:], size) - alone[PAIR_FIRST_FOLDS:]
-        gains = np.concatenate([gains, rest])
-        sure = [sure_gain(column) for column in gains.T]
-        at = int(np.argmax(sure))
-        if sure[at] <= best[0]:
+    known = looks[size]
+    if np.all(np.nanmean(known - alone[:PAIR_FIRST_FOLDS], axis=0) <= 0.0):
+        return None  # so the other folds need not be asked
+    rest = aucs_of(counts[0], trials, few, every[PAIR_FIRST_FOLDS:], size)
+    gains = np.concatenate([known, rest]) - alone
+    at = int(np.argmax([sure_gain(column) for column in gains.T]))
+    if sure_gain(gains[:, at]) <= 0.0:
+        return None
+    best = trials[at]._replace(n_pairs=counts[0], gain=float(np.nanmean(gains[:, at])), grid=size)
+    last = known[:, at]
+    for count in counts[1:]:
+        trials = _near_trials(trials, best)
+        more = aucs_of(count, trials, few if count <= few else counts[-1], first, size)
+        gain = np.nanmean(more - last[:, None], axis=0)
+        at = int(np.argmax(gain))
+        if gain[at] <= 0.0:
             break  # more pairs would cost more and add less
-        best = sure[at], trials[at]._replace(n_pairs=count, gain=float(np.nanmean(gains[:, at])), grid=size)
-        trials, last = _near_trials(trials, trials[at]), gains[:, at]
-    return best[1]
+        best, last = trials[at]._replace(n_pairs=count, gain=best.gain + float(gain[at]), grid=size), more[:, at]
+    return best
 
 
 def _trial_aucs(
@@ -241,20 +251,6 @@ class _TrainingPairs(NamedTuple):
 def _training_rows(held_out: HeldOutRows, k: int) -> HeldOutRows:
     """The rows outside fold k."""
     return held_out.rows(np.flatnonzero(held_out.fold != k))
-
-
-def _pairs_of_fold(
-    features: Sequence[Feature],
-    held_out: HeldOutRows,
-    score: np.ndarray,
-    candidates: list[tuple[int, int]],
-    k: int,
-    most: int,
-) -> list[tuple[int, int]]:
-    """The best pairs by the rows outside fold k."""
-    rows = _training_rows(held_out, k)
-    residuals = pair_residuals(score[held_out.fold != k], rows.is_pos, rows.weight)
-    return best_pairs(features, rows.cells, residuals, candidates, most)
 
 
 def _training_pairs(
@@ -337,23 +333,39 @@ def _important_columns(plain: ShapeSelection) -> list[int]:
 # Which pairs could add something
 
 
-class PairResiduals(NamedTuple):
-    """Rows with their held-out scores, scaled, and weights that sum to one in each class."""
+class ScoreMoments(NamedTuple):
+    """What several sets of rows say of held-out scores, where those of each class weigh one in all."""
 
-    is_pos: np.ndarray
-    score: np.ndarray
-    weight: np.ndarray
+    mass: np.ndarray
+    """(sets, 2): the weight of the positives and of the negatives."""
+    means: np.ndarray
+    """(sets, 2): the mean score of the positives and of the negatives."""
+    factor: np.ndarray
+    """What scores are multiplied by to minimise their square pair loss: δ / (S + δ²)."""
+    shrink: np.ndarray
+    """λ"""
 
+    @classmethod
+    def of(cls, score: np.ndarray, is_pos: np.ndarray, weight: np.ndarray) -> "ScoreMoments":
+        """Those of the sets that give the rows these weights, (sets, rows)."""
+        classes = [(weight[:, of], score[of]) for of in (is_pos, ~is_pos)]
+        mass = np.stack([w.sum(axis=1) for w, _ in classes], axis=1)
+        means = np.stack([w @ s for w, s in classes], axis=1) / mass
+        within = np.stack([w @ (s * s) for w, s in classes], axis=1) / mass - means**2
+        delta = means[:, 0] - means[:, 1]
+        size = np.maximum(within, 0.0).sum(axis=1) + delta * delta
+        counts = np.stack([np.count_nonzero(w, axis=1) for w, _ in classes], axis=1)
+        shrink = CELL_SHRINKAGE * (1.0 / counts).sum(axis=1)
+        return cls(mass, means, np.divide(delta, size, out=np.zeros_like(size), where=size > 0.0), shrink)
 
-def pair_residuals(score: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> PairResiduals:
-    """Scores multiplied by what minimises their square pair loss: δ / (S + δ²)."""
-    w = np.ones(len(score)) if weight is None else weight.astype(np.float64)
-    share = np.where(is_pos, w / w[is_pos].sum(), w / w[~is_pos].sum())
-    means = [float(share[of] @ score[of]) for of in (is_pos, ~is_pos)]
-    within = sum(float(share[of] @ (score[of] - m) ** 2) for of, m in zip((is_pos, ~is_pos), means, strict=True))
-    delta = means[0] - means[1]
-    size = within + delta * delta
-    return PairResiduals(is_pos, score * (delta / size if size > 0.0 else 0.0), share)
+    def gains(self, histograms: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        """What each pair of one shape can add, from the `pair_histogram` (sets, pairs, cells, 4): (sets, pairs)."""
+        scale = np.concatenate([1.0 / self.mass, self.factor[:, None] / self.mass], axis=1)
+        flat = (histograms * scale[:, None, None, :]).reshape(-1, *histograms.shape[2:])
+        means, shrink = (
+            np.repeat(each, histograms.shape[1], axis=0) for each in (self.factor[:, None] * self.means, self.shrink)
+        )
+        return pair_gains(flat, shape, means.T[:, :, None], shrink[:, None]).reshape(histograms.shape[:2])
 
 
 def coarse_codes(feature: Feature, cells: np.ndarray) -> np.ndarray:
@@ -375,28 +387,40 @@ def pair_histogram(
     a: np.ndarray,
     b: np.ndarray,
     width: int,
+    fold: np.ndarray,
     is_pos: np.ndarray,
     score: np.ndarray,
-    share: np.ndarray,
+    weight: np.ndarray,
     out: np.ndarray,
 ) -> None:
-    """Add to out[cell] the class shares p, q and the class sums of the scores, of cells a·width + b."""
+    """Add to out[fold, cell] the weights of positives and negatives, and the sums of their weighed scores.
+
+    Cells are a·width + b.
+    """
     for i in range(a.shape[0]):
         if a[i] >= 0 and b[i] >= 0:
             cell, side = a[i] * width + b[i], 0 if is_pos[i] else 1
-            out[cell, side] += share[i]
-            out[cell, 2 + side] += share[i] * score[i]
+            out[fold[i], cell, side] += weight[i]
+            out[fold[i], cell, 2 + side] += weight[i] * score[i]
 
 
-def pair_gains(histograms: np.ndarray, shape: tuple[int, int], means: Sequence[float], shrink: float) -> np.ndarray:
-    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 4)."""
+def pair_gains(
+    histograms: np.ndarray,
+    shape: tuple[int, int],
+    means: np.ndarray | Sequence[float],
+    shrink: np.ndarray | float,
+) -> np.ndarray:
+    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 4).
+
+    ``means`` and ``shrink`` are numbers, or a column with a number for each pair.
+    """
     p, q, rp, rq = np.moveaxis(histograms, 2, 0)
     g = p * (1.0 + means[1]) - rp - q * (1.0 - means[0]) - rq
     alone = _effect_gains(*_main_effects(p, q, g, shape), shrink)
     return _cell_gains(p, q, g, shrink) - alone
 
 
-def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
+def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: np.ndarray | float) -> np.ndarray:
     """g·(A + λI)^-1 g, of a diagonal matrix and one of rank two, by Woodbury's formula."""
     size = p + q + shrink
 
@@ -407,8 +431,8 @@ def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: float) -> n
     return dot(g, g) - (qq * gp * gp - 2.0 * less * gp * gq + pp * gq * gq) / (pp * qq - less * less)
 
 
-def _effect_gains(A: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
-    u = np.linalg.solve(A + shrink * np.eye(A.shape[1]), g[:, :, None])[:, :, 0]
+def _effect_gains(A: np.ndarray, g: np.ndarray, shrink: np.ndarray | float) -> np.ndarray:
+    u = np.linalg.solve(A + np.reshape(shrink, (-1, 1, 1)) * np.eye(A.shape[1]), g[:, :, None])[:, :, 0]
     return np.einsum("ij,ij->i", g, u)
 
 
@@ -430,47 +454,40 @@ def _main_effects(p: np.ndarray, q: np.ndarray, g: np.ndarray, shape: tuple[int,
     return A, sums(g)
 
 
-def best_pairs(
-    features: Sequence[Feature],
-    cells: np.ndarray,
-    residuals: PairResiduals,
-    pairs: Sequence[tuple[int, int]],
-    most: int,
-) -> list[tuple[int, int]]:
-    """The ``most`` of these pairs that could add the most, best first."""
-    counts = [len(coarse_places(f)) for f in features]
+def ranked_pairs(
+    features: Sequence[Feature], held_out: HeldOutRows, score: np.ndarray, pairs: Sequence[tuple[int, int]], most: int
+) -> list[list[tuple[int, int]]]:
+    """The ``most`` of these pairs that could add the most, best first: by the rows outside each fold, and by all."""
+    n_folds, counts = int(held_out.fold.max()) + 1, [len(coarse_places(f)) for f in features]
     pairs = [pair for pair in pairs if min(counts[j] for j in pair) > 1]
     if not pairs:
-        return []
-    rows = np.arange(len(cells))[:: max(1, int(np.ceil(len(cells) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
-    cells, own = cells[rows], pair_residuals(residuals.score[rows], residuals.is_pos[rows], residuals.weight[rows])
-    codes = {j: coarse_codes(features[j], cells[:, j]) for j in {j for pair in pairs for j in pair}}
-    n_pos = int(own.is_pos.sum())
-    shrink = CELL_SHRINKAGE * (1.0 / n_pos + 1.0 / (len(rows) - n_pos))
-    means = [float(own.weight[of] @ own.score[of]) for of in (own.is_pos, ~own.is_pos)]
-    gains: list[tuple[float, tuple[int, int]]] = []
+        return [[] for _ in range(n_folds + 1)]
+    at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
+    rows, score = held_out.rows(at), score[at]
+    weight = np.ones(len(at)) if rows.weight is None else rows.weight.astype(np.float64)
+    codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in {j for pair in pairs for j in pair}}
+    kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
+    moments = ScoreMoments.of(score, rows.is_pos, weight * kept[:, rows.fold])
+    gains: list[list[tuple[float, tuple[int, int]]]] = [[] for _ in kept]
     for shape, members in _by_shape(counts, pairs).items():
         for start in range(0, len(members), HISTOGRAM_BATCH):
             batch = members[start : start + HISTOGRAM_BATCH]
-            histograms = _histograms(codes, batch, shape, own)
-            gains += list(zip(pair_gains(histograms, shape, means, shrink), batch, strict=True))
+            histograms = np.zeros((len(batch), n_folds, shape[0] * shape[1], 4))
+            for (a, b), own in zip(batch, histograms, strict=True):
+                pair_histogram(codes[a], codes[b], shape[1], rows.fold, rows.is_pos, score, weight, own)
+            outside = np.einsum("tk,pkcs->tpcs", kept, histograms)
+            for found, own in zip(gains, moments.gains(outside, shape), strict=True):
+                found += zip(own, batch, strict=True)
+    return [_best_pairs(found, most) for found in gains]
+
+
+def _best_pairs(gains: list[tuple[float, tuple[int, int]]], most: int) -> list[tuple[int, int]]:
+    """The ``most`` pairs of the largest gains above zero."""
     gains.sort(key=lambda item: (-item[0], item[1]))
     return [pair for gain, pair in gains[:most] if gain > 0.0]
 
 
-def _histograms(
-    codes: dict[int, np.ndarray], pairs: Sequence[tuple[int, int]], shape: tuple[int, int], residuals: PairResiduals
-) -> np.ndarray:
-    """The `pair_histogram` of each of these pairs, (pairs, cells, 4)."""
-    out = np.zeros((len(pairs), shape[0] * shape[1], 4))
-    for (a, b), own in zip(pairs, out, strict=True):
-        pair_histogram(codes[a], codes[b], shape[1], residuals.is_pos, residuals.score, residuals.weight, own)
-    return out
-
-
-def _by_shape(
-    counts: Sequence[int], pairs: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], list[tuple[int, int]]]:
+def _by_shape(counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """The pairs by the numbers of coarse slots of their columns."""
     out: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, b in pairs:

@@ -1,6 +1,6 @@
 """How many knots, how smooth, how strong a ridge: chosen by cross-validated AUC from the moments of the folds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from auclid.additive._columns import cell_block, cell_blocks
 from auclid.additive._features import Feature
 from auclid.additive._moments import BasisSums, LazyFolds, TrainingMoments, class_sums, congruence
 from auclid.additive._solve import Penalty, PenaltyTerms, directions, penalty_terms
-from auclid.metrics._auc import auc_from_parts
+from auclid.solvers.path import AUC, Measure
 from auclid.stats.moments import ClassMoments, Moments
 
 KNOT_COUNTS = (8, 16, 32)
@@ -31,6 +31,9 @@ the above (.0001 less, on 14 tables) in a third of the time."""
 
 FOCUSES = (0.5, 1.0)
 """How much dearer columns that add little may be made, besides not at all."""
+
+MIN_REFINED_GRID = 20
+"""Penalties from which on not all are tried."""
 
 FEW_ROWS_PENALTY = Penalty(0.3, 5.0)
 """What is used where nothing is cross-validated; alpha in units of twice the mean variance of the basis."""
@@ -58,6 +61,8 @@ class HeldOutRows(NamedTuple):
     is_pos: np.ndarray
     weight: np.ndarray | None
     fold: np.ndarray
+    measure: Measure = AUC
+    """What a scorecard is chosen by."""
 
     def in_fold(self, k: int) -> np.ndarray:
         """The numbers of the rows that fold k holds out."""
@@ -66,7 +71,7 @@ class HeldOutRows(NamedTuple):
     def rows(self, index: np.ndarray) -> "HeldOutRows":
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[index]
-        return HeldOutRows(self.cells[index], self.is_pos[index], weight, self.fold[index])
+        return HeldOutRows(self.cells[index], self.is_pos[index], weight, self.fold[index], self.measure)
 
     def at_most(self, count: int) -> "HeldOutRows":
         """About ``count`` rows, the rarer class first: every so manieth of a class, so evenly of all folds."""
@@ -96,6 +101,8 @@ class FitSettings(NamedTuple):
     """Whether a few penalties are enough: for a scorecard that is one member of a blend."""
     refine: bool = False
     """Whether the logistic loss may follow the square loss."""
+    metric: str = AUC.name
+    """What held-out rows judge by."""
 
 
 class ShapeSelection(NamedTuple):
@@ -119,7 +126,7 @@ def select(features: Sequence[Feature], rows: LabelledCells, settings: FitSettin
     fold = fold_numbers(rows.is_pos, rows.weight, settings)
     if fold is None:
         return _without_folds(features, rows, settings)
-    held_out = _held_out_rows(rows, fold, settings.rng)
+    held_out = _held_out_rows(rows, fold, settings)
     sums = class_sums(make_basis(features), *rows, fold)
     return _select_by_folds(list(features), sums, held_out, settings)._replace(fold=fold)
 
@@ -138,16 +145,18 @@ def fold_numbers(is_pos: np.ndarray, weight: np.ndarray | None, settings: FitSet
     return fold
 
 
-def _held_out_rows(rows: LabelledCells, fold: np.ndarray, rng: np.random.Generator) -> HeldOutRows:
+def _held_out_rows(rows: LabelledCells, fold: np.ndarray, settings: FitSettings) -> HeldOutRows:
     """The rows that are scored: all, or as many of each class as can be, the rarer class first."""
     index, limit = np.flatnonzero(fold >= 0), _sizes.HELD_OUT_ROWS
     if len(index) > limit:
         rare, common = sorted((index[rows.is_pos[index]], index[~rows.is_pos[index]]), key=len)
-        rare = rng.permutation(rare)[: limit // 2]
-        common = rng.permutation(common)[: limit - len(rare)]
+        rare = settings.rng.permutation(rare)[: limit // 2]
+        common = settings.rng.permutation(common)[: limit - len(rare)]
         index = np.sort(np.concatenate([rare, common]))
     weight = None if rows.weight is None else rows.weight[index]
-    return HeldOutRows(cell_block(rows.cells, index), rows.is_pos[index], weight, fold[index])
+    negative, positive = np.bincount(rows.is_pos, rows.weight, 2)
+    measure = Measure(settings.metric, float(negative / positive))
+    return HeldOutRows(cell_block(rows.cells, index), rows.is_pos[index], weight, fold[index], measure)
 
 
 def ridge_unit(moments: ClassMoments) -> float:
@@ -216,14 +225,39 @@ def _best_of_grids(
     for count in _knot_counts(features, settings):
         knots = _knot_count(features, count, total, len(folds))
         here = [fold.projected(knots.M) for fold in folds]
+
+        def aucs_of(grid: list[Penalty], here: Any = here, knots: _KnotCount = knots) -> np.ndarray:
+            return grid_auc(here, basis, knots.terms, grid, judges, knots.M, knots.solution_cache)
+
         grid = _penalty_grid(settings, knots.unit, best)
-        mean = nearly_best(grid_auc(here, basis, knots.terms, grid, judges, knots.M, knots.solution_cache))
-        k = max(range(len(grid)), key=lambda at: (mean[at], grid[at].smooth, grid[at].alpha))
-        if best is not None and mean[k] <= best.auc:
+        if best is not None or len(grid) < MIN_REFINED_GRID:
+            found = _best_penalty(grid, aucs_of(grid), knots)
+        else:
+            found = _refined_penalty(grid, aucs_of, settings, knots)
+        if best is not None and found.auc <= best.auc:
             break
-        best = _Best(float(mean[k]), grid[k], knots)
+        best = found
     assert best is not None
     return best
+
+
+def _best_penalty(grid: list[Penalty], aucs: np.ndarray, knots: _KnotCount) -> _Best:
+    """The smoothest of the penalties that are nearly the best."""
+    mean = nearly_best(aucs)
+    k = max(range(len(grid)), key=lambda at: (mean[at], grid[at].smooth, grid[at].alpha))
+    return _Best(float(mean[k]), grid[k], knots)
+
+
+def _refined_penalty(
+    grid: list[Penalty], aucs_of: Callable[[list[Penalty]], np.ndarray], settings: FitSettings, knots: _KnotCount
+) -> _Best:
+    """The best penalty of a grid of which every other strength is tried first, then those near the best."""
+    smooths, alphas = (sorted({getattr(each, name) for each in grid}) for name in ("smooth", "alpha"))
+    few = [each for each in grid if each.smooth in smooths[-1::-2] and each.alpha in alphas[::2]]
+    aucs = aucs_of(few)
+    near = _penalty_grid(settings, knots.unit, _best_penalty(few, aucs, knots))
+    more = [each for each in grid if each in near and each not in few]
+    return _best_penalty(few + more, np.hstack([aucs, aucs_of(more)]), knots)
 
 
 def _knot_counts(features: list[Feature], settings: FitSettings) -> list[int]:
@@ -251,7 +285,8 @@ def _with_focus(
     if mean_auc(aucs - aucs[:, :1]).max() <= 0.0:
         return auc, penalty
     around = [each for each in _penalty_grid(settings, knots.unit, best) if each != penalty]
-    more = [each._replace(focus=focus) for focus in FOCUSES for each in around]
+    focus = grid[int(np.argmax(mean_auc(aucs[:, 1:]))) + 1].focus
+    more = [each._replace(focus=focus) for each in around]
     grid, aucs = grid + more, np.hstack([aucs, gains_of(more)])
     sure = [sure_gain(gains) for gains in (aucs - aucs[:, :1]).T]
     k = int(np.argmax(sure))
@@ -268,16 +303,23 @@ def _knot_count(features: list[Feature], count: int, total: ClassMoments, n_fold
 
 
 def _penalty_grid(settings: FitSettings, unit: float, best: _Best | None) -> list[Penalty]:
-    """All penalties to try, or those near the best one so far, which was found with another unit."""
+    """All penalties to try, or those beside the best one so far, which was found with another unit."""
     alphas, smooths = (COARSE_ALPHAS, COARSE_SMOOTHS) if settings.coarse else (RIDGE_ALPHAS, SMOOTHS)
     if settings.smooth is not None:
         smooths = np.array([settings.smooth])
     if settings.alphas is not None:
         return [Penalty(float(alpha), smooth) for smooth in smooths for alpha in settings.alphas]
-    if best is not None:
-        smooths = neighbours(smooths, best.penalty.smooth)
-        alphas = neighbours(alphas, best.penalty.alpha / best.knots.unit)
-    return [Penalty(float(unit * alpha), float(smooth)) for smooth in smooths for alpha in alphas]
+    if best is None:
+        return [Penalty(float(unit * alpha), float(smooth)) for smooth in smooths for alpha in alphas]
+    size, smooth = best.penalty.alpha / best.knots.unit, nearest(smooths, best.penalty.smooth)
+    beside = [(nearest(alphas, size), each) for each in neighbours(smooths, smooth) if each != smooth]
+    beside += [(each, smooth) for each in neighbours(alphas, size)]
+    return [Penalty(float(unit * alpha), float(smooth)) for alpha, smooth in beside]
+
+
+def nearest(values: np.ndarray, value: float) -> float:
+    """The one of some values that is nearest to a value."""
+    return float(values[int(np.abs(values - value).argmin())])
 
 
 def neighbours(values: np.ndarray, value: float) -> np.ndarray:
@@ -311,7 +353,7 @@ def grid_auc(
     M: Any = None,
     solution_cache: Sequence[dict] | None = None,
 ) -> np.ndarray:
-    """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
+    """The held-out AUC (or what counts) of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
 
     ``solution_cache``: for each fold, as in `directions`.
     """
@@ -323,7 +365,7 @@ def grid_auc(
             continue
         W = directions(fold.S, fold.delta, terms, penalties, None if solution_cache is None else solution_cache[k])
         scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W if M is None else M @ W).T)
-        aucs[k] = [auc_from_parts(label, column, weight) for column in scores]
+        aucs[k] = [held_out.measure.value(label, column, weight) for column in scores]
     return aucs
 
 
