@@ -102,7 +102,7 @@ def roc(
     owner = "plot.roc"
     region = checked_region(owner, max_fpr, min_tpr)
     level = checked_level(owner, level)
-    one_of(owner, "x_axis", x_axis, X_AXES)
+    one_of(owner, "x_axis", x_axis, tuple(X_AXES))
     if band is not None:
         one_of(owner, "band", band, BANDS)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
