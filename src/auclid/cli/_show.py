@@ -26,7 +26,7 @@ from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
 
-    from auclid.cli.compare import Block, HeldOutComparison
+    from auclid.cli.compare import HeldOutComparison, TimeBlock
     from auclid.cli.evaluation import Evaluation
     from auclid.comparison import ComparedModel, TableComparison
     from auclid.data.files import Rows
@@ -160,7 +160,7 @@ def comparison(result: "HeldOutComparison") -> None:
         say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
 
 
-def _blocks(name: str, blocks: "list[Block]") -> None:
+def _blocks(name: str, blocks: "list[TimeBlock]") -> None:
     """The AUC and the average precision of a model over time."""
     table = _table("from", "rows", "positives", "AUC (95 %)", "AP (95 %)")
     table.title = f"{escape(name)} over time, until {blocks[-1].end}"
