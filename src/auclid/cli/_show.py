@@ -26,7 +26,7 @@ from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
 
-    from auclid.cli.compare import HeldOutComparison
+    from auclid.cli.compare import Block, HeldOutComparison
     from auclid.cli.evaluation import Evaluation
     from auclid.comparison import ComparedModel, TableComparison
     from auclid.data.files import Rows
@@ -152,10 +152,23 @@ def comparison(result: "HeldOutComparison") -> None:
     test = "DeLong's" if len(result.found.splits) == 1 else "Nadeau and Bengio's"
     say(f"{colours}The gap is to the best baseline; p is {test}, paired. AP: average precision.")
     say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
+    if result.blocks:
+        _blocks(result.found.best.name, result.blocks)
     remarks([*result.notes, *(f"{m.name} failed: {m.trouble}" for m in result.found.models if m.trouble)])
     say("")
     for answer in result.answers:
         say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
+
+
+def _blocks(name: str, blocks: "list[Block]") -> None:
+    """The AUC and the average precision of a model over time."""
+    table = _table("from", "rows", "positives", "AUC (95 %)", "AP (95 %)")
+    table.title = f"{escape(name)} over time, until {blocks[-1].end}"
+    for block in blocks:
+        auc, ap = block.auc, block.ap
+        figures = f"{auc.auc:.4f} ({auc.low:.2f}–{auc.high:.2f})", f"{ap.ap:.4f} ({ap.low:.2f}–{ap.high:.2f})"
+        table.add_row(block.start, f"{block.rows:,}", f"{block.positives:,}", *figures)
+    Console().print(table)
 
 
 def ranks(found: "TableComparison") -> None:

@@ -51,6 +51,7 @@ def report(result: HeldOutComparison) -> str:
         roc=plots.roc_plot(is_pos, rows, best, rival, result.max_fpr) if rows else "",
         forest=plots.forest_plot(rows, rival, result.max_fpr) if rows else "",
         time=plots.time_plot(rows, result.max_fpr) if rows else "",
+        blocks=_blocks(result),
         explained=_explained(result),
         decisions=section(found, classes) if found else "",
         histograms="".join(model["histogram"] for model in models),
@@ -170,6 +171,25 @@ def _explained(result: HeldOutComparison) -> str:
         f'<tbody>{lines}</tbody></table></div><p class="caption">On rows that it has not learnt from, each column '
         "shuffled three times. Columns that say the same share what they are worth.</p>"
         f'<div class="shapes">{shapes}</div></section>'
+    )
+
+
+def _blocks(result: HeldOutComparison) -> str:
+    """The best model over time."""
+    if not result.blocks:
+        return ""
+    lines = "".join(
+        f'<tr><th scope="row" class="name">{escape(block.start)} to {escape(block.end)}</th>'
+        f"<td>{block.rows:,}</td><td>{block.positives:,}</td>"
+        f"<td>{block.auc.auc:.4f} <small>{block.auc.low:.4f} – {block.auc.high:.4f}</small></td>"
+        f"<td>{block.ap.ap:.4f} <small>{block.ap.low:.4f} – {block.ap.high:.4f}</small></td></tr>"
+        for block in result.blocks
+    )
+    return (
+        f'<section class="wide"><h2>{escape(result.found.best.name)} over time</h2><div class="scroll">'
+        '<table class="numbers"><thead><tr><th class="name">tested on</th><th>rows</th><th>positives</th><th>AUC</th>'
+        f"<th>average precision</th></tr></thead><tbody>{lines}</tbody></table></div>"
+        '<p class="caption">Each block after a model of all rows before it, with 95 % intervals.</p></section>'
     )
 
 

@@ -54,7 +54,7 @@ def predict(
     predictions.check_writer(output)
     saved = SavedModel.open(model)
     rows = saved.scan(data, None, memory, drop=identifiers)
-    notes = unknown_columns(rows, identifiers)
+    notes = unknown_columns(rows, [*identifiers, saved.target])
     copies = predictions.Copies(data, identifiers) if identifiers else None
     counted = CountedAnswers(saved, rows)
     with _show.passes(rows):
