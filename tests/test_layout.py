@@ -23,7 +23,7 @@ ORDER = """
 _version _sizes _hints _rounding errors _sparse _threads _generic _random _page
 data _progress losses penalties schedules stats validation columns metrics solvers plot pairs objectives
 base square pairwise online ordered kernels semi additive boost torch
-registry warm baselines trees auto calibrated comparison exporters monitoring reports
+registry warm baselines trees auto streams calibrated comparison exporters monitoring reports
 datasets io cli
 """.split()
 
