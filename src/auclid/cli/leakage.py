@@ -26,7 +26,7 @@ MIN_LEVEL_ROWS = 5
 
 
 def leakage_notes(data: BinaryTable) -> list[str]:
-    """Sentences about columns that nearly equal the label, dates after the fact, and dates that a random split forgot."""
+    """Sentences on columns that nearly equal the label, on dates after the fact and on dates split at random."""
     X, is_pos = data.X, data.is_pos
     if X.shape[1] > MAX_CHECKED_COLUMNS or not (is_frame(X) or isinstance(X, np.ndarray)):
         return []
