@@ -114,7 +114,7 @@ def test_fit_makes_the_points_that_it_is_told_and_keeps_how(card):
     assert Path("again.csv").read_text() == Path("asked.csv").read_text()
     run("points", "own.auclid", "--scale", 40, "--output", "other.csv")
     assert Path("other.csv").read_text() != Path("asked.csv").read_text()
-    assert "'higher' parameter of Scorecard must be 'riskier' or 'safer'" in run(*words, "--higher", "up", code=2)
+    assert "The 'higher' of Scorecard.points must be 'riskier' or 'safer'" in run(*words, "--higher", "up", code=2)
     refused = run("fit", "loans.csv", "--target", "y", "--positive", "bad", "--method", "RankSVM", "--base", 1, code=2)
     assert "--base must be used with --method Scorecard; RankSVM has no points." in refused
 

@@ -4,7 +4,7 @@ Each is built here and nowhere else, so that a name means one model throughout; 
 """
 
 import importlib.util
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy import sparse
@@ -114,7 +114,7 @@ class SmallLightGBM(ClassifierMixin, BaseEstimator):
                 folds=folds[:1] if rarest >= ENOUGH_TO_STOP_BY else folds,
                 callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
             )
-            self.n_trees_ = np.size(found["valid auc-mean"])
+            self.n_trees_ = len(cast(list, found["valid auc-mean"]))
         self.model_ = lightgbm.LGBMClassifier(n_estimators=self.n_trees_, **params).fit(X, y, sample_weight)
         return self
 

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._rounding import roundest
 from auclid.additive._basis import Basis
 from auclid.additive._columns import cell_blocks
@@ -134,14 +135,12 @@ class CardCounts(NamedTuple):
 
     def _add_column(self, j: int, values: np.ndarray, is_pos: np.ndarray, mass: np.ndarray) -> None:
         counts = self.columns[j]
-        bins = column_bins(counts, values)
-        for side, of in enumerate((~is_pos, is_pos)):
-            present = of & (bins >= 0)
-            counts.rows[side] += np.bincount(bins[present], mass[present], counts.rows.shape[1])
-            counts.missing[side] += mass[of & (bins < 0)].sum()
+        slot, width = column_bins(counts, values) + 1, counts.rows.shape[1] + 1  # the first is that of missing cells
+        found = np.bincount(slot + width * is_pos, mass, 2 * width).reshape(2, width)
+        counts.rows[:] += found[:, 1:]
+        counts.missing[:] += found[:, 0]
         if counts.edges is not None:
-            present = bins >= 0
-            counts.total[:] += np.bincount(bins[present], mass[present] * values[present], counts.rows.shape[1])
+            counts.total[:] += np.bincount(slot, mass * np.where(slot > 0, values, 0.0), width)[1:]
 
     def plus(self, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, basis: Basis) -> "CardCounts":
         """The counts of these rows and of those before."""
@@ -203,10 +202,11 @@ def count_rows(
     features: Sequence[Feature], basis: Basis, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None
 ) -> CardCounts:
     """The counts of these rows, in narrow bins that they are given."""
-    mass = _mass(weight, is_pos)
-    sides = [max(float(mass[of].sum()), 1e-300) for of in (~is_pos, is_pos)]
-    balanced = mass / np.where(is_pos, sides[1], sides[0])  # so that the rarer class has bins of its own
-    edges = [None if f.knots is None else narrow_edges(f, _column(cells, j), balanced) for j, f in enumerate(features)]
+    some = _edge_rows(is_pos)
+    mass, label, few = _mass(weight, is_pos)[some], is_pos[some], cells[some]
+    sides = [max(float(mass[of].sum()), 1e-300) for of in (~label, label)]
+    balanced = mass / np.where(label, sides[1], sides[0])  # so that the rarer class has bins of its own
+    edges = [None if f.knots is None else narrow_edges(f, _column(few, j), balanced) for j, f in enumerate(features)]
     columns = [empty_counts(*each) for each in zip(features, edges, strict=True)]
     counts = CardCounts(columns, [], np.nan, np.nan)
     counts.add_columns(cells, is_pos, weight)
@@ -214,6 +214,15 @@ def count_rows(
     counts = counts._replace(pairs=[_empty_pair(columns[a], columns[b]) for a, b in pairs])
     counts.add_pairs(cells, is_pos, weight, pairs)
     return counts
+
+
+def _edge_rows(is_pos: np.ndarray) -> np.ndarray | slice:
+    """The rows that edges come from: all, or about `_sizes.KNOT_SAMPLE`, every so manieth of each class."""
+    most = _sizes.KNOT_SAMPLE // 2
+    if len(is_pos) <= 2 * most:
+        return slice(None)
+    classes = np.flatnonzero(is_pos), np.flatnonzero(~is_pos)
+    return np.sort(np.concatenate([rows[:: -(-len(rows) // most) or 1] for rows in classes]))
 
 
 def _column(cells: Any, j: int) -> np.ndarray:

@@ -28,6 +28,7 @@ from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.encoding import column_indices
 from auclid.data.types import OutputFile, RowsLike
 from auclid.metrics._operating_point import best_threshold
+from auclid.solvers.path import METRICS
 from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample
 from auclid.stats.moments import ClassMoments
 from auclid.stats.odds import prior_shift
@@ -44,10 +45,11 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
 
     in closed form from class moments of the basis, in one pass over the rows. c_k is 1, or with a focus, the dearer the
     less a column adds in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and the
-    number of pairs of columns are chosen by cross-validated AUC from the moments of five folds, as `LeastSquaresAUCCV`
-    chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the same penalties, which
-    is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up to 15,000 rows of
-    20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the training rows.
+    number of pairs of columns are chosen by cross-validated AUC (or ``metric``) from the moments of five folds, as
+    `LeastSquaresAUCCV` chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the
+    same penalties, which is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up
+    to 15,000 rows of 20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the
+    training rows.
 
     Parameters
     ----------
@@ -71,6 +73,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         frame, always are.
     smooth : "auto" or float in [0, inf), default="auto"
         Strength of the penalty on second differences; a straight line is free.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What knots, penalties, pairs and the loss are chosen by on held-out rows.
     random_state : int, RandomState, Generator or None, default=None
         Deals rows out to folds, and draws the rows that knots and held-out AUCs come from where there are very many.
         None: the same way every time.
@@ -95,7 +99,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     edits_ : list of dict
         The edits made by hand since the fit; see `edit` and `apply`.
     cv_auc_ : float
-        The held-out AUC of what was chosen; nan where there were too few rows to hold some out, and of streams.
+        The held-out AUC of what was chosen, or its average precision where ``metric`` says so; nan where there were too
+        few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
         The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on a sample of those that
         memory cannot hold; of streams, minus the one halfway between the means of the classes.
@@ -140,6 +145,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         "monotone": [Mapping, None],
         "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "smooth": [validation.real(), StrOptions({"auto"})],
+        "metric": [StrOptions(set(METRICS))],
         "random_state": _random.RANDOM_STATE,
     }
 
@@ -154,6 +160,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         monotone: dict | None = None,
         categories: Any = "auto",
         smooth: Any = "auto",
+        metric: str = "roc_auc",
         random_state: RandomState = None,
     ) -> None:
         self.ranker = ranker
@@ -162,6 +169,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         self.monotone = monotone
         self.categories = categories
         self.smooth = smooth
+        self.metric = metric
         self.random_state = random_state
 
     @validation.checked_with_parts
