@@ -96,6 +96,21 @@ Settings = Annotated[
         "--set", metavar="NAME=VALUE", help="A parameter, as in Python; METHOD:NAME=VALUE of one method; repeatable."
     ),
 ]
+Scale = Annotated[
+    str | None, typer.Option(help="Scorecard: points that double the odds. Default: auto, as rounding allows.")
+]
+Base = Annotated[float | None, typer.Option(help="Scorecard: points of a row with the odds --odds. Default: 600.")]
+Odds = Annotated[
+    float | None, typer.Option(help="Scorecard: odds of the label, to one, of a row with --base points. Default: 50.")
+]
+MaxBins = Annotated[
+    str | None,
+    typer.Option(metavar="N", help="Scorecard: bins of a column, at the most; auto; none: one for each whole point."),
+]
+Higher = Annotated[
+    str | None,
+    typer.Option(help="Scorecard: riskier (default): points rise with the odds of the positive label; safer: fall."),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -198,6 +213,11 @@ def fit(
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
     settings: Settings = None,
+    scale: Scale = None,
+    base: Base = None,
+    odds: Odds = None,
+    max_bins: MaxBins = None,
+    higher: Higher = None,
     group: Group = None,
     event: Event = None,
     time: Time = None,
@@ -212,7 +232,10 @@ def fit(
 
         orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
         return
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
+    points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+    how = rows.Options(
+        target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
+    )
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -345,22 +368,21 @@ def monitor(
 @app.command()
 def points(
     model: Card,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file.")] = Path("points.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("points.csv"),
     page: Annotated[Path | None, typer.Option(metavar="FILE", help="The page of the scorecard too, .html.")] = None,
-    scale: Annotated[str, typer.Option(help="Points that double the odds; auto: what the fit has chosen.")] = "auto",
-    base: Annotated[float, typer.Option(help="Points of a row with the odds --odds.")] = 600.0,
-    odds: Annotated[float, typer.Option(help="Odds, to one, of a row with --base points.")] = 50.0,
-    max_bins: Annotated[
-        str, typer.Option(metavar="N", help="Bins of a column, at the most; auto; none: a bin for each whole point.")
-    ] = "auto",
-    higher: Annotated[
-        str, typer.Option(help="riskier: points rise with the odds of the positive label; safer: of the other.")
-    ] = "riskier",
+    scale: Scale = None,
+    base: Base = None,
+    odds: Odds = None,
+    max_bins: MaxBins = None,
+    higher: Higher = None,
 ) -> None:
-    """Write the points of a scorecard: bins with counts, rates and what each is worth."""
-    from auclid.cli import scorecards
+    """Write the points of a scorecard: bins with counts, rates and what each is worth.
 
-    scorecards.points(model, output, page, scorecards.PointTableOptions(scale, base, odds, max_bins, higher))
+    Options that are not given are those of `auclid fit`.
+    """
+    from auclid.cli import scorecards, settings
+
+    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher))
 
 
 @app.command()
