@@ -53,7 +53,7 @@ def json_text(score: Score) -> str:
 
 
 def python_module(score: Score) -> str:
-    """The source of a Python module with ``score(row)``, ``predict(row)`` and, where there is one, ``probability(row)``."""
+    """The source of a Python module: ``score(row)``, ``predict(row)`` and, where there is one, ``probability(row)``."""
     runtime = pkgutil.get_data("auclid.exporters", "_runtime.py")
     assert runtime is not None
     body = runtime.decode("utf-8").split('"""', 2)[2].lstrip()
