@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from auclid import LeastSquaresAUC, RankSVM, Scorecard
-from auclid.additive import _basis, _columns, _features, _interactions, _moments
+from auclid.additive import _basis, _columns, _features, _interactions, _moments, _targets
 from auclid.additive._features import quantile_knots, value_counts
 from auclid.additive._solve import second_differences
 from auclid.metrics import roc_auc
@@ -77,9 +77,9 @@ def test_moments_of_the_basis_are_those_of_its_rows_and_blocks_add_up():
     Z = dense_rows(features, basis, X)
     for w in (None, weight):
         expected = class_moments(Z, y, w)
-        whole = _moments.class_sums(basis, X, y, w).classes()
+        whole = _moments.class_sums(basis, X, y, w).moments()
         halves = [
-            _moments.class_sums(basis, X[part], y[part], None if w is None else w[part]).classes()
+            _moments.class_sums(basis, X[part], y[part], None if w is None else w[part]).moments()
             for part in (slice(0, 250), slice(250, None))
         ]
         for found in (whole, halves[0] + halves[1]):
@@ -100,8 +100,8 @@ def test_the_moments_outside_each_fold_are_those_of_its_rows():
         np.testing.assert_allclose(found.delta, expected.delta, atol=1e-13)
         np.testing.assert_allclose(found.mean, expected.all.mean, atol=1e-13)
     whole = class_moments(Z[fold >= 0], y[fold >= 0], weight[fold >= 0])
-    np.testing.assert_allclose(sums.classes().within, whole.within, atol=1e-13)
-    np.testing.assert_allclose(sums.classes().all.scatter, whole.all.scatter, atol=1e-11)
+    np.testing.assert_allclose(sums.moments().within, whole.within, atol=1e-13)
+    np.testing.assert_allclose(sums.moments().all.scatter, whole.all.scatter, atol=1e-11)
 
 
 def test_fewer_knots_are_a_mixture_of_more():
@@ -208,19 +208,25 @@ def test_what_one_column_adds_is_in_its_shape_and_not_in_a_grid():
         assert np.abs((grid * share).sum(axis=0)).max() < 1e-8 and np.abs((grid * share).sum(axis=1)).max() < 1e-8
 
 
+def best_factor(score, y):
+    """What minimises the square pair loss of the scores, multiplied by it."""
+    z = np.subtract.outer(score[y], score[~y])
+    return z.mean() / (z**2).mean()
+
+
 def test_the_gain_of_a_pair_is_exact():
     rng = np.random.default_rng(3)
     y, score = rng.random(80) < 0.4, rng.normal(size=80)
-    rest = _interactions.pair_residuals(score + y, y, None)
+    rest, factor = _targets.ClassTarget(y).residuals(score + y), best_factor(score + y, y)
+    scaled = factor * (score + y)
     a, b = rng.integers(0, 3, 80), rng.integers(0, 2, 80)
-    out = np.zeros((6, 4))
-    _interactions.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, y, rest.score, rest.weight, out)
-    means = tuple(rest.weight[of] @ rest.score[of] for of in (y, ~y))
-    found = _interactions.pair_gains(out[None], (3, 2), means, 1e-9)[0]
+    out = np.zeros((6, 3))
+    _interactions.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, np.column_stack(rest), out)
+    found = _interactions.pair_gains(out[None], (3, 2), 1e-9)[0]
 
     def lowest(design):  # the square pair loss over all pairs, by least squares on differences
         Z = (design[y][:, None, :] - design[~y][None, :, :]).reshape(-1, design.shape[1])
-        r = (1.0 - (rest.score[y][:, None] - rest.score[~y][None, :])).ravel()
+        r = (1.0 - (scaled[y][:, None] - scaled[~y][None, :])).ravel()
         return np.mean((r - Z @ np.linalg.lstsq(Z, r, rcond=None)[0]) ** 2)
 
     cells, rows, columns = np.eye(6)[a * 2 + b], np.eye(3)[a], np.eye(2)[b]
@@ -228,19 +234,19 @@ def test_the_gain_of_a_pair_is_exact():
 
 
 def test_gains_of_many_pairs_are_those_of_dense_matrices():
-    rng, shape, means, shrink = np.random.default_rng(0), (4, 3), (0.3, -0.1), 1e-3
-    histograms = rng.random((5, 12, 4))
+    rng, shape, shrink = np.random.default_rng(0), (4, 3), 1e-3
+    histograms = rng.random((5, 12, 3))
     histograms[:, :, :2] /= histograms[:, :, :2].sum(axis=1, keepdims=True)
     row, column = np.divmod(np.arange(12), 3)
     E = np.hstack([np.eye(4)[row], np.eye(3)[column]])
     expected = []
-    for p, q, rp, rq in histograms.transpose(0, 2, 1):
-        A, g = np.diag(p + q) - np.outer(p, q) - np.outer(q, p), p * 0.9 - rp - q * 0.7 - rq
+    for p, q, g in histograms.transpose(0, 2, 1):
+        A = np.diag(p + q) - np.outer(p, q) - np.outer(q, p)
         whole, alone = (
             b @ np.linalg.solve(H + shrink * np.eye(len(b)), b) for H, b in ((A, g), (E.T @ A @ E, E.T @ g))
         )
         expected.append(whole - alone)
-    np.testing.assert_allclose(_interactions.pair_gains(histograms, shape, means, shrink), expected, rtol=1e-9)
+    np.testing.assert_allclose(_interactions.pair_gains(histograms, shape, shrink), expected, rtol=1e-9)
 
 
 # --- kinds of columns -----------------------------------------------------------------------------

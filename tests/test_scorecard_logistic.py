@@ -11,8 +11,8 @@ from auclid.additive import _fit, _logistic
 from auclid.additive._basis import basis_rows
 from auclid.additive._logistic import BalancedRows, minimise
 from auclid.additive._moments import TrainingMoments
-from auclid.additive._selection import LabelledCells
 from auclid.additive._solve import penalised
+from auclid.additive._targets import CardRows, ClassTarget
 
 
 def problem(n=800, seed=0):
@@ -40,7 +40,7 @@ def seen(monkeypatch):
 
 def slow_loss(plan, rows):
     """L(w, b) and its slope, by dense rows."""
-    cells, is_pos, weight = rows
+    cells, (is_pos, weight) = rows.cells, rows.target
     Z = basis_rows(plan.basis, np.ascontiguousarray(cells)).toarray()
     mass = np.ones(len(is_pos)) if weight is None else weight
     mass = np.where(is_pos, 0.5 * mass / mass[is_pos].sum(), 0.5 * mass / mass[~is_pos].sum())
@@ -116,7 +116,7 @@ def test_a_weight_counts_rows(seen):
     plan, rows, w, _, _ = seen[0][0]
     twice = np.random.default_rng(0).random(len(y)) < 0.5
     fold = TrainingMoments(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
-    weighed = BalancedRows.of(LabelledCells(rows.cells, rows.is_pos, 1.0 + twice), np.arange(len(y)))
+    weighed = BalancedRows.of(CardRows(rows.cells, ClassTarget(rows.target.is_pos, 1.0 + twice)), np.arange(len(y)))
     double = BalancedRows.of(rows, np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
     a, b = (minimise(plan, fold, some, w, []) for some in (weighed, double))
     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)

@@ -1,13 +1,14 @@
 """Pairs of columns: which could add something, whether they pay, and what of them belongs to single columns.
 
 *Which pairs.* Let r be held-out scores, scaled to minimise the square pair loss. An effect u of the cells c of two
-columns changes that loss by u·A·u − 2 g·u, with class shares p, q of the cells, class sums rp, rq of r in them (divided
-by n+, n−) and class means of r,
+columns changes that loss by u·A·u − 2 g·u, with p and q the shares of the pairs whose upper, and whose lower row is in
+a cell, and g the sum over its rows of half of what the loss falls by where their scores rise,
 
-    A = diag(p + q) − pq' − qp',      g = p (1 + mean r of −) − rp − q (1 − mean r of +) − rq,
+    A = diag(p + q) − pq' − qp',
 
-so the best u = (A + λI)^-1 g lowers it by g·u. What effects of rows and columns of the cells lower by themselves is
-taken off: the rest only the pair can add.
+so the best u = (A + λI)^-1 g lowers it by g·u. A is exact for two classes; of other orders it takes the two rows of a
+pair for independent. What effects of rows and columns of the cells lower by themselves is taken off: the rest only the
+pair can add.
 
 *Whether they pay.* Pairs found on all rows look better on those rows than they are. So a fold's pairs come from the
 rows outside it, as its weights do, and only the number of pairs and the penalties are taken from the trial; the pairs
@@ -29,13 +30,11 @@ from auclid import _sizes
 from auclid._generic import kernel
 from auclid.additive._basis import Basis, coarse_places, fewer_knots, make_basis
 from auclid.additive._features import Feature, interpolate
-from auclid.additive._moments import LazyFolds, TrainingMoments, class_sums
+from auclid.additive._moments import LazyFolds, TrainingMoments
 from auclid.additive._selection import (
     KNOT_COUNTS,
     SMOOTHS,
     FitSettings,
-    HeldOutRows,
-    LabelledCells,
     ShapeSelection,
     grid_auc,
     held_out_scores,
@@ -44,6 +43,7 @@ from auclid.additive._selection import (
     sure_gain,
 )
 from auclid.additive._solve import Penalty, minimiser, penalty_terms
+from auclid.additive._targets import CardRows
 
 PAIR_COUNTS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
@@ -85,23 +85,22 @@ class PairTrial(NamedTuple):
     grid: int = FINE_GRID
 
 
-def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
+def with_pairs(plain: ShapeSelection, rows: CardRows, settings: FitSettings) -> ShapeSelection:
     """The selection with the best pairs of columns, where they rank held-out rows better."""
     if plain.held_out is None or plain.fold is None or settings.pairs == 0 or not plain.basis.size:
         return plain
-    if _rarer_class(rows.is_pos, plain.fold) < _sizes.MIN_ROWS_FOR_PAIRS:
+    if rows.target.take(np.flatnonzero(plain.fold >= 0)).n_rarer() < _sizes.MIN_ROWS_FOR_PAIRS:
         return plain
     scores = _additive_scores(plain, plain.held_out)
     candidates = _candidate_pairs(plain, settings)
     chosen = _best_trial(plain, scores, candidates, settings)
     if chosen is None:
         return plain
-    residuals = pair_residuals(scores, plain.held_out.is_pos, plain.held_out.weight)
-    pairs = best_pairs(plain.features, plain.held_out.cells, residuals, candidates, chosen.n_pairs)
+    pairs = best_pairs(plain.features, plain.held_out, scores, candidates, chosen.n_pairs)
     features = _with_grid(plain.features, chosen.grid)
     basis = make_basis(features, pairs)
-    sums = class_sums(basis, *_moment_rows(rows, plain.fold, settings.rng))
-    total, terms = sums.classes(), penalty_terms(features, basis)
+    sums = _moment_rows(rows._replace(fold=plain.fold), settings.rng).sums(basis)
+    total, terms = sums.moments(), penalty_terms(features, basis)
     ridge = chosen.ridge * ridge_unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
     auc = plain.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
@@ -122,35 +121,18 @@ def _with_grid(features: Sequence[Feature], grid: int) -> list[Feature]:
     return [feature._replace(pair_knots=grid) for feature in features]
 
 
-def _rarer_class(is_pos: np.ndarray, fold: np.ndarray) -> int:
-    """Rows of the rarer class that are in a fold."""
-    n_pos, n = int(is_pos[fold >= 0].sum()), int((fold >= 0).sum())
-    return min(n_pos, n - n_pos)
+def _moment_rows(rows: CardRows, rng: np.random.Generator) -> CardRows:
+    """The rows that moments with pairs come from: all, or `_sizes.PAIR_MOMENT_ROWS` that stand for them."""
+    assert rows.fold is not None
+    index, limit = np.flatnonzero(rows.fold >= 0), _sizes.PAIR_MOMENT_ROWS
+    if len(index) <= limit:
+        return rows
+    used = rows.target.take(index)
+    chosen = used.drawn(limit, rng)
+    return CardRows(rows.cells[index[chosen]], used.represented(chosen), rows.fold[index[chosen]])
 
 
-def _moment_rows(
-    rows: LabelledCells, fold: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """Cells, classes, weights and folds of the rows that moments with pairs come from.
-
-    Of more than `_sizes.PAIR_MOMENT_ROWS`, all of the rarer class are taken if they can be; the others are drawn, and
-    weigh as much as all rows of their class did.
-    """
-    limit = _sizes.PAIR_MOMENT_ROWS
-    if (fold >= 0).sum() <= limit:
-        return *rows, fold
-    classes = sorted((np.flatnonzero((rows.is_pos == side) & (fold >= 0)) for side in (True, False)), key=len)
-    drawn, new = [], np.zeros(len(rows.is_pos))
-    old = np.ones(len(rows.is_pos)) if rows.weight is None else rows.weight
-    for members, most in zip(classes, (limit // 2, limit - min(len(classes[0]), limit // 2)), strict=True):
-        chosen = rng.permutation(members)[:most]
-        new[chosen] = old[chosen] * (old[members].sum() / old[chosen].sum())
-        drawn.append(chosen)
-    index = np.sort(np.concatenate(drawn))
-    return rows.cells[index], rows.is_pos[index], new[index], fold[index]
-
-
-def _additive_scores(plain: ShapeSelection, held_out: HeldOutRows) -> np.ndarray:
+def _additive_scores(plain: ShapeSelection, held_out: CardRows) -> np.ndarray:
     """Held-out scores without pairs."""
     weights = [minimiser(fold.S, fold.delta, plain.terms, plain.penalty) for fold in plain.folds]
     return held_out_scores(plain.folds, plain.basis, weights, held_out)
@@ -161,9 +143,9 @@ def _best_trial(
 ) -> PairTrial | None:
     """The best number of pairs and its penalties; None where no number surely pays."""
     assert plain.held_out is not None
-    held_out = _trial_rows(plain.held_out, settings.rng)
+    drawn = plain.held_out.target.drawn(_sizes.PAIR_TRIAL_ROWS, settings.rng)
+    held_out, score = plain.held_out.take(drawn), scores[drawn]
     counts = _pair_counts(settings)
-    score = scores if held_out is plain.held_out else _additive_scores(plain, held_out)
     features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
     own = [_pairs_of_fold(features, held_out, score, candidates, k, counts[-1]) for k in every]
@@ -184,7 +166,7 @@ def _best_trial(
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
     trials, last = _trial_grid(plain, settings), np.zeros(len(every))
     first = every[:PAIR_FIRST_FOLDS]
-    sizes = _grids(len(held_out.is_pos), min(counts[0], len(candidates)))
+    sizes = _grids(held_out.target.size, min(counts[0], len(candidates)))
     looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
     size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
     for count in counts:
@@ -231,31 +213,23 @@ class _TrainingPairs(NamedTuple):
     moments: TrainingMoments
 
 
-def _training_rows(held_out: HeldOutRows, k: int) -> HeldOutRows:
-    """The rows outside fold k."""
-    return held_out.rows(np.flatnonzero(held_out.fold != k))
-
-
 def _pairs_of_fold(
     features: Sequence[Feature],
-    held_out: HeldOutRows,
+    held_out: CardRows,
     score: np.ndarray,
     candidates: list[tuple[int, int]],
     k: int,
     most: int,
 ) -> list[tuple[int, int]]:
     """The best pairs by the rows outside fold k."""
-    rows = _training_rows(held_out, k)
-    residuals = pair_residuals(score[held_out.fold != k], rows.is_pos, rows.weight)
-    return best_pairs(features, rows.cells, residuals, candidates, most)
+    return best_pairs(features, held_out.outside(k), score[held_out.fold != k], candidates, most)
 
 
 def _training_pairs(
-    features: Sequence[Feature], held_out: HeldOutRows, pairs: list[tuple[int, int]], k: int
+    features: Sequence[Feature], held_out: CardRows, pairs: list[tuple[int, int]], k: int
 ) -> _TrainingPairs:
-    rows = _training_rows(held_out, k)
-    sums = class_sums(make_basis(features, pairs), rows.cells, rows.is_pos, rows.weight)
-    return _TrainingPairs(pairs, sums.outside(-1))
+    rows = held_out.outside(k)._replace(fold=None)
+    return _TrainingPairs(pairs, rows.sums(make_basis(features, pairs)).outside(-1))
 
 
 def _aucs(
@@ -263,7 +237,7 @@ def _aucs(
     features: Sequence[Feature],
     count: int,
     grid: Sequence[PairTrial],
-    held_out: HeldOutRows,
+    held_out: CardRows,
     settings: FitSettings,
 ) -> np.ndarray:
     """The AUC of the only fold that is held out, with its own first ``count`` pairs, of each penalty."""
@@ -296,16 +270,6 @@ def _near_trials(grid: list[PairTrial], best: PairTrial) -> list[PairTrial]:
     return [g for g in grid if g[2:4] == best[2:4] and 0.09 < g.ridge / best.ridge < 11.0]
 
 
-def _trial_rows(held_out: HeldOutRows, rng: np.random.Generator) -> HeldOutRows:
-    """As many held-out rows as a trial takes, of both classes alike where that is possible."""
-    limit = _sizes.PAIR_TRIAL_ROWS
-    if len(held_out.is_pos) <= limit:
-        return held_out
-    rare, common = sorted((np.flatnonzero(held_out.is_pos), np.flatnonzero(~held_out.is_pos)), key=len)
-    rare = rng.permutation(rare)[: limit // 2]
-    return held_out.rows(np.sort(np.concatenate([rare, rng.permutation(common)[: limit - len(rare)]])))
-
-
 def _candidate_pairs(plain: ShapeSelection, settings: FitSettings) -> list[tuple[int, int]]:
     """The pairs that are looked at; of two monotone columns, the grid would have to rise both ways."""
     pairs = combinations(_important_columns(plain), 2)
@@ -330,25 +294,6 @@ def _important_columns(plain: ShapeSelection) -> list[int]:
 # Which pairs could add something
 
 
-class PairResiduals(NamedTuple):
-    """Rows with their held-out scores, scaled, and weights that sum to one in each class."""
-
-    is_pos: np.ndarray
-    score: np.ndarray
-    weight: np.ndarray
-
-
-def pair_residuals(score: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> PairResiduals:
-    """Scores multiplied by what minimises their square pair loss: δ / (S + δ²)."""
-    w = np.ones(len(score)) if weight is None else weight.astype(np.float64)
-    share = np.where(is_pos, w / w[is_pos].sum(), w / w[~is_pos].sum())
-    means = [float(share[of] @ score[of]) for of in (is_pos, ~is_pos)]
-    within = sum(float(share[of] @ (score[of] - m) ** 2) for of, m in zip((is_pos, ~is_pos), means, strict=True))
-    delta = means[0] - means[1]
-    size = within + delta * delta
-    return PairResiduals(is_pos, score * (delta / size if size > 0.0 else 0.0), share)
-
-
 def coarse_codes(feature: Feature, cells: np.ndarray) -> np.ndarray:
     """The coarse slot nearest to each cell of a column; -1 where it is missing."""
     places, missing = coarse_places(feature), np.isnan(cells)
@@ -364,27 +309,18 @@ def coarse_codes(feature: Feature, cells: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def pair_histogram(
-    a: np.ndarray,
-    b: np.ndarray,
-    width: int,
-    is_pos: np.ndarray,
-    score: np.ndarray,
-    share: np.ndarray,
-    out: np.ndarray,
-) -> None:
-    """Add to out[cell] the class shares p, q and the class sums of the scores, of cells a·width + b."""
+def pair_histogram(a: np.ndarray, b: np.ndarray, width: int, shares: np.ndarray, out: np.ndarray) -> None:
+    """Add the three shares of each row to those of its cell a·width + b."""
     for i in range(a.shape[0]):
         if a[i] >= 0 and b[i] >= 0:
-            cell, side = a[i] * width + b[i], 0 if is_pos[i] else 1
-            out[cell, side] += share[i]
-            out[cell, 2 + side] += share[i] * score[i]
+            cell = a[i] * width + b[i]
+            for k in range(3):
+                out[cell, k] += shares[i, k]
 
 
-def pair_gains(histograms: np.ndarray, shape: tuple[int, int], means: Sequence[float], shrink: float) -> np.ndarray:
-    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 4)."""
-    p, q, rp, rq = np.moveaxis(histograms, 2, 0)
-    g = p * (1.0 + means[1]) - rp - q * (1.0 - means[0]) - rq
+def pair_gains(histograms: np.ndarray, shape: tuple[int, int], shrink: float) -> np.ndarray:
+    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 3)."""
+    p, q, g = np.moveaxis(histograms, 2, 0)
     alone = _effect_gains(*_main_effects(p, q, g, shape), shrink)
     return _cell_gains(p, q, g, shrink) - alone
 
@@ -425,39 +361,38 @@ def _main_effects(p: np.ndarray, q: np.ndarray, g: np.ndarray, shape: tuple[int,
 
 def best_pairs(
     features: Sequence[Feature],
-    cells: np.ndarray,
-    residuals: PairResiduals,
+    held_out: CardRows,
+    score: np.ndarray,
     pairs: Sequence[tuple[int, int]],
     most: int,
 ) -> list[tuple[int, int]]:
-    """The ``most`` of these pairs that could add the most, best first."""
+    """The ``most`` of these pairs that could add the most to held-out scores, best first."""
     counts = [len(coarse_places(f)) for f in features]
     pairs = [pair for pair in pairs if min(counts[j] for j in pair) > 1]
     if not pairs:
         return []
-    rows = np.arange(len(cells))[:: max(1, int(np.ceil(len(cells) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
-    cells, own = cells[rows], pair_residuals(residuals.score[rows], residuals.is_pos[rows], residuals.weight[rows])
+    rows = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
+    cells, own = held_out.cells[rows], held_out.target.take(rows).residuals(score[rows])
     codes = {j: coarse_codes(features[j], cells[:, j]) for j in {j for pair in pairs for j in pair}}
-    n_pos = int(own.is_pos.sum())
-    shrink = CELL_SHRINKAGE * (1.0 / n_pos + 1.0 / (len(rows) - n_pos))
-    means = [float(own.weight[of] @ own.score[of]) for of in (own.is_pos, ~own.is_pos)]
+    shrink = CELL_SHRINKAGE * (1.0 / np.count_nonzero(own.upper) + 1.0 / np.count_nonzero(own.lower))
+    shares = np.column_stack(own)
     gains: list[tuple[float, tuple[int, int]]] = []
     for shape, members in _by_shape(counts, pairs).items():
         for start in range(0, len(members), HISTOGRAM_BATCH):
             batch = members[start : start + HISTOGRAM_BATCH]
-            histograms = _histograms(codes, batch, shape, own)
-            gains += list(zip(pair_gains(histograms, shape, means, shrink), batch, strict=True))
+            histograms = _histograms(codes, batch, shape, shares)
+            gains += list(zip(pair_gains(histograms, shape, shrink), batch, strict=True))
     gains.sort(key=lambda item: (-item[0], item[1]))
     return [pair for gain, pair in gains[:most] if gain > 0.0]
 
 
 def _histograms(
-    codes: dict[int, np.ndarray], pairs: Sequence[tuple[int, int]], shape: tuple[int, int], residuals: PairResiduals
+    codes: dict[int, np.ndarray], pairs: Sequence[tuple[int, int]], shape: tuple[int, int], shares: np.ndarray
 ) -> np.ndarray:
-    """The `pair_histogram` of each of these pairs, (pairs, cells, 4)."""
-    out = np.zeros((len(pairs), shape[0] * shape[1], 4))
+    """The `pair_histogram` of each of these pairs, (pairs, cells, 3)."""
+    out = np.zeros((len(pairs), shape[0] * shape[1], 3))
     for (a, b), own in zip(pairs, out, strict=True):
-        pair_histogram(codes[a], codes[b], shape[1], residuals.is_pos, residuals.score, residuals.weight, own)
+        pair_histogram(codes[a], codes[b], shape[1], shares, own)
     return out
 
 

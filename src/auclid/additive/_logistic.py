@@ -19,9 +19,9 @@ from auclid import _sizes
 from auclid.additive._basis import Basis, add_transpose_product
 from auclid.additive._columns import cell_blocks
 from auclid.additive._moments import TrainingMoments, class_sums
-from auclid.additive._selection import HeldOutRows, LabelledCells, ShapeSelection, basis_products, mean_auc, sure_gain
+from auclid.additive._selection import ShapeSelection, basis_products, mean_auc, sure_gain
 from auclid.additive._solve import MonotoneColumn, penalised, solve_monotone
-from auclid.metrics._auc import auc_from_parts
+from auclid.additive._targets import CardRows
 from auclid.stats.odds import fit_sigmoid
 
 PENALTY_FACTOR = 0.03
@@ -60,9 +60,9 @@ class BalancedRows(NamedTuple):
     mass: np.ndarray
 
     @classmethod
-    def of(cls, rows: LabelledCells, index: np.ndarray) -> "BalancedRows":
+    def of(cls, rows: CardRows, index: np.ndarray) -> "BalancedRows":
         """The rows of these numbers."""
-        cells, label, weight = rows.rows(index)
+        cells, (label, weight) = rows.cells[index], rows.target.take(index)
         mass = np.ones(len(index)) if weight is None else weight
         return cls(cells, label, 0.5 * mass / np.where(label, mass[label].sum(), mass[~label].sum()))
 
@@ -77,7 +77,7 @@ def affordable(selection: ShapeSelection, cells: Any) -> bool:
 
 def logistic_weights(
     selection: ShapeSelection,
-    rows: LabelledCells,
+    rows: CardRows,
     w: np.ndarray,
     others: list[np.ndarray],
     monotone: Sequence[MonotoneColumn],
@@ -100,14 +100,11 @@ def logistic_weights(
     return LogisticWeights(own, moved, float(mean_auc(np.array(gains)[:, None])[0]))
 
 
-def _gain(basis: Basis, held_out: HeldOutRows, k: int, W: np.ndarray) -> float:
+def _gain(basis: Basis, held_out: CardRows, k: int, W: np.ndarray) -> float:
     """How much higher the AUC of fold k is by the second weights than by the first; nan where it has one class only."""
     rows = held_out.in_fold(k)
-    label, weight = held_out.is_pos[rows], None if held_out.weight is None else held_out.weight[rows]
-    if not label.any() or label.all():
-        return np.nan
     scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W).T)
-    before, after = (auc_from_parts(label, column, weight) for column in scores)
+    before, after = held_out.target.take(rows).auc(scores)
     return float(after - before)
 
 

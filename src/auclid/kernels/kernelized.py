@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
@@ -22,6 +22,7 @@ from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
 from auclid.ordered._base import LinearOrderRanker
+from auclid.ordered._meta import MetaRanker
 from auclid.ordered._rows import PartitionedRows, dataset_of
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import LabelledDataset, sampled
@@ -37,7 +38,7 @@ MIN_CLASS_ROWS_FOR_CV = 5
 """Rows of each class from which on the default ranker cross-validates its alpha."""
 
 
-class Kernelized(Ranker):
+class Kernelized(MetaRanker):
     """A ranker f(x) = w·ψ(x) + b on top of a feature map ψ: a kernel method for any number of rows.
 
     The ranker is handed a table of embedded rows that does not exist: products with it are products with kernel values,
@@ -222,46 +223,6 @@ class Kernelized(Ranker):
         with np.errstate(over="ignore", invalid="ignore"):
             scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
         return validation.finite_scores(self, scores, table.dtype)
-
-    @partwise
-    def predict(self, X: RowsLike, *, out: OutputFile = None) -> Any:
-        """The class of each row, where the ranker tells classes; else the scores of `decision_function`.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        return super().predict(X) if hasattr(self, "classes_") else self.decision_function(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> float:
-        """The AUC of `decision_function` on (X, y), or the concordance where the ranker is one of ordered rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-        y : array of shape (n,)
-        sample_weight : array of shape (n,), optional
-        groups : array of shape (n,), optional
-            For a ranker of ordered rows: only rows of one group are compared.
-
-        Returns
-        -------
-        float
-        """
-        if not isinstance(self.ranker_, LinearOrderRanker):
-            return super().score(X, y, sample_weight)
-        y = X.target() if y is None and isinstance(X, Rows) else y
-        return self.ranker_._concordance(self.decision_function(X), y, groups, sample_weight)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if isinstance(self.ranker, LinearOrderRanker):
-            tags.estimator_type, tags.classifier_tags = None, None
-        return tags
 
     def _values_weights(self, rows: Embedded) -> np.ndarray:
         """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""

@@ -16,6 +16,7 @@ from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearScores
 from auclid.data import SparseTable
 from auclid.errors import invalid_value
+from auclid.metrics._concordance import concordance
 from auclid.metrics._sample import WHOLE
 from auclid.ordered._alpha import choose_alpha
 from auclid.ordered._rows import OrderedRows, level_moments
@@ -84,8 +85,17 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         """Learn from all comparable pairs of rows."""
 
     @abstractmethod
+    def _ordered_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> OrderedRows:
+        """Rows with their order, checked."""
+
+    @abstractmethod
+    def _measured(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """What `concordance` and `compare_concordance` take: the values of y, and options."""
+
     def _concordance(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> float:
         """The concordance of scores with y."""
+        values, options = self._measured(y)
+        return concordance(values, scores, groups=groups, sample_weight=sample_weight, **options)
 
     def _fit_rows(self, rows: OrderedRows) -> OrderedMoments | None:
         """Learn from checked rows; sets all fitted attributes. Returns what further rows can be added to, if known."""

@@ -74,20 +74,23 @@ def dataset_of(estimator: Any, X: Any) -> PartitionedRows:
     if not is_partitioned(estimator, X):
         table = check_rows(estimator, X, reset=True)
         return PartitionedRows(MemoryDataset(table), np.array([table.shape[0]]))
+    if not isinstance(X, Rows) and not is_dask(X):
+        raise TypeError(f"{owner} cannot learn from {type(X).__name__}.")
+    parts = FileDataset(X) if isinstance(X, Rows) else DaskDataset(owner, X)
+    remember_columns(estimator, parts.columns, parts.width)
+    return PartitionedRows(parts, part_sizes(parts, X))
+
+
+def part_sizes(parts: Dataset, X: Any) -> np.ndarray:
+    """The number of rows of each part of a dataset that was made of X."""
     if isinstance(X, Rows):
-        files = FileDataset(X)
-        remember_columns(estimator, files.columns, files.width)
-        return PartitionedRows(files, np.asarray(X.block_sizes()))
-    if is_dask(X):
-        parts = DaskDataset(owner, X)
-        remember_columns(estimator, parts.columns, parts.width)
-        return PartitionedRows(parts, np.asarray(parts.compute(parts.map(part_size))))
-    raise TypeError(f"{owner} cannot learn from {type(X).__name__}.")
+        return np.asarray(X.block_sizes())
+    return np.asarray(parts.compute(parts.map(part_size)))
 
 
 def part_size(part: Part) -> int:
     """The number of rows of a part."""
-    return as_table(part.X).shape[0]
+    return part.X.shape[0]
 
 
 def ordered_rows(

@@ -7,10 +7,9 @@ import numpy as np
 from auclid import validation
 from auclid.data.files import Rows
 from auclid.errors import invalid_value
-from auclid.metrics._concordance import concordance
 from auclid.ordered._alpha import ALPHA
 from auclid.ordered._base import LinearOrderRanker
-from auclid.ordered._rows import ordered_rows
+from auclid.ordered._rows import OrderedRows, ordered_rows
 from auclid.solvers.ordered_square import OrderedLeastSquares, square_system
 from auclid.stats.moments import grouped_moments, require_room
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
@@ -118,8 +117,11 @@ class OrderedRanker(LinearOrderRanker):
         -------
         self
         """
-        self._stream = self._fit_rows(ordered_rows(self, X, lambda: self._values(X, y), groups, sample_weight))
+        self._stream = self._fit_rows(self._ordered_rows(X, y, groups, sample_weight))
         return self
+
+    def _ordered_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> OrderedRows:
+        return ordered_rows(self, X, lambda: self._values(X, y), groups, sample_weight)
 
     def _values(self, X: Any, y: Any) -> np.ndarray:
         """The numbers that rows are ordered by."""
@@ -243,5 +245,5 @@ class OrderedRanker(LinearOrderRanker):
             sample_weight = X.sample_weight()
         return self._concordance(self.decision_function(X), values, groups, sample_weight)
 
-    def _concordance(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> float:
-        return concordance(y, scores, groups=groups, sample_weight=sample_weight)
+    def _measured(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return self._values(None, y), {}
