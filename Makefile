@@ -72,13 +72,13 @@ bench: $(VENV)/.ready-dev  ## every benchmarks/bench_*.py in turn, each printing
 		echo "== $$script"; $(PY) $$script; \
 	done
 
-docs: $(VENV)/.ready-docs  ## run the gallery and build the documentation into site/; `make test` runs its code blocks
+docs: $(VENV)/.ready-docs  ## run the gallery, build the site into site/, check links, spelling and pages in a browser
 	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
+	$(PY) tools/check_site.py site
 
-dist: $(VENV)/.ready-dev  ## sdists and wheels into dist/, contents checked, the wheels tried in a clean environment
+dist: $(VENV)/.ready-dev  ## reproducible sdists and wheels into dist/, contents checked, tutorials run on the wheel
 	rm -rf dist
-	@$(pinned) $(PY) -m build --outdir dist
-	@$(pinned) $(PY) -m build --outdir dist/papers papers
+	@$(pinned) $(PY) tools/make_dist.py dist
 	@$(pinned) $(PY) tools/check_dist.py dist
 
 constraints: $(NEWEST)/.passed  ## the versions with which `make test-newest` passed become the tested ones of this Python

@@ -34,7 +34,7 @@ def cases() -> Iterator[tuple[str, Callable[[], object]]]:
     y = X[:, 0] + X[:, 1] + 2.0 * rng.standard_normal(len(X)) > 2.0
     rows = sparse.random(20_000, 2_000, 0.01, format="csr", random_state=0)
     for name in FILES.split():
-        path = HERE / "tests" / "data" / "0.1.0" / f"{name}.auclid"
+        path = HERE / "tests" / "data" / "1.0.0" / f"{name}.auclid"
         if path.exists():
             yield f"load {name}", lambda path=path: auclid.load(path)
     for kind, table in (("float64", X), ("float32", X.astype(np.float32)), ("CSR", rows)):

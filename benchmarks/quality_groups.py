@@ -9,6 +9,7 @@ Test AUC and the measured xAUC gap, with its standard error over splits, for sev
 import importlib.util
 import sys
 import warnings
+from itertools import product
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -44,11 +45,9 @@ def gap(y, scores, group):
 def models():
     """(name, fit) of each model; fit takes rows, labels and groups and returns a function that scores."""
     yield "LeastSquaresAUC", lambda X, y, g: LeastSquaresAUC().fit(X, y).decision_function
-    for bound in BOUNDS:
-        yield (
-            f"ConstrainedAUC({bound})",
-            lambda X, y, g, bound=bound: ConstrainedAUC(bound).fit(X, y, g).decision_function,
-        )
+    for gap, bound in product(("margin", "measured"), BOUNDS):
+        model = ConstrainedAUC(bound, gap=gap)
+        yield f"ConstrainedAUC({bound}, {gap!r})", lambda X, y, g, model=model: model.fit(X, y, g).decision_function
     yield "MinimaxAUC", lambda X, y, g: MinimaxAUC().fit(X, y, g).decision_function
     logistic = make_pipeline(StandardScaler(), LogisticRegression(max_iter=500))
     yield "logistic regression", lambda X, y, g: logistic.fit(X, y).decision_function
@@ -74,7 +73,7 @@ def main(splits):
             scores = fit(X[train], y[train], group[train])(X[test])
             found.append((roc_auc(y[test], scores), gap(y[test], scores, group[test])))
         mean, error = np.mean(found, axis=0), np.std(found, axis=0, ddof=1) / np.sqrt(splits)
-        print(f"{name:<28} AUC {mean[0]:.4f} ± {error[0]:.4f}   xAUC gap {mean[1]:.4f} ± {error[1]:.4f}", flush=True)
+        print(f"{name:<32} AUC {mean[0]:.4f} ± {error[0]:.4f}   xAUC gap {mean[1]:.4f} ± {error[1]:.4f}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""CONTRIBUTING's recipes are true: each adds its thing to a copy of the project in the files it names, and no others.
+"""The recipes of docs/developing.md are true: each adds its thing to a copy of the project in the files it names only.
 
 The copy is then held to the tests that a newcomer must pass: layout, house rules, laws, reference, scikit-learn's
 checks. Kernels run as plain Python there, so that nothing is compiled.
@@ -25,7 +25,7 @@ class Copy:
     def __init__(self, folder: Path) -> None:
         self.root, self.touched = folder, set()
         ignored = shutil.ignore_patterns("__pycache__", "*.nbi", "*.nbc", "record")
-        for name in ("src", "tests", "docs", "examples"):
+        for name in ("src", "tests", "docs", "examples", "tools"):
             shutil.copytree(ROOT / name, folder / name, ignore=ignored)
         shutil.copytree(ROOT / "docs" / "record", folder / "docs" / "record")
         for name in ("README.md", "CONTRIBUTING.md", "mkdocs.yml", "pyproject.toml", "conftest.py"):
@@ -382,10 +382,10 @@ NAMES = {
 
 
 def files_of(recipe: str) -> set[str]:
-    """The files that a recipe of CONTRIBUTING.md names, and as many as it says."""
-    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    """The files that a recipe of docs/developing.md names, and as many as it says."""
+    page = (ROOT / "docs" / "developing.md").read_text(encoding="utf-8")
     found = re.search(rf"^### {re.escape(recipe)}: (\d+) files\n(.*?)(?=^##)", page, flags=re.M | re.S)
-    assert found, f"CONTRIBUTING.md has no recipe {recipe!r}"
+    assert found, f"docs/developing.md has no recipe {recipe!r}"
     files = re.findall(r"^\d+\. `([^`]+)`", found[2], flags=re.M)
     assert len(files) == len(set(files)) == int(found[1])
     return {NAMES.get(name, name) for name in files}

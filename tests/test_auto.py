@@ -28,7 +28,7 @@ import auclid
 from auclid import AUCClassifier, Columns, LeastSquaresAUC, LeastSquaresAUCCV, Scorecard, _sizes, baselines
 from auclid.auto import _preparation, _search
 from auclid.auto._blend import blend_weights, choose_blend
-from auclid.auto._candidates import CURVED, LINEAR, TableShape, candidates, suited
+from auclid.auto._candidates import CURVED, LINEAR_MODEL, TableShape, candidates, suited
 from auclid.auto._cost import TimeBudget
 from auclid.auto._folds import make_folds, rolling_folds
 from auclid.auto._judge import Judge
@@ -344,7 +344,7 @@ def task(labels, max_fpr=1.0, weight=None, metric="roc_auc"):
     return TrialTask(None, np.concatenate(labels), weight, parts, len(parts), False, Judge(metric, max_fpr))
 
 
-def trial(scores, labels, level=LINEAR):
+def trial(scores, labels, level=LINEAR_MODEL):
     aucs = np.array([roc_auc(y, s) for y, s in zip(labels, scores, strict=True)])
     return Trial(level, np.concatenate([standardize(s, None)[0] for s in scores]), aucs, 0.0, 1.0, 0.1)
 
@@ -472,7 +472,9 @@ def test_probabilities_rank_as_scores_do_and_predict_agrees():
     scores, chances = model.decision_function(X), model.predict_proba(X)
     np.testing.assert_allclose(chances.sum(axis=1), 1.0)
     assert roc_auc(y, chances[:, 1], pos_label="bad") == roc_auc(y, scores, pos_label="bad")
-    np.testing.assert_array_equal(model.predict(X), model.classes_[(chances[:, 1] > 0.5).astype(int)])
+    np.testing.assert_array_equal(model.predict(X), model.classes_[(scores > model.threshold_).astype(int)])
+    likelier = model.classes_[(chances[:, 1] > 0.5).astype(int)]
+    np.testing.assert_array_equal(model.set_threshold(0.0).predict(X), likelier)
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64], ids=["float32", "float64"])
@@ -519,8 +521,8 @@ def test_calibration_never_turns_an_order_around():
 def test_the_threshold_finds_more_of_the_rare_than_one_half_does():
     X, y = problem(2000, rare=0.03)
     model = fitted(X, y)
-    found = model.decision_function(X) > model.threshold_
-    assert found[y == "bad"].mean() > (model.predict(X) == "bad")[y == "bad"].mean() + 0.1
+    found, likelier = model.predict(X) == "bad", model.predict_proba(X)[:, list(model.classes_).index("bad")] > 0.5
+    assert found[y == "bad"].mean() > likelier[y == "bad"].mean() + 0.1
 
 
 # --- the same again -------------------------------------------------------------------------------
@@ -1121,7 +1123,7 @@ def test_boosting_is_not_given_up_after_a_thousand_of_very_many_rows():
     X, y = ring(6000)
     y = np.random.default_rng(0).permutation(y)  # nothing to learn
     search = search_of(X, y, plan(["logistic", "boosting"]))
-    perfect = Trial(LINEAR, search.task.is_pos.astype(float), np.ones(5), 0.0, 1.0, 0.1)
+    perfect = Trial(LINEAR_MODEL, search.task.is_pos.astype(float), np.ones(5), 0.0, 1.0, 0.1)
     never = lambda *_, **__: False  # noqa: E731
     with Parallel(1) as parallel:
         said = run_trial(search.candidates[1], search.task, parallel, perfect, never)

@@ -30,7 +30,8 @@ def test_probabilities_are_calibrated_and_the_order_is_the_rankers(ranker):
     for low, high in ((0.05, 0.3), (0.3, 0.7), (0.7, 1.0)):
         part = (chances > low) & (chances <= high)
         assert chances[part].mean() == pytest.approx(new_y[part].mean(), abs=0.12)
-    np.testing.assert_array_equal(model.predict(new_X), chances > 0.5)
+    np.testing.assert_array_equal(model.predict(new_X), model.decision_function(new_X) > model.threshold_)
+    np.testing.assert_array_equal(model.set_threshold(0.0).predict(new_X), chances > 0.5)
 
 
 def test_scores_of_seen_rows_would_promise_too_much():

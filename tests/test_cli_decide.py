@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.linear_model import LogisticRegression
 
-from auclid.io import about
+from auclid.io import load, save
 
 runner = pytest.importorskip("typer.testing").CliRunner()
 
@@ -59,8 +60,10 @@ def test_thresholds_costs_and_precision(files):
 
 def test_a_kept_threshold_is_used_everywhere(files):
     kept = scored("--alerts", "20", "--keep")
-    threshold = about("model.auclid")["threshold"]
-    assert (kept.score > threshold).sum() == 20
+    model = load("model.auclid")
+    assert (kept.score > model.threshold_).sum() == 20
+    in_python = np.where(model.predict(pd.read_csv("new.csv")) == 1, "fraud", "legit")
+    assert in_python.tolist() == kept.label.tolist()
     again = scored()
     assert again.label.tolist() == kept.label.tolist()
     rows = make_rows(300, 2)
@@ -72,6 +75,23 @@ def test_a_kept_threshold_is_used_everywhere(files):
     assert f" {hits} " in " ".join(done.output.replace("│", " ").replace("|", " ").split())
     assert run("monitor", "model.auclid", "test.csv", "--json", "m.json").exit_code in (0, 3)
     assert abs(pd.read_json("m.json", typ="series")["alert_rate"][0] - called.mean()) < 1e-12
+
+
+def test_the_picture_shows_the_threshold_of_the_model(files, monkeypatch):
+    plot = pytest.importorskip("auclid.plot")
+    drawn = []
+    monkeypatch.setattr(plot, "scores", lambda *given, threshold, **rest: drawn.append(threshold))
+    scored("--alerts", "20", "--keep")
+    assert run("evaluate", "model.auclid", "test.csv", "--target", "label", "--plot", "p.png").exit_code == 0
+    assert drawn == [load("model.auclid").threshold_]
+
+
+def test_only_models_of_auclid_keep_a_threshold(files):
+    rows = pd.read_csv("train.csv")
+    save("theirs.auclid", LogisticRegression().fit(rows[["a"]], rows.label == "fraud"))
+    done = run("predict", "theirs.auclid", "new.csv", "--alerts", "5", "--keep")
+    assert done.exit_code == 2
+    assert "--keep needs a model of auclid; MODEL holds a LogisticRegression" in " ".join(done.stderr.split())
 
 
 @pytest.mark.parametrize(

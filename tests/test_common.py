@@ -38,7 +38,7 @@ PARAMETERS = {
     "MulticlassAUC": {"alpha": 1e-4},
     "RankBoost": {"n_rounds": 200, "n_neighbors": 0, "unlabeled_weight": 0.5, "unlabeled": "auto"},
     "MinimaxAUC": {"alpha": 1e-4},
-    "ConstrainedAUC": {"max_gap": 0.05, "alpha": 1e-4, "between": "xauc"},
+    "ConstrainedAUC": {"max_gap": 0.05, "alpha": 1e-4, "between": "xauc", "gap": "margin"},
     "SPAM": dict(alpha=ANY, l1=0.0, penalty=None, schedule="auto", shuffle=ANY, average=ANY, **SEEDED),
     "SOLAM": dict(radius=ANY, zeta=ANY, alpha=None, shuffle=ANY, **SEEDED),
     "FSAUC": dict(radius=ANY, **SEEDED),

@@ -1,9 +1,12 @@
 """ConstrainedAUC: optimality conditions, another optimiser, sums of moments, and the same model wherever rows are."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.linalg import null_space
 from scipy.optimize import LinearConstraint, minimize
+from sklearn.exceptions import ConvergenceWarning
 
 import auclid
 from auclid import ConstrainedAUC, LeastSquaresAUC, MinimaxAUC, load, save
@@ -76,6 +79,45 @@ def test_each_kind_of_gap_is_bounded(between):
     assert model.residual_ < 1e-8
 
 
+def worst_gap(y, scores, group, between, weight=None):
+    """The largest measured gap across groups, within them, or of either."""
+    table = auc_by_group(y, scores, group, sample_weight=weight).table
+    across, within = np.abs(table - table.T).max(), np.ptp(np.diag(table))
+    return {"xauc": across, "auc": within, "both": max(across, within)}[between]
+
+
+@pytest.mark.parametrize("between", ["xauc", "auc", "both"])
+@pytest.mark.parametrize(("bound", "n_groups"), [(0.0, 2), (0.03, 2), (0.03, 3), (0.2, 3)])
+def test_the_measured_gap_is_bounded_on_the_training_rows(between, bound, n_groups):
+    X, y, group = grouped(n=3000, n_groups=n_groups)
+    free = worst_gap(y, LeastSquaresAUC().fit(X, y).decision_function(X), group, between)
+    model = ConstrainedAUC(bound, between=between, gap="measured").fit(X, y, group)
+    found = worst_gap(y, model.decision_function(X), group, between)
+    assert np.abs(model.gaps_).max() == pytest.approx(found, abs=1e-12)
+    assert found == pytest.approx(min(bound, free), abs=2e-4)
+    assert model.residual_ < 1e-8
+
+
+def test_bounds_that_contradict_one_another_give_the_nearest_weights():
+    X, y, group = grouped(n=3000)
+    with pytest.warns(ConvergenceWarning, match="the nearest exceed it by"):
+        model = ConstrainedAUC(0.0, gap="measured").fit(X, y, group)
+    assert worst_gap(y, model.decision_function(X), group, "xauc") < 0.03
+
+
+def test_the_measured_gap_knows_weights():
+    X, y, group = grouped(n=2000)
+    weight = np.random.default_rng(3).integers(1, 4, size=len(y)).astype(float)
+    model = ConstrainedAUC(0.02, gap="measured").fit(X, y, group, weight)
+    assert worst_gap(y, model.decision_function(X), group, "xauc", weight) <= 0.02 + 2e-4
+
+
+def test_the_measured_gap_needs_all_rows_at_once():
+    X, y, group = grouped()
+    with pytest.raises(ValueError, match="measures on all rows of one fit"):
+        ConstrainedAUC(gap="measured").partial_fit(X, y, group)
+
+
 def test_measured_gaps_fall_on_fresh_rows():
     X, y, group = grouped(n=4000)
     fresh, label, member = grouped(n=4000, seed=1)
@@ -111,7 +153,7 @@ def test_chunks_and_merges_give_the_model_of_all_rows():
         assert model.groups_.tolist() == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize("kind", [ConstrainedAUC, MinimaxAUC])
+@pytest.mark.parametrize("kind", [ConstrainedAUC, partial(ConstrainedAUC, gap="measured"), MinimaxAUC])
 def test_rows_in_files_and_on_dask_give_the_same_model(kind):
     da = pytest.importorskip("dask.array")
     X, y, group = grouped()

@@ -27,7 +27,7 @@ from auclid.metrics import (
 from auclid.metrics._auc import auc_from_parts, auc_of_two
 from auclid.metrics._cells import Cells
 from auclid.metrics._operating_point import best_threshold
-from auclid.metrics._places import MANY, TOGETHER, in_order, sum_twice_below, twice_below
+from auclid.metrics._places import MIN_COMPILED_SCORES, TOGETHER, in_order, sum_twice_below, twice_below
 
 SCORES = st.one_of(
     st.integers(-3, 3).map(float),
@@ -706,7 +706,7 @@ SPREADS = {
 @pytest.mark.parametrize("spread", SPREADS)
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_scores_dealt_out_to_cells_are_sorted(spread, dtype):
-    u = np.random.default_rng(0).uniform(1e-9, 1.0 - 1e-9, MANY + 5 * TOGETHER)
+    u = np.random.default_rng(0).uniform(1e-9, 1.0 - 1e-9, MIN_COMPILED_SCORES + 5 * TOGETHER)
     with np.errstate(over="ignore"):
         scores = SPREADS[spread](u).astype(dtype)
     kept = scores.copy()

@@ -35,6 +35,19 @@ def test_the_workflow_runs_every_python_and_system():
     assert re.findall(r"^make (\w+)$", read(".ci/run"), flags=re.M) == ["lint", "test"]
 
 
+def test_the_changelog_begins_with_this_version():
+    version, date = re.findall(r"^## \[(.+)\] - (.+)$", read("CHANGELOG.md"), flags=re.M)[0]
+    assert version == auclid.__version__
+    assert f'date-released: "{date}"' in read("CITATION.cff")
+
+
+@pytest.mark.parametrize("name", ["docs", "release"])
+def test_a_workflow_says_what_was_tried(name):
+    workflow = read(f".github/workflows/{name}.yml")
+    assert "# Tried by the developers: " in workflow
+    assert f"make {'dist' if name == 'release' else name} PYTHON=python" in workflow
+
+
 def test_what_was_tried_is_told_alike():
     words = f"Linux with Python {', '.join(TRIED[:-1])} and {TRIED[-1]}"
     for name in ("README.md", ".github/workflows/test.yml"):
@@ -129,6 +142,22 @@ def test_a_wheel_that_lacks_a_file_or_holds_a_strange_one_is_found(tmp_path):
     assert wheel([*files, *told, "auclid_papers/cli.py"]) == [
         "auclid-1-py3-none-any.whl should not hold auclid_papers/cli.py"
     ]
+
+
+def test_a_wheel_with_more_data_than_the_embedded_table_is_found():
+    is_data = runpy.run_path(str(ROOT / "tools" / "check_dist.py"))["is_data"]
+    assert is_data("auclid/datasets/adult.csv") and not is_data("auclid/datasets/mammography.npz")
+
+
+def test_provenance_names_every_archive(tmp_path):
+    tools = runpy.run_path(str(ROOT / "tools" / "make_dist.py"))
+    (tmp_path / "papers").mkdir()
+    for name in ("a.whl", "a.tar.gz", "papers/b.whl", "notes.txt"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    sums = tools["checksums"](tmp_path)
+    assert sorted(sums) == ["a.tar.gz", "a.whl", "papers/b.whl"] and len(set(sums.values())) == 3
+    note = tools["provenance"](sums, "1")
+    assert note["sha256"] == sums and note["source_date_epoch"] == 1
 
 
 def test_the_two_packages_agree():

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from auclid import Scorecard, load, save
-from auclid.additive._lines import Line, clipped, flat, splice
+from auclid.additive._lines import BrokenLine, clipped, flat, splice
 from auclid.metrics import compare_auc, roc_auc
 
 pd = pytest.importorskip("pandas")
@@ -245,7 +245,7 @@ def test_a_spliced_line_is_the_one_inside_and_the_other_outside(seed):
     lines = []
     for _ in range(2):
         knots = np.sort(rng.choice(np.arange(40), 6, replace=False)).astype(float)
-        lines.append(Line(knots, rng.normal(size=6), rng.random(6) < 0.4))
+        lines.append(BrokenLine(knots, rng.normal(size=6), rng.random(6) < 0.4))
     low, high = np.sort(rng.uniform(-5, 45, 2))
     low, high = [(low, high), (-np.inf, high), (low, np.inf), (round(low), round(high) + 1.0), (-np.inf, np.inf)][seed]
     both = splice(lines[0], low, high, lines[1])
@@ -258,7 +258,7 @@ def test_a_spliced_line_is_the_one_inside_and_the_other_outside(seed):
 
 
 def test_clipped_lines_bend_at_the_limit():
-    line = Line(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, -2.0]), np.array([False, False, False]))
+    line = BrokenLine(np.array([0.0, 1.0, 3.0]), np.array([0.0, 2.0, -2.0]), np.array([False, False, False]))
     x = np.linspace(-1, 4, 101)
     np.testing.assert_allclose(clipped(line, -1.0, 1.0).at(x), np.clip(line.at(x), -1.0, 1.0), atol=1e-12)
     assert flat(3.0, line).at([0.0, 9.0]).tolist() == [3.0, 3.0]

@@ -221,7 +221,7 @@ def inside(value):
 @pytest.mark.filterwarnings("ignore")
 def test_the_table_knows_the_attributes_of_every_estimator_and_no_others(fitted):
     """An attribute that a method has learnt to set must be added to its entry in auclid.io._names."""
-    optional = {"feature_names_in_", "_sklearn_output_config", "models_"}
+    optional = {"feature_names_in_", "_sklearn_output_config", "models_", "threshold_"}
     for entry in ESTIMATORS:
         mine = [model for model in fitted if type(model) is entry.cls]
         seen = {key for model in mine for key in vars(model)} - set(entry.cls._get_param_names())

@@ -57,15 +57,20 @@ def complain(what: str, missing: set[str], strange: set[str]) -> list[str]:
     return said + [f"{what} should not hold {name}" for name in sorted(strange)]
 
 
+def is_data(name: str) -> bool:
+    """Whether a file is data other than the embedded table."""
+    return name.endswith((".npz", ".npy", ".csv", ".parquet", ".auclid")) and name != "auclid/datasets/mammography.npz"
+
+
 def check_wheel(path: Path, package: Path = PACKAGE) -> list[str]:
-    """The package, all of it, and nothing else; of auclid, not the papers' experiments."""
+    """The package, all of it, and nothing else: no tests, no papers, no data beyond the embedded table."""
     with zipfile.ZipFile(path) as wheel:
         inside = {name for name in wheel.namelist() if ".dist-info/" not in name}
         told = {name.partition(".dist-info/")[2] for name in wheel.namelist() if ".dist-info/" in name}
     source = package.parent.relative_to(ROOT).as_posix()
     meant = {name.removeprefix(f"{source}/") for name in files_of(package)}
     lacks = {name for name in ("METADATA", "entry_points.txt", "licenses/LICENSE") if name not in told}
-    stray = {name for name in inside if name.startswith("auclid/experiments")}
+    stray = {name for name in inside if name.startswith("auclid/experiments") or (is_data(name) and package == PACKAGE)}
     return complain(path.name, (meant - inside) | lacks, (inside - meant) | stray)
 
 
@@ -78,7 +83,7 @@ def check_sdist(path: Path) -> list[str]:
 
 
 def smoke(wheel: Path, papers: Path) -> None:
-    """Install the wheels into an empty environment, one after the other; fit, save, load and run the command there."""
+    """Install the wheels into an empty environment; fit, save, load, run the command and the tutorials there."""
     with tempfile.TemporaryDirectory() as folder:
         venv.create(folder, with_pip=True)
         bin_ = Path(folder, "Scripts" if os.name == "nt" else "bin")
@@ -90,8 +95,8 @@ def smoke(wheel: Path, papers: Path) -> None:
             if ended != code:
                 raise SystemExit(f"`{' '.join(words)}` must end with exit code {code}; it ended with {ended}.")
 
-        def install(what: str) -> None:
-            run("python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", what)
+        def install(*what: str) -> None:
+            run("python", "-m", "pip", "--disable-pip-version-check", "install", "--quiet", *what)
 
         install(f"{wheel}[cli]")
         run("python", "-c", SMOKE)
@@ -99,6 +104,9 @@ def smoke(wheel: Path, papers: Path) -> None:
         run("auclid", "compare", "--methods", "LeastSquaresAUC", "--against", "logistic", "--output", "report.html")
         if not Path(folder, "report.html").stat().st_size > 10_000:
             raise SystemExit("auclid compare must leave a report; it left none.")
+        install(f"{wheel}[cli,plot,io]", "pandas", "lightgbm")
+        tutorials = [str(page) for page in sorted((ROOT / "docs" / "tutorials").glob("*.md")) if page.stem != "index"]
+        run("python", str(ROOT / "tools" / "pages.py"), *tutorials)
         run("auclid", "experiments", "list", code=2)
         install(str(papers))
         run("auclid", "experiments", "list")
@@ -112,7 +120,7 @@ def main(dist: Path) -> None:
         raise SystemExit("\n".join(wrong))
     print(f"{wheel.name}, {sdist.name} and {papers.name} hold what they should.")
     smoke(wheel.resolve(), papers.resolve())
-    print("The wheels work in a clean environment.")
+    print("The wheels work in a clean environment, and the tutorials run there.")
 
 
 if __name__ == "__main__":

@@ -1,16 +1,8 @@
-"""The pages that `auclid experiments report` writes to docs/record: navigation, full width, verdicts in colour."""
+"""The pages that `auclid experiments report` writes to docs/record: full width, verdicts in colour."""
 
 import re
-from pathlib import Path
 
 VERDICT = re.compile("[▲=▼] (better|met|worse)")
-
-
-def on_config(config):
-    """Add the first page to the navigation, if the pages have been written."""
-    if (Path(config.docs_dir) / "record" / "index.md").exists():
-        config.nav.append({"The published record": "record/index.md"})
-    return config
 
 
 def on_page_markdown(markdown, page, config, files):

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 from threadpoolctl import ThreadpoolController
 
 T = TypeVar("T")
-R = TypeVar("R")
+ReturnT = TypeVar("ReturnT")
 
 
 @cache
@@ -41,7 +41,7 @@ def allowed_threads() -> int:
     return min((int(library.num_threads or 1) for library in _blas_libraries()), default=1)
 
 
-def thread_map(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
+def thread_map(function: Callable[[T], ReturnT], items: Sequence[T]) -> list[ReturnT]:
     """The results of a function for each item, in their order.
 
     Threads help only if the function releases the global interpreter lock most of the time, as kernels do.
@@ -59,7 +59,7 @@ def thread_map(function: Callable[[T], R], items: Sequence[T]) -> list[R]:
         return list(pool.map(function, items))
 
 
-def bounded_thread_map(function: Callable[[T], R], items: Iterable[T], max_threads: int) -> Iterator[R]:
+def bounded_thread_map(function: Callable[[T], ReturnT], items: Iterable[T], max_threads: int) -> Iterator[ReturnT]:
     """The results of a function for each item, in their order, with few results computed ahead of their use.
 
     Examples

@@ -15,6 +15,7 @@ from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.data import SparseTable, Table, as_table, to_dense
 from auclid.data.types import OutputFile, RowsLike
+from auclid.errors import DataError
 from auclid.metrics._auc import checked_auc
 from auclid.solvers.stream import Batch, StreamSolver, copy_state
 from auclid.solvers.threshold import youden_threshold
@@ -23,6 +24,7 @@ from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.weights import drawn
 from auclid.validation import RowAccess, partwise
+from auclid.validation.parameters import number_in
 
 
 class Ranker(ClassifierMixin, BaseEstimator):
@@ -34,9 +36,16 @@ class Ranker(ClassifierMixin, BaseEstimator):
     _out_of_core_alternative: ClassVar[str] = ""
     """What to use where rows do not fit in memory, of an estimator that needs them there."""
 
+    threshold_: float = 0.0
+    """The score above which `predict` answers ``classes_[1]``; `set_threshold` chooses another."""
+
     @partwise
     def predict(self, X: RowsLike, *, out: OutputFile = None) -> Any:
-        """The class of each row: ``classes_[1]`` where `decision_function` is positive.
+        """The class of each row: ``classes_[1]`` where `decision_function` exceeds ``threshold_``.
+
+        Unless `set_threshold` has chosen another, it is the threshold with the largest Youden's J (true minus false
+        positive rate) on the training rows, or, of a model that calibrates its scores, the log-odds of the share of
+        positives.
 
         Parameters
         ----------
@@ -49,7 +58,27 @@ class Ranker(ClassifierMixin, BaseEstimator):
         array of shape (n,)
         """
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0.0).astype(np.intp)]
+        return self.classes_[(scores > self.threshold_).astype(np.intp)]
+
+    def set_threshold(self, threshold: float) -> Self:
+        """Choose the score above which `predict` answers ``classes_[1]``.
+
+        The model keeps it, also in its file, through `partial_fit` and until the next `fit`. Scores and probabilities
+        stay as they are. `auclid.metrics.choose_threshold` finds one for a purpose.
+
+        Parameters
+        ----------
+        threshold : float
+            A value of `decision_function`.
+
+        Returns
+        -------
+        self
+        """
+        if len(getattr(self, "classes_", ())) != 2:
+            raise DataError(f"{type(self).__name__}.set_threshold needs a fitted model of two classes.")
+        self.threshold_ = number_in(f"{type(self).__name__}.set_threshold", "threshold", threshold, -np.inf, np.inf)
+        return self
 
     def score(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> float:
         """The area under the ROC curve of `decision_function` on (X, y): not the accuracy.

@@ -67,3 +67,9 @@ def has_missing(X: Any) -> bool:
 def scores(model: Any, X: Any) -> np.ndarray:
     """One number a row, higher for positives, of any classifier."""
     return model.decision_function(X) if hasattr(model, "decision_function") else model.predict_proba(X)[:, 1]
+
+
+def threshold(model: Any) -> float:
+    """The value of `scores` above which a classifier, or a pipeline that ends in one, predicts its second class."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return float(getattr(last, "threshold_", 0.0 if hasattr(model, "decision_function") else 0.5))

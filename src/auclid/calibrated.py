@@ -17,7 +17,7 @@ from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import InvalidValueError
 from auclid.square import LeastSquaresAUCCV
 from auclid.stats.labelled import BoundedSample, LabelledDataset, balanced_sample
-from auclid.stats.odds import fit_sigmoid, log_odds, probability, standardize
+from auclid.stats.odds import fit_sigmoid, log_odds, prior_log_odds, probability, standardize
 from auclid.stats.weights import normalize_weights
 from auclid.validation import RowAccess, binary_source, checked_table, floating, partwise, take_rows
 
@@ -39,6 +39,9 @@ class Calibrated(Ranker):
     ----------
     ranker_ : estimator
         The ranker, fitted on all rows.
+    threshold_ : float
+        The log-odds above which `predict` answers ``classes_[1]``: those of the share of positives, where Youden's J is
+        largest if the probabilities are right, or what `set_threshold` has chosen.
     classes_ : array of shape (2,)
     n_features_in_ : int
 
@@ -114,7 +117,8 @@ class Calibrated(Ranker):
         mass = normalize_weights(weight)
         mass = share if mass is None else mass if share is None else share * mass
         judged = ~np.isnan(held_out)  # a splitter may hold out some rows only
-        self._odds = fit_sigmoid(held_out[judged], is_pos[judged], None if mass is None else mass[judged])
+        held_out, is_pos, mass = held_out[judged], is_pos[judged], None if mass is None else mass[judged]
+        self._odds, self.threshold_ = fit_sigmoid(held_out, is_pos, mass), prior_log_odds(is_pos, mass)
         return self
 
     def _sample(self, rows: LabelledDataset) -> BoundedSample:

@@ -359,7 +359,7 @@ OWN_FOURIER_300 = (
 OWN_FCBR = f"{OWN_FOURIER_300} {OWN_CBR} mean_step=0.5 (proposition 3)."
 
 
-class Embedding(NamedTuple):
+class EmbeddedMethod(NamedTuple):
     """A method on top of a feature map: map and ranker, and both as published."""
 
     name: str
@@ -393,10 +393,10 @@ def _on_landmarks(
     good_for: str,
     differs: str = "",
     online: bool = True,
-) -> Embedding:
+) -> EmbeddedMethod:
     """A method on top of the k-means Nyström map."""
     maps = (PUBLISHED_NYSTROEM, published)
-    return Embedding(
+    return EmbeddedMethod(
         name, KMeansNystroem, ranker, maps, reference, good_for, f"{OWN_LANDMARKS} {differs}".strip(), online
     )
 
@@ -409,7 +409,7 @@ EMBEDDED = [
     _on_landmarks(
         "NBAM", RankSVM, RankSVM, KHALID, "curved rankings of any number of rows, all pairs exactly", online=False
     ),
-    Embedding(
+    EmbeddedMethod(
         "FBAM",
         RandomFourier,
         RankSVM,
@@ -425,7 +425,7 @@ EMBEDDED = [
     _on_landmarks(
         "NASAM", SEARCHED_ASAM, partial(ASAM, **PUBLISHED_SAM), KHALID, "curved rankings, a pair a step", OWN_SAM
     ),
-    Embedding(
+    EmbeddedMethod(
         "FASAM",
         RandomFourier,
         SEARCHED_ASAM,
@@ -456,7 +456,7 @@ EMBEDDED = [
     _on_landmarks(
         "NOAMgra", GRADIENT_OAM, partial(GRADIENT_OAM, C=2.0**-6), LARGE, "the same, one update a row", OWN_C
     ),
-    Embedding(
+    EmbeddedMethod(
         "FOAM",
         FOURIER_300,
         RESERVOIR_OAM,
@@ -465,7 +465,7 @@ EMBEDDED = [
         "comparison; FCBR ranks better",
         f"{OWN_FOURIER_300} {OWN_C}",
     ),
-    Embedding(
+    EmbeddedMethod(
         "FCBR-RS",
         FOURIER_300,
         RESERVOIR_CBR,
@@ -474,7 +474,7 @@ EMBEDDED = [
         "curved rankings of streams, all rows alike",
         OWN_FCBR,
     ),
-    Embedding(
+    EmbeddedMethod(
         "FCBR-FIFO",
         FOURIER_300,
         CBR,

@@ -41,7 +41,7 @@ class BinLimits(NamedTuple):
     """Bins of the whole card, at the most; a column or pair of one bin counts as none."""
 
 
-class Bins(NamedTuple):
+class ShapeSteps(NamedTuple):
     """The steps of one shape: which of them each narrow bin (or cell of a pair) belongs to, and their values."""
 
     label: np.ndarray
@@ -52,8 +52,8 @@ class BinnedCard(NamedTuple):
     """A card of step functions."""
 
     counts: CardCounts
-    columns: list[Bins]
-    pairs: list[Bins]
+    columns: list[ShapeSteps]
+    pairs: list[ShapeSteps]
     pair_columns: list[tuple[int, int]]
     missing: np.ndarray
     """What a missing cell of each column adds."""
@@ -75,7 +75,7 @@ class BinnedCard(NamedTuple):
         return out
 
 
-class Candidate(NamedTuple):
+class SteppedShape(NamedTuple):
     """One shape on the way to steps: the squared error with 1, 2, … bins, and the labels of so many bins."""
 
     errors: np.ndarray
@@ -83,12 +83,12 @@ class Candidate(NamedTuple):
     values: np.ndarray
     weight: np.ndarray
 
-    def bins(self, count: int) -> Bins:
+    def bins(self, count: int) -> ShapeSteps:
         """The steps of so many bins."""
         label = self.labels(count)
         flat, weight = label.ravel(), np.maximum(self.weight.ravel(), LEAST_WEIGHT)
         total = np.bincount(flat, weight)
-        return Bins(label, np.bincount(flat, weight * self.values.ravel()) / total)
+        return ShapeSteps(label, np.bincount(flat, weight * self.values.ravel()) / total)
 
 
 def binned_card(card: Card, counts: CardCounts, limits: BinLimits) -> BinnedCard:
@@ -132,7 +132,7 @@ def class_shares(rows: np.ndarray, total: np.ndarray) -> np.ndarray:
     return (rows / np.where(total > 0.0, total, 1.0).reshape(2, *[1] * (rows.ndim - 1))).sum(axis=0)
 
 
-def _column_candidate(card: Card, counts: CardCounts, j: int, limits: BinLimits) -> Candidate:
+def _column_candidate(card: Card, counts: CardCounts, j: int, limits: BinLimits) -> SteppedShape:
     own: ColumnCounts = counts.columns[j]
     values = shape_values(card, j, own.centers)
     weight = class_shares(own.rows, own.rows.sum(axis=1) + own.missing)
@@ -144,7 +144,7 @@ def _column_candidate(card: Card, counts: CardCounts, j: int, limits: BinLimits)
         out[order] = labels(count)
         return out
 
-    return Candidate(errors, label, values, weight)
+    return SteppedShape(errors, label, values, weight)
 
 
 def shape_values(card: Card, j: int, x: np.ndarray) -> np.ndarray:
@@ -154,7 +154,7 @@ def shape_values(card: Card, j: int, x: np.ndarray) -> np.ndarray:
     return card_contributions(card, cells)[:, j]
 
 
-def _pair_candidate(card: Card, counts: CardCounts, m: int, pair: tuple[int, int], limits: BinLimits) -> Candidate:
+def _pair_candidate(card: Card, counts: CardCounts, m: int, pair: tuple[int, int], limits: BinLimits) -> SteppedShape:
     own: PairCounts = counts.pairs[m]
     centers = [_group_centers(counts.columns[j], group) for j, group in zip(pair, own.groups, strict=True)]
     cells = np.full((own.rows[0].size, len(card.missing)), np.nan)
@@ -176,7 +176,7 @@ def _pair_candidate(card: Card, counts: CardCounts, m: int, pair: tuple[int, int
         out[at] = labels(count)
         return out
 
-    return Candidate(errors, label, values, weight)
+    return SteppedShape(errors, label, values, weight)
 
 
 def _group_centers(counts: ColumnCounts, group: np.ndarray) -> np.ndarray:
@@ -254,33 +254,52 @@ class Rectangle(NamedTuple):
         return self._replace(d=at), self._replace(c=at)
 
 
+class GridSums(NamedTuple):
+    """Cumulated sums of weight, weight * value and weight * value^2 over a grid."""
+
+    weight: np.ndarray
+    first: np.ndarray
+    second: np.ndarray
+
+    @classmethod
+    def of(cls, values: np.ndarray, weight: np.ndarray) -> "GridSums":
+        """Sums of all entries above and to the left of each corner."""
+        terms = (weight, weight * values, weight * values**2)
+        return cls(*(np.pad(x.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0))) for x in terms))
+
+    def inside(self, r: Rectangle) -> tuple[float, ...]:
+        """The three sums within a rectangle."""
+        return tuple(float(x[r.b, r.d] - x[r.a, r.d] - x[r.b, r.c] + x[r.a, r.c]) for x in self)
+
+    def error(self, r: Rectangle) -> float:
+        """The squared error about the mean of a rectangle."""
+        mass, first, second = self.inside(r)
+        return max(second - first * first / mass, 0.0) if mass > 0.0 else 0.0
+
+    def best_cut(self, r: Rectangle, min_mass: float) -> tuple[float, tuple[Rectangle, Rectangle] | None]:
+        """The cut that saves most error, and what it saves; both parts weigh at least ``min_mass``."""
+        cuts = [r.cut(0, at) for at in range(r.a + 1, r.b)] + [r.cut(1, at) for at in range(r.c + 1, r.d)]
+        heavy = [two for two in cuts if min(self.inside(each)[0] for each in two) >= min_mass]
+        scored = [(self.error(r) - self.error(two[0]) - self.error(two[1]), two) for two in heavy]
+        return max(scored, key=lambda item: item[0], default=(0.0, None))
+
+
 def rectangle_path(
     values: np.ndarray, weight: np.ndarray, limits: BinLimits
 ) -> tuple[np.ndarray, Callable[[int], np.ndarray]]:
     """The squared error of 1, 2, … rectangles, each the best cut of one before, and which one each cell is in."""
-    tables = [_summed(x) for x in (weight, weight * values, weight * values**2)]
-
-    def error(r: Rectangle) -> float:
-        mass, first, second = (_inside(table, r) for table in tables)
-        return max(second - first * first / mass, 0.0) if mass > 0.0 else 0.0
-
-    def best_cut(r: Rectangle) -> tuple[float, tuple[Rectangle, Rectangle] | None]:
-        options = [r.cut(0, at) for at in range(r.a + 1, r.b)] + [r.cut(1, at) for at in range(r.c + 1, r.d)]
-        options = [two for two in options if min(_inside(tables[0], each) for each in two) >= 2.0 * limits.min_share]
-        scored = [(error(r) - error(two[0]) - error(two[1]), two) for two in options]
-        return max(scored, key=lambda item: item[0], default=(0.0, None))
-
+    sums, min_mass = GridSums.of(values, weight), 2.0 * limits.min_share
     whole = Rectangle(0, values.shape[0], 0, values.shape[1])
     leaves = [[whole]]
-    cuts = {whole: best_cut(whole)}
+    cuts = {whole: sums.best_cut(whole, min_mass)}
     while len(leaves[-1]) < limits.max_bins:
         target = max(leaves[-1], key=lambda r: cuts[r][0])
-        parts = cuts[target][1]
-        if parts is None or cuts[target][0] <= 0.0:
+        saved, parts = cuts[target]
+        if parts is None or saved <= 0.0:
             break
-        cuts.update({part: best_cut(part) for part in parts})
+        cuts.update({part: sums.best_cut(part, min_mass) for part in parts})
         leaves.append([r for r in leaves[-1] if r != target] + list(parts))
-    errors = np.array([sum(error(r) for r in each) for each in leaves])
+    errors = np.array([sum(map(sums.error, each)) for each in leaves])
 
     def labels(count: int) -> np.ndarray:
         out = np.zeros(values.shape, dtype=np.intp)
@@ -289,15 +308,6 @@ def rectangle_path(
         return out
 
     return errors, labels
-
-
-def _summed(x: np.ndarray) -> np.ndarray:
-    """Sums of all entries above and to the left."""
-    return np.pad(x.cumsum(axis=0).cumsum(axis=1), ((1, 0), (1, 0)))
-
-
-def _inside(table: np.ndarray, r: Rectangle) -> float:
-    return float(table[r.b, r.d] - table[r.a, r.d] - table[r.b, r.c] + table[r.a, r.c])
 
 
 # How many bins each shape gets

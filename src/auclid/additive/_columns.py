@@ -17,7 +17,7 @@ from auclid.data.sizes import BLOCK_BYTES
 from auclid.stats.level_counts import table_index
 from auclid.validation import is_numeric, numeric_array
 
-MAX_LEVELS = 100
+MAX_SHAPE_LEVELS = 100
 """Levels of a category with a value of their own, at the most; the commonest."""
 
 MIN_LEVEL_ROWS = 5
@@ -55,7 +55,7 @@ def common_levels(owner: Any, name: str, counts: TextCounts) -> list[str]:
             UserWarning,
             stacklevel=2,
         )
-    return sorted(common[:MAX_LEVELS])
+    return sorted(common[:MAX_SHAPE_LEVELS])
 
 
 # Cells of a dataset whose texts are encoded

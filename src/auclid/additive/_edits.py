@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from auclid.additive._counts import CardCounts, ColumnCounts
-from auclid.additive._lines import Line, clipped, flat, shape_line, splice, with_knot
+from auclid.additive._lines import BrokenLine, clipped, flat, shape_line, splice, with_knot
 from auclid.additive._shapes import Card, PairShape, Shape
 from auclid.errors import InvalidValueError
 
@@ -21,7 +21,7 @@ FROZEN_TOLERANCE = 1e-9
 # What is edited
 
 
-class Region(NamedTuple):
+class ColumnRegion(NamedTuple):
     """A part of a column: a range of numbers, some levels, its missing cells, or all but these."""
 
     low: float
@@ -30,22 +30,12 @@ class Region(NamedTuple):
     missing: bool
 
     @classmethod
-    def of(cls, edit: Mapping[str, Any], shape: Shape) -> "Region":
+    def of(cls, edit: Mapping[str, Any], shape: Shape) -> "ColumnRegion":
         """The part that an edit speaks of."""
-        low, high, levels = edit.get("low"), edit.get("high"), edit.get("levels")
-        for end in (low, high):
-            if end is not None and (shape.knots is None or isinstance(end, bool) or not isinstance(end, (int, float))):
-                raise _refused(edit, f"give 'low' and 'high' as numbers, of a column of numbers; got {end!r}")
-        low, high = -np.inf if low is None else float(low), np.inf if high is None else float(high)
+        low, high = _range_end(edit, shape, "low", -np.inf), _range_end(edit, shape, "high", np.inf)
         if not low < high:
             raise _refused(edit, f"have a 'low' below its 'high'; got {low:g} and {high:g}")
-        if levels is not None:
-            known = [str(level) for level in shape.levels or []]
-            unknown = [str(level) for level in levels if str(level) not in known]
-            if unknown or not known:
-                raise _refused(edit, f"name some of the levels {', '.join(known) or '(none)'}; got {unknown[:1]}")
-            levels = tuple(str(level) for level in levels)
-        return cls(low, high, levels, bool(edit.get("missing", False)))
+        return cls(low, high, _named_levels(edit, shape), bool(edit.get("missing", False)))
 
     @property
     def is_everything(self) -> bool:
@@ -58,6 +48,27 @@ class Region(NamedTuple):
         return np.array([self.levels is None or name in self.levels for name in names], dtype=bool)
 
 
+def _range_end(edit: Mapping[str, Any], shape: Shape, field: str, default: float) -> float:
+    """One end of the range of numbers that an edit speaks of."""
+    end = edit.get(field)
+    if end is None:
+        return default
+    if shape.knots is None or isinstance(end, bool) or not isinstance(end, (int, float)):
+        raise _refused(edit, f"give 'low' and 'high' as numbers, of a column of numbers; got {end!r}")
+    return float(end)
+
+
+def _named_levels(edit: Mapping[str, Any], shape: Shape) -> tuple[str, ...] | None:
+    """The levels that an edit names; None where it names none."""
+    if edit.get("levels") is None:
+        return None
+    levels, known = tuple(map(str, edit["levels"])), list(map(str, shape.levels or []))
+    unknown = [level for level in levels if level not in known]
+    if unknown or not known:
+        raise _refused(edit, f"name some of the levels {', '.join(known) or '(none)'}; got {unknown[:1]}")
+    return levels
+
+
 class EditedColumn(NamedTuple):
     """A column on the way through its edits."""
 
@@ -66,15 +77,15 @@ class EditedColumn(NamedTuple):
     """Regions that may not change any more."""
 
     @property
-    def line(self) -> Line:
+    def line(self) -> BrokenLine:
         """The shape of a column of numbers."""
         return shape_line(self.shape)
 
-    def with_line(self, line: Line) -> "EditedColumn":
+    def with_line(self, line: BrokenLine) -> "EditedColumn":
         """The column with another line."""
         return self._replace(shape=self.shape._replace(knots=line.knots, values=line.values, steps=line.steps))
 
-    def fill(self, region: Region, value: float) -> "EditedColumn":
+    def fill(self, region: ColumnRegion, value: float) -> "EditedColumn":
         """The column with one value in a region."""
         shape = self.shape
         only_missing = region.missing and region._replace(missing=False).is_everything
@@ -107,7 +118,7 @@ def _number(edit: Mapping[str, Any], field: str) -> float:
 def _set(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts | None) -> EditedColumn:
     value = _number(edit, "value")
     if edit.get("at") is None:
-        return column.fill(Region.of(edit, column.shape), value)
+        return column.fill(ColumnRegion.of(edit, column.shape), value)
     x, shape = _number(edit, "at"), column.shape
     if shape.knots is None:
         raise _refused(edit, "name 'levels' of a category, not a value 'at' which it is set")
@@ -116,13 +127,13 @@ def _set(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts | None
 
 
 def _merge(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts | None) -> EditedColumn:
-    region = Region.of(edit, column.shape)
+    region = ColumnRegion.of(edit, column.shape)
     if edit.get("value") is None:
         edit["value"] = region_mean(column, region, counts)
     return column.fill(region, _number(edit, "value"))
 
 
-def region_mean(column: EditedColumn, region: Region, counts: ColumnCounts | None) -> float:
+def region_mean(column: EditedColumn, region: ColumnRegion, counts: ColumnCounts | None) -> float:
     """The mean of a shape over the training rows of a region."""
     shape = column.shape
     if shape.knots is None:
@@ -141,7 +152,7 @@ def region_mean(column: EditedColumn, region: Region, counts: ColumnCounts | Non
 
 def _cap(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts | None) -> EditedColumn:
     lower, upper = _limits(edit)
-    shape, region = column.shape, Region.of(edit, column.shape)
+    shape, region = column.shape, ColumnRegion.of(edit, column.shape)
     if region.missing or region.is_everything:
         shape = shape._replace(missing=float(np.clip(shape.missing, lower, upper)))
     if shape.knots is None:
@@ -162,7 +173,7 @@ def _limits(edit: dict[str, Any]) -> tuple[float, float]:
 
 
 def _remove(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts | None) -> EditedColumn:
-    region = Region.of(edit, column.shape)
+    region = ColumnRegion.of(edit, column.shape)
     if region.is_everything:
         column = column._replace(shape=column.shape._replace(missing=0.0))
     return column.fill(region, 0.0)
@@ -181,7 +192,7 @@ def _monotone(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts |
 
 def _freeze(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts | None) -> EditedColumn:
     """Keep the values of a region: later edits may not change them, and a model that learns on gets them back."""
-    region = Region.of(edit, column.shape)
+    region = ColumnRegion.of(edit, column.shape)
     shape = column.shape
     if "kept" not in edit:
         kept: dict[str, Any] = {"values": shape.values.tolist(), "missing": float(shape.missing)}
@@ -198,7 +209,7 @@ def _freeze(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts | N
         values = np.where(region.level_places(shape), np.asarray(kept["values"], dtype=np.float64), shape.values)
         return column._replace(shape=shape._replace(values=values))
     kinds = (("knots", np.float64), ("values", np.float64), ("steps", np.bool_))
-    old = Line(*(np.asarray(kept[field], dtype) for field, dtype in kinds))
+    old = BrokenLine(*(np.asarray(kept[field], dtype) for field, dtype in kinds))
     if np.array_equal(old.knots, shape.knots) and np.array_equal(old.values, shape.values):
         return column
     return column.with_line(splice(column.line, region.low, region.high, old))
@@ -214,7 +225,7 @@ ACTIONS: dict[str, Callable[[dict[str, Any], EditedColumn, ColumnCounts | None],
 }
 """What each action does to a column."""
 
-FIELDS = {
+EDIT_FIELDS = {
     *("column", "action", "at", "low", "high", "levels", "missing", "value", "lower", "upper", "direction", "reason"),
     *("kept", "effect"),
 }
@@ -225,10 +236,10 @@ def check_edit(edit: Any) -> dict[str, Any]:
     """The edit as a dict of its own, where its fields and its action are known."""
     if not isinstance(edit, Mapping):
         raise InvalidValueError(f"An edit of a Scorecard must be a dict; got a {type(edit).__name__}.")
-    unknown = sorted(set(map(str, edit)) - FIELDS)
+    unknown = sorted(set(map(str, edit)) - EDIT_FIELDS)
     if unknown:
         raise InvalidValueError(
-            f"An edit of a Scorecard must have some of the fields {', '.join(sorted(FIELDS))}; got {unknown[0]!r}."
+            f"An edit of a Scorecard must have some of the fields {', '.join(sorted(EDIT_FIELDS))}; got {unknown[0]!r}."
         )
     if edit.get("action") not in ACTIONS:
         raise InvalidValueError(
@@ -244,28 +255,30 @@ def edited_shapes(
     shapes: Sequence[Shape | PairShape], counts: CardCounts | None, edits: Sequence[dict[str, Any]]
 ) -> list[Shape | PairShape]:
     """The shapes after all edits, in their order; edits learn the values that they keep."""
-    places = {_name(shape): k for k, shape in enumerate(shapes)}
-    state: list[Any] = [EditedColumn(shape) if isinstance(shape, Shape) else shape for shape in shapes]
-    touched = set()
+    places = {_joined_name(shape.name): k for k, shape in enumerate(shapes)}
+    state: dict[int, Any] = {}
     for edit in edits:
-        name = edit.get("column")
-        name = " × ".join(map(str, name)) if isinstance(name, (list, tuple)) else str(name)
+        name = _joined_name(edit.get("column"))
         if name not in places:
             raise InvalidValueError(
                 f"The 'column' of an edit of a Scorecard must be one of {', '.join(places)}; got {name!r}."
             )
         k = places[name]
-        touched.add(k)
-        if isinstance(state[k], PairShape):
-            state[k] = _edited_pair(edit, state[k])
+        shape = shapes[k]
+        if isinstance(shape, PairShape):
+            state[k] = _edited_pair(edit, state.get(k, shape))
         else:
-            state[k] = _edited_column(edit, state[k], None if counts is None else counts.columns[k])
-    out = [each.shape if isinstance(each, EditedColumn) else each for each in state]
-    return [_refreshed(out[k], shapes[k], counts, k) if k in touched else shapes[k] for k in range(len(out))]
+            column = state.get(k, EditedColumn(shape))
+            state[k] = _edited_column(edit, column, None if counts is None else counts.columns[k])
+    out = list(shapes)
+    for k, each in state.items():
+        out[k] = _refreshed(each.shape if isinstance(each, EditedColumn) else each, shapes[k], counts, k)
+    return out
 
 
-def _name(shape: Shape | PairShape) -> str:
-    return " × ".join(map(str, shape.name)) if isinstance(shape.name, tuple) else str(shape.name)
+def _joined_name(name: Any) -> str:
+    """The name of a column, or those of a pair of columns."""
+    return " × ".join(map(str, name)) if isinstance(name, (list, tuple)) else str(name)
 
 
 def _edited_column(edit: dict[str, Any], column: EditedColumn, counts: ColumnCounts | None) -> EditedColumn:
@@ -276,7 +289,7 @@ def _edited_column(edit: dict[str, Any], column: EditedColumn, counts: ColumnCou
     return new
 
 
-def _same_in(region: Region, old: EditedColumn, new: EditedColumn) -> bool:
+def _same_in(region: ColumnRegion, old: EditedColumn, new: EditedColumn) -> bool:
     """Whether a region has the same values in both."""
     if (region.missing or region.is_everything) and old.shape.missing != new.shape.missing:
         return False

@@ -19,7 +19,7 @@ two columns can hold as well; scores do not tell which. Moving them from the gri
 variance, weighed by the training rows) changes no score by more than a constant, and makes both readable.
 """
 
-from collections.abc import Container, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
@@ -149,19 +149,7 @@ def _best_trial(
     features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
     own = [_pairs_of_fold(features, held_out, score, candidates, k, counts[-1]) for k in every]
-
-    by_grid = {size: _with_grid(features, size) for size in (COARSE_GRID, FINE_GRID)}
-
-    @cache
-    def training(k: int, most: int, size: int) -> _TrainingPairs:
-        return _training_pairs(by_grid[size], held_out, own[k][:most], k)
-
-    def aucs_of(count: int, trials: Sequence[PairTrial], most: int, folds: Sequence[int], size: int) -> np.ndarray:
-        own_fold = [held_out.as_only_fold(k) for k in folds]
-        pairs = zip(folds, own_fold, strict=True)
-        trained = [_aucs(training(k, most, size), by_grid[size], count, trials, only, settings) for k, only in pairs]
-        return np.array(trained)
-
+    aucs_of = _trial_aucs(features, held_out, own, settings)
     best: tuple[float, PairTrial | None] = (0.0, None)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
     trials, last = _trial_grid(plain, settings), np.zeros(len(every))
@@ -184,6 +172,25 @@ def _best_trial(
         best = sure[at], trials[at]._replace(n_pairs=count, gain=float(np.nanmean(gains[:, at])), grid=size)
         trials, last = _near_trials(trials, trials[at]), gains[:, at]
     return best[1]
+
+
+def _trial_aucs(
+    features: Sequence[Feature], held_out: HeldOutRows, own: list[list[tuple[int, int]]], settings: FitSettings
+) -> Callable[[int, Sequence[PairTrial], int, Sequence[int], int], np.ndarray]:
+    """A function to the (folds, trials) held-out AUCs of so many pairs; it keeps the moments of each fold and grid."""
+    by_grid = {size: _with_grid(features, size) for size in (COARSE_GRID, FINE_GRID)}
+
+    @cache
+    def training(k: int, most: int, size: int) -> _TrainingPairs:
+        return _training_pairs(by_grid[size], held_out, own[k][:most], k)
+
+    def aucs_of(count: int, trials: Sequence[PairTrial], most: int, folds: Sequence[int], size: int) -> np.ndarray:
+        own_fold = [held_out.as_only_fold(k) for k in folds]
+        pairs = zip(folds, own_fold, strict=True)
+        trained = [_aucs(training(k, most, size), by_grid[size], count, trials, only, settings) for k, only in pairs]
+        return np.array(trained)
+
+    return aucs_of
 
 
 def _grids(n_rows: int, n_pairs: int) -> tuple[int, ...]:

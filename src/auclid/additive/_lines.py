@@ -11,7 +11,7 @@ JUMP = 2.0**-30
 """Half the width of a jump, relative to where it is: a power of two, so that it jumps there to the bit."""
 
 
-class Line(NamedTuple):
+class BrokenLine(NamedTuple):
     """A broken line: values at knots, and whether it jumps halfway between a knot and the next."""
 
     knots: np.ndarray
@@ -29,10 +29,10 @@ class Line(NamedTuple):
         return self.values[k] + t * (self.values[k + 1] - self.values[k])
 
 
-def shape_line(shape: Shape) -> Line:
+def shape_line(shape: Shape) -> BrokenLine:
     """The line of a column of numbers."""
     assert shape.knots is not None and shape.steps is not None
-    return Line(shape.knots, shape.values, shape.steps)
+    return BrokenLine(shape.knots, shape.values, shape.steps)
 
 
 def half_jump(x: float, knots: np.ndarray) -> float:
@@ -41,14 +41,14 @@ def half_jump(x: float, knots: np.ndarray) -> float:
     return math.ldexp(JUMP, math.frexp(size)[1])
 
 
-def narrow_jump_around(line: Line, x: float) -> Line:
+def narrow_jump_around(line: BrokenLine, x: float) -> BrokenLine:
     """Narrow the jumps of wide intervals around x; the values at all knots stay."""
     for k in np.flatnonzero(line.steps[:-1] & (line.knots[:-1] <= x) & (x <= line.knots[1:]))[::-1]:
         middle = float(line.knots[k] + 0.5 * (line.knots[k + 1] - line.knots[k]))
         h = half_jump(middle, line.knots)
         if line.knots[k + 1] - line.knots[k] > 4.0 * h:
             steps = np.where(np.arange(len(line.steps)) == k, False, line.steps)
-            line = Line(
+            line = BrokenLine(
                 np.insert(line.knots, k + 1, [middle - h, middle + h]),
                 np.insert(line.values, k + 1, line.values[[k, k + 1]]),
                 np.insert(steps, k + 1, [True, False]),
@@ -56,16 +56,16 @@ def narrow_jump_around(line: Line, x: float) -> Line:
     return line
 
 
-def with_knot(line: Line, x: float) -> Line:
+def with_knot(line: BrokenLine, x: float) -> BrokenLine:
     """Add a knot at x, which changes no value of the line."""
     if x in line.knots:
         return line
     line = narrow_jump_around(line, x)
     k, value = int(np.searchsorted(line.knots, x)), float(line.at(x))
-    return Line(np.insert(line.knots, k, x), np.insert(line.values, k, value), np.insert(line.steps, k, False))
+    return BrokenLine(np.insert(line.knots, k, x), np.insert(line.values, k, value), np.insert(line.steps, k, False))
 
 
-def splice(line: Line, low: float, high: float, inner: Line) -> Line:
+def splice(line: BrokenLine, low: float, high: float, inner: BrokenLine) -> BrokenLine:
     """The line with another one for low <= x < high; it jumps at both ends.
 
     Examples
@@ -89,10 +89,10 @@ def splice(line: Line, low: float, high: float, inner: Line) -> Line:
     parts.append(_part(inner, start, end, ends_in_jump=bool(np.isfinite(high))))
     if np.isfinite(high):
         parts.append(_part(line, high + half_jump(high, line.knots), np.inf, ends_in_jump=False))
-    return Line(*(np.concatenate(each) for each in zip(*parts, strict=True)))
+    return BrokenLine(*(np.concatenate(each) for each in zip(*parts, strict=True)))
 
 
-def _part(line: Line, low: float, high: float, ends_in_jump: bool) -> Line:
+def _part(line: BrokenLine, low: float, high: float, ends_in_jump: bool) -> BrokenLine:
     """The line from low to high, with knots at both ends that are finite."""
     inside = (line.knots > low) & (line.knots < high)
     ends = [np.array([x]) if np.isfinite(x) else np.zeros(0) for x in (low, high)]
@@ -105,16 +105,16 @@ def _part(line: Line, low: float, high: float, ends_in_jump: bool) -> Line:
         if both.sum() == 2:
             steps[np.flatnonzero(both)[0]] = True
     steps[-1] = ends_in_jump
-    return Line(knots, line.at(knots), steps)
+    return BrokenLine(knots, line.at(knots), steps)
 
 
-def flat(value: float, line: Line) -> Line:
+def flat(value: float, line: BrokenLine) -> BrokenLine:
     """A line of one value over the knots of another."""
     ends = line.knots[[0, -1]] if len(line.knots) > 1 else line.knots[0] + np.array([0.0, 1.0])
-    return Line(ends, np.full(2, float(value)), np.zeros(2, dtype=bool))
+    return BrokenLine(ends, np.full(2, float(value)), np.zeros(2, dtype=bool))
 
 
-def clipped(line: Line, lower: float, upper: float) -> Line:
+def clipped(line: BrokenLine, lower: float, upper: float) -> BrokenLine:
     """The line within limits, with knots where it meets them."""
     for limit in (lower, upper):
         a, b = line.values[:-1] - limit, line.values[1:] - limit
@@ -122,5 +122,6 @@ def clipped(line: Line, lower: float, upper: float) -> Line:
         if np.isfinite(limit) and len(crossing):
             t = a[crossing] / (a[crossing] - b[crossing])
             x = line.knots[crossing] + t * (line.knots[crossing + 1] - line.knots[crossing])
-            line = Line(*(np.insert(old, crossing + 1, new) for old, new in zip(line, (x, limit, False), strict=True)))
+            added = zip(line, (x, limit, False), strict=True)
+            line = BrokenLine(*(np.insert(old, crossing + 1, new) for old, new in added))
     return line._replace(values=np.clip(line.values, lower, upper))

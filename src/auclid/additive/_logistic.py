@@ -31,7 +31,7 @@ the development half of the tables."""
 FIRST_FOLDS = 2
 """Folds of which one must rank better for the others to be asked."""
 
-MAX_NEWTON_STEPS = 6
+MAX_LOGISTIC_STEPS = 6
 """Newton steps at the most."""
 
 CONVERGED_STEP = 0.05
@@ -125,7 +125,7 @@ def minimise(
     odds = fit_sigmoid(z, rows.is_pos, len(z) * rows.mass)
     w, z, whole, K = odds.slope * w, odds.slope * z + odds.offset, False, PENALTY_FACTOR * K
     p = expit(z)
-    for _ in range(MAX_NEWTON_STEPS):
+    for _ in range(MAX_LOGISTIC_STEPS):
         new, d_b = _newton_step(basis, rows, p, K, w, monotone)
         moved = basis_products(basis, rows.cells, (new - w)[:, None])[:, 0] + d_b
         far = float(np.abs(moved).max())

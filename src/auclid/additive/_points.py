@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.additive._binning import BinnedCard, Bins
+from auclid.additive._binning import BinnedCard, ShapeSteps
 from auclid.additive._columns import cell_blocks
 from auclid.additive._counts import ColumnCounts
 from auclid.additive._shapes import Card, PairShape, Shape, card_contributions
@@ -219,7 +219,7 @@ def _counted(line: Bin, rows: np.ndarray, total: np.ndarray) -> Bin:
     return line._replace(rows=positive + negative, positives=positive, rate=rate, woe=woe, iv=iv)
 
 
-def _column_lines(shape: Shape, counts: ColumnCounts, bins: Bins, points: np.ndarray) -> Iterator[Bin]:
+def _column_lines(shape: Shape, counts: ColumnCounts, bins: ShapeSteps, points: np.ndarray) -> Iterator[Bin]:
     total = counts.rows.sum(axis=1) + counts.missing
     texts = column_texts(shape, counts, bins)
     for k, (text, low, high) in enumerate(texts):
@@ -227,7 +227,7 @@ def _column_lines(shape: Shape, counts: ColumnCounts, bins: Bins, points: np.nda
         yield _counted(line, counts.rows[:, bins.label == k].sum(axis=1), total)
 
 
-def column_texts(shape: Shape, counts: ColumnCounts, bins: Bins) -> list[tuple[str, float, float]]:
+def column_texts(shape: Shape, counts: ColumnCounts, bins: ShapeSteps) -> list[tuple[str, float, float]]:
     """What each bin holds, in words, and its ends (nan for levels)."""
     if counts.edges is None:
         levels = shape.levels or []

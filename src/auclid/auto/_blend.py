@@ -86,7 +86,7 @@ def _shares(w: np.ndarray) -> np.ndarray:
 # The leaderboard
 
 
-class Entry(NamedTuple):
+class LeaderboardEntry(NamedTuple):
     """One line of the leaderboard."""
 
     name: str
@@ -98,17 +98,19 @@ class Entry(NamedTuple):
     note: str
     ap: float = np.nan
 
-    def noted(self, note: str) -> "Entry":
+    def noted(self, note: str) -> "LeaderboardEntry":
         """The line with one more note."""
         return self._replace(note="; ".join(filter(None, [self.note, note])))
 
 
-def untried(name: str, note: str, weight: float = 0.0) -> Entry:
+def untried(name: str, note: str, weight: float = 0.0) -> LeaderboardEntry:
     """The line of a candidate that was not compared."""
-    return Entry(name, np.nan, np.nan, np.nan, np.nan, weight, note)
+    return LeaderboardEntry(name, np.nan, np.nan, np.nan, np.nan, weight, note)
 
 
-def leaderboard(trials: dict[str, Trial], blend: Blend, task: TrialTask, notes: dict[str, str]) -> list[Entry]:
+def leaderboard(
+    trials: dict[str, Trial], blend: Blend, task: TrialTask, notes: dict[str, str]
+) -> list[LeaderboardEntry]:
     """Lines of all that was compared, the blend too, the best first; all are judged by the same rows."""
     lines, unjudged = [], np.isnan(blend.scores)
     for name, trial in trials.items():
@@ -125,7 +127,7 @@ def leaderboard(trials: dict[str, Trial], blend: Blend, task: TrialTask, notes: 
 
 def _entry(
     name: str, scores: np.ndarray, values: np.ndarray, task: TrialTask, seconds: float, weight: float, note: str
-) -> Entry:
+) -> LeaderboardEntry:
     """The line of a model with these held-out scores and this metric on each fold."""
     mean = float(values.mean())
     low, high = _interval_around(mean, scores, task)
@@ -134,7 +136,7 @@ def _entry(
     tests = [test for _, test in task.one_repeat if not np.isnan(scores[test]).any()]
     second = float(np.mean([other.value(task.is_pos[test], scores[test], task.weights(test)) for test in tests]))
     auc, ap = (second, mean) if by_precision else (mean, second)
-    return Entry(name, auc, low, high, seconds, weight, note, ap)
+    return LeaderboardEntry(name, auc, low, high, seconds, weight, note, ap)
 
 
 def _interval_around(mean: float, scores: np.ndarray, task: TrialTask) -> tuple[float, float]:

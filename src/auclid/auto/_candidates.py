@@ -41,7 +41,7 @@ MIN_LANDMARKS, MAX_LANDMARKS = 50, 400
 QUALITIES = ("fast", "default", "best")
 """How much time a search may take."""
 
-LINEAR, CURVED = range(2)
+LINEAR_MODEL, CURVED = range(2)
 """How complicated a model is: folds are repeated for the simple ones alone."""
 
 
@@ -83,7 +83,7 @@ class Candidate(NamedTuple):
     name: str
     recipe: Any
     """An estimator, or how to grow trees."""
-    level: int = LINEAR
+    level: int = LINEAR_MODEL
     raw: bool = False
     """Whether it wants the rows as they came: dense, not scaled, with their gaps."""
     stages: tuple[int, ...] = ()

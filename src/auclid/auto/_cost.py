@@ -7,7 +7,7 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 
 from auclid.additive import Scorecard
-from auclid.auto._candidates import LINEAR, Candidate, TableShape
+from auclid.auto._candidates import LINEAR_MODEL, Candidate, TableShape
 from auclid.auto._learners import Forest
 from auclid.kernels import Kernelized
 from auclid.square import LeastSquaresAUCCV
@@ -48,7 +48,7 @@ def expected_cost(
     trained = searched * (1.0 - 1.0 / folds)
     seconds = 0.0
     for candidate in every:
-        times = fit_count(candidate, folds * (repeats if candidate.level == LINEAR else 1))
+        times = fit_count(candidate, folds * (repeats if candidate.level == LINEAR_MODEL else 1))
         if candidate.stages and searched < shape.n:  # with all rows
             seconds += (BOOSTING_FOLDS + 1) * fit_seconds(candidate, shape.n, shape.d)
             continue

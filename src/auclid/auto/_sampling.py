@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.base import clone
 
 from auclid import _sizes
-from auclid.auto._blend import Entry
+from auclid.auto._blend import LeaderboardEntry
 from auclid.auto._preparation import PreparedRows, prepare
 from auclid.auto._search import Member, refitted
 from auclid.base import Ranker
@@ -84,6 +84,6 @@ def scaled_part(columns: Columns, names: list[str], encodings: Mapping[str, Colu
     return part._replace(X=prepare(columns, X).scaled)
 
 
-def with_fitted_rows(lines: list[Entry], refit: list[str], source: SampledRows) -> list[Entry]:
+def with_fitted_rows(lines: list[LeaderboardEntry], refit: list[str], source: SampledRows) -> list[LeaderboardEntry]:
     """The lines of a leaderboard with a note of the rows that each model was fitted on."""
     return [line.noted(source.note_of_all if line.name in refit else source.note) for line in lines]

@@ -21,8 +21,7 @@ from auclid.auto._preparation import PreparedRows, TrainingSet, canonical, dense
 from auclid.auto._trial import AllRows, Trial, TrialTask, block_scores, run_trial
 from auclid.baselines import has_missing
 from auclid.columns import Columns
-from auclid.metrics._operating_point import best_threshold
-from auclid.stats.odds import fit_sigmoid, log_odds, standardize
+from auclid.stats.odds import fit_sigmoid, prior_log_odds, standardize
 from auclid.stats.weights import normalize_weights
 from auclid.trees.structs import Trees
 
@@ -206,9 +205,9 @@ def compared_rows(every: TrainingSet, seed: int) -> np.ndarray | None:
 
 
 def odds_and_threshold(held_out: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> dict[str, Any]:
-    """The sigmoid that makes log-odds of scores, and the log-odds at which Youden's J is largest."""
+    """The fitted attributes that held-out scores give: the sigmoid, and the threshold of `predict`."""
     odds = fit_sigmoid(held_out, is_pos, normalize_weights(weight))
-    return {"_odds": odds, "threshold_": float(best_threshold(is_pos, log_odds(odds, held_out), weight))}
+    return {"_odds": odds, "threshold_": prior_log_odds(is_pos, weight)}
 
 
 def blend_scores(members: list[Member], columns: Columns, X: Any) -> np.ndarray:

@@ -7,7 +7,7 @@ from scipy import linalg
 from scipy.optimize import nnls
 from scipy.special import expit
 
-MAX_STEPS = 50
+MAX_STACK_STEPS = 50
 """Newton steps at the most."""
 
 MAX_HALVINGS = 20
@@ -54,7 +54,7 @@ def stack_weights(S: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None, 
         return float(mass @ np.logaddexp(0.0, -margin) + 0.5 * penalty * w[:-1] @ w[:-1])
 
     before = loss(w)
-    for _ in range(MAX_STEPS):
+    for _ in range(MAX_STACK_STEPS):
         target = _newton_target(S, sign, mass, penalty, w)
         step, after, share = target - w, np.inf, 1.0
         for _ in range(MAX_HALVINGS):

@@ -8,7 +8,7 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from auclid import _sizes
-from auclid.auto._candidates import LINEAR, Candidate
+from auclid.auto._candidates import LINEAR_MODEL, Candidate
 from auclid.auto._cost import fit_count
 from auclid.auto._folds import Split
 from auclid.auto._judge import Judge
@@ -93,7 +93,7 @@ class TrialTask(NamedTuple):
 
     def folds_for(self, level: int) -> list[Split]:
         """The folds of a candidate: all for simple ones, for others as many as hold out enough rows of each class."""
-        if level == LINEAR:
+        if level == LINEAR_MODEL:
             return self.folds
         for count in range(TRIAL_FIRST_FOLDS, self.size):
             rows = self.held_out(count)
@@ -178,7 +178,7 @@ def run_trial(
     candidate: Candidate, task: TrialTask, parallel: Parallel, leader: Trial | None, is_late: Late
 ) -> Trial | str:
     """The `Trial` of a candidate, or why it was given up."""
-    curved, rows = candidate.level != LINEAR, task.rows_for(candidate)
+    curved, rows = candidate.level != LINEAR_MODEL, task.rows_for(candidate)
     if leader is not None and curved and not _learns_from_all(candidate, task):
         reason = _race(candidate, task, rows, leader, is_late)
         if reason is not None:
@@ -252,7 +252,7 @@ def _trial_at_once(candidate: Candidate, task: TrialTask, rows: Any, leader: Tri
         scores, middle, spread = standardize(within.held_out, task.weight)
         values = np.array([task.value(test, within.held_out[test]) for _, test in task.one_repeat])
         return Trial(candidate.level, scores, values, middle, spread, seconds, model=within.model)
-    folds = task.folds if candidate.level == LINEAR else task.one_repeat
+    folds = task.folds if candidate.level == LINEAR_MODEL else task.one_repeat
     repeats = [folds[k : k + task.size] for k in range(0, len(folds), task.size)]
     at_once = fold_scores_at_once(candidate.recipe, X, task.is_pos, task.weight, repeats)
     if at_once is None:

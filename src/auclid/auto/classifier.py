@@ -124,7 +124,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         What the score is made of, fitted on all rows: ``name``, ``weight``, ``middle``, ``spread``, ``raw`` (whether
         it sees the columns as they came), ``model``; each counts as weight·(score − middle)/spread.
     threshold_ : float
-        The value of `decision_function` above which Youden's J is largest on held-out rows.
+        The value of `decision_function` above which `predict` answers ``classes_[1]``: the log-odds of the share of
+        positives, where Youden's J (true minus false positive rate) is largest if the probabilities are right, or what
+        `set_threshold` has chosen.
     models_ : list of AUCClassifier
         Of more than two classes: for each, the model that tells it from the rest, instead of all of the above.
     classes_ : array of the labels
@@ -145,9 +147,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     fitted, with a warning.
 
     `decision_function` is the calibrated log-odds (Platt's sigmoid on held-out scores), bent beyond ±8 so that it stays
-    below 16: `predict_proba` then is a strictly increasing function of it and has the same AUC. `predict` cuts at
-    probability one half, which finds few positives where they are rare; ``decision_function(X) > threshold_`` finds
-    more. `expect` says what a fit will take.
+    below 16: `predict_proba` then is a strictly increasing function of it and has the same AUC. `predict` answers
+    ``classes_[1]`` where it exceeds ``threshold_``, and so finds rare positives, of which few have a probability above
+    one half; ``set_threshold(0.0)`` cuts at one half. `expect` says what a fit will take.
 
     References
     ----------
@@ -372,7 +374,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
 
     @partwise
     def predict(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
-        """The likelier class of each row: ``classes_[1]`` where `decision_function` is positive.
+        """The class of each row: ``classes_[1]`` where `decision_function` exceeds ``threshold_``.
+
+        Of more than two classes, the one with the highest score.
 
         Parameters
         ----------
@@ -382,8 +386,9 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         -------
         array of shape (n,)
         """
-        scores = self.decision_function(X)
-        return self.classes_[scores.argmax(axis=1) if scores.ndim == 2 else (scores > 0.0).astype(np.intp)]
+        if not hasattr(self, "models_"):
+            return super().predict(X)
+        return self.classes_[self.decision_function(X).argmax(axis=1)]
 
     @partwise
     def predict_proba(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:

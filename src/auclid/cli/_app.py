@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from auclid._version import __version__
 from auclid.cli import _plugins, _show
-from auclid.cli.defaults import AGAINST, BASELINES
+from auclid.cli.defaults import AGAINST, BASELINE_NAMES
 from auclid.cli.wording import memory_size, rate, sentence
 
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
@@ -107,7 +107,7 @@ def compare(
     methods: Annotated[
         str, typer.Option(help="Names from `auclid methods`, with commas, `auto`, or `all`; else those that suit.")
     ] = "",
-    against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINES)}.")] = ",".join(AGAINST),
+    against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINE_NAMES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
     drop: Drop = None,
     test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
@@ -249,15 +249,15 @@ def evaluate(
             raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
         orders.evaluate(paths[0], data or paths[1], orders.OrderOptions(target, event, time, group, ordered))
         return
-    wishes = evaluation.Wishes(groups, max_fpr, alerts, plot, html)
+    options = evaluation.EvaluationOptions(groups, max_fpr, alerts, plot, html)
     if score is not None:
         if len(paths) != 1 or data is not None:
             raise typer.BadParameter("with --score there is one table and no model.", param_hint="--score")
-        verbs.evaluate_scores(paths[0], score, target, positive, wishes)
+        verbs.evaluate_scores(paths[0], score, target, positive, options)
     elif data is not None and len(paths) > 1:
-        verbs.evaluate_several(paths, data, target, positive, wishes, memory)
+        verbs.evaluate_several(paths, data, target, positive, options, memory)
     elif len(paths) + (data is not None) == 2:
-        verbs.evaluate(paths[0], data or paths[1], target, positive, wishes, memory)
+        verbs.evaluate(paths[0], data or paths[1], target, positive, options, memory)
     else:
         raise typer.BadParameter("give MODEL DATA, MODEL... --data DATA, or a table with --score.", param_hint="MODEL")
 
@@ -279,7 +279,7 @@ def export(
     """Write a model as code that scores rows without auclid: SQL, ONNX, JSON or Python."""
     from auclid.cli import exporting
 
-    exporting.export(model, output, exporting.Wishes(to, dialect, table, keep, probability))
+    exporting.export(model, output, exporting.ExportOptions(to, dialect, table, keep, probability))
 
 
 @app.command()
@@ -300,8 +300,8 @@ def monitor(
     """Compare new rows with those a model has learnt from; exit code 3 where something calls for action."""
     from auclid.cli import monitoring
 
-    wishes = monitoring.Wishes(target, time, reference, period, threshold, output, json, memory)
-    raise typer.Exit(monitoring.monitor(model, new, wishes))
+    options = monitoring.MonitoringOptions(target, time, reference, period, threshold, output, json, memory)
+    raise typer.Exit(monitoring.monitor(model, new, options))
 
 
 @app.command()
@@ -322,7 +322,7 @@ def points(
     """Write the points of a scorecard: bins with counts, rates and what each is worth."""
     from auclid.cli import scorecards
 
-    scorecards.points(model, output, page, scorecards.PointWishes(scale, base, odds, max_bins, higher))
+    scorecards.points(model, output, page, scorecards.PointTableOptions(scale, base, odds, max_bins, higher))
 
 
 @app.command()
@@ -344,8 +344,8 @@ def edit(
     """Edit a scorecard by hand: apply a file of edits, which the model keeps, or write the editor's page."""
     from auclid.cli import scorecards
 
-    wishes = scorecards.EditWishes(output, data, target, page, with_rows, replace)
-    scorecards.edit(model, edits, wishes, memory)
+    options = scorecards.EditOptions(output, data, target, page, with_rows, replace)
+    scorecards.edit(model, edits, options, memory)
 
 
 @app.command()

@@ -25,12 +25,11 @@ from rich.table import Table
 from auclid.cli.verdict import likely, question, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
-    import numpy as np
 
-    from auclid.cli.compare import Comparison, Row
+    from auclid.cli.compare import HeldOutComparison, Row
     from auclid.cli.evaluation import Evaluation
     from auclid.data.files import Rows
-    from auclid.datasets.catalogue import Dataset
+    from auclid.datasets.catalogue import CatalogueEntry
     from auclid.metrics import GroupAUC, LiftTable
     from auclid.registry import Method
 
@@ -137,7 +136,7 @@ def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_
     say(escape(line + ", read by blocks" * by_blocks))
 
 
-def comparison(result: "Comparison") -> None:
+def comparison(result: "HeldOutComparison") -> None:
     """The leaderboard, the notes and the verdict."""
     n, held = len(result.train), len(result.test)
     measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
@@ -172,7 +171,7 @@ def _table(*names: str, left: int = 0) -> Table:
 
 def evaluation(found: "Evaluation") -> None:
     """The AUC, the confusion matrix of the model's own threshold, and what was asked for besides."""
-    interval, is_pos, called, classes = found.interval, found.is_pos, found.called, found.classes
+    interval = found.interval
     say(f"AUC {interval.auc:.4f}, 95 % interval {interval.low:.4f} to {interval.high:.4f} ({escape(found.how)})")
     ap, share = found.ap, float(found.is_pos.mean())
     say(
@@ -185,7 +184,7 @@ def evaluation(found: "Evaluation") -> None:
             f"Partial AUC up to a false-positive rate of {found.max_fpr:g}: {part.auc:.4f}, "
             f"95 % interval {part.low:.4f} to {part.high:.4f} (0.5 is guessing)"
         )
-    _confusion(is_pos, called, classes)
+    _confusion(found)
     if found.alerts is not None:
         _alerts(found)
     if found.by_group is not None:
@@ -242,18 +241,19 @@ def _lift(lift: "LiftTable") -> None:
     Console().print(table)
 
 
-def _confusion(is_pos: "np.ndarray", called: "np.ndarray", classes: list[str]) -> None:
+def _confusion(found: "Evaluation") -> None:
     """What the model's own threshold does."""
+    is_pos, called, classes = found.is_pos, found.called, found.classes
     table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
-    say(f"{len(is_pos):,} rows at the model's own threshold:")
+    say(f"{len(is_pos):,} rows at the model's own threshold, {found.threshold:.6g}:")
     for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
         table.add_row(escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}")
     Console().print(table)
     if not called.any():
         say(
             escape(
-                f"No row is called {classes[1]}: where these are rare, few are likelier than not. Go by the order of "
-                "the scores, as below, or say with --alerts N how many rows you can look at."
+                f"No row is called {classes[1]}. Go by the order of the scores, as below, or say with --alerts N how "
+                "many rows you can look at."
             )
         )
 
@@ -270,7 +270,7 @@ def methods(records: "Iterable[Method]") -> None:
     say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 
 
-def datasets(records: "Iterable[Dataset]") -> None:
+def datasets(records: "Iterable[CatalogueEntry]") -> None:
     """Every table of the catalogue."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
     for name in ("table", "rows", "columns", "positive", "home"):

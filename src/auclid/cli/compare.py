@@ -34,7 +34,7 @@ from auclid.metrics import (
 from auclid.metrics._sample import checked_region
 from auclid.validation import take_rows
 
-MIN_CLASS_ROWS = 8
+MIN_SPLIT_CLASS_ROWS = 8
 """Rows of each class without which a split leaves nothing to measure."""
 
 
@@ -54,7 +54,7 @@ class Row(NamedTuple):
     probabilities: Any = None  # of the test rows, where the model has them
 
 
-class Comparison(NamedTuple):
+class HeldOutComparison(NamedTuple):
     """All models, best first, and what to make of them."""
 
     data: BinaryTable
@@ -121,9 +121,9 @@ def split_table(data: BinaryTable, test_size: float, seed: int) -> tuple[np.ndar
 def split(is_pos: np.ndarray, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """Numbers of the training and of the test rows, stratified."""
     count = int(min(is_pos.sum(), (~is_pos).sum()))
-    if count < MIN_CLASS_ROWS:
+    if count < MIN_SPLIT_CLASS_ROWS:
         raise DataError(
-            f"compare must have at least {MIN_CLASS_ROWS} rows of each class, to learn and to test; got {count}."
+            f"compare must have at least {MIN_SPLIT_CLASS_ROWS} rows of each class, to learn and to test; got {count}."
         )
     train, test = train_test_split(np.arange(len(is_pos)), test_size=test_size, stratify=is_pos, random_state=seed)
     if min(is_pos[test].sum(), (~is_pos[test]).sum()) < 2:
@@ -140,7 +140,7 @@ def compare(
     test_size: float = 0.3,
     tell: Callable[[str], None] = lambda name: None,
     max_fpr: float = 1.0,
-) -> Comparison:
+) -> HeldOutComparison:
     """Train every candidate on the same rows and rank the others; ``tell`` hears of each before it starts.
 
     With ``max_fpr`` below 1 models learn for that part of the curve where they can, and all are judged by it.
@@ -159,7 +159,7 @@ def compare(
     if not is_frame(data.X) and has_missing(data.X):
         notes.append("Missing values were replaced by the median of their column, except for trees and scorecards.")
     told = verdict(rows, max_fpr)
-    result = Comparison(data, train, test, seed, rows, told, [*data.notes, *notes], max_fpr=max_fpr)
+    result = HeldOutComparison(data, train, test, seed, rows, told, [*data.notes, *notes], max_fpr=max_fpr)
     best = result.best(ours=True)
     if best is None:
         return result

@@ -1,6 +1,6 @@
 """Names that the help of the command shows, apart from the modules that need NumPy."""
 
-BASELINES = ("logistic", "ridge", "lightgbm", "boosting")
+BASELINE_NAMES = ("logistic", "ridge", "lightgbm", "boosting")
 """What `auclid compare --against` takes."""
 
 AGAINST = ("logistic", "ridge", "lightgbm")

@@ -33,7 +33,7 @@ from auclid.reports.curves import lift_ends
 PICTURES = (".png", ".svg", ".pdf")
 """Endings of pictures that are drawn."""
 
-FEW_GROUPS = 20
+MAX_GROUP_LINES = 20
 """Groups up to which each has its own line; beyond, or where one lacks a class, they are rows that belong together."""
 
 
@@ -58,10 +58,12 @@ class Evaluation(NamedTuple):
     ks: float
     lift: LiftTable
     ap: APInterval
-    probability: np.ndarray | None = None
+    probability: np.ndarray | None
+    threshold: float
+    """The score above which a row is called positive."""
 
 
-class Wishes(NamedTuple):
+class EvaluationOptions(NamedTuple):
     """The options of the command."""
 
     groups: str | None = None
@@ -78,8 +80,9 @@ def evaluate(
     called: np.ndarray,
     classes: list,
     groups: np.ndarray | None,
-    wishes: Wishes,
-    probability: np.ndarray | None = None,
+    options: EvaluationOptions,
+    probability: np.ndarray | None,
+    threshold: float,
 ) -> Evaluation:
     """All figures of one model's scores; ``groups`` is the group of each row."""
     score = np.asarray(score, dtype=np.float64)
@@ -88,9 +91,9 @@ def evaluate(
         if _strata(is_pos, groups):
             by_group = auc_by_group(is_pos, score, groups)
         else:
-            clusters, how = groups, f"allowing for rows that share {wishes.groups}"
-    if wishes.alerts is not None and wishes.alerts > len(score):
-        raise DataError(f"--alerts must be at most the number of rows, {len(score)}; got {wishes.alerts}.")
+            clusters, how = groups, f"allowing for rows that share {options.groups}"
+    if options.alerts is not None and options.alerts > len(score):
+        raise DataError(f"--alerts must be at most the number of rows, {len(score)}; got {options.alerts}.")
     return Evaluation(
         is_pos,
         score,
@@ -98,10 +101,10 @@ def evaluate(
         auc_interval(is_pos, score, groups=clusters),
         how,
         called,
-        wishes.max_fpr,
-        auc_interval(is_pos, score, groups=clusters, max_fpr=wishes.max_fpr) if wishes.max_fpr < 1.0 else None,
-        None if wishes.alerts is None else rates_at(is_pos, score, alerts=wishes.alerts, groups=clusters),
-        wishes.alerts,
+        options.max_fpr,
+        auc_interval(is_pos, score, groups=clusters, max_fpr=options.max_fpr) if options.max_fpr < 1.0 else None,
+        None if options.alerts is None else rates_at(is_pos, score, alerts=options.alerts, groups=clusters),
+        options.alerts,
         by_group,
         clusters,
         gini(is_pos, score),
@@ -109,6 +112,7 @@ def evaluate(
         lift_table(is_pos, score, top=lift_ends(len(score))),
         average_precision_interval(is_pos, score, groups=clusters),
         probability,
+        threshold,
     )
 
 
@@ -116,7 +120,7 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
     """Whether groups are few and each can be measured by itself."""
     labels, member = np.unique(groups, return_inverse=True)
     counts = np.bincount(2 * member + is_pos, minlength=2 * len(labels))
-    return 2 <= len(labels) <= FEW_GROUPS and int(counts.min()) >= 2
+    return 2 <= len(labels) <= MAX_GROUP_LINES and int(counts.min()) >= 2
 
 
 def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -130,7 +134,7 @@ def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray,
 
 def page(found: Evaluation, name: str) -> str:
     """The page on which one decides."""
-    scored = [Scored(name, found.score, found.probability)]
+    scored = [Scored(name, found.score, found.probability, found.threshold)]
     classes = str(found.classes[0]), str(found.classes[1])
     return render(found.is_pos, scored, classes, groups=found.clusters, title=name)
 
@@ -159,7 +163,7 @@ def draw(found: Evaluation, path: Path) -> None:
 
     plots: list[Any] = [
         lambda ax: plot.roc(found.is_pos, found.score, max_fpr=found.max_fpr, groups=found.clusters, ax=ax),
-        lambda ax: plot.scores(found.is_pos, found.score, ax=ax),
+        lambda ax: plot.scores(found.is_pos, found.score, threshold=found.threshold, ax=ax),
         lambda ax: plot.lift(found.is_pos, found.score, name="model", ax=ax),
         lambda ax: plot.lift(found.is_pos, found.score, name="model", kind="lift", ax=ax),
     ]

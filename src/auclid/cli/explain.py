@@ -11,7 +11,7 @@ from auclid.metrics._roc import area, rates
 from auclid.metrics._sample import Region
 from auclid.validation import take_rows
 
-MOST_ROWS, MOST_COLUMNS, SHOWN, TIMES = 2_000, 200, 10, 3
+MAX_EXPLAINED_ROWS, MAX_EXPLAINED_COLUMNS, SHOWN, TIMES = 2_000, 200, 10, 3
 """Rows and columns that are looked at, columns that are told, and shuffles of each."""
 
 
@@ -27,11 +27,11 @@ def reasons(
     score: Callable[[Any], np.ndarray], X: Any, is_pos: np.ndarray, names: list[str], seed: int, max_fpr: float = 1.0
 ) -> list[Reason]:
     """The columns that matter most, by permutation; nothing for tables of very many columns, or sparse ones."""
-    if sparse.issparse(X) or X.shape[1] > MOST_COLUMNS:
+    if sparse.issparse(X) or X.shape[1] > MAX_EXPLAINED_COLUMNS:
         return []
     rng = np.random.default_rng(seed)
-    if len(is_pos) > MOST_ROWS:
-        some = np.sort(rng.choice(len(is_pos), MOST_ROWS, replace=False))
+    if len(is_pos) > MAX_EXPLAINED_ROWS:
+        some = np.sort(rng.choice(len(is_pos), MAX_EXPLAINED_ROWS, replace=False))
         X, is_pos = take_rows(X, some), is_pos[some]
     if is_pos.all() or not is_pos.any():
         return []

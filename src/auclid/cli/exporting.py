@@ -13,11 +13,11 @@ from auclid.errors import DataError
 from auclid.exporters import export as exported
 from auclid.io import replacing
 
-ENDINGS = {".sql": "sql", ".onnx": "onnx", ".json": "json", ".py": "python"}
+EXPORT_FORMATS = {".sql": "sql", ".onnx": "onnx", ".json": "json", ".py": "python"}
 """What an ending asks for."""
 
 
-class Wishes(NamedTuple):
+class ExportOptions(NamedTuple):
     """What was asked for."""
 
     to: str
@@ -27,17 +27,17 @@ class Wishes(NamedTuple):
     probability: bool
 
 
-def export(model: Path, output: Path | None, wishes: Wishes) -> None:
+def export(model: Path, output: Path | None, options: ExportOptions) -> None:
     """Write, or print, the code of a model."""
-    to = wishes.to or ("sql" if output is None else _by_ending(output))
+    to = options.to or ("sql" if output is None else _by_ending(output))
     if output is None and to == "onnx":
         raise DataError("--output must name a file for ONNX, which is not text.")
     if output is not None:
         check_paths({"MODEL": model}, {"--output": output})
     saved = SavedModel.open(model)
     written = exported(
-        saved.estimator, to=to, dialect=wishes.dialect, table=wishes.table, columns=saved.names, keep=wishes.keep,
-        probability=wishes.probability,
+        saved.estimator, to=to, dialect=options.dialect, table=options.table, columns=saved.names, keep=options.keep,
+        probability=options.probability,
     )  # fmt: skip
     if output is None:
         typer.echo(written)
@@ -48,9 +48,9 @@ def export(model: Path, output: Path | None, wishes: Wishes) -> None:
 
 
 def _by_ending(output: Path) -> str:
-    to = ENDINGS.get(output.suffix.lower())
+    to = EXPORT_FORMATS.get(output.suffix.lower())
     if to is None:
-        *most, last = ENDINGS
+        *most, last = EXPORT_FORMATS
         raise DataError(
             f"--output must end in {', '.join(most)} or {last}, or --to must say what to write; got {str(output)!r}."
         )

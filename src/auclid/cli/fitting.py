@@ -22,7 +22,7 @@ from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, pos
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
-from auclid.cli.scorecards import PointWishes, card_facts, card_paths, leave_scorecard
+from auclid.cli.scorecards import PointTableOptions, card_facts, card_paths, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
 from auclid.errors import DataError
@@ -91,7 +91,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     _show.say(escape(f"{fitted.name}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
         for path in leave_scorecard(
-            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, PointWishes()
+            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, PointTableOptions()
         ):
             _show.say(escape(f"To read: {path}"))
 

@@ -10,10 +10,10 @@ from auclid.validation import take_rows
 NEARLY_EQUAL = 0.99
 """The AUC of a single column from which on it is asked whether it knows the label."""
 
-ROWS = 20_000
+MAX_CHECKED_ROWS = 20_000
 """Rows that are looked at, at the most."""
 
-MAX_COLUMNS = 1_000
+MAX_CHECKED_COLUMNS = 1_000
 """Columns up to which each is looked at."""
 
 MIN_LEVEL_ROWS = 5
@@ -23,10 +23,10 @@ MIN_LEVEL_ROWS = 5
 def leakage_notes(data: BinaryTable) -> list[str]:
     """Sentences about columns that nearly equal the label, and about dates where rows were split at random."""
     X, is_pos = data.X, data.is_pos
-    if X.shape[1] > MAX_COLUMNS or not (is_frame(X) or isinstance(X, np.ndarray)):
+    if X.shape[1] > MAX_CHECKED_COLUMNS or not (is_frame(X) or isinstance(X, np.ndarray)):
         return []
-    if len(is_pos) > ROWS:
-        some = np.sort(np.random.default_rng(0).choice(len(is_pos), ROWS, replace=False))
+    if len(is_pos) > MAX_CHECKED_ROWS:
+        some = np.sort(np.random.default_rng(0).choice(len(is_pos), MAX_CHECKED_ROWS, replace=False))
         X, is_pos = take_rows(X, some), is_pos[some]
     pairs = zip(table_columns("compare", X), data.feature_names, strict=True)
     columns = [column._replace(name=name) for column, name in pairs]

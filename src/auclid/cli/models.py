@@ -12,7 +12,7 @@ from auclid._hints import did_you_mean
 from auclid._random import set_random_state
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
-from auclid.cli.defaults import BASELINES as BASELINE_NAMES
+from auclid.cli.defaults import BASELINE_NAMES
 from auclid.cli.settings import Settings, with_settings
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
@@ -20,12 +20,12 @@ from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
 from auclid.registry import METHODS, find
 
-MAX_MOMENT_COLUMNS = 2_000
+MAX_QUICK_COLUMNS = 2_000
 """Columns from which on d × d moments are no longer the quick way."""
 
 SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
-    "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= MAX_MOMENT_COLUMNS,
-    "LeastSquaresAUC": lambda n, d, is_sparse: d > MAX_MOMENT_COLUMNS,
+    "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= MAX_QUICK_COLUMNS,
+    "LeastSquaresAUC": lambda n, d, is_sparse: d > MAX_QUICK_COLUMNS,
     "RankSVM": lambda n, d, is_sparse: True,
     "Scorecard": lambda n, d, is_sparse: not is_sparse and d <= 100,
     "SPAM-L2": lambda n, d, is_sparse: True,

@@ -31,7 +31,7 @@ ALARM = 3
 """The exit code where something calls for action."""
 
 
-class Wishes(NamedTuple):
+class MonitoringOptions(NamedTuple):
     """What was asked for."""
 
     target: str | None
@@ -44,54 +44,54 @@ class Wishes(NamedTuple):
     memory: str | None
 
 
-def monitor(model: Path, new: list[Path], wishes: Wishes) -> int:
+def monitor(model: Path, new: list[Path], options: MonitoringOptions) -> int:
     """Compare new rows with a profile; write the page and the JSON, and say what was found. Returns the exit code."""
-    outputs = {"--output": wishes.output} | ({} if wishes.json is None else {"--json": wishes.json})
-    reads: dict[str, Path | None] = {"MODEL": model, "--reference": wishes.reference}
+    outputs = {"--output": options.output} | ({} if options.json is None else {"--json": options.json})
+    reads: dict[str, Path | None] = {"MODEL": model, "--reference": options.reference}
     check_paths(reads | {f"NEW ({path})": path for path in new}, outputs)
-    check_ending("--output", wishes.output, (".html", ".htm"))
+    check_ending("--output", options.output, (".html", ".htm"))
     saved = SavedModel.open(model)
-    before = _profile(saved, wishes)
-    parts = [_scored(saved, path, before, wishes) for path in new]
+    before = _profile(saved, options)
+    parts = [_scored(saved, path, before, options) for path in new]
     counted = [part for _, counts in parts for part in counts]
-    report = assess(before, counted, _joined([rows for rows, _ in parts]), period=wishes.period)
-    with replacing(wishes.output, "w") as file:
+    report = assess(before, counted, _joined([rows for rows, _ in parts]), period=options.period)
+    with replacing(options.output, "w") as file:
         file.write(page(report, str(model), saved.positive))
-    if wishes.json is not None:
-        with replacing(wishes.json, "w") as file:
+    if options.json is not None:
+        with replacing(options.json, "w") as file:
             file.write(json.dumps(report.to_dict(), allow_nan=False) + "\n")
-    _tell(report, wishes.output)
+    _tell(report, options.output)
     return ALARM if report.alarms else 0
 
 
-def _profile(saved: SavedModel, wishes: Wishes) -> Profile:
+def _profile(saved: SavedModel, options: MonitoringOptions) -> Profile:
     """The counts that new rows are compared with: of --reference, or those in the model file."""
-    if wishes.reference is None:
+    if options.reference is None:
         told = saved.known.get("profile")
         if told is None:
             raise DataError(
                 "MODEL must hold a profile of its training rows, as `auclid fit` writes it; or name --reference FILE."
             )
         return Profile.from_dict(told)
-    rows, labels = _open(saved, wishes.reference, wishes)
+    rows, labels = _open(saved, options.reference, options)
     with names_known():
         y = None if labels is None else saved.estimator.classes_[np.nan_to_num(labels).astype(int)]
         if labels is not None and np.isnan(labels).any():
-            raise DataError(f"--reference must have a label in each row; {str(wishes.reference)!r} has gaps.")
+            raise DataError(f"--reference must have a label in each row; {str(options.reference)!r} has gaps.")
         return profile(saved.estimator, rows, y, held_out=y is not None)
 
 
-def _open(saved: SavedModel, path: Path, wishes: Wishes) -> tuple[Rows, np.ndarray | None]:
+def _open(saved: SavedModel, path: Path, options: MonitoringOptions) -> tuple[Rows, np.ndarray | None]:
     """The rows of a file, and 1, 0 or NaN for each where it has the target."""
-    target = wishes.target or saved.target
+    target = options.target or saved.target
     if has_own_labels(path):
-        rows = scan_columns(path, None, wishes.memory)
+        rows = scan_columns(path, None, options.memory)
         return rows, _is_positive(rows.target(), saved.positive) if rows.has_target else None
     columns = open_columns(path)
     there = [] if columns is None else columns.available_columns()
-    if wishes.target is not None and target not in there:
+    if options.target is not None and target not in there:
         raise DataError(f"--target must be a column of {str(path)!r}; got {target!r}. There are: {', '.join(there)}.")
-    rows = saved.scan(path, None, wishes.memory, drop=[each for each in (target, wishes.time) if each is not None])
+    rows = saved.scan(path, None, options.memory, drop=[each for each in (target, options.time) if each is not None])
     return rows, _is_positive(read_column(path, target), saved.positive) if target in there else None
 
 
@@ -101,10 +101,10 @@ def _is_positive(labels: Any, positive: str) -> np.ndarray:
 
 
 def _scored(
-    saved: SavedModel, path: Path, before: Profile, wishes: Wishes
+    saved: SavedModel, path: Path, before: Profile, options: MonitoringOptions
 ) -> tuple[ScoredRows, list[list[PartCounts]]]:
     """The scores of a file's rows, and the counts of their columns, in one pass."""
-    rows, labels = _open(saved, path, wishes)
+    rows, labels = _open(saved, path, options)
     count, counted, answers = ColumnCounter(before.columns), [], []
     with _show.passes(rows):
         for table in saved.tables(rows):
@@ -113,9 +113,9 @@ def _scored(
             counted.append(count(table))
     scores = np.concatenate([each.scores for each in answers])
     called = np.concatenate([each.called for each in answers])
-    alerts = called if wishes.threshold is None else scores > wishes.threshold
+    alerts = called if options.threshold is None else scores > options.threshold
     proba = [each.probabilities for each in answers if each.probabilities is not None]
-    time = None if wishes.time is None else read_column(path, wishes.time)
+    time = None if options.time is None else read_column(path, options.time)
     return ScoredRows(scores, alerts, labels, np.concatenate(proba) if proba else None, time), counted
 
 

@@ -18,7 +18,7 @@ PARQUET = (".parquet", ".pq")
 
 EXCEL = (".xlsx",)
 
-ENDINGS = (".csv", *PARQUET, *EXCEL)
+TABLE_ENDINGS = (".csv", *PARQUET, *EXCEL)
 """Endings of files that are written."""
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")

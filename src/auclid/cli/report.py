@@ -14,7 +14,7 @@ from auclid._version import __version__
 from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._plot import by_importance
 from auclid.cli import plots
-from auclid.cli.compare import Comparison, Row
+from auclid.cli.compare import HeldOutComparison, Row
 from auclid.cli.verdict import likely, measured_by, question, signed
 from auclid.metrics import lift_table
 from auclid.reports import curves
@@ -22,7 +22,7 @@ from auclid.reports._numbers import Scored, numbers
 from auclid.reports._section import data, script, section
 
 
-def report(result: Comparison) -> str:
+def report(result: HeldOutComparison) -> str:
     """The page of a comparison, as text."""
     page = resources.files("auclid.cli") / "page"
     template = (page / "report.html").read_text("utf-8")
@@ -58,7 +58,7 @@ def report(result: Comparison) -> str:
     )
 
 
-def _measure(result: Comparison) -> str:
+def _measure(result: HeldOutComparison) -> str:
     return "AUC" if result.max_fpr == 1.0 else "partial AUC"
 
 
@@ -72,7 +72,7 @@ def _region(max_fpr: float) -> str:
     )
 
 
-def _explained(result: Comparison) -> str:
+def _explained(result: HeldOutComparison) -> str:
     """The columns that the best of ours looks at, and its shapes where it is a scorecard."""
     best = result.best(ours=True)
     if best is None or not result.reasons:
@@ -100,7 +100,7 @@ SHAPES = 6
 """Shapes of a scorecard that are shown."""
 
 
-def _facts(result: Comparison, is_pos: np.ndarray) -> str:
+def _facts(result: HeldOutComparison, is_pos: np.ndarray) -> str:
     n, d = result.data.X.shape
     learnt = result.data.is_pos[result.train]
     return (

@@ -6,8 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import is_classifier
+from sklearn.pipeline import Pipeline
 
+from auclid.base import Ranker
 from auclid.baselines import scores as scored
+from auclid.baselines import threshold
 from auclid.cli.data import scan_columns, text
 from auclid.data import as_array
 from auclid.data.files import Rows
@@ -97,13 +100,10 @@ class SavedModel(NamedTuple):
             yield rows.decode(as_array(block.X) if self.known.get("dense") else block.X)
 
     def answer(self, X: Any) -> Answers:
-        """What the model says of a table, by the threshold that was kept with it, or else by its own."""
+        """What the model says of a table."""
         proba = self.estimator.predict_proba(X)[:, 1] if hasattr(self.estimator, "predict_proba") else None
         scores = np.asarray(scored(self.estimator, X), np.float64)
-        if self.threshold is not None:
-            called = scores > self.threshold
-        else:
-            called = np.asarray(self.estimator.predict(X) == self.estimator.classes_[1])
+        called = np.asarray(self.estimator.predict(X) == self.estimator.classes_[1])
         return Answers(scores, proba, called, self.class_names(called))
 
     def class_names(self, called: np.ndarray) -> list[str]:
@@ -111,9 +111,17 @@ class SavedModel(NamedTuple):
         return self.labels(self.estimator.classes_[called.astype(np.intp)])
 
     @property
-    def threshold(self) -> float | None:
-        """The threshold that was kept with the model: higher scores are called positive."""
-        return self.known.get("threshold")
+    def threshold(self) -> float:
+        """The model's own threshold: higher scores are called positive."""
+        return threshold(self.estimator)
+
+    def keep_threshold(self, value: float) -> None:
+        """Make a threshold the model's own."""
+        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+        if not isinstance(last, Ranker):
+            holds = f"MODEL holds a {type(last).__name__}"
+            raise DataError(f"--keep needs a model of auclid; {holds}. Wrap it in Calibrated.")
+        last.set_threshold(value)
 
 
 class CountedAnswers:
@@ -147,7 +155,4 @@ def _known(path: Path) -> dict[str, Any]:
     texts = all(isinstance(names, list) and all(isinstance(x, str) for x in names) for names in (columns, classes))
     if not texts or len(classes) != 2 or not isinstance(target, str | None):
         raise DataError(f"MODEL must say the names of its columns and of two classes; {str(path)!r} does not.")
-    threshold = told.get("threshold")
-    if not isinstance(threshold, float | None) or threshold != threshold:
-        raise DataError(f"MODEL must hold a number as its threshold; {str(path)!r} does not.")
     return told

@@ -23,7 +23,7 @@ from auclid.io import about, replacing, save
 from auclid.validation import names_known
 
 
-class PointWishes(NamedTuple):
+class PointTableOptions(NamedTuple):
     """How points are made: as the options say it, and as `Scorecard.points` takes it."""
 
     scale: str = "auto"
@@ -71,11 +71,11 @@ def leave_scorecard(
     names: list[str] | None,
     classes: list[str] | None,
     facts: list[str],
-    wishes: PointWishes,
+    options: PointTableOptions,
 ) -> list[Path]:
     """Write the page and the points, where they are named; returns their paths."""
     page, points = paths
-    how = wishes.keywords()
+    how = options.keywords()
     if page is not None:
         with replacing(page, "w") as file:
             file.write(model.to_html(names=names, classes=classes, facts=facts, **how))
@@ -89,13 +89,13 @@ def leave_scorecard(
     return [path for path in paths if path is not None]
 
 
-def points(model: Path, output: Path, page: Path | None, wishes: PointWishes) -> None:
+def points(model: Path, output: Path, page: Path | None, options: PointTableOptions) -> None:
     """Write the points of a scorecard, and its page."""
     written = {"--output": output} if page is None else {"--output": output, "--page": page}
     check_paths({"MODEL": model}, written)
     check_ending("--output", output, (".csv", ".txt"))
     saved = _open(model)
-    for path in leave_scorecard(saved.estimator, (page, output), saved.names, saved.known.get("classes"), [], wishes):
+    for path in leave_scorecard(saved.estimator, (page, output), saved.names, saved.known.get("classes"), [], options):
         _show.say(escape(f"To read: {path}"))
 
 
@@ -110,7 +110,7 @@ def _open(model: Path) -> SavedModel:
     return saved
 
 
-class EditWishes(NamedTuple):
+class EditOptions(NamedTuple):
     """What `auclid edit` reads and writes besides the model and the edits."""
 
     output: Path | None
@@ -121,35 +121,44 @@ class EditWishes(NamedTuple):
     replace: bool
 
 
-def edit(model: Path, edits: Path | None, wishes: EditWishes, memory: str | None) -> None:
+def edit(model: Path, edits: Path | None, options: EditOptions, memory: str | None) -> None:
     """Apply a file of edits to a scorecard and save it; write the page of the editor."""
-    output = model if wishes.output is None else wishes.output
-    reads = {"EDITS": edits, "--data": wishes.data}
-    if output != model:
-        reads["MODEL"] = model
-    check_paths(reads, {"--output": output} | ({} if wishes.page is None else {"--page": wishes.page}))
-    if edits is None and wishes.page is None:
-        raise DataError("auclid edit must be given EDITS, a JSON file, or --page FILE for the editor's page.")
-    if wishes.with_rows and (wishes.data is None or wishes.page is None):
-        raise DataError("--with-rows must be used with --page and --data, whose rows are written into the page.")
+    output = model if options.output is None else options.output
+    _check_edit_options(model, output, edits, options)
     saved = _open(model)
-    card, own = saved.estimator, _own_names(saved)
-    X, y = (None, None) if wishes.data is None else _labelled(saved, wishes.data, wishes.target, memory)
+    X, y = (None, None) if options.data is None else _labelled(saved, options.data, options.target, memory)
     with names_known():
         if edits is not None:
-            before = 0 if wishes.replace else len(card.edits_)
-            card.apply([_renamed(each, own) for each in read_edits(edits)], X, y, replace=wishes.replace)
-            save(output, card, about=about(model))
-            shown = {name: other for other, name in own.items()}
-            for each in card.edits_[before:]:
-                _show.say(escape(edit_text(_renamed(each, shown), card.shapes_)))
-            _show.say(escape(f"{len(card.edits_) - before} edits, {len(card.edits_)} in all: {output}"))
-        if wishes.page is not None:
-            rows = (X, y) if wishes.with_rows else (None, None)
-            page = card.editor(names=saved.names, X=rows[0], y=rows[1])
-            with replacing(wishes.page, "w") as file:
+            _apply_edits(saved, model, output, edits, X, y, options.replace)
+        if options.page is not None:
+            page = saved.estimator.editor(names=saved.names, **({"X": X, "y": y} if options.with_rows else {}))
+            with replacing(options.page, "w") as file:
                 file.write(page)
-            _show.say(escape(f"To edit: {wishes.page}"))
+            _show.say(escape(f"To edit: {options.page}"))
+
+
+def _check_edit_options(model: Path, output: Path, edits: Path | None, options: EditOptions) -> None:
+    """Refuse paths that would overwrite one another, and options that do not go together."""
+    reads = {"EDITS": edits, "--data": options.data} | ({} if output == model else {"MODEL": model})
+    check_paths(reads, {"--output": output} | ({} if options.page is None else {"--page": options.page}))
+    if edits is None and options.page is None:
+        raise DataError("auclid edit must be given EDITS, a JSON file, or --page FILE for the editor's page.")
+    if options.with_rows and (options.data is None or options.page is None):
+        raise DataError("--with-rows must be used with --page and --data, whose rows are written into the page.")
+
+
+def _apply_edits(
+    saved: SavedModel, model: Path, output: Path, edits: Path, X: Rows | None, y: np.ndarray | None, replace: bool
+) -> None:
+    """Apply a file of edits, save the card, and print what each edit did."""
+    card, own = saved.estimator, _own_names(saved)
+    before = 0 if replace else len(card.edits_)
+    card.apply([_renamed(each, own) for each in read_edits(edits)], X, y, replace=replace)
+    save(output, card, about=about(model))
+    shown = {name: other for other, name in own.items()}
+    for each in card.edits_[before:]:
+        _show.say(escape(edit_text(_renamed(each, shown), card.shapes_)))
+    _show.say(escape(f"{len(card.edits_) - before} edits, {len(card.edits_)} in all: {output}"))
 
 
 def _own_names(saved: SavedModel) -> dict[str, str]:

@@ -1,5 +1,6 @@
 """`auclid update`: a model that can learn on learns from new rows."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -29,26 +30,30 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     target = target or saved.target
     if target is None and not has_own_labels(new):
         raise DataError(NO_LABELS)
-    rows, count = saved.scan(new, target, memory), 0
+    rows = saved.scan(new, target, memory)
     if not rows.has_target:
         raise DataError(NO_LABELS)
-    y, start = _labels(saved, rows.target()), 0
     with _show.passes(rows), names_known():
-        for table in saved.tables(rows):
-            own = y[start : start + table.shape[0]]
-            start += table.shape[0]
-            known = np.flatnonzero(own >= 0)
-            if not len(known):
-                continue
-            X = table.take(known) if hasattr(table, "schema") else table[known]
-            for step in before:
-                X = step.transform(X)
-            last.partial_fit(X, last.classes_[own[known]])
-            count += len(known)
+        count = _learn_blocks(before, last, saved.tables(rows), _labels(saved, rows.target()))
     save(written, saved.estimator, about=saved.known or None)
     _show.say(escape(f"{type(last).__name__} has learnt from {count:,} more rows: {written}"))
     if isinstance(saved.estimator, Calibrated):
         _show.say("Probabilities and the profile are still those of the first fit: fit anew where they matter.")
+
+
+def _learn_blocks(before: list[Any], last: Any, tables: Iterable[Any], y: np.ndarray) -> int:
+    """Learn from the labelled rows of each table; returns how many there were."""
+    start = 0
+    for table in tables:
+        own = y[start : start + table.shape[0]]
+        start += table.shape[0]
+        labelled = np.flatnonzero(own >= 0)
+        if len(labelled):
+            X = table.take(labelled) if hasattr(table, "schema") else table[labelled]
+            for step in before:
+                X = step.transform(X)
+            last.partial_fit(X, last.classes_[own[labelled]])
+    return int(np.count_nonzero(y >= 0))
 
 
 def learner(estimator: Any) -> tuple[list[Any], Any]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from auclid.cli import _show, evaluation, fitting, models, predictions
 from auclid.cli._show import escape
-from auclid.cli.compare import Comparison
+from auclid.cli.compare import HeldOutComparison
 from auclid.cli.compare import compare as compared
 from auclid.cli.data import (
     NO_LABELS,
@@ -20,6 +20,7 @@ from auclid.cli.data import (
     unknown_columns,
     with_test_rows,
 )
+from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.report import report
@@ -64,7 +65,7 @@ def compare(
     _show.say(escape(f"Next: {_next_line(data, how, result)}"))
 
 
-def _next_line(data: Path | None, how: Options, result: Comparison) -> str:
+def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> str:
     """The line that keeps the best of ours."""
     if data is None:
         return "auclid compare DATA --target NAME, with a table of your own."
@@ -110,7 +111,7 @@ def predict(
     if keep and not purpose.given:
         raise DataError("--keep must come with --alerts, --threshold, --cost or --precision: it keeps their threshold.")
     check_paths({"MODEL": model, "DATA": data}, {"--output": output})
-    check_ending("--output", output, predictions.ENDINGS)
+    check_ending("--output", output, predictions.TABLE_ENDINGS)
     predictions.check_writer(output)
     saved = SavedModel.open(model)
     rows = saved.scan(data, None, memory, drop=identifiers)
@@ -129,22 +130,23 @@ def predict(
     _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
     _show.say(escape(f"{count:,} scores: {output}"))
     if keep:
-        save(model, saved.estimator, about={**saved.known, "threshold": threshold})
+        saved.keep_threshold(threshold)
+        save(model, saved.estimator, about=saved.known or None)
         _show.say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
 
 
 def evaluate(
-    model: Path, data: Path, target: str | None, positive: str | None, wishes: evaluation.Wishes, memory: str | None
+    model: Path, data: Path, target: str | None, positive: str | None, options: EvaluationOptions, memory: str | None
 ) -> None:
     """Measure a model on labelled rows; draw it, or write a page about it, where that is asked for."""
-    _check_evaluation({"MODEL": model, "DATA": data}, wishes)
-    found = _measured(SavedModel.open(model), data, target, positive, wishes, memory)
-    _tell_evaluation(found, wishes, f"{model.name} on {data.name}")
+    _check_evaluation({"MODEL": model, "DATA": data}, options)
+    found = _measured(SavedModel.open(model), data, target, positive, options, memory)
+    _tell_evaluation(found, options, f"{model.name} on {data.name}")
 
 
-def _check_evaluation(reads: dict[str, Path | None], wishes: evaluation.Wishes) -> None:
+def _check_evaluation(reads: dict[str, Path | None], options: EvaluationOptions) -> None:
     """Refuse outputs that cannot be written."""
-    written = {"--plot": wishes.plot, "--html": wishes.html}
+    written = {"--plot": options.plot, "--html": options.html}
     check_paths(reads, {name: path for name, path in written.items() if path is not None})
     for name, endings in (("--plot", evaluation.PICTURES), ("--html", (".html", ".htm"))):
         path = written[name]
@@ -153,7 +155,7 @@ def _check_evaluation(reads: dict[str, Path | None], wishes: evaluation.Wishes) 
 
 
 def _measured(
-    saved: SavedModel, data: Path, target: str | None, positive: str | None, wishes: evaluation.Wishes,
+    saved: SavedModel, data: Path, target: str | None, positive: str | None, options: EvaluationOptions,
     memory: str | None,
 ) -> evaluation.Evaluation:  # fmt: skip
     """The figures of a model on labelled rows."""
@@ -171,33 +173,33 @@ def _measured(
     if positive is None:
         saved.expect(y)
     is_pos, classes = positives(y, positive or saved.positive)
-    groups = None if wishes.groups is None else evaluation.group_column(data, wishes.groups, labelled)
+    groups = None if options.groups is None else evaluation.group_column(data, options.groups, labelled)
     if positive not in (None, saved.positive):
         probability = None  # that of the other label
-    _show.remarks([*unknown_columns(rows, [target, wishes.groups]), *notes, *missing_note(rows.missing_counts())])
-    return evaluation.evaluate(is_pos, scores, called, classes, groups, wishes, probability)
+    _show.remarks([*unknown_columns(rows, [target, options.groups]), *notes, *missing_note(rows.missing_counts())])
+    return evaluation.evaluate(is_pos, scores, called, classes, groups, options, probability, saved.threshold)
 
 
-def _tell_evaluation(found: evaluation.Evaluation, wishes: evaluation.Wishes, title: str) -> None:
+def _tell_evaluation(found: evaluation.Evaluation, options: EvaluationOptions, title: str) -> None:
     _show.evaluation(found)
-    if wishes.plot is not None:
-        evaluation.draw(found, wishes.plot)
-        _show.say(escape(f"Picture: {wishes.plot}"))
-    if wishes.html is not None:
-        with replacing(wishes.html, "w") as file:
+    if options.plot is not None:
+        evaluation.draw(found, options.plot)
+        _show.say(escape(f"Picture: {options.plot}"))
+    if options.html is not None:
+        with replacing(options.html, "w") as file:
             file.write(evaluation.page(found, title))
-        _show.say(escape(f"Report: {wishes.html}"))
+        _show.say(escape(f"Report: {options.html}"))
 
 
 def evaluate_several(
-    models: list[Path], data: Path, target: str | None, positive: str | None, wishes: evaluation.Wishes,
+    models: list[Path], data: Path, target: str | None, positive: str | None, options: EvaluationOptions,
     memory: str | None,
 ) -> None:  # fmt: skip
     """Measure several models on the same rows, and compare each with the first one by paired tests."""
-    if wishes.plot is not None or wishes.html is not None:
+    if options.plot is not None or options.html is not None:
         raise DataError("--plot and --html must be used with one model; got several.")
     check_paths({"--data": data} | {f"MODEL ({path})": path for path in models}, {})
-    every = [_measured(SavedModel.open(path), data, target, positive, wishes, memory) for path in models]
+    every = [_measured(SavedModel.open(path), data, target, positive, options, memory) for path in models]
     first = every[0]
     for path, found in zip(models, every, strict=True):
         if not np.array_equal(found.is_pos, first.is_pos):
@@ -212,10 +214,10 @@ def evaluate_several(
 
 
 def evaluate_scores(
-    data: Path, score: str, target: str | None, positive: str | None, wishes: evaluation.Wishes
+    data: Path, score: str, target: str | None, positive: str | None, options: EvaluationOptions
 ) -> None:
     """Measure a column of scores against a column of labels, without a model."""
-    _check_evaluation({"SCORES": data}, wishes)
+    _check_evaluation({"SCORES": data}, options)
     if target is None:
         raise DataError(NO_LABELS)
     if has_own_labels(data):
@@ -237,7 +239,7 @@ def evaluate_scores(
     if not known.all():
         notes.append(f"{int((~known).sum()):,} rows without a label or a score are left out.")
     _show.remarks(notes)
-    groups = None if wishes.groups is None else evaluation.group_column(data, wishes.groups, np.flatnonzero(known))
+    groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
-    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, wishes, probability)
-    _tell_evaluation(found, wishes, f"{score} of {data.name}")
+    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, options, probability, cut)
+    _tell_evaluation(found, options, f"{score} of {data.name}")

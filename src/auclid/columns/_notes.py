@@ -7,12 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid import _sizes
+from auclid.validation.vectors import MAX_EXACT_INTEGER
 
 HEAD_ROWS = 1_000
 """Rows that are looked at before all are: most columns show there that they are no identifiers."""
-
-MAX_EXACT_INTEGER = 2.0**53
-"""From here on every float is a whole number."""
 
 RANKED = "so normal scores stand for the values"
 """What is said of columns with values far from all others."""

@@ -20,7 +20,7 @@ from auclid.data.encoding import ColumnEncoding, decode
 from auclid.data.memory import as_table, gathered
 from auclid.data.table import Index, Sweep, Table, slices
 
-CENTRE_PARTS, CENTRE_ROWS = 8, 512
+CENTRE_PARTS, CENTRE_PART_ROWS = 8, 512
 """Parts, and rows of each, whose mean is the centre of a table."""
 
 
@@ -306,7 +306,7 @@ class PartitionedTable(Table):
     def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
         """Near the mean: that of some rows of some parts; of sparse rows the origin, so that they stay sparse."""
         chosen = np.unique(np.linspace(0, len(self._sizes) - 1, CENTRE_PARTS).astype(int))
-        rows = [self._ends[k] + np.arange(min(CENTRE_ROWS, self._sizes[k])) for k in chosen]
+        rows = [self._ends[k] + np.arange(min(CENTRE_PART_ROWS, self._sizes[k])) for k in chosen]
         some = self.part(np.concatenate(rows))
         return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
 

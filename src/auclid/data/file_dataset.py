@@ -94,7 +94,7 @@ class CachedFileDataset(FileDataset):
 SHUFFLED_BLOCKS = 8
 """Blocks whose rows are shuffled together: so many are in memory at a time."""
 
-CENTRE_ROWS = 512
+CENTRE_BLOCK_ROWS = 512
 """Rows of each of SHUFFLED_BLOCKS blocks whose mean is the centre."""
 
 
@@ -144,7 +144,7 @@ class FileTable(Table):
         sizes = np.array(self.rows.block_sizes())
         starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
         chosen = np.unique(np.linspace(0, len(sizes) - 1, SHUFFLED_BLOCKS).astype(int))
-        some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_ROWS, sizes[k])) for k in chosen]))
+        some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_BLOCK_ROWS, sizes[k])) for k in chosen]))
         return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:

@@ -49,7 +49,8 @@ class DenseTable(Table):
     def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
         """About the mean: that of a few thousand rows is near enough; the expected gradient is the same for any."""
         n = self.shape[0]
-        some = slice(None) if n <= sizes.SAMPLE else np.sort(np.random.default_rng(0).integers(n, size=sizes.SAMPLE))
+        size = sizes.CENTRE_SAMPLE
+        some = slice(None) if n <= size else np.sort(np.random.default_rng(0).integers(n, size=size))
         if weight is None or not weight[some].any():
             return self.part(some).mean(axis=0, dtype=np.float64)
         return np.average(self.take(some), axis=0, weights=weight[some])

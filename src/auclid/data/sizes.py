@@ -14,7 +14,7 @@ LARGE_BYTES = 1 << 25
 COPY_BYTES = 1 << 28
 """Memory for the C-ordered copy of F-ordered rows that row-wise solvers use."""
 
-SAMPLE = 1 << 12
+CENTRE_SAMPLE = 1 << 12
 """Rows whose mean is the centre of a table."""
 
 SWEEP = 1 << 16

@@ -11,7 +11,17 @@ from auclid.columns import Columns
 from auclid.columns._dates import PERIODS
 from auclid.columns._levels import Levels
 from auclid.columns._numbers import NormalScores, NumericScaling, SparseScaling
-from auclid.exporters.expression import Column, Expression, Lookup, Piece, Piecewise, Wave, affine, filled, interpolated
+from auclid.exporters.expression import (
+    ColumnRef,
+    Expression,
+    Lookup,
+    Piece,
+    Piecewise,
+    Wave,
+    affine,
+    filled,
+    interpolated,
+)
 
 Features = list[Expression]
 
@@ -140,10 +150,10 @@ TRANSFORMERS: dict[type, Callable[[Any, Sequence[Expression]], Features]] = {
 """Transformers that can be exported."""
 
 
-def input_columns(columns: Columns, names: Sequence[str]) -> list[Column]:
+def input_columns(columns: Columns, names: Sequence[str]) -> list[ColumnRef]:
     """The columns of the table as `Columns` reads them."""
     return [
-        Column(name, _kind(kind, k in columns._levels))
+        ColumnRef(name, _kind(kind, k in columns._levels))
         for k, (name, kind) in enumerate(zip(names, columns.kinds_, strict=True))
     ]
 

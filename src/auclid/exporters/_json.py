@@ -11,23 +11,23 @@ import numpy as np
 from auclid._version import __version__
 from auclid.exporters.expression import (
     Axis,
-    Column,
-    Constant,
+    ColumnRef,
     Expression,
     Grid,
     Kernel,
     LogOdds,
     Lookup,
+    Number,
     Piecewise,
     Score,
     Sigmoid,
     Sum,
-    Trees,
+    TreeSum,
     Wave,
     Weighted,
 )
 
-FORMAT, FORMAT_VERSION = "auclid-score", 1
+SCORE_FORMAT, SCORE_FORMAT_VERSION = "auclid-score", 1
 
 Node = dict[str, Any]
 
@@ -35,8 +35,8 @@ Node = dict[str, Any]
 def as_json(score: Score) -> Node:
     """What a JSON file holds: see docs/export.md."""
     return {
-        "format": FORMAT,
-        "version": FORMAT_VERSION,
+        "format": SCORE_FORMAT,
+        "version": SCORE_FORMAT_VERSION,
         "auclid": __version__,
         "model": score.model,
         "classes": list(score.classes),
@@ -112,7 +112,7 @@ def _grid(e: Grid) -> Node:
     return {"a": _axis(e.a), "b": _axis(e.b), "values": [list(row) for row in e.values]}
 
 
-def _trees(e: Trees) -> Node:
+def _trees(e: TreeSum) -> Node:
     arrays = e.arrays
     fields = ("roots", "feature", "threshold", "left", "right", "missing_right", "value")
     return {
@@ -142,15 +142,15 @@ def _kernel(e: Kernel) -> Node:
 
 
 _NODES: dict[type, tuple[str, Callable[[Any], Node]]] = {
-    Constant: ("constant", lambda e: {"value": _number(e.value)}),
-    Column: ("column", lambda e: {"name": e.name, "kind": e.kind}),
+    Number: ("constant", lambda e: {"value": _number(e.value)}),
+    ColumnRef: ("column", lambda e: {"name": e.name, "kind": e.kind}),
     Sum: ("sum", lambda e: {"terms": [node_of(term) for term in e.terms]}),
     Weighted: ("weighted", lambda e: {"inputs": [node_of(x) for x in e.inputs], "weights": list(e.weights)}),
     Piecewise: ("piecewise", _piecewise),
     Lookup: ("lookup", _lookup),
     Grid: ("grid", _grid),
     Wave: ("wave", lambda e: {"x": node_of(e.x), "period": e.period, "cosine": e.cosine}),
-    Trees: ("trees", _trees),
+    TreeSum: ("trees", _trees),
     Kernel: ("kernel", _kernel),
     LogOdds: ("log_odds", lambda e: {"x": node_of(e.x), "linear": e.linear, "step": e.step}),
     Sigmoid: ("sigmoid", lambda e: {"x": node_of(e.x)}),

@@ -10,18 +10,18 @@ from auclid.exporters._json import set_members
 from auclid.exporters.expression import (
     WAVE_STEPS,
     Axis,
-    Column,
-    Constant,
+    ColumnRef,
     Expression,
     Grid,
     Kernel,
     LogOdds,
     Lookup,
+    Number,
     Piecewise,
     Score,
     Sigmoid,
     Sum,
-    Trees,
+    TreeSum,
     Wave,
     Weighted,
 )
@@ -124,16 +124,16 @@ class _Graph:
             self.done[e] = _WRITERS[type(e)](self, e)
         return self.done[e]
 
-    def column(self, e: Column) -> str:
+    def column(self, e: ColumnRef) -> str:
         if e.kind == "text":
             return e.name
         return self.vector((e,)) if self.is_matrix else self.cast(e.name)
 
     def vector(self, inputs: Sequence[Expression]) -> str:
         """Expressions side by side, of shape (n, k)."""
-        if self.is_matrix and all(isinstance(x, Column) for x in inputs):
+        if self.is_matrix and all(isinstance(x, ColumnRef) for x in inputs):
             names = [column.name for column in self.score.columns]
-            places = [names.index(x.name) for x in inputs if isinstance(x, Column)]
+            places = [names.index(x.name) for x in inputs if isinstance(x, ColumnRef)]
             if places == list(range(len(names))):
                 return self.matrix
             return self.add("Gather", self.matrix, self.constant(places, np.int64), axis=1)
@@ -142,14 +142,14 @@ class _Graph:
 
     def broadcast(self, e: Expression) -> str:
         """An expression with a row for each row of the table, a constant too."""
-        if not isinstance(e, Constant):
+        if not isinstance(e, Number):
             return self.write(e)
         first = self.write(self.score.columns[0]) if self.score.columns[0].kind != "text" else None
         shape = self.add("Shape", first or self.score.columns[0].name, start=0, end=1)
         size = self.add("Concat", shape, self.constant([1], np.int64), axis=0)
         return self.add("Expand", self.write(e), size)
 
-    def number(self, e: Constant) -> str:
+    def number(self, e: Number) -> str:
         return self.constant([[e.value]])
 
     def sum(self, e: Sum) -> str:
@@ -173,7 +173,7 @@ class _Graph:
         above = self.cast(self.add("GreaterOrEqual", x, self.constant([list(cuts)])), "INT64")
         return self.add("ReduceSum", above, self.constant([1], np.int64), keepdims=1)
 
-    def codes(self, column: Column, levels: Sequence[str]) -> str:
+    def codes(self, column: ColumnRef, levels: Sequence[str]) -> str:
         """The number of a text in levels; one more for other texts, two more where it is missing (an empty text)."""
         numbers = [*range(len(levels)), len(levels) + 1]
         return self.add(
@@ -206,7 +206,7 @@ class _Graph:
     def place(self, axis: Axis) -> tuple[str, str]:
         """The node of an axis at or before a cell, -1 where it is missing, and the share of the next node."""
         if not axis.is_numeric:
-            assert isinstance(axis.x, Column)
+            assert isinstance(axis.x, ColumnRef)
             groups = [(level, group) for level, group in axis.groups if level]
             numbers = self.constant([*(group for _, group in groups), axis.other, -1], np.int64)
             return self.add("Gather", numbers, self.codes(axis.x, [level for level, _ in groups])), self.constant(
@@ -239,7 +239,7 @@ class _Graph:
         wave = self.add("Div", self.add("Round", self.add("Mul", self.add("Sin", angle), steps)), steps)
         return self.add("Where", self.add("IsNaN", x), self.constant([[0.0]]), wave)
 
-    def trees(self, e: Trees) -> str:
+    def trees(self, e: TreeSum) -> str:
         """A tree ensemble, whose sets of categories are further columns: 1 where a category is not in the set."""
         arrays, sets = e.arrays, _distinct_sets(e.arrays)
         parts = [self.vector(e.inputs)]
@@ -334,15 +334,15 @@ def _distinct_sets(arrays: Any) -> list[tuple[int, tuple[int, ...]]]:
 
 
 _WRITERS: dict[type, Callable[[_Graph, Any], str]] = {
-    Constant: _Graph.number,
-    Column: _Graph.column,
+    Number: _Graph.number,
+    ColumnRef: _Graph.column,
     Sum: _Graph.sum,
     Weighted: _Graph.weighted,
     Piecewise: _Graph.piecewise,
     Lookup: _Graph.lookup,
     Grid: _Graph.grid,
     Wave: _Graph.wave,
-    Trees: _Graph.trees,
+    TreeSum: _Graph.trees,
     Kernel: _Graph.kernel,
     LogOdds: _Graph.log_odds,
     Sigmoid: _Graph.sigmoid,

@@ -12,11 +12,11 @@ from auclid.additive._shapes import Card
 from auclid.data.encoding import as_text
 from auclid.exporters.expression import (
     Axis,
-    Column,
-    Constant,
+    ColumnRef,
     Expression,
     Grid,
     Lookup,
+    Number,
     Piece,
     Piecewise,
     mapped,
@@ -24,9 +24,9 @@ from auclid.exporters.expression import (
 )
 
 
-def card_columns(card: Scorecard) -> list[Column]:
+def card_columns(card: Scorecard) -> list[ColumnRef]:
     """The columns of the table as the scorecard reads them."""
-    return [Column(spec.name, _kind(spec)) for spec in card._kept_columns]
+    return [ColumnRef(spec.name, _kind(spec)) for spec in card._kept_columns]
 
 
 def _kind(spec: ColumnSpec) -> str:
@@ -55,8 +55,8 @@ def _column_term(card: Card, spec: ColumnSpec, j: int, x: Expression) -> Express
 def _level_term(x: Expression, table: dict[str, float], other: float, missing: float) -> Expression:
     if isinstance(x, Lookup):  # whose values are codes, which the scorecard takes for levels
         return mapped(x, lambda code: missing if code != code else table.get(str(as_text(code)), other))
-    assert isinstance(x, Column)
-    return Lookup(Column(x.name, "text"), tuple(table.items()), other, missing)
+    assert isinstance(x, ColumnRef)
+    return Lookup(ColumnRef(x.name, "text"), tuple(table.items()), other, missing)
 
 
 def broken_line(x: Expression, knots: list[float], steps: list[bool], values: list[float], missing: float) -> Piecewise:
@@ -105,7 +105,7 @@ def _pair_term(card: Card, specs: Sequence[ColumnSpec], m: int, inputs: Sequence
     counts = [int(basis.coarse_first[j + 1] - basis.coarse_first[j]) for j in sides]
     values = card.grid[first : first + counts[0] * counts[1]].reshape(counts)
     if not values.any():
-        return Constant(0.0)
+        return Number(0.0)
     a, b = (_axis(basis, specs[j], j, inputs[j]) for j in sides)
     return Grid(a, b, tuple(tuple(row) for row in values.tolist()))
 
@@ -115,4 +115,4 @@ def _axis(basis: Basis, spec: ColumnSpec, j: int, x: Any) -> Axis:
         at = slice(int(basis.coarse_first[j]), int(basis.coarse_first[j + 1]))
         return Axis(x, knots=tuple(basis.coarse_knots[at].tolist()))
     slots = basis.coarse_slot[int(basis.first[j]) : int(basis.first[j + 1])].tolist()
-    return Axis(Column(x.name, "text"), groups=tuple(zip(spec.levels, slots, strict=False)), other=slots[-1])
+    return Axis(ColumnRef(x.name, "text"), groups=tuple(zip(spec.levels, slots, strict=False)), other=slots[-1])

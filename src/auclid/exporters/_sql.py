@@ -11,19 +11,19 @@ from auclid.exporters._json import set_members
 from auclid.exporters.expression import (
     WAVE_STEPS,
     Axis,
-    Column,
-    Constant,
+    ColumnRef,
     Expression,
     Grid,
     Kernel,
     LogOdds,
     Lookup,
+    Number,
     Piece,
     Piecewise,
     Score,
     Sigmoid,
     Sum,
-    Trees,
+    TreeSum,
     Wave,
     Weighted,
     interpolated,
@@ -39,7 +39,7 @@ TERMS = 50
 """Terms of a sum without parentheses: databases bound the depth of an expression."""
 
 
-class Dialect:
+class SqlDialect:
     """Standard SQL (ISO 9075): what other dialects change is in their classes."""
 
     double = "DOUBLE PRECISION"
@@ -60,7 +60,7 @@ class Dialect:
         written = written if "e" in written else f"{written}e0"
         return f"({written})" if value < 0.0 else written
 
-    def cell(self, column: Column) -> str:
+    def cell(self, column: ColumnRef) -> str:
         """The value of a column: a number, days since 1970, or a text."""
         name = self.quoted(column.name)
         if column.kind == "text":
@@ -74,12 +74,12 @@ class Dialect:
         rest = " + ".join(f"EXTRACT({part} FROM {since}) / {size}" for part, size in parts)
         return f"(EXTRACT(DAY FROM {since}) + {rest})"
 
-    def is_missing(self, column: Column) -> str:
+    def is_missing(self, column: ColumnRef) -> str:
         """Whether the cell of a column is missing."""
         return f"{self.quoted(column.name)} IS NULL"
 
 
-class SQLite(Dialect):
+class SQLite(SqlDialect):
     """SQLite: no NaN, dates are texts."""
 
     double = "REAL"
@@ -90,7 +90,7 @@ class SQLite(Dialect):
         return f"(({seconds} + ({fraction})) / 86400e0)"
 
 
-class DuckDB(Dialect):
+class DuckDB(SqlDialect):
     """DuckDB."""
 
     double = "DOUBLE"
@@ -98,18 +98,18 @@ class DuckDB(Dialect):
     def days(self, name: str) -> str:
         return f"(epoch_us(CAST({name} AS TIMESTAMP)) / 86400000000e0)"
 
-    def is_missing(self, column: Column) -> str:
+    def is_missing(self, column: ColumnRef) -> str:
         plain = super().is_missing(column)
         return plain if column.kind != "number" else f"({plain} OR isnan({self.cell(column)}))"
 
 
-class PostgreSQL(Dialect):
+class PostgreSQL(SqlDialect):
     """PostgreSQL, from version 9."""
 
     def days(self, name: str) -> str:
         return f"(CAST(EXTRACT(EPOCH FROM CAST({name} AS TIMESTAMP)) AS {self.double}) / 86400e0)"
 
-    def is_missing(self, column: Column) -> str:
+    def is_missing(self, column: ColumnRef) -> str:
         plain = super().is_missing(column)
         nan = f"CAST('NaN' AS {self.double})"
         return plain if column.kind != "number" else f"({plain} OR {self.cell(column)} = {nan})"
@@ -128,8 +128,8 @@ class Spark(DuckDB):
         return f"(unix_micros(CAST({name} AS TIMESTAMP)) / 86400000000e0)"
 
 
-DIALECTS: dict[str, Dialect] = {
-    "ansi": Dialect(),
+DIALECTS: dict[str, SqlDialect] = {
+    "ansi": SqlDialect(),
     "sqlite": SQLite(),
     "duckdb": DuckDB(),
     "postgresql": PostgreSQL(),
@@ -153,7 +153,7 @@ def sql_text(score: Score, dialect: str, table: str, keep: Sequence[str] | None,
     return text
 
 
-def _select(dialect: Dialect, kept: Sequence[str], columns: Sequence[tuple[str, str]], source: str) -> str:
+def _select(dialect: SqlDialect, kept: Sequence[str], columns: Sequence[tuple[str, str]], source: str) -> str:
     written = [*kept, *(f"\n  {text} AS {dialect.quoted(name)}" for name, text in columns)]
     return f"SELECT {', '.join(written)}\nFROM {source}\n"
 
@@ -169,7 +169,7 @@ def too_long(length: int) -> InvalidValueError:
 class _Writer:
     """Writes expressions in a dialect."""
 
-    def __init__(self, dialect: Dialect) -> None:
+    def __init__(self, dialect: SqlDialect) -> None:
         self.dialect, self.number, self.cell = dialect, dialect.number, dialect.cell
         self.length = 0
         self.inner: dict[str, str] = {}
@@ -193,12 +193,12 @@ class _Writer:
     def short(self, x: Expression) -> str:
         """An expression that is needed often: a number as it is, anything else by a name."""
         text = self.write(x)
-        plain = isinstance(x, Column) and x.kind == "number"
+        plain = isinstance(x, ColumnRef) and x.kind == "number"
         return text if plain else self.named(self.inner, text)
 
     def missing(self, x: Expression) -> str:
         """The condition that an expression is missing."""
-        return self.dialect.is_missing(x) if isinstance(x, Column) else f"{self.write(x)} IS NULL"
+        return self.dialect.is_missing(x) if isinstance(x, ColumnRef) else f"{self.write(x)} IS NULL"
 
     def total(self, terms: Sequence[str]) -> str:
         """A sum, in groups of bounded size."""
@@ -206,7 +206,7 @@ class _Writer:
             terms = [f"({' + '.join(terms[k : k + TERMS])})" for k in range(0, len(terms), TERMS)]
         return f"({' + '.join(terms)})" if len(terms) > 1 else terms[0]
 
-    def constant(self, e: Constant) -> str:
+    def constant(self, e: Number) -> str:
         return self.number(e.value)
 
     def sum(self, e: Sum) -> str:
@@ -295,10 +295,10 @@ class _Writer:
         wave, steps = f"{'cos' if e.cosine else 'sin'}({angle})", self.number(WAVE_STEPS)
         return f"CASE WHEN {self.missing(e.x)} THEN 0e0 ELSE round({wave} * {steps}) / {steps} END"
 
-    def trees(self, e: Trees) -> str:
+    def trees(self, e: TreeSum) -> str:
         return self.total([self.tree(e, int(root)) for root in e.arrays.roots])
 
-    def tree(self, e: Trees, root: int) -> str:
+    def tree(self, e: TreeSum, root: int) -> str:
         """Leaves from left to right: what an earlier leaf has taken, a later one need not exclude."""
         whens: list[str] = []
         stack: list[tuple[int, tuple[str, ...]]] = [(root, ())]
@@ -313,7 +313,7 @@ class _Writer:
             stack.append((int(e.arrays.left[node]), (*conditions, left)))
         return f"CASE {' '.join(whens)} END" if len(whens) > 1 else whens[0].removeprefix("ELSE ")
 
-    def goes_left(self, e: Trees, node: int) -> str:
+    def goes_left(self, e: TreeSum, node: int) -> str:
         arrays, x = e.arrays, e.inputs[int(e.arrays.feature[node])]
         missing_left = not bool(arrays.missing_right[node])
         if isinstance(x, Lookup):
@@ -386,15 +386,15 @@ def _left_codes(arrays: Any, node: int) -> Callable[[float], bool]:
 
 
 _WRITERS: dict[type, Callable[[_Writer, Any], str]] = {
-    Constant: _Writer.constant,
-    Column: lambda writer, e: writer.cell(e),
+    Number: _Writer.constant,
+    ColumnRef: lambda writer, e: writer.cell(e),
     Sum: _Writer.sum,
     Weighted: _Writer.weighted,
     Piecewise: _Writer.piecewise,
     Lookup: _Writer.lookup,
     Grid: _Writer.grid,
     Wave: _Writer.wave,
-    Trees: _Writer.trees,
+    TreeSum: _Writer.trees,
     Kernel: _Writer.kernel,
     LogOdds: _Writer.log_odds,
     Sigmoid: _Writer.sigmoid,

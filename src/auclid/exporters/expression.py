@@ -19,14 +19,14 @@ class Expression:
 
 
 @dataclass(frozen=True)
-class Constant(Expression):
+class Number(Expression):
     """A number that does not depend on the row; NaN is a missing value."""
 
     value: float
 
 
 @dataclass(frozen=True)
-class Column(Expression):
+class ColumnRef(Expression):
     """A column of the table: a number (a boolean is 0 or 1), a date (days since 1970-01-01) or a text."""
 
     name: str
@@ -72,7 +72,7 @@ class Piecewise(Expression):
 class Lookup(Expression):
     """The value of a text's level, ``other`` for texts without one, ``missing`` where the text is missing."""
 
-    x: Column
+    x: ColumnRef
     levels: tuple[tuple[str, float], ...]
     other: float
     missing: float
@@ -120,7 +120,7 @@ WAVE_STEPS = 10.0**WAVE_DIGITS
 
 
 @dataclass(frozen=True, eq=False)
-class Trees(Expression):
+class TreeSum(Expression):
     """A sum over decision trees, as `auclid.trees.structs.Trees` has them, whose columns are ``inputs``."""
 
     inputs: tuple[Expression, ...]
@@ -162,7 +162,7 @@ class Score(NamedTuple):
     expression: Expression
     probability: Expression | None
     """The probability of the positive class, where the model has one."""
-    columns: tuple[Column, ...]
+    columns: tuple[ColumnRef, ...]
     """All columns of the table that the model was fitted to, in order."""
     named: bool
     """Whether the columns had names of their own."""
@@ -205,8 +205,8 @@ def filled(expression: Expression, value: float) -> Expression:
 
 def affine(expression: Expression, factor: float, shift: float = 0.0) -> Expression:
     """factor·expression + shift."""
-    if isinstance(expression, Constant):
-        return Constant(factor * expression.value + shift)
+    if isinstance(expression, Number):
+        return Number(factor * expression.value + shift)
     if isinstance(expression, Piecewise):
         pieces = tuple(Piece(at, factor * value + shift, factor * slope) for at, value, slope in expression.pieces)
         return replace(expression, pieces=pieces, missing=factor * expression.missing + shift)
@@ -216,35 +216,39 @@ def affine(expression: Expression, factor: float, shift: float = 0.0) -> Express
         return _affine_sum(expression, factor, shift)
     if shift == 0.0:
         return expression if factor == 1.0 else Weighted((expression,), (factor,))
-    return Sum((Weighted((expression,), (factor,)), Constant(shift)))
+    return Sum((Weighted((expression,), (factor,)), Number(shift)))
 
 
 def _affine_sum(expression: Sum | Weighted, factor: float, shift: float) -> Expression:
     if isinstance(expression, Weighted):
         scaled: Expression = replace(expression, weights=tuple(factor * weight for weight in expression.weights))
-        return Sum((scaled, Constant(shift))) if shift else scaled
+        return Sum((scaled, Number(shift))) if shift else scaled
     terms = [affine(term, factor) for term in expression.terms]
-    return total([*terms, Constant(shift)])
+    return total([*terms, Number(shift)])
 
 
 def total(terms: Iterable[Expression]) -> Expression:
     """The sum of expressions: constants are added up, and so are functions of the same column."""
     flat = [each for term in terms for each in (term.terms if isinstance(term, Sum) else (term,))]
-    constant = sum(term.value for term in flat if isinstance(term, Constant))
-    groups: dict[Any, list[Any]] = defaultdict(list)
-    for number, term in enumerate(flat):
-        if not isinstance(term, Constant):
-            groups[_merge_key(term) or number].append(term)
-    merged = [_MERGE[type(group[0])](group) if len(group) > 1 else group[0] for group in groups.values()]
+    constant = sum(term.value for term in flat if isinstance(term, Number))
+    merged = _merged([term for term in flat if not isinstance(term, Number)])
     if not merged:
-        return Constant(constant)
-    rest = [Constant(constant)] if constant else []
+        return Number(constant)
+    rest = [Number(constant)] if constant else []
     return merged[0] if len(merged) == 1 and not rest else Sum((*merged, *rest))
+
+
+def _merged(terms: Iterable[Expression]) -> list[Expression]:
+    """The terms; functions of the same column are added up."""
+    groups: dict[Any, list[Any]] = defaultdict(list)
+    for number, term in enumerate(terms):
+        groups[_merge_key(term) or number].append(term)
+    return [_MERGE[type(group[0])](group) if len(group) > 1 else group[0] for group in groups.values()]
 
 
 def _merge_key(term: Expression) -> Any:
     """What terms must share to be added up beforehand."""
-    if isinstance(term, Piecewise | Lookup) and isinstance(term.x, Column):
+    if isinstance(term, Piecewise | Lookup) and isinstance(term.x, ColumnRef):
         return type(term), term.x
     return Weighted if isinstance(term, Weighted) else None
 
@@ -288,23 +292,23 @@ _MERGE: dict[type, Callable[[Any], Any]] = {
 def linear(inputs: Sequence[Expression], weights: Sequence[float], intercept: float) -> Expression:
     """intercept + Σ weights·inputs."""
     pairs = [(each, float(weight)) for each, weight in zip(inputs, weights, strict=True)]
-    plain = [(each, weight) for each, weight in pairs if isinstance(each, Column)]
-    curved = [(each, weight) for each, weight in pairs if weight and not isinstance(each, Column)]
+    plain = [(each, weight) for each, weight in pairs if isinstance(each, ColumnRef)]
+    curved = [(each, weight) for each, weight in pairs if weight and not isinstance(each, ColumnRef)]
     terms: list[Expression] = [affine(each, weight) for each, weight in curved]
     if plain:
         terms.insert(0, Weighted(tuple(each for each, _ in plain), tuple(weight for _, weight in plain)))
-    return total([*terms, Constant(intercept)])
+    return total([*terms, Number(intercept)])
 
 
 def children(expression: Expression) -> tuple[Expression, ...]:
     """The expressions that an expression is made of."""
     if isinstance(expression, Sum):
         return expression.terms
-    if isinstance(expression, Weighted | Trees | Kernel):
+    if isinstance(expression, Weighted | TreeSum | Kernel):
         return expression.inputs
     if isinstance(expression, Grid):
         return expression.a.x, expression.b.x
-    return () if isinstance(expression, Constant | Column) else (expression.x,)  # type: ignore[attr-defined]
+    return () if isinstance(expression, Number | ColumnRef) else (expression.x,)  # type: ignore[attr-defined]
 
 
 def walk(expression: Expression) -> Iterable[Expression]:

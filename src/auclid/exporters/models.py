@@ -20,16 +20,16 @@ from auclid.errors import InvalidTypeError, InvalidValueError
 from auclid.exporters._columns import TRANSFORMERS, columns_features, input_columns, level_codes, parsed_numbers
 from auclid.exporters._scorecards import card_columns, card_terms
 from auclid.exporters.expression import (
-    Column,
-    Constant,
+    ColumnRef,
     Expression,
     Kernel,
     LogOdds,
+    Number,
     Piece,
     Piecewise,
     Score,
     Sigmoid,
-    Trees,
+    TreeSum,
     affine,
     linear,
     total,
@@ -37,7 +37,7 @@ from auclid.exporters.expression import (
 from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
 from auclid.pairwise import KernelRankSVM
 from auclid.stats.odds import LINEAR_LOG_ODDS, LOG_ODDS_STEP, Odds
-from auclid.trees.structs import Trees as TreeArrays
+from auclid.trees.structs import Trees
 
 CAN = (
     "linear rankers, Scorecard, RankBoost, Kernelized and KernelRankSVM (rbf, laplacian), AUCClassifier and Calibrated "
@@ -90,7 +90,7 @@ def _checked_names(model: Any, own: list[str] | None, given: Sequence[str] | Non
     return [str(name) for name in given]
 
 
-def _input_columns(model: Any, names: list[str]) -> list[Column]:
+def _input_columns(model: Any, names: list[str]) -> list[ColumnRef]:
     """The columns of the table, as the first step that reads them does."""
     if isinstance(model, Pipeline):
         steps = [step for _, step in model.steps if step is not None and not isinstance(step, str)]
@@ -103,8 +103,8 @@ def _input_columns(model: Any, names: list[str]) -> list[Column]:
     if isinstance(model, Columns):
         return input_columns(model, names)
     if isinstance(model, Scorecard):
-        return [Column(name, each.kind) for name, each in zip(names, card_columns(model), strict=True)]
-    return [Column(name) for name in names]
+        return [ColumnRef(name, each.kind) for name, each in zip(names, card_columns(model), strict=True)]
+    return [ColumnRef(name) for name in names]
 
 
 def raw_score(model: Any, inputs: Inputs) -> Expression:
@@ -147,7 +147,7 @@ def _pipeline(model: Pipeline, inputs: Inputs) -> Expression:
 
 
 def _scorecard(model: Scorecard, inputs: Inputs) -> Expression:
-    return total([card_terms(model, inputs), Constant(float(model.intercept_[0]))])
+    return total([card_terms(model, inputs), Number(float(model.intercept_[0]))])
 
 
 def _rank_boost(model: RankBoost, inputs: Inputs) -> Expression:
@@ -158,14 +158,14 @@ def _rank_boost(model: RankBoost, inputs: Inputs) -> Expression:
         below, above = Piece(0.0, 0.0, 0.0), Piece(0.0, alpha, 0.0)
         cuts, pieces = ((cut,), (below, above)) if np.isfinite(cut) else ((), (below,))
         terms.append(Piecewise(inputs[stump.column], cuts, pieces, alpha if stump.missing else 0.0))
-    return total([*terms, Constant(float(np.ravel(model.intercept_)[0]))])
+    return total([*terms, Number(float(np.ravel(model.intercept_)[0]))])
 
 
 def _kernelized(model: Kernelized, inputs: Inputs) -> Expression:
     if not isinstance(model.ranker_, LinearRanker):
         raise _no_export(model, f"its ranker {type(model.ranker_).__name__} is not linear")
     feature_map = getattr(model.feature_map_, "estimator", model.feature_map_)
-    intercept = Constant(float(model.ranker_.intercept_[0]))
+    intercept = Number(float(model.ranker_.intercept_[0]))
     return total([_kernel(model, feature_map, tuple(inputs)), intercept])
 
 
@@ -197,7 +197,7 @@ def _kernel_rank_svm(model: KernelRankSVM, inputs: Inputs) -> Expression:
     if model.kernel not in ("rbf", "laplacian"):
         raise _no_export(model, f"its kernel {model.kernel!r} has no expression; linear, rbf and laplacian have one")
     centres = as_array(support).astype(np.float64)
-    return total([Kernel(tuple(inputs), model.kernel, centres, beta, float(model.gamma_ or 1.0)), Constant(intercept)])
+    return total([Kernel(tuple(inputs), model.kernel, centres, beta, float(model.gamma_ or 1.0)), Number(intercept)])
 
 
 def _log_odds(odds: Odds, expression: Expression) -> LogOdds:
@@ -227,13 +227,13 @@ def _classifier(model: AUCClassifier, inputs: Inputs) -> Expression:
 
 def _member(model: Any, inputs: Inputs) -> Expression:
     """What a member adds: its score without the intercept of a ranker."""
-    if isinstance(model, TreeArrays):
-        return Trees(tuple(inputs), model)
+    if isinstance(model, Trees):
+        return TreeSum(tuple(inputs), model)
     expression = raw_score(model, inputs)
     if not isinstance(model, Ranker):
         return expression
     ranker = getattr(model, "ranker_", model)
-    return total([expression, Constant(-float(np.ravel(getattr(ranker, "intercept_", 0.0))[0]))])
+    return total([expression, Number(-float(np.ravel(getattr(ranker, "intercept_", 0.0))[0]))])
 
 
 MODELS: dict[type, Callable[[Any, Inputs], Expression]] = {

@@ -119,15 +119,16 @@ def _fits_one(spec: Spec, value: Any, sizes: Sizes) -> bool:
     if spec.kind.lstrip("_")[0].isupper():
         return type(value).__name__ == spec.kind and _fields_fit(value, sizes)
     if spec.kind == "sparse":
-        known = sparse.issparse(value) and value.dtype.kind == "f" and not fault(value)
-        return known and _has_shape(value.shape, spec.shape, sizes)
+        return _is_sparse(value) and _has_shape(value.shape, spec.shape, sizes)
     if spec.shape is not None:
-        return (
-            isinstance(value, np.ndarray)
-            and _has_shape(value.shape, spec.shape, sizes)
-            and ARRAY_KINDS[spec.kind](value)
-        )
+        shaped = isinstance(value, np.ndarray) and _has_shape(value.shape, spec.shape, sizes)
+        return shaped and ARRAY_KINDS[spec.kind](value)
     return SCALAR_KINDS[spec.kind](value)
+
+
+def _is_sparse(value: Any) -> bool:
+    """Whether a value is a sound sparse matrix of floats."""
+    return bool(sparse.issparse(value) and value.dtype.kind == "f" and not fault(value))
 
 
 def _fits_sequence(spec: Spec, value: Any, sizes: Sizes) -> bool:

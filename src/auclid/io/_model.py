@@ -22,7 +22,7 @@ Path = str | os.PathLike[str]
 
 MODEL = "model.json"
 
-MAX_REASON = 400
+MAX_REFUSAL = 400
 """Characters of the reason for a refusal: some quote what a hostile file holds."""
 
 TRANSIENT = {"_skl_callbacks", "_skl_callbacks_to_teardown", "_parent_callback_ctx"}
@@ -131,7 +131,7 @@ def load(path: Path, *, trusted: Sequence[str] = ()) -> Any:
         raise
     except Exception as error:  # a file with a right checksum may still hold anything
         reason = str(error) if isinstance(error, ModelFileError) else f"{type(error).__name__}: {error}"
-        reason = " ".join(reason.split())[:MAX_REASON]
+        reason = " ".join(reason.split())[:MAX_REFUSAL]
         raise ModelFileError(f"{str(path)!r} must describe a model that auclid knows; {reason}") from None
     _warn(model, reader, str(head.get("scikit-learn"))[:20])
     return model

@@ -115,7 +115,7 @@ def find_class(path: str) -> Any:
     return getattr(import_module(module), name)
 
 
-BINARY = "n_features_in_:=d feature_names_in_:str[d] classes_:label[2] "
+BINARY = "n_features_in_:=d feature_names_in_:str[d] classes_:label[2] threshold_:finite "
 LINEAR = BINARY + "coef_:double[1,d] intercept_:double[1] "
 STREAM = LINEAR + "n_iter_:count _state:any _rng:generator _dense:bool "
 ORDERED = (
@@ -131,7 +131,7 @@ ESTIMATORS = NameTable(
         "AUCClassifier",
         "auclid.auto.classifier.AUCClassifier",
         "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] models_:list<AUCClassifier>[k] best_:str "
-        "threshold_:finite members_:list<Member> leaderboard_:list<Entry> _columns:Columns _odds:Odds",
+        "threshold_:finite members_:list<Member> leaderboard_:list<LeaderboardEntry> _columns:Columns _odds:Odds",
         change=Change(added={"metric": "roc_auc", "quality": "default"}),
     ),
     Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds"),
@@ -146,7 +146,7 @@ ESTIMATORS = NameTable(
     Entry(
         "Kernelized",
         "auclid.kernels.kernelized.Kernelized",
-        "n_features_in_:=d feature_names_in_:str[d] feature_map_:part ranker_:part _weights:tuple",
+        "n_features_in_:=d feature_names_in_:str[d] threshold_:finite feature_map_:part ranker_:part _weights:tuple",
     ),
     Entry(
         "KernelRankSVM",
@@ -190,8 +190,8 @@ ESTIMATORS = NameTable(
     Entry(
         "MulticlassAUC",
         "auclid.square.multiclass.MulticlassAUC",
-        "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] coef_:double[*,d] intercept_:double[*] "
-        "_moments:list<Moments>[k]",
+        "n_features_in_:=d feature_names_in_:str[d] classes_:label[k] threshold_:finite coef_:double[*,d] "
+        "intercept_:double[*] _moments:list<Moments>[k]",
     ),
     Entry("OAM", "auclid.online.oam.OAM", STREAM + "C_:real"),
     Entry("OPAUC", "auclid.square.opauc.OPAUC", STREAM + "step_:real"),
@@ -328,7 +328,7 @@ STRUCTS = NameTable(
     Entry("trees", "auclid.trees.structs.Trees"),
     Entry("networks", "auclid.auto._network.Networks"),
     Entry("member", "auclid.auto._search.Member"),
-    Entry("leaderboard entry", "auclid.auto._blend.Entry", change=Change(added={"ap": float("nan")})),
+    Entry("leaderboard entry", "auclid.auto._blend.LeaderboardEntry", change=Change(added={"ap": float("nan")})),
     Entry("scorecard column", "auclid.additive._columns.ColumnSpec"),
     Entry("scorecard feature", "auclid.additive._features.Feature"),
     Entry("scorecard basis", "auclid.additive._basis.Basis"),

@@ -79,14 +79,20 @@ def _ascends(indices: np.ndarray, end: int) -> bool:
     return bool((np.diff(indices.astype(np.int64)) > 0).all() and 0 <= indices[0] and indices[-1] < end)
 
 
+def _grouped_widths(model: Any) -> list[int]:
+    """Categories of each feature; those of a group of infrequent ones count as one."""
+    widths = [len(categories) for categories in model.categories_]
+    if not model._infrequent_enabled:
+        return widths
+    sizes = [0 if group is None else len(group) - 1 for group in model._infrequent_indices]
+    return [n - size for n, size in zip(widths, sizes, strict=True)]
+
+
 def _one_hot_widths(model: Any) -> str:
     """The columns of each feature, which SciPy trusts, follow from categories, groups and what is dropped."""
     if not hasattr(model, "categories_"):
         return ""
-    widths = [len(categories) for categories in model.categories_]
-    if model._infrequent_enabled:
-        sizes = [0 if group is None else len(group) - 1 for group in model._infrequent_indices]
-        widths = [n - size for n, size in zip(widths, sizes, strict=True)]
+    widths = _grouped_widths(model)
     dropped = model._drop_idx_after_grouping
     drops = [None] * len(widths) if dropped is None else dropped.tolist()
     if not all(drop is None or (is_int(drop) and 0 <= drop < n) for drop, n in zip(drops, widths, strict=True)):

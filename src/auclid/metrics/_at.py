@@ -28,7 +28,7 @@ from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import clopper_pearson
 from auclid.validation.parameters import number_in, one_of, whole_number
 
-POINTS = ("fpr", "specificity", "tpr", "threshold", "alerts", "alert_rate")
+POINT_NAMES = ("fpr", "specificity", "tpr", "threshold", "alerts", "alert_rate")
 """What a point of the curve can be given by."""
 
 POINT_SYNONYMS = {"recall": "tpr", "sensitivity": "tpr", "k": "alerts"}
@@ -37,15 +37,15 @@ SHARES_OF_ROWS = ("tpr", "fpr", "specificity", "accuracy")
 """Metrics that are a share of given rows, so that two models can be compared by McNemar's test."""
 
 
-class Point(NamedTuple):
+class CurvePoint(NamedTuple):
     """A point that is asked for: by the name of what is held fixed, and its value; a threshold may differ by model."""
 
     name: str
     value: Any
 
-    def of(self, model: int) -> "Point":
+    def of(self, model: int) -> "CurvePoint":
         """The point of one of several models."""
-        return Point(self.name, self.value[model]) if isinstance(self.value, tuple) else self
+        return CurvePoint(self.name, self.value[model]) if isinstance(self.value, tuple) else self
 
 
 def interval_at(
@@ -299,7 +299,7 @@ def _row_counts(is_pos: np.ndarray, prevalence: float | None) -> np.ndarray | No
     return np.where(is_pos, prevalence / share, (1.0 - prevalence) / (1.0 - share))
 
 
-def cut_at(owner: str, sample: Sample, score: np.ndarray, point: Point, prevalence: float | None = None) -> Cut:
+def cut_at(owner: str, sample: Sample, score: np.ndarray, point: CurvePoint, prevalence: float | None = None) -> Cut:
     """The rows that are flagged at a point."""
     name, value = point
     if name == "threshold":
@@ -318,21 +318,21 @@ def cut_at(owner: str, sample: Sample, score: np.ndarray, point: Point, prevalen
     return Cut.at(score, float(curve.threshold[at]), GIVEN[name])
 
 
-def checked_point(owner: str, at: Mapping[str, Any], models: int = 1) -> Point:
+def checked_point(owner: str, at: Mapping[str, Any], models: int = 1) -> CurvePoint:
     """The point, or a sentence where it makes no sense."""
     if not isinstance(at, Mapping) or len(at) != 1:
         raise ValueError(f"The 'at' parameter of {owner} must be a dict with one item, as {{'fpr': 0.1}}. Got {at!r}.")
     (said, value), shown = next(iter(at.items())), f"at[{next(iter(at))!r}]"
-    name = one_of(owner, "at", POINT_SYNONYMS.get(said, said), POINTS)
+    name = one_of(owner, "at", POINT_SYNONYMS.get(said, said), POINT_NAMES)
     if name == "threshold":
         each = value if isinstance(value, tuple | list) and models > 1 and len(value) == models else (value,) * models
         checked = tuple(number_in(owner, shown, x, -np.inf, np.inf) for x in each)
-        return Point(name, checked if models > 1 else checked[0])
+        return CurvePoint(name, checked if models > 1 else checked[0])
     if name == "alerts":
-        return Point(name, value)
+        return CurvePoint(name, value)
     closed = {"fpr": "lr", "specificity": "lr"}.get(name, "r")
     number = number_in(owner, shown, value, 0.0, 1.0, closed=closed)
-    return Point("fpr", 1.0 - number) if name == "specificity" else Point(name, number)
+    return CurvePoint("fpr", 1.0 - number) if name == "specificity" else CurvePoint(name, number)
 
 
 def checked_metric(owner: str, metric: str, beta: float) -> str:

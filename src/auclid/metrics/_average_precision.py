@@ -31,7 +31,7 @@ from auclid.validation.vectors import (
     weight_column,
 )
 
-METHODS = ("delta", "bootstrap", "bca")
+AP_METHODS = ("delta", "bootstrap", "bca")
 
 
 def average_precision(
@@ -362,4 +362,4 @@ def _ratio(owner: str, prevalence: float | None) -> float | None:
 
 def _resampling(owner: str, method: str) -> str:
     """The name that the bootstrap has for a method."""
-    return {"delta": "delong"}.get(one_of(owner, "method", method, METHODS), method)
+    return {"delta": "delong"}.get(one_of(owner, "method", method, AP_METHODS), method)

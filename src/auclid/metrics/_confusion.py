@@ -225,7 +225,7 @@ def metric_terms(
     return Terms(float(shares.value(metric)), by_unit, corrected)
 
 
-class Measured(NamedTuple):
+class MetricEstimate(NamedTuple):
     """A metric at a threshold: its value, interval and standard error; degrees of freedom of the latter."""
 
     value: float
@@ -235,19 +235,21 @@ class Measured(NamedTuple):
     df: float = np.inf
 
 
-def measure(sample: Sample, cut: Cut, metric: Metric, *, prevalence: float | None = None, level: float) -> Measured:
+def measure(
+    sample: Sample, cut: Cut, metric: Metric, *, prevalence: float | None = None, level: float
+) -> MetricEstimate:
     """A metric at a cut, with its interval."""
     shares = Shares.of(sample, cut.flagged, prevalence)
     found = metric_terms(sample, cut, metric, prevalence, shares)
     if metric.scale == "ratio":
         low, high = _ratio_interval(sample, cut, metric, shares, prevalence, level)
-        return Measured(found.value, low, high, found.se, found.df)
+        return MetricEstimate(found.value, low, high, found.se, found.df)
     if metric.scale == "share":
         basis = float(np.asarray(metric.basis(*shares))) * effective_units(sample)
         low, high = wilson_interval(found.value, found.se, basis, level, found.df)
-        return Measured(found.value, float(low), float(high), found.se, found.df)
+        return MetricEstimate(found.value, float(low), float(high), found.se, found.df)
     reach = quantile(level, found.df) * found.se
-    return Measured(found.value, found.value - reach, found.value + reach, found.se, found.df)
+    return MetricEstimate(found.value, found.value - reach, found.value + reach, found.se, found.df)
 
 
 def effective_units(sample: Sample) -> float:
@@ -328,14 +330,14 @@ def _multinomial_error(shares: Shares, cells: np.ndarray, metric: Metric, n: flo
 
 
 def predictive_values(
-    lr_positive: Measured, lr_negative: Measured, prevalence: float
-) -> tuple[Measured, Measured]:
+    lr_positive: MetricEstimate, lr_negative: MetricEstimate, prevalence: float
+) -> tuple[MetricEstimate, MetricEstimate]:
     """(PPV, NPV) at a known prevalence from likelihood ratios: logit PPV = logit(prevalence) + log LR+."""
     odds = logit(prevalence)
     with np.errstate(divide="ignore", invalid="ignore"):
         ppv, low, high = (float(expit(odds + np.log(x))) for x in lr_positive[:3])
         se = float(np.divide(ppv * (1.0 - ppv) * lr_positive.se, lr_positive.value))
-        positive = Measured(ppv, low, high, se, lr_positive.df)
+        positive = MetricEstimate(ppv, low, high, se, lr_positive.df)
         npv, high, low = (float(expit(-odds - np.log(x))) for x in lr_negative[:3])
         se = float(np.divide(npv * (1.0 - npv) * lr_negative.se, lr_negative.value))
-    return positive, Measured(npv, low, high, se, lr_negative.df)
+    return positive, MetricEstimate(npv, low, high, se, lr_negative.df)

@@ -30,7 +30,7 @@ from auclid.validation.vectors import (
     weight_column,
 )
 
-METHODS = ("nadeau-bengio", "ledell")
+VARIANCE_METHODS = ("nadeau-bengio", "ledell")
 
 
 def cross_val_auc(
@@ -183,7 +183,7 @@ def compare_cross_val_auc(
     owner = "compare_cross_val_auc"
     question: Question = checked_question(owner, level, alternative, margin)
     region = checked_region(owner, max_fpr, min_tpr)
-    one_of(owner, "method", method, METHODS)
+    one_of(owner, "method", method, VARIANCE_METHODS)
     rows = _checked_rows(owner, X, y, groups, cv, sample_weight, pos_label)
     if method == "nadeau-bengio" and len(rows.splits) < 2:
         raise InvalidValueError(owner=owner, parameter="cv", expected="give two splits or more", got="one")

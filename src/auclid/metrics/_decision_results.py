@@ -1,11 +1,11 @@
 """Results of decisions: points of a curve, thresholds, groups at a threshold, probabilities and net benefit."""
 
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
 
-from auclid.metrics._results import Comparison, Estimate, Result, format_value
+from auclid.metrics._results import ColumnsResult, Comparison, Estimate, Result, format_value
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -24,8 +24,9 @@ class MetricInterval(Estimate):
     low: float
     high: float
     se: float
-    metric: str = field(default="", kw_only=True)
-    threshold: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    metric: str = ""
+    threshold: float | None = None
 
     def _line(self) -> str:
         return super()._line().replace(self._title, self.metric or self._title, 1)
@@ -45,8 +46,9 @@ class MetricComparison(Comparison):
 
     _title: ClassVar[str] = "difference"
 
-    metric: str = field(default="", kw_only=True)
-    thresholds: tuple[float, float] | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    metric: str = ""
+    thresholds: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -73,15 +75,16 @@ class TopK(Estimate):
     low: float
     high: float
     se: float
-    k: int | None = field(default=None, kw_only=True)
-    positives: float | None = field(default=None, kw_only=True)
-    threshold: float | None = field(default=None, kw_only=True)
-    recall: float | None = field(default=None, kw_only=True)
-    recall_low: float | None = field(default=None, kw_only=True)
-    recall_high: float | None = field(default=None, kw_only=True)
-    lift: float | None = field(default=None, kw_only=True)
-    lift_low: float | None = field(default=None, kw_only=True)
-    lift_high: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    k: int | None = None
+    positives: float | None = None
+    threshold: float | None = None
+    recall: float | None = None
+    recall_low: float | None = None
+    recall_high: float | None = None
+    lift: float | None = None
+    lift_low: float | None = None
+    lift_high: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -102,9 +105,10 @@ class Equivalence(Estimate):
     low: float
     high: float
     pvalue: float
-    margin: float | None = field(default=None, kw_only=True)
-    equivalent: bool | None = field(default=None, kw_only=True)
-    se: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    margin: float | None = None
+    equivalent: bool | None = None
+    se: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -145,11 +149,12 @@ class ThresholdChoice(Estimate):
     fp: Cell
     fn: Cell
     tn: Cell
-    per: int | None = field(default=None, kw_only=True)
-    precision: MetricInterval | None = field(default=None, kw_only=True)
-    recall: MetricInterval | None = field(default=None, kw_only=True)
-    alert_rate: MetricInterval | None = field(default=None, kw_only=True)
-    cost: MetricInterval | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    per: int | None = None
+    precision: MetricInterval | None = None
+    recall: MetricInterval | None = None
+    alert_rate: MetricInterval | None = None
+    cost: MetricInterval | None = None
 
     def _line(self) -> str:
         cells = ", ".join(f"{name} {getattr(self, name)}" for name in ("tp", "fp", "fn", "tn"))
@@ -219,7 +224,7 @@ class GroupRates(Result):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScoreInterval(Estimate):
+class ScoreInterval(MetricInterval):
     """A mean score of probabilities (Brier score, log loss), the ends of its interval, and its standard error.
 
     Attributes
@@ -228,15 +233,8 @@ class ScoreInterval(Estimate):
         1 - score / score of the share of positives, predicted for every row.
     """
 
-    value: float
-    low: float
-    high: float
-    se: float
-    metric: str = field(default="", kw_only=True)
-    skill: float | None = field(default=None, kw_only=True)
-
-    def _line(self) -> str:
-        return super()._line().replace(self._title, self.metric or self._title, 1)
+    _: KW_ONLY
+    skill: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -257,9 +255,10 @@ class CalibrationFit(Estimate):
     slope: float
     slope_low: float
     slope_high: float
-    ratio: float | None = field(default=None, kw_only=True)
-    ratio_low: float | None = field(default=None, kw_only=True)
-    ratio_high: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    ratio: float | None = None
+    ratio_low: float | None = None
+    ratio_high: float | None = None
 
     def _line(self) -> str:
         said = [
@@ -280,20 +279,8 @@ class CalibrationTest(Estimate):
     pvalue: float
 
 
-class _Columns(Result):
-    """A result whose items are columns of one table."""
-
-    def __str__(self) -> str:
-        lines = [[*self._fields], *([format_value(value) for value in row.values()] for row in self._rows())]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [dict(zip(self._fields, row, strict=True)) for row in zip(*self, strict=True)]
-
-
 @dataclass(frozen=True, eq=False, repr=False)
-class Reliability(_Columns):
+class Reliability(ColumnsResult):
     """Share of positives by predicted probability: a value a bin, with intervals; `to_frame` has a row for each.
 
     Attributes
@@ -313,15 +300,16 @@ class Reliability(_Columns):
     low: np.ndarray
     high: np.ndarray
     rows: np.ndarray
-    line_at: np.ndarray | None = field(default=None, kw_only=True)
-    line: np.ndarray | None = field(default=None, kw_only=True)
-    line_low: np.ndarray | None = field(default=None, kw_only=True)
-    line_high: np.ndarray | None = field(default=None, kw_only=True)
-    level: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    line_at: np.ndarray | None = None
+    line: np.ndarray | None = None
+    line_low: np.ndarray | None = None
+    line_high: np.ndarray | None = None
+    level: float | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class NetBenefit(_Columns):
+class NetBenefit(ColumnsResult):
     """Net benefit by threshold, with intervals, and its difference to the two default policies.
 
     `to_frame` has a row for each threshold.
@@ -346,4 +334,5 @@ class NetBenefit(_Columns):
     versus_all: np.ndarray
     versus_all_low: np.ndarray
     versus_all_high: np.ndarray
-    level: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    level: float | None = None

@@ -12,7 +12,7 @@ from auclid.metrics._variance import quantile
 from auclid.validation.parameters import number_in
 from auclid.validation.vectors import codes, weight_column
 
-NAMES = ("alert_rate", "tpr", "fpr", "precision", "npv", "accuracy")
+GROUP_METRICS = ("alert_rate", "tpr", "fpr", "precision", "npv", "accuracy")
 
 
 def rates_by_group(
@@ -99,7 +99,7 @@ def _only(sample: Sample, rows: np.ndarray) -> Sample:
 def _rates(sample: Sample, threshold: float, level: float) -> dict[str, MetricInterval]:
     """All rates of one group, which may lack a class."""
     cut = Cut.at(sample.scores[0], threshold)
-    return {name: _rate(sample, cut, name, METRICS[name], level) for name in NAMES}
+    return {name: _rate(sample, cut, name, METRICS[name], level) for name in GROUP_METRICS}
 
 
 def _rate(sample: Sample, cut: Cut, name: str, metric: Metric, level: float) -> MetricInterval:

@@ -23,7 +23,7 @@ from auclid.metrics._variance import (
 )
 from auclid.validation.parameters import number_in, one_of
 
-FEW_GROUPS = 30
+MIN_GROUPS = 30
 """Groups below which a variance between groups is told to be uncertain."""
 
 MIN_POSITIVES_IN_REGION = 12
@@ -292,10 +292,10 @@ def of_draws(
 
 def warn_of_few(sample: Sample, region: Region, depth: int = 3) -> None:
     """Warn where there are few groups, or where a two-way region holds few positives of a score."""
-    if sample.cluster is not None and (groups := int(sample.cluster.max()) + 1) < FEW_GROUPS:
+    if sample.cluster is not None and (groups := int(sample.cluster.max()) + 1) < MIN_GROUPS:
         warnings.warn(
             f"Only {groups} groups: a variance between so few is uncertain, and intervals of 95 % cover 91 to 97 %. "
-            f"From {FEW_GROUPS} groups on they cover 93 to 97 %.",
+            f"From {MIN_GROUPS} groups on they cover 93 to 97 %.",
             UserWarning,
             stacklevel=depth,
         )

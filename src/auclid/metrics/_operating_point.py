@@ -7,7 +7,7 @@ import numpy as np
 from auclid.metrics._cells import Cells, masses
 from auclid.metrics._roc import between, just_above
 
-CELLS, SHARE = 1 << 16, 4
+MAX_CELLS, SCORES_PER_CELL = 1 << 16, 4
 """Cells at the most, and scores for each: more cells than that take longer to go through than they save."""
 
 SMALL = 1 << 13
@@ -105,7 +105,7 @@ def _cells(score: np.ndarray, low: np.floating, high: np.floating) -> tuple[np.n
     cells = None
     if len(score) > SMALL and low > -np.finfo(score.dtype).max:
         sample = np.sort(np.concatenate(([low, high], score[:: len(score) // 1024])))
-        cells = Cells.over(sample, min(CELLS, len(score) // SHARE))
+        cells = Cells.over(sample, min(MAX_CELLS, len(score) // SCORES_PER_CELL))
     return (np.zeros(len(score), np.int32), 1) if cells is None else (cells(score), cells.size)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from auclid.metrics._bootstrap import Masses, Plan, checked_draws, distinct, replicates
-from auclid.metrics._confusion import METRICS, Cut, Measured, Shares, measure, predictive_values
+from auclid.metrics._confusion import METRICS, Cut, MetricEstimate, Shares, measure, predictive_values
 from auclid.metrics._results import RatesAt
 from auclid.metrics._roc import from_the_top, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
@@ -120,13 +120,13 @@ def rates_at(
 
 
 def _wish(owner: str, given: dict[str, Any]) -> Wish:
-    wishes = [Wish(name, value) for name, value in given.items() if value is not None]
-    if len(wishes) != 1:
-        said = ", ".join(wish.name for wish in wishes) or "none"
+    options = [Wish(name, value) for name, value in given.items() if value is not None]
+    if len(options) != 1:
+        said = ", ".join(wish.name for wish in options) or "none"
         raise ValueError(
             f"{owner} expects exactly one of fpr, tpr, specificity, threshold and alerts. Got {said} instead."
         )
-    name, value = wishes[0]
+    name, value = options[0]
     if name == "specificity":
         return Wish("fpr", 1.0 - number_in(owner, name, value, 0.0, 1.0, closed="lr"))
     if name == "fpr":
@@ -135,7 +135,7 @@ def _wish(owner: str, given: dict[str, Any]) -> Wish:
         number_in(owner, name, value, 0.0, 1.0, closed="r")
     elif name == "threshold":
         number_in(owner, name, value, -np.inf, np.inf)
-    return wishes[0]
+    return options[0]
 
 
 def _threshold(sample: Sample, wish: Wish) -> float:
@@ -170,7 +170,7 @@ def point_at(sample: Sample, threshold: float, level: float, prevalence: float |
     return RatesAt(*point)._replace(**told, **how)
 
 
-def _values_at(sample: Sample, cut: Cut, level: float, prevalence: float | None) -> dict[str, Measured]:
+def _values_at(sample: Sample, cut: Cut, level: float, prevalence: float | None) -> dict[str, MetricEstimate]:
     """Predictive values, accuracy and likelihood ratios at a threshold."""
     names = ("precision", "npv", "accuracy", "lr_positive", "lr_negative")
     found = {name: measure(sample, cut, METRICS[name], prevalence=prevalence, level=level) for name in names}

@@ -4,13 +4,13 @@ The positional fields of a result are what it unpacks to, in order; its keyword-
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from html import escape
 from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
 
-R = TypeVar("R", bound="Result")
+ResultT = TypeVar("ResultT", bound="Result")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -42,7 +42,7 @@ class Result(Sequence[Any]):
         """A copy with other values in some fields."""
         return replace(self, **changes)
 
-    def converted(self, kind: type[R], **changes: Any) -> R:
+    def converted(self, kind: type[ResultT], **changes: Any) -> ResultT:
         """The fields of this result, some of them changed, in a result of another class."""
         return kind(**{each.name: getattr(self, each.name) for each in fields(self)} | changes)
 
@@ -98,6 +98,18 @@ class Result(Sequence[Any]):
         body = "".join(f"<tr>{line}</tr>" for line in lines)
         title = escape(type(self).__name__)
         return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class ColumnsResult(Result):
+    """A result whose items are columns of one table. It prints as that table."""
+
+    def __str__(self) -> str:
+        lines = [[*self._fields], *([format_value(value) for value in row.values()] for row in self._rows())]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
+
+    def _rows(self) -> list[dict[str, Any]]:
+        return [dict(zip(self._fields, row, strict=True)) for row in zip(*self, strict=True)]
 
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
@@ -194,11 +206,12 @@ class Comparison(Estimate):
     low: float
     high: float
     pvalue: float
-    se: float | None = field(default=None, kw_only=True)
-    estimate_a: float | None = field(default=None, kw_only=True)
-    estimate_b: float | None = field(default=None, kw_only=True)
-    alternative: str | None = field(default=None, kw_only=True)
-    margin: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    se: float | None = None
+    estimate_a: float | None = None
+    estimate_b: float | None = None
+    alternative: str | None = None
+    margin: float | None = None
 
     def _line(self) -> str:
         if self.estimate_a is None or self.estimate_b is None:
@@ -228,9 +241,10 @@ class AUCTest(Estimate):
     low: float
     high: float
     pvalue: float
-    se: float | None = field(default=None, kw_only=True)
-    null: float | None = field(default=None, kw_only=True)
-    alternative: str | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    se: float | None = None
+    null: float | None = None
+    alternative: str | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -258,7 +272,7 @@ class ConcordanceInterval(Estimate):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class AUCOverTime(Result):
+class AUCOverTime(ColumnsResult):
     """The AUC at each of several times, the ends of its confidence intervals, and its standard errors."""
 
     times: np.ndarray
@@ -315,7 +329,8 @@ class PairComparison(Estimate):
     high: float
     pvalue: float
     adjusted: float
-    se: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    se: float | None = None
 
     @property
     def estimate(self) -> float:
@@ -411,21 +426,22 @@ class RatesAt(Measured):
     fpr_low: float
     fpr_high: float
     precision: float
-    precision_low: float | None = field(default=None, kw_only=True)
-    precision_high: float | None = field(default=None, kw_only=True)
-    npv: float | None = field(default=None, kw_only=True)
-    npv_low: float | None = field(default=None, kw_only=True)
-    npv_high: float | None = field(default=None, kw_only=True)
-    accuracy: float | None = field(default=None, kw_only=True)
-    accuracy_low: float | None = field(default=None, kw_only=True)
-    accuracy_high: float | None = field(default=None, kw_only=True)
-    lr_positive: float | None = field(default=None, kw_only=True)
-    lr_positive_low: float | None = field(default=None, kw_only=True)
-    lr_positive_high: float | None = field(default=None, kw_only=True)
-    lr_negative: float | None = field(default=None, kw_only=True)
-    lr_negative_low: float | None = field(default=None, kw_only=True)
-    lr_negative_high: float | None = field(default=None, kw_only=True)
-    prevalence: float | None = field(default=None, kw_only=True)
+    _: KW_ONLY
+    precision_low: float | None = None
+    precision_high: float | None = None
+    npv: float | None = None
+    npv_low: float | None = None
+    npv_high: float | None = None
+    accuracy: float | None = None
+    accuracy_low: float | None = None
+    accuracy_high: float | None = None
+    lr_positive: float | None = None
+    lr_positive_low: float | None = None
+    lr_positive_high: float | None = None
+    lr_negative: float | None = None
+    lr_negative_low: float | None = None
+    lr_negative_high: float | None = None
+    prevalence: float | None = None
 
     def _line(self) -> str:
         return f"{_rates_line(self)}, precision {format_value(self.precision)}"
@@ -459,7 +475,7 @@ class OperatingPointInterval(Measured):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LiftTable(Result):
+class LiftTable(ColumnsResult):
     """Columns of a table with a row for each part of the list, best scores first."""
 
     top: np.ndarray
@@ -470,14 +486,6 @@ class LiftTable(Result):
     lift: np.ndarray
     gain: np.ndarray
     cumulative_lift: np.ndarray
-
-    def __str__(self) -> str:
-        lines = [[*self._fields], *([format_value(value) for value in row.values()] for row in self._rows())]
-        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-        return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
-
-    def _rows(self) -> list[dict[str, Any]]:
-        return [dict(zip(self._fields, row, strict=True)) for row in zip(*self, strict=True)]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -14,7 +14,7 @@ from auclid.validation.vectors import column, numbers_column, weight_column
 SIGN = np.uint64(1 << 63)
 
 
-class Bins(NamedTuple):
+class DyadicBins(NamedTuple):
     """Mass of positives and negatives with keys in [lo, hi], dyadic: two ranges nest or are disjoint."""
 
     lo: np.ndarray
@@ -31,7 +31,7 @@ class Bins(NamedTuple):
         return self.pos.dtype.kind == "i"
 
     @classmethod
-    def of_rows(cls, key: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> "Bins":
+    def of_rows(cls, key: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> "DyadicBins":
         """A bin for each row."""
         if weight is None:
             pos, neg = is_pos.astype(np.int64), (~is_pos).astype(np.int64)
@@ -39,11 +39,11 @@ class Bins(NamedTuple):
         pos, neg = np.where(is_pos, weight, 0.0), np.where(is_pos, 0.0, weight)
         return cls(key, key, pos, neg, pos**2, neg**2)
 
-    def summed(self, start: np.ndarray, lo: np.ndarray, hi: np.ndarray, order: np.ndarray | slice) -> "Bins":
+    def summed(self, start: np.ndarray, lo: np.ndarray, hi: np.ndarray, order: np.ndarray | slice) -> "DyadicBins":
         """Bins of ranges [lo, hi] that hold those from each start to the next."""
         kept = self[2:4] if self.counted else self[2:]
         sums = [np.add.reduceat(mass[order], start) for mass in kept]
-        return Bins(lo, hi, *(sums if len(sums) == 4 else sums * 2))
+        return DyadicBins(lo, hi, *(sums if len(sums) == 4 else sums * 2))
 
 
 class StreamingAUC:
@@ -95,7 +95,7 @@ class StreamingAUC:
         if window is not None and decay is not None:
             raise ValueError("StreamingAUC takes a window or a decay. Got both; leave one out.")
         self._neg_label: Any = None
-        self._bins = Bins.of_rows(np.zeros(0, np.uint64), np.zeros(0, bool), None)
+        self._bins = DyadicBins.of_rows(np.zeros(0, np.uint64), np.zeros(0, bool), None)
         self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
         self._n_waiting = 0
 
@@ -130,7 +130,7 @@ class StreamingAUC:
         """Let all earlier rows count less; returns the weights of the next ones."""
         bins, share = self._merged(), decay**count
         masses = [bins.pos * share, bins.neg * share, bins.pos_squares * share**2, bins.neg_squares * share**2]
-        self._bins = Bins(bins.lo, bins.hi, *masses)
+        self._bins = DyadicBins(bins.lo, bins.hi, *masses)
         own = decay ** np.arange(count - 1.0, -1.0, -1.0)
         return own if weight is None else own * weight
 
@@ -231,7 +231,7 @@ class StreamingAUC:
             f"Got both {known} and {label} beside it."
         )
 
-    def _merged(self) -> Bins:
+    def _merged(self) -> DyadicBins:
         """Bins of all rows, those still waiting included; with a window, of the rows in it."""
         if self.window is not None:
             return self._in_window(self.window)
@@ -240,12 +240,12 @@ class StreamingAUC:
             if some:
                 key, is_pos = (np.concatenate([rows[k] for rows in some]) for k in (0, 1))
                 weight = np.concatenate([rows[2] for rows in some]) if weighted else None
-                self._bins = _shrink(_join(self._bins, Bins.of_rows(key, is_pos, weight)), self.capacity)
+                self._bins = _shrink(_join(self._bins, DyadicBins.of_rows(key, is_pos, weight)), self.capacity)
         self._waiting, self._n_waiting = [], 0
         return self._bins
 
 
-    def _in_window(self, window: int) -> Bins:
+    def _in_window(self, window: int) -> DyadicBins:
         if not self._waiting:
             return self._bins
         key, is_pos = (np.concatenate([rows[k] for rows in self._waiting])[-window:] for k in (0, 1))
@@ -253,7 +253,7 @@ class StreamingAUC:
         if any(rows[2] is not None for rows in self._waiting):
             parts = [np.ones(len(rows[0])) if rows[2] is None else rows[2] for rows in self._waiting]
             weight = np.concatenate(parts)[-window:]
-        return _shrink(_join(self._bins, Bins.of_rows(key, is_pos, weight)), self.capacity)
+        return _shrink(_join(self._bins, DyadicBins.of_rows(key, is_pos, weight)), self.capacity)
 
 
 def _weighted(
@@ -269,7 +269,7 @@ def _weighted(
     return label[used], key[used], weight[used]
 
 
-def _weighted_bounds(bins: Bins) -> AUCBounds:
+def _weighted_bounds(bins: DyadicBins) -> AUCBounds:
     """The bounds of masses that are not whole numbers, wider by more than their rounding."""
     pos, neg = bins.pos / bins.pos.sum(), bins.neg / bins.neg.sum()
     inside = pos * neg
@@ -284,7 +284,7 @@ def _effective(mass: np.ndarray, squares: np.ndarray) -> float:
     return float(mass.sum()) ** 2 / total if total > 0.0 else 0.0
 
 
-def _standard_error(bins: Bins) -> tuple[float, float]:
+def _standard_error(bins: DyadicBins) -> tuple[float, float]:
     """DeLong's, and its degrees of freedom, each row placed in the middle of its bin.
 
     Fourth powers of weights are not kept: within a bin they are taken to be equal.
@@ -312,9 +312,9 @@ def _ordered_bits(score: np.ndarray) -> np.ndarray:
     return np.where(bits & SIGN, ~bits, bits | SIGN)
 
 
-def _join(a: Bins, b: Bins) -> Bins:
+def _join(a: DyadicBins, b: DyadicBins) -> DyadicBins:
     """Bins of both; where one range holds others, they are added up in it."""
-    both = Bins(*(np.concatenate(pair) for pair in zip(a, b, strict=True)))
+    both = DyadicBins(*(np.concatenate(pair) for pair in zip(a, b, strict=True)))
     if len(both.lo) == 0:
         return a
     order = np.argsort(both.lo)
@@ -324,7 +324,7 @@ def _join(a: Bins, b: Bins) -> Bins:
     return both.summed(start, lo[start], np.maximum.reduceat(hi, start), order)
 
 
-def _shrink(bins: Bins, capacity: int) -> Bins:
+def _shrink(bins: DyadicBins, capacity: int) -> DyadicBins:
     """At most `capacity` bins: the dyadic ranges that hold the least of both classes become one bin each.
 
     The smallest range that holds two neighbours is theirs alone, so each range closed removes one border. A

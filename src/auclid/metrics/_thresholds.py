@@ -14,7 +14,7 @@ from auclid.metrics._roc import from_the_top, thresholds
 from auclid.metrics._sample import Sample, checked_sample
 from auclid.validation.parameters import number_in, whole_number
 
-CELLS = {
+CELL_METRICS = {
     "tp": Metric(lambda tp, fp, p: tp),
     "fp": Metric(lambda tp, fp, p: fp),
     "fn": Metric(lambda tp, fp, p: p - tp),
@@ -178,7 +178,7 @@ def _told(
 
 def _cells(sample: Sample, cut: Cut, per: int, prevalence: float | None, level: float) -> list[Cell]:
     """The confusion matrix to expect of so many rows."""
-    found = [measure(sample, cut, metric, prevalence=prevalence, level=level) for metric in CELLS.values()]
+    found = [measure(sample, cut, metric, prevalence=prevalence, level=level) for metric in CELL_METRICS.values()]
     return [Cell(per * each.value, per * each.low, per * each.high) for each in found]
 
 

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.special import ndtri, owens_t
 
-FALL = 0.05
+TARGET_FALL = 0.05
 """The fall of the AUC that the chart is made to find soonest."""
 
 FALSE_ALARMS, PER_PERIODS = 0.05, 52
@@ -82,7 +82,7 @@ def control_chart(
     expected: float,
     expected_se: float = 0.0,
     *,
-    fall: float = FALL,
+    fall: float = TARGET_FALL,
     false_alarms: float = FALSE_ALARMS,
     per_periods: int = PER_PERIODS,
 ) -> ControlChart:

@@ -8,6 +8,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from auclid.baselines import scores as scores_of
+from auclid.baselines import threshold as own_threshold
 from auclid.columns._levels import TextCounts, count_texts
 from auclid.data.dask import is_dask, partition_calls
 from auclid.data.encoding import Column, as_numbers, as_texts, table_columns
@@ -16,16 +17,16 @@ from auclid.errors import InvalidValueError
 from auclid.metrics import auc_interval
 from auclid.metrics._stability import bin_counts, bin_edges
 
-BINS, SCORE_BINS = 10, 20
+COLUMN_BINS, SCORE_BINS = 10, 20
 """Bins of a column of numbers, and of the scores."""
 
-MAX_LEVELS = 50
+MAX_COUNTED_LEVELS = 50
 """Levels of a category that are counted one by one, the most frequent ones."""
 
 PART_VALUES = 2_000
 """Values of a column, of each part of the rows, from which the edges of its bins come."""
 
-FORMAT = "auclid-profile"
+PROFILE_FORMAT = "auclid-profile"
 
 
 class ColumnProfile(NamedTuple):
@@ -69,12 +70,12 @@ class Profile(NamedTuple):
     def to_dict(self) -> dict[str, Any]:
         """What JSON can hold; `Profile.from_dict` reads it."""
         columns = [column._asdict() for column in self.columns]
-        return {"format": FORMAT, **self._asdict(), "columns": columns, "score": self.score._asdict()}
+        return {"format": PROFILE_FORMAT, **self._asdict(), "columns": columns, "score": self.score._asdict()}
 
     @classmethod
     def from_dict(cls, told: Any) -> "Profile":
         """The profile that `to_dict` wrote."""
-        if not isinstance(told, dict) or told.get("format") != FORMAT:
+        if not isinstance(told, dict) or told.get("format") != PROFILE_FORMAT:
             raise InvalidValueError("A profile must be a dict that Profile.to_dict wrote; got something else.")
         try:
             fields = {name: told[name] for name in cls._fields}
@@ -122,7 +123,7 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Pro
     y = X.target() if y is None and isinstance(X, Rows) and X.has_target else y
     is_pos = None if y is None else np.asarray(y) == model.classes_[1]
     expected = expected_auc(model, scores, is_pos if held_out else None)
-    alert_rate = float(np.mean(called_positive(model, X, scores)))
+    alert_rate = float(np.mean(called_positive(model, scores)))
     positives = None if is_pos is None else float(np.mean(is_pos))
     counts = number_profile("score", "number", scores, SCORE_BINS)
     return Profile(len(scores), columns, counts, alert_rate, positives, *expected)
@@ -133,11 +134,9 @@ def model_scores(model: Any, X: Any) -> np.ndarray:
     return np.asarray(scores_of(model, X), dtype=np.float64).ravel()
 
 
-def called_positive(model: Any, X: Any, scores: np.ndarray, threshold: float | None = None) -> np.ndarray:
+def called_positive(model: Any, scores: np.ndarray, threshold: float | None = None) -> np.ndarray:
     """Which rows are alerts: those above a threshold, or those that the model calls positive."""
-    if threshold is not None or hasattr(model, "decision_function"):
-        return scores > (threshold or 0.0)
-    return np.asarray(model.predict(X)) == model.classes_[1]
+    return scores > (own_threshold(model) if threshold is None else threshold)
 
 
 Expected = tuple[float | None, float | None, tuple[float, float] | None]
@@ -210,13 +209,13 @@ class Sketch(NamedTuple):
     @property
     def edges(self) -> list[float]:
         """The edges of the bins."""
-        return bin_edges(self.values, BINS, self.weight).tolist()
+        return bin_edges(self.values, COLUMN_BINS, self.weight).tolist()
 
     @property
     def levels(self) -> list[str]:
         """The levels that are counted one by one."""
         rows = {text: count for text, (count, _) in self.texts.items() if text is not None}
-        return sorted(sorted(rows, key=lambda text: (-rows[text], text))[:MAX_LEVELS])
+        return sorted(sorted(rows, key=lambda text: (-rows[text], text))[:MAX_COUNTED_LEVELS])
 
     def profile(self, name: str, counts: list[int]) -> ColumnProfile:
         """The profile with these counts."""

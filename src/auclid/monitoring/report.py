@@ -173,7 +173,7 @@ def monitor(
     """
     before = _reference(model, reference, reference_y)
     scores, labels = model_scores(model, X), _labels(model, X, y)
-    alerts = called_positive(model, X, scores, threshold)
+    alerts = called_positive(model, scores, threshold)
     proba = _probabilities(model, X) if labels is not None else None
     scored = ScoredRows(scores, alerts, labels, proba, time)
     return assess(before, part_values(X, ColumnCounter(before.columns)), scored, period=period, level=level)

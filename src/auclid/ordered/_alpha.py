@@ -21,10 +21,10 @@ ALPHA = 1e-3
 FOLDS = 5
 """Folds that are held out in turn."""
 
-MOST_ROWS = 10_000
+MAX_ALPHA_ROWS = 10_000
 """Rows that are looked at, about."""
 
-SHARE = 0.3
+HINGE_ALPHA_RATIO = 0.3
 """alpha of the hinges, in units of the square loss's best: pairs beyond the margin cost nothing, so less is shrunk."""
 
 
@@ -53,7 +53,7 @@ def choose_alpha(table: Table, order: PairOrder, square: bool) -> ChosenAlpha:
         return ChosenAlpha(ALPHA * _mean_square(some, part), alphas, found)
     # What is shrunk is noise, and that of a sample is larger by its share of the rows.
     share = len(part.rows) / len(order.rows)
-    return ChosenAlpha((1.0 if square else SHARE) * alpha * share, alphas, found)
+    return ChosenAlpha((1.0 if square else HINGE_ALPHA_RATIO) * alpha * share, alphas, found)
 
 
 def _concordance(order: PairOrder, score: np.ndarray) -> float:
@@ -70,14 +70,14 @@ def _mean_square(table: Table, order: PairOrder) -> float:
 def _sample(table: Table, order: PairOrder) -> tuple[Table, PairOrder]:
     """Up to `MOST_ROWS` rows: evenly over the order, or whole groups; all where these hold no pair."""
     n_groups = len(order.group_ends) - 1
-    if len(order.rows) <= MOST_ROWS:
+    if len(order.rows) <= MAX_ALPHA_ROWS:
         chosen = np.sort(order.rows)
     elif n_groups >= FOLDS:
         shuffled = np.random.default_rng(0).permutation(n_groups)
-        count = max(FOLDS, int(np.searchsorted(np.cumsum(np.diff(order.group_ends)[shuffled]), MOST_ROWS)))
+        count = max(FOLDS, int(np.searchsorted(np.cumsum(np.diff(order.group_ends)[shuffled]), MAX_ALPHA_ROWS)))
         chosen = np.sort(order.rows[np.isin(order.group, shuffled[:count])])
     else:
-        places = np.linspace(0, len(order.rows) - 1, MOST_ROWS).astype(int)
+        places = np.linspace(0, len(order.rows) - 1, MAX_ALPHA_ROWS).astype(int)
         chosen = np.sort(order.rows[places])
     if not order.subset(chosen).total > 0.0:
         chosen = np.sort(order.rows)

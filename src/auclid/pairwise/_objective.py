@@ -13,11 +13,11 @@ from auclid.metrics._sample import Region
 from auclid.solvers.all_pairs import LinearSpace, SmoothHinge, SmoothLoss, SquaredHinges
 from auclid.solvers.newton import State
 from auclid.solvers.partial_auc import SOFTEST, SoftTop, SoftTopHinge
-from auclid.solvers.partitioned_pairs import partitioned_objective
+from auclid.solvers.partitioned_pairs import partitioned_pairs
 from auclid.stats.labelled import LabelledDataset, LabelledTable
 from auclid.stats.pair_sums import Pairs
 
-NAMES = ("squared_hinge", "hinge", "logistic")
+LOSS_NAMES = ("squared_hinge", "hinge", "logistic")
 """The losses that have one."""
 
 class Settings(NamedTuple):
@@ -35,25 +35,27 @@ def dataset_objective(rows: LabelledDataset, alpha: float, settings: Settings) -
     Sums of squared hinges over all pairs of rows in parts need memory for the rarer class only; other losses, and the
     top, keep the scores of all rows in memory.
     """
-    if rows.partitioned and settings.region.whole and settings.loss == "hinge":
-        return partitioned_objective(SmoothHinge, rows, alpha, settings.tol)
-    if rows.partitioned and settings.region.whole and type(as_loss(settings.loss)) in hinges.registry:
-        terms = hinges(as_loss(settings.loss))
-        return partitioned_objective(SquaredHinges, rows, alpha, settings.tol, terms)
+    hinged = settings.loss == "hinge" or type(as_loss(settings.loss)) in hinges.registry
+    if rows.partitioned and settings.region.whole and hinged:
+        return _all_pairs(*partitioned_pairs(rows), alpha, settings)
     return objective(rows.labelled_table(), alpha, settings)
 
 
 def objective(rows: LabelledTable, alpha: float, settings: Settings) -> SquaredHinges:
     """The objective of all pairs or of the top, for rows that are one table."""
-    space, loss = LinearSpace(rows.table), settings.loss
     if not settings.region.whole:
         return _top(rows, alpha, settings)
-    pairs = Pairs(rows.is_pos, rows.weight)
-    if loss == "hinge":
+    return _all_pairs(LinearSpace(rows.table), Pairs(rows.is_pos, rows.weight), alpha, settings)
+
+
+def _all_pairs(space: LinearSpace, pairs: Pairs, alpha: float, settings: Settings) -> SquaredHinges:
+    """The objective of a loss over all pairs."""
+    if settings.loss == "hinge":
         return SmoothHinge(space, pairs, alpha, settings.tol)
-    if type(as_loss(loss)) in hinges.registry:
-        return SquaredHinges(space, pairs, alpha, settings.tol, hinges(as_loss(loss)))
-    return SmoothLoss(space, pairs, alpha, settings.tol, loss=as_loss(loss))
+    loss = as_loss(settings.loss)
+    if type(loss) in hinges.registry:
+        return SquaredHinges(space, pairs, alpha, settings.tol, hinges(loss))
+    return SmoothLoss(space, pairs, alpha, settings.tol, loss=loss)
 
 
 def _top(rows: LabelledTable, alpha: float, settings: Settings) -> SoftTop:

@@ -31,7 +31,7 @@ STREAM_ALPHA = 1e-4
 FACTOR_SHARE = 10.0
 """The penalty of the factors, in units of that of the weights: pairs of columns are seen less often than columns."""
 
-MAX_SEARCH_ROWS, MIN_HELD_OUT = 40_000, 10
+MAX_TUNING_ROWS, MIN_HELD_OUT = 40_000, 10
 """Rows that the search looks at, and rows of each class that it must hold out."""
 
 INIT_SCALE = 0.05
@@ -320,10 +320,10 @@ def held_out_parts(rows: LabelledTable, seed: int) -> tuple[LabelledTable, Label
     label = rows.is_pos[counted]
     if min(label.sum(), (~label).sum()) < 5 * MIN_HELD_OUT:
         return None
-    if len(counted) > MAX_SEARCH_ROWS:
-        share = MAX_SEARCH_ROWS / len(counted)
+    if len(counted) > MAX_TUNING_ROWS:
+        share = MAX_TUNING_ROWS / len(counted)
         if share * min(label.sum(), (~label).sum()) >= 5 * MIN_HELD_OUT:
-            counted = train_test_split(counted, train_size=MAX_SEARCH_ROWS, random_state=seed, stratify=label)[0]
+            counted = train_test_split(counted, train_size=MAX_TUNING_ROWS, random_state=seed, stratify=label)[0]
     train, test = train_test_split(counted, test_size=0.2, random_state=seed, stratify=rows.is_pos[counted])
     return tuple(  # type: ignore[return-value]
         LabelledTable(as_table(rows.table.part(part)), *rows.held_out(part)) for part in (np.sort(train), np.sort(test))

@@ -11,7 +11,7 @@ from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairwise._objective import NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
+from auclid.pairwise._objective import LOSS_NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
 from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
 from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
 from auclid.solvers import newton, proximal_newton
@@ -138,7 +138,7 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     _parameter_constraints: dict = {
         "alpha": [validation.real(closed="neither"), StrOptions({"auto"})],
-        "loss": [StrOptions(set(NAMES)), tuple],
+        "loss": [StrOptions(set(LOSS_NAMES)), tuple],
         "l1": [validation.real()],
         "penalty": [tuple, None],
         "tol": [validation.real(closed="neither")],

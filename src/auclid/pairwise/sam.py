@@ -28,7 +28,7 @@ from auclid.stats.class_means import FirstPass, first_pass
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.weights import repeats
 
-MAX_STEPS = 2**62
+MAX_STREAM_STEPS = 2**62
 """More steps than any stream makes."""
 
 RULE_ALPHA = 0.1
@@ -109,7 +109,7 @@ class PairSampler(StreamRanker):
         t0 = None if self.t0 is None else float(self.t0)
         relative, alpha = alpha is None, STREAM_ALPHA if alpha is None else alpha
         offset = alpha * t0 if relative and t0 is not None else 1.0
-        rskip, askip = int(min(self.rskip, MAX_STEPS)), int(min(self.askip, MAX_STEPS))
+        rskip, askip = int(min(self.rskip, MAX_STREAM_STEPS)), int(min(self.askip, MAX_STREAM_STEPS))
         steps = PairSteps(rule, loss, alpha, relative, offset, rskip, askip)
         if self.penalty is not None:
             if self.l1:

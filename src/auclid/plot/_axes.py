@@ -7,6 +7,7 @@ from typing import Any, Generic, NamedTuple, ParamSpec
 import numpy as np
 
 from auclid.metrics._scorer import scores_of
+from auclid.validation.parameters import number_in
 
 P = ParamSpec("P")
 
@@ -17,6 +18,14 @@ class Style(NamedTuple):
     color: str
     dash: Any
     marker: str
+
+    def line(self, ax: Any, x: Any, y: Any, label: str | None, draw: str = "plot", **keywords: Any) -> None:
+        """Draw a curve, or with draw="step" a step function."""
+        getattr(ax, draw)(x, y, color=self.color, linestyle=self.dash, linewidth=1.8, label=label or None, **keywords)
+
+    def band(self, ax: Any, x: Any, low: Any, high: Any) -> None:
+        """Shade a confidence band."""
+        ax.fill_between(x, low, high, color=self.color, alpha=0.14, linewidth=0)
 
 
 STYLES = (
@@ -29,6 +38,8 @@ STYLES = (
 )
 FAINT = "#8a8a8a"
 """Of what is only there to compare with."""
+DASHED: dict[str, Any] = {"color": FAINT, "linewidth": 1.0, "linestyle": (0, (4, 4))}
+"""A line to compare with: of chance, of calibrated probabilities."""
 
 
 def style(k: int) -> Style:
@@ -88,6 +99,11 @@ def axes(ax: Any = None, width: float = 5.0, height: float = 4.2) -> Any:
     return pyplot.subplots(figsize=(width, height), layout="constrained")[1]
 
 
+def checked_level(owner: str, level: float | None) -> float | None:
+    """The level of bands and intervals; None where none are drawn."""
+    return None if level is None else number_in(owner, "level", level, 0.0, 1.0)
+
+
 def by_name(owner: str, y_score: Any, name: str | None = None) -> dict[str, Any]:
     """Scores of one model or of several, by name."""
     if isinstance(y_score, Mapping):
@@ -95,6 +111,11 @@ def by_name(owner: str, y_score: Any, name: str | None = None) -> dict[str, Any]
             raise ValueError(f"{owner} expects the scores of one model or more by name. Got none.")
         return {str(key): value for key, value in y_score.items()}
     return {name or "": y_score}
+
+
+def legend(ax: Any, loc: str) -> None:
+    """A small legend that curves show through."""
+    ax.legend(loc=loc, fontsize="small", framealpha=0.9)
 
 
 def tidy(ax: Any) -> Any:

@@ -12,7 +12,7 @@ from auclid.metrics._interval import interval
 from auclid.metrics._rates import wilson
 from auclid.metrics._roc import roc_curve
 from auclid.metrics._sample import Region, Sample, checked_region, checked_sample
-from auclid.plot._axes import FAINT, Plot, axes, by_name, style, tidy, unit_square
+from auclid.plot._axes import DASHED, FAINT, Plot, axes, by_name, checked_level, legend, style, tidy, unit_square
 from auclid.validation.parameters import number_in, one_of
 
 MAX_POINTS = 400
@@ -80,32 +80,24 @@ def roc(
     owner = "plot.roc"
     models = by_name(owner, y_score, name)
     region = checked_region(owner, max_fpr, min_tpr)
-    if level is not None:
-        level = number_in(owner, "level", level, 0.0, 1.0)
+    level = checked_level(owner, level)
     if band is not None:
         one_of(owner, "band", band, BANDS)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, models, **rows)
     ax = axes(ax, 5.0, 5.0)
-    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), zorder=1)
+    ax.plot([0, 1], [0, 1], **DASHED, zorder=1)
     _mark(ax, region)
     for k, (own, score) in enumerate(zip(models, sample.scores, strict=True)):
         curve, look = roc_curve(sample.is_pos, score, sample.weight), style(k)
         keep = _thin(curve.fpr, curve.tpr)
         told = "" if level is None else _auc_text(sample.with_scores(score), region, level)
-        ax.plot(
-            curve.fpr[keep],
-            curve.tpr[keep],
-            color=look.color,
-            linestyle=look.dash,
-            linewidth=1.8,
-            label=": ".join(filter(None, (own, told))) or None,
-        )
+        look.line(ax, curve.fpr[keep], curve.tpr[keep], ": ".join(filter(None, (own, told))))
     if level is not None and band is not None and sample.weight is None and sample.cluster is None:
         _draw_bands(ax, sample, level, band)
     ax.set(xlabel="false positive rate", ylabel="true positive rate", aspect="equal")
     if any(models) or level is not None:
-        ax.legend(loc="lower right", fontsize="small", framealpha=0.9)
+        legend(ax, "lower right")
     return tidy(unit_square(ax))
 
 
@@ -129,7 +121,7 @@ def _draw_bands(ax: Any, sample: Sample, level: float, kind: str) -> None:
     for k, score in enumerate(sample.scores):
         deviate = simultaneous_deviate(sample, score, level) if kind == "simultaneous" else None
         upper, lower = roc_band(roc_curve(sample.is_pos, score), level, deviate)
-        ax.fill_between(upper[0], lower[1], upper[1], color=style(k).color, alpha=0.14, linewidth=0)
+        style(k).band(ax, upper[0], lower[1], upper[1])
     ax.fill([], [], color=FAINT, alpha=0.3, linewidth=0, label=f"{100 * level:.4g} % band, {kind}")
 
 
@@ -202,17 +194,17 @@ def lift(
         unit = share if kind == "lift" else 1.0
         if level is not None and sample.weight is None:
             low, high = wilson(curve.tp[keep], curve.n_pos, number_in(owner, "level", level, 0.0, 1.0))
-            ax.fill_between(share, low / unit, high / unit, color=look.color, alpha=0.14, linewidth=0)
-        ax.plot(share, found / unit, color=look.color, linestyle=look.dash, linewidth=1.8, label=own or None)
+            look.band(ax, share, low / unit, high / unit)
+        look.line(ax, share, found / unit, own)
     if kind == "gain":
         rate = float(np.average(sample.is_pos, weights=sample.weight))
         ax.plot([0, rate, 1], [0, 1, 1], color=FAINT, linewidth=1.0, linestyle=":", label="perfect")
-        ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), label="by chance")
+        ax.plot([0, 1], [0, 1], **DASHED, label="by chance")
         unit_square(ax)
         ax.set(xlabel="share of the list, best scores first", ylabel="share of positives found")
     else:
-        ax.axhline(1.0, color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), label="by chance")
+        ax.axhline(1.0, **DASHED, label="by chance")
         ax.set(xlabel="share of the list, best scores first", ylabel="lift", xlim=(-0.01, 1.01))
         ax.set_ylim(bottom=0.0)
-    ax.legend(loc="lower right" if kind == "gain" else "upper right", fontsize="small", framealpha=0.9)
+    legend(ax, "lower right" if kind == "gain" else "upper right")
     return tidy(ax)

@@ -5,14 +5,25 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._at import Point, checked_prevalence, cut_at
+from auclid.metrics._at import CurvePoint, checked_prevalence, cut_at
 from auclid.metrics._average_precision import average_precision_interval
 from auclid.metrics._confusion import METRICS, measure
 from auclid.metrics._net_benefit import checked_thresholds, net_benefit
 from auclid.metrics._roc import roc_curve
 from auclid.metrics._sample import Sample, checked_sample
-from auclid.plot._axes import FAINT, Plot, PlotOfProbabilities, axes, by_name, style, tidy, unit_square
-from auclid.validation.parameters import number_in
+from auclid.plot._axes import (
+    DASHED,
+    FAINT,
+    Plot,
+    PlotOfProbabilities,
+    axes,
+    by_name,
+    checked_level,
+    legend,
+    style,
+    tidy,
+    unit_square,
+)
 
 BAND_POINTS = 40
 """Recalls at which the band of a precision is found."""
@@ -76,37 +87,28 @@ def precision_recall(
     """
     owner = "plot.precision_recall"
     models, prevalence = by_name(owner, y_score, name), checked_prevalence(owner, prevalence)
-    if level is not None:
-        level = number_in(owner, "level", level, 0.0, 1.0)
+    level = checked_level(owner, level)
     rows: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, models, **rows)
     ax = axes(ax, 5.0, 5.0)
     share = float(np.average(sample.is_pos, weights=sample.weight)) if prevalence is None else prevalence
     if iso_f1:
         _iso_lines(ax)
-    ax.plot([0, 1], [share, share], color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), zorder=1)
+    ax.plot([0, 1], [share, share], **DASHED, zorder=1)
     for k, (own, score) in enumerate(zip(models, sample.scores, strict=True)):
         look, label = style(k), own
         recall, precision = pr_curve(sample, score, prevalence)
         if level is not None:
             at, low, high = precision_band(sample, score, prevalence, level)
-            ax.fill_between(at, low, high, color=look.color, alpha=0.14, linewidth=0)
+            look.band(ax, at, low, high)
             found = average_precision_interval(
                 y_true, models[own], level=level, prevalence=prevalence, **rows
             )
             label = ": ".join(filter(None, (own, f"AP {found.ap:.3f} [{found.low:.3f}, {found.high:.3f}]")))
-        ax.step(
-            recall,
-            precision,
-            where="pre",
-            color=look.color,
-            linestyle=look.dash,
-            linewidth=1.8,
-            label=label or None,
-        )
+        look.line(ax, recall, precision, label, draw="step", where="pre")
     ax.set(xlabel="recall", ylabel="precision", aspect="equal")
     if any(models) or level is not None:
-        ax.legend(loc="upper right", fontsize="small", framealpha=0.9)
+        legend(ax, "upper right")
     return tidy(unit_square(ax))
 
 
@@ -132,7 +134,7 @@ def precision_band(
     )
     at, found = np.linspace(0.0, 1.0, points + 1)[1:], []
     for recall in at:
-        cut = cut_at("plot.precision_recall", sample, sample.scores[0], Point("tpr", float(recall)), prevalence)
+        cut = cut_at("plot.precision_recall", sample, sample.scores[0], CurvePoint("tpr", float(recall)), prevalence)
         found.append(measure(sample, cut, METRICS["precision"], prevalence=prevalence, level=level))
     return at, np.array([each.low for each in found]), np.array([each.high for each in found])
 
@@ -203,15 +205,15 @@ def decision_curve(
         look = style(k)
         curve = net_benefit(y_true, prob, at, level=0.95 if level is None else level, prevalence=prevalence, **rows)
         if level is not None:
-            ax.fill_between(at, curve.low, curve.high, color=look.color, alpha=0.14, linewidth=0)
-        ax.plot(at, curve.net_benefit, color=look.color, linestyle=look.dash, linewidth=1.8, label=own or "model")
+            look.band(ax, at, curve.low, curve.high)
+        look.line(ax, at, curve.net_benefit, own or "model")
         top = max(top, float(curve.high.max()))
     assert curve is not None
-    ax.plot(at, curve.treat_all, color=FAINT, linewidth=1.2, linestyle=(0, (4, 4)), label="treat all")
+    ax.plot(at, curve.treat_all, **DASHED, label="treat all")
     ax.axhline(0.0, color="#1a1a1a", linewidth=1.0, linestyle=":", label="treat none")
     ax.set(xlabel="threshold probability", ylabel="net benefit", xlim=(0.0, float(at.max())))
     ax.set_ylim(-0.25 * top - 1e-3, 1.05 * top + 1e-3)
-    ax.legend(loc="upper right", fontsize="small", framealpha=0.9)
+    legend(ax, "upper right")
     return tidy(ax)
 
 

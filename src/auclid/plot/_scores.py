@@ -8,7 +8,19 @@ from numpy.typing import ArrayLike
 from auclid.metrics._points import CRITERIA, operating_point
 from auclid.metrics._probabilities import in_unit, reliability_of
 from auclid.metrics._sample import checked_sample
-from auclid.plot._axes import FAINT, STYLES, Plot, PlotOfProbabilities, axes, by_name, style, tidy, unit_square
+from auclid.plot._axes import (
+    DASHED,
+    STYLES,
+    Plot,
+    PlotOfProbabilities,
+    axes,
+    by_name,
+    checked_level,
+    legend,
+    style,
+    tidy,
+    unit_square,
+)
 from auclid.validation.parameters import number_in, one_of, whole_number
 from auclid.validation.vectors import finite_column
 
@@ -84,7 +96,7 @@ def scores(
         ax.axvline(np.clip(cut, edges[0], edges[-1]), color="#1a1a1a", linewidth=1.2, linestyle=":", label="threshold")
     ax.set(xlabel=f"score of {own}" if own else "score", ylabel="share of the class")
     ax.set_ylim(bottom=0.0)
-    ax.legend(loc="best", fontsize="small", framealpha=0.9)
+    legend(ax, "best")
     return tidy(ax)
 
 
@@ -166,19 +178,18 @@ def calibration(
     models = by_name(owner, y_score, name)
     rows = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
     sample = checked_sample(owner, y_true, models, **rows, fewest=1)
-    if level is not None:
-        level = number_in(owner, "level", level, 0.0, 1.0)
+    level = checked_level(owner, level)
     ax = axes(ax, 5.0, 5.0)
-    ax.plot([0, 1], [0, 1], color=FAINT, linewidth=1.0, linestyle=(0, (4, 4)), label="as predicted")
+    ax.plot([0, 1], [0, 1], **DASHED, label="as predicted")
     for k, (own, given) in enumerate(zip(models, sample.scores, strict=True)):
         look = style(k)
         found = reliability_of(sample, in_unit(owner, given), n_bins, 0.95 if level is None else level)
         if level is not None:
             ax.vlines(found.predicted, found.low, found.high, color=look.color, linewidth=1.3, alpha=0.7)
         if level is not None and band and found.line_at is not None:
-            ax.fill_between(found.line_at, found.line_low, found.line_high, color=look.color, alpha=0.14, linewidth=0)
+            look.band(ax, found.line_at, found.line_low, found.line_high)
         line = {"color": look.color, "linestyle": look.dash, "marker": look.marker, "markersize": 5}
         ax.plot(found.predicted, found.observed, label=own or None, **line)
     ax.set(xlabel="predicted probability", ylabel="share of positives", aspect="equal")
-    ax.legend(loc="upper left", fontsize="small", framealpha=0.9)
+    legend(ax, "upper left")
     return tidy(unit_square(ax))

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from auclid._rounding import compact
-from auclid.plot._axes import FAINT, STYLES, axes, tidy
+from auclid.plot._axes import DASHED, FAINT, STYLES, axes, tidy
 from auclid.plot._views import rate_bars, rows_of, tick_text, view_of
 
 MOST = 9
@@ -157,7 +157,6 @@ def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, co
     x, kind = np.asarray(_get(record, "knots"), dtype=float), _get(record, "kind")
     view = view_of(*rows_of(x, _get(record, "share"), counts))
     _rows_behind(ax, view, *rows_of(x, _get(record, "share"), counts), counts)
-    look, missing = STYLES[0], _get(record, "missing")
     along, at = outline(x, _get(record, "steps"))
     if view.low < along[0]:
         along, at = np.append(view.low, along), np.append(at[0], at)
@@ -165,16 +164,12 @@ def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, co
         along, at = np.append(along, view.high), np.append(at, at[-1])
     reach = np.zeros(len(at)) if error is None else Z * error[at]
     if error is not None:
-        ax.fill_between(along, values[at] - reach, values[at] + reach, color=look.color, alpha=0.15, linewidth=0)
-    ax.axhline(0.0, color=FAINT, linewidth=0.9, linestyle=(0, (4, 4)))
-    ax.plot(along, values[at], color=look.color)
+        STYLES[0].band(ax, along, values[at] - reach, values[at] + reach)
+    ax.axhline(0.0, **DASHED)
+    ax.plot(along, values[at], color=STYLES[0].color)
     inside = (along >= view.low) & (along <= view.high)
-    seen = np.concatenate([(values[at] - reach)[inside], (values[at] + reach)[inside], [0.0]])
-    if missing is not None and np.isfinite(float(missing)) and float(missing) != 0.0:
-        ax.axhline(float(missing), color=STYLES[1].color, linewidth=1.1, linestyle=":")
-        ax.annotate("missing", (0.02, float(missing)), xycoords=("axes fraction", "data"), fontsize="x-small",
-                    va="bottom", bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})  # fmt: skip
-        seen = np.append(seen, float(missing))
+    missing = _mark_missing(ax, _get(record, "missing"))
+    seen = np.concatenate([(values[at] - reach)[inside], (values[at] + reach)[inside], [0.0, missing]])
     room = 0.08 * float(np.ptp(seen)) or 0.5
     ax.set_ylim(float(seen.min()) - 2.0 * room, float(seen.max()) + room)
     if view.unit is not None:
@@ -184,6 +179,16 @@ def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, co
     ax.set_xticks(ticks, [tick_text(kind, tick) for tick in ticks])
     ax.set_xticks([], minor=True)
     ax.set(xlabel=_names(record)[0], ylabel="adds to the score")
+
+
+def _mark_missing(ax: Any, missing: Any) -> float:
+    """Draw a line at what a missing value adds, where it adds something; returns that."""
+    value = 0.0 if missing is None or not np.isfinite(float(missing)) else float(missing)
+    if value != 0.0:
+        ax.axhline(value, color=STYLES[1].color, linewidth=1.1, linestyle=":")
+        ax.annotate("missing", (0.02, value), xycoords=("axes fraction", "data"), fontsize="x-small",
+                    va="bottom", bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})  # fmt: skip
+    return value
 
 
 def _rows_behind(ax: Any, view: Any, x: np.ndarray, weight: np.ndarray, counts: Any) -> None:

@@ -19,7 +19,7 @@ from auclid.metrics import (
 from auclid.metrics._confusion import METRICS, Cut, Metric, cost_metric, measure, measure_counts
 from auclid.metrics._roc import Curve, roc_curve
 from auclid.metrics._sample import Sample, checked_sample
-from auclid.metrics._thresholds import CELLS
+from auclid.metrics._thresholds import CELL_METRICS
 from auclid.reports import curves
 
 LEVEL = 0.95
@@ -54,6 +54,8 @@ class Scored(NamedTuple):
     name: str
     score: np.ndarray
     probability: np.ndarray | None = None
+    threshold: float | None = None
+    """The score above which the model predicts the positive class; the page begins there."""
 
 
 class Numbers(NamedTuple):
@@ -107,14 +109,12 @@ def numbers(is_pos: np.ndarray, model: Scored, groups: np.ndarray | None = None)
     score = np.asarray(model.score, dtype=np.float64)
     sample = checked_sample("report", is_pos, {"score": score}, groups=groups)
     curve = roc_curve(sample.is_pos, score)
-    choices = curves.alternatives(sample.is_pos, score, curve) + _by_budget(curve)
+    choices = _own(curve, model) + curves.alternatives(sample.is_pos, score, curve) + _by_budget(curve)
     cheapest = [_cheapest(curve, price) for price in COSTS]
     must = [at for _, at in choices] + cheapest
-    every = curves.stops(curve, must, curves.POINTS if groups is None else SLOW_STOPS)[::-1]
+    every = curves.stops(curve, must, curves.CURVE_POINTS if groups is None else SLOW_STOPS)[::-1]
     place = {int(at): k for k, at in enumerate(every)}
-    probability = None if model.probability is None else np.asarray(model.probability, dtype=np.float64)
     rows: dict[str, Any] = {"groups": groups, "level": LEVEL}
-    calibrated = None if probability is None or np.ptp(probability) == 0.0 else probability
     return Numbers(
         model.name,
         score,
@@ -126,11 +126,29 @@ def numbers(is_pos: np.ndarray, model: Scored, groups: np.ndarray | None = None)
         _columns(sample, score, curve, every),
         auc_interval(is_pos, score, **rows),
         average_precision_interval(is_pos, score, **rows),
-        None if calibrated is None else reliability(is_pos, calibrated, **rows),
-        None if calibrated is None else net_benefit(is_pos, calibrated, _benefit_thresholds(calibrated), **rows),
-        None if calibrated is None else brier_interval(is_pos, calibrated, **rows),
-        None if calibrated is None else calibration_slope(is_pos, calibrated, **rows),
+        *_calibration(is_pos, model.probability, rows),
     )
+
+
+def _calibration(is_pos: np.ndarray, probability: np.ndarray | None, rows: dict[str, Any]) -> tuple[Any, ...]:
+    """Reliability, net benefit, Brier score and calibration slope; None each where no probabilities differ."""
+    if probability is None or np.ptp(probability) == 0.0:
+        return (None,) * 4
+    values = np.asarray(probability, dtype=np.float64)
+    return (
+        reliability(is_pos, values, **rows),
+        net_benefit(is_pos, values, _benefit_thresholds(values), **rows),
+        brier_interval(is_pos, values, **rows),
+        calibration_slope(is_pos, values, **rows),
+    )
+
+
+def _own(curve: Curve, model: Scored) -> list[tuple[str, int]]:
+    """The point of the model's own threshold."""
+    if model.threshold is None:
+        return []
+    flagged = np.count_nonzero(np.asarray(model.score) > model.threshold)
+    return [("the model's own threshold", int(np.argmin(np.abs(curve.tp + curve.fp - flagged))))]
 
 
 def _benefit_thresholds(probability: np.ndarray) -> np.ndarray:
@@ -142,7 +160,7 @@ def _benefit_thresholds(probability: np.ndarray) -> np.ndarray:
 def _columns(sample: Sample, score: np.ndarray, curve: Curve, stops: np.ndarray) -> dict[str, np.ndarray]:
     """(stops, 3): value, low and high of each metric, of the cells of PER rows, and of the cost by its price."""
     metrics: dict[str, tuple[Metric, float]] = {name: (METRICS[name], 1.0) for name in (*RATES, "alert_rate")}
-    metrics |= {f"cell_{name}": (metric, float(PER)) for name, metric in CELLS.items()}
+    metrics |= {f"cell_{name}": (metric, float(PER)) for name, metric in CELL_METRICS.items()}
     metrics |= {f"cost_{price}": (cost_metric(1.0, price, 0.0, 0.0), float(PER)) for price in COSTS}
     if sample.cluster is None:
         n_pos, n_neg = sample.units

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from auclid._page import read, style
 from auclid._version import __version__
+from auclid.baselines import threshold
 from auclid.metrics._scorer import scores_of
 from auclid.reports._numbers import Numbers, Scored, differences, numbers
 from auclid.reports._section import data, difference_section, script, section
@@ -90,8 +91,8 @@ def report(
 def scored_model(name: str, model: Any, X: Any) -> Scored:
     """Scores and, where the model has them, probabilities of some rows."""
     score = np.asarray(scores_of("report", model, X), dtype=np.float64)
-    has_probabilities = hasattr(model, "predict_proba")
-    return Scored(name, score, np.asarray(model.predict_proba(X))[:, 1] if has_probabilities else None)
+    probability = np.asarray(model.predict_proba(X))[:, 1] if hasattr(model, "predict_proba") else None
+    return Scored(name, score, probability, threshold(model))
 
 
 def render(

@@ -10,7 +10,7 @@ from auclid._page import read
 from auclid.reports._charts import VIEWS, charts
 from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
 
-ROWS = {**RATES, "alerts": f"Rows flagged of {PER:,}", "cost": f"Cost of {PER:,} rows, in false alarms"}
+CUT_ROWS = {**RATES, "alerts": f"Rows flagged of {PER:,}", "cost": f"Cost of {PER:,} rows, in false alarms"}
 """Lines of the table of rates."""
 
 
@@ -42,7 +42,7 @@ def section(models: list[Numbers], classes: tuple[str, str]) -> str:
         rows=f"{first.curve.n_pos + first.curve.n_neg:,.0f}",
         matrix=_matrix(first, classes),
         first=escape(first.name),
-        rates="".join(_rate(first, name, title) for name, title in ROWS.items()),
+        rates="".join(_rate(first, name, title) for name, title in CUT_ROWS.items()),
         views="".join(_radio(view) for view in drawn),
         figures="".join(f'<figure data-figure="{view}">{svg}</figure>' for view, svg in drawn.items()),
         absent=absent,

@@ -13,8 +13,8 @@ from auclid.metrics._roc import Curve, roc_curve
 roc = roc_curve
 
 LEVEL = 0.95
-POINTS = 120
-BINS = 40
+CURVE_POINTS = 120
+SCORE_BARS = 40
 
 
 def thin(x: np.ndarray, y: np.ndarray, across: int = 300) -> np.ndarray:
@@ -37,12 +37,12 @@ def histogram(is_pos: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, ...]:
     low, high = ends[:, 0].min(), ends[:, 1].max()
     if not low < high:
         low, high = low - 0.5, high + 0.5
-    edges = np.linspace(low, high, BINS + 1)
+    edges = np.linspace(low, high, SCORE_BARS + 1)
     shares = [np.histogram(np.clip(scores[of], low, high), edges)[0] / of.sum() for of in (is_pos, ~is_pos)]
     return edges, *shares
 
 
-def stops(curve: Any, must: Sequence[int] = (), points: int = POINTS) -> np.ndarray:
+def stops(curve: Any, must: Sequence[int] = (), points: int = CURVE_POINTS) -> np.ndarray:
     """Numbers of about so many thresholds for a slider, evenly along the curve, with some that must be."""
     along = curve.fpr + curve.tpr
     even = np.searchsorted(along, np.linspace(0.0, 2.0, points)).clip(max=len(along) - 1)

@@ -171,6 +171,11 @@ class PNUAUC(ClosedForm):
         if weight == "auto":
             enough = sets.both_labelled or sets.pos.n > 1
             return None if enough else "labelled rows of both classes, or two positive ones"
+        return self._lacking_of_weight(sets, weight)
+
+    @staticmethod
+    def _lacking_of_weight(sets: Sets, weight: float) -> str | None:
+        """The labelled rows that the risk of a given weight other than zero needs, where it has fewer."""
         pos, neg = sets.pos.n, sets.neg.n
         own, other, name = (pos, neg, "positive") if weight > 0.0 else (neg, pos, "negative")
         if own > 1 and (other > 0.0 or abs(weight) == 1.0):

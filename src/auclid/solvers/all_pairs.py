@@ -1,11 +1,12 @@
-"""The objectives of RankSVM over all pairs: the mean of a loss plus alpha/2 |w|^2, for rows that are one table.
+"""The objectives of RankSVM over all pairs: the mean of a loss plus alpha/2 |w|^2.
 
 A *space* turns weights into scores and slopes of scores back into gradients: `LinearSpace` by products with a table,
-`KernelSpace` by products with a kernel's matrix. `SquaredHinges` is a sum of squared hinges, since one ranking of the
-scores serves them all; `SmoothHinge` approaches the hinge by such sums; `SmoothLoss` takes any smooth convex loss.
+`KernelSpace` by products with a kernel's matrix, `PartitionedSpace` (in `partitioned_pairs`) by passes over parts. An
+objective asks its space for points. `SquaredHinges` is a sum of squared hinges, since one ranking of the scores serves
+them all; `SmoothHinge` approaches the hinge by such sums; `SmoothLoss` takes any smooth convex loss.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import methodcaller
@@ -54,8 +55,41 @@ class Space(Protocol):
     def preconditioner(self, point: "PairPoint") -> Preconditioner:
         """v -> nearly H^-1 v at a point."""
 
+    def point(self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray | None) -> "PairPoint":
+        """Sums of squared hinges seen from w, whose scores may be known already."""
 
-class LinearSpace:
+    def start_norm(self, objective: "SquaredHinges") -> float:
+        """The length of the gradient at w = 0, where all pairs are active."""
+
+    def sample(self, objective: Any) -> Any:
+        """The objective on fewer rows, to a tolerance that their noise allows; None where all rows are needed."""
+
+    in_memory: ClassVar[bool]
+    """Whether the rows of a point are in memory."""
+
+
+class TableSpace:
+    """The points of rows that are in memory as one table or one kernel matrix."""
+
+    in_memory: ClassVar[bool] = True
+
+    def point(self: Any, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray | None) -> "PairPoint":
+        """Sums of squared hinges seen from w: all rows are ranked by their scores."""
+        return PairPoint(objective, w, self.scores(w) if scores is None else scores)
+
+    def start_norm(self: Any, objective: "SquaredHinges") -> float:
+        """The length of the gradient at w = 0, where all pairs are active."""
+        return objective.at(np.zeros(self.size), np.zeros(objective.pairs.n)).norm
+
+    def sample(self: Any, objective: Any) -> Any:
+        """The objective on a sixteenth of the rows or more."""
+        pairs = objective.pairs
+        chosen = pairs.sample(max(2000, 10 * self.size, pairs.n // 16))
+        space = self.subset(chosen) if 2 * len(chosen) < pairs.n_weighed else None
+        return None if space is None else replace(objective.subset(chosen, space), tol=max(objective.tol, 1e-2))
+
+
+class LinearSpace(TableSpace):
     """Scores X w of the rows of a table."""
 
     def __init__(self, table: Table) -> None:
@@ -89,7 +123,7 @@ class LinearSpace:
         return inverse_hessian(point) if self.size <= MAX_HESSIAN_COLUMNS else inverse_diagonal(point)
 
 
-class KernelSpace:
+class KernelSpace(TableSpace):
     """Functions sum_k b_k k(x_k, .) with the inner product a'Kb: a slope of scores is its own gradient.
 
     Of K, only the upper triangle is read. A product takes as long as that takes to be read, so conjugate gradients,
@@ -156,10 +190,12 @@ ActiveHinges = list[tuple[float, ActivePairs]]
 class PairPoint:
     """Value, slopes and curvature of an objective of pairs at one w."""
 
-    def __init__(
-        self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray, ranking: Ranking, active: ActiveHinges
-    ) -> None:
-        self.objective, self.w, self.scores, self.ranking, self.active = objective, w, scores, ranking, active
+    objective: Any
+
+    def __init__(self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray) -> None:
+        self.objective, self.w, self.scores = objective, w, scores
+        self.ranking: Ranking = objective.pairs.rank(scores)
+        self.active: ActiveHinges = [(c, self.ranking.within(r)) for c, r in objective.hinges]
 
     @cached_property
     def square(self) -> float:
@@ -169,7 +205,18 @@ class PairPoint:
     @cached_property
     def value(self) -> float:
         """The objective."""
-        return self.total(methodcaller("square_value")) + 0.5 * self.objective.alpha * self.square
+        values = zip(self.objective.hinges, self.squares, strict=True)
+        return float(sum(c * value for (c, _), value in values)) + 0.5 * self.objective.alpha * self.square
+
+    @cached_property
+    def squares(self) -> Sequence[float]:
+        """The mean of each squared hinge over all pairs."""
+        return [active.square_value() for _, active in self.active]
+
+    @cached_property
+    def linear(self) -> Sequence[float]:
+        """The mean over all pairs of each hinge that is not squared."""
+        return [active.linear_value() for _, active in self.active]
 
     @cached_property
     def slope(self) -> np.ndarray:
@@ -217,6 +264,28 @@ class PairPoint:
         """The sum over the loss's squared hinges of c times a function of the pairs that are active in it."""
         return sum(c * function(active) for c, active in self.active)
 
+    # Of a smoothed hinge alone: the dual bounds how far the hinge itself is from its optimum
+
+    @cached_property
+    def hinge_value(self) -> float:
+        """The objective with the hinge itself in place of its smooth neighbours."""
+        return float(self.linear[0]) + 0.5 * self.objective.alpha * self.square
+
+    @cached_property
+    def gap(self) -> "Gap":
+        """How far the hinge's objective may be above its optimum."""
+        alpha, (outer, inner) = self.objective.alpha, self.linear
+        dual = self.w - self.gradient / alpha
+        slopes = (outer - inner) / self.objective.width
+        bound = float(slopes - 0.5 * alpha * self.objective.space.norm(dual) ** 2)
+        return Gap(max(self.hinge_value - bound, 0.0), bound)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the objective is within ``tol`` of the optimum. w = 0 ranks nothing, so it never is."""
+        near = self.gap.gap <= self.objective.tol * self.gap.bound + 1e-12
+        return near and (self.square > 0.0 or self.norm == 0.0)
+
 
 @dataclass(frozen=True, eq=False)
 class SquaredHinges:
@@ -231,7 +300,6 @@ class SquaredHinges:
     alpha: float
     tol: float
     hinges: tuple[tuple[float, float], ...] = ((1.0, 1.0),)
-    point_class: ClassVar[type[PairPoint]] = PairPoint
     kinked: ClassVar[bool] = False
 
     @property
@@ -241,15 +309,12 @@ class SquaredHinges:
 
     def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> PairPoint:
         """The objective seen from w."""
-        scores = self.space.scores(w) if scores is None else scores
-        ranking = self.pairs.rank(scores)
-        active = [(c, ranking.within(r)) for c, r in self.hinges]
-        return self.point_class(self, w, scores, ranking, active)
+        return self.space.point(self, w, scores)
 
     @cached_property
     def start_norm(self) -> float:
         """The length of the gradient at w = 0, where all pairs are active."""
-        return self.at(np.zeros(self.size), np.zeros(self.pairs.n)).norm
+        return self.space.start_norm(self)
 
     def target(self, point: PairPoint) -> float:
         """How short the gradient must become."""
@@ -267,10 +332,8 @@ class SquaredHinges:
         return replace(self, space=space or self.space.subset(chosen), pairs=self.pairs.subset(chosen))
 
     def sample(self) -> Self | None:
-        """The objective on a sixteenth of the rows or more, to a tolerance that its noise allows."""
-        chosen = self.pairs.sample(max(2000, 10 * self.size, self.pairs.n // 16))
-        space = self.space.subset(chosen) if 2 * len(chosen) < self.pairs.n_weighed else None
-        return None if space is None else replace(self.subset(chosen, space), tol=max(self.tol, 1e-2))
+        """The objective on a sample of the rows, to a tolerance that its noise allows."""
+        return self.space.sample(self)
 
     def resumed(self, sample: Self) -> Self:
         """All is left to do once a sample is solved."""
@@ -382,32 +445,6 @@ def narrower(width: float, tol: float, gap: Gap) -> float:
     return width * float(np.clip(ratio, 0.1, 0.5))
 
 
-class SmoothHingePoint(PairPoint):
-    """A point of the smoothed hinge, with the dual's bound on how far the hinge itself is from its optimum."""
-
-    objective: "SmoothHinge"
-
-    @cached_property
-    def hinge_value(self) -> float:
-        """The objective with the hinge itself."""
-        return self.active[0][1].linear_value() + 0.5 * self.objective.alpha * self.square
-
-    @cached_property
-    def gap(self) -> Gap:
-        """How far the hinge's objective may be above its optimum."""
-        alpha, (_, outer), (_, inner) = self.objective.alpha, *self.active
-        dual = self.w - self.gradient / alpha
-        slopes = (outer.linear_value() - inner.linear_value()) / self.objective.width
-        bound = slopes - 0.5 * alpha * self.objective.space.norm(dual) ** 2
-        return Gap(max(self.hinge_value - bound, 0.0), bound)
-
-    @property
-    def certified(self) -> bool:
-        """Whether the objective is within ``tol`` of the optimum. w = 0 ranks nothing, so it never is."""
-        near = self.gap.gap <= self.objective.tol * self.gap.bound + 1e-12
-        return near and (self.square > 0.0 or self.norm == 0.0)
-
-
 @dataclass(frozen=True, eq=False)
 class SmoothHinge(SquaredHinges):
     """((1-m)_+^2 - (1-width-m)_+^2) / (2 width): the hinge, with a parabola in place of its kink.
@@ -422,7 +459,6 @@ class SmoothHinge(SquaredHinges):
 
     hinges: tuple[tuple[float, float], ...] = smooth_hinge(1.0)
     width: float = 1.0
-    point_class: ClassVar[type[PairPoint]] = SmoothHingePoint
 
     def narrowed(self, width: float) -> Self:
         """The objective with a narrower parabola, nearer to the hinge."""
@@ -468,11 +504,9 @@ STAIR_SCORES = 256
 class SmoothLossPoint(PairPoint):
     """Value, slopes and curvature of the mean of a loss over all pairs at one w."""
 
-    objective: "SmoothLoss"
-
     def __init__(self, objective: "SmoothLoss", w: np.ndarray, scores: np.ndarray) -> None:
         self.objective, self.w, self.scores = objective, w, scores
-        self.sums = LossSums(objective.loss, objective.pairs, scores)
+        self.sums = objective.sums(scores)
 
     @cached_property
     def value(self) -> float:
@@ -492,7 +526,7 @@ class SmoothLossPoint(PairPoint):
     def preconditioner(self) -> Preconditioner:
         """That of a sum of squared hinges whose curvature is a stair beside the loss's own."""
         objective = self.objective
-        stair = stair_of(objective.loss, *(part[:: max(1, len(part) // STAIR_SCORES)] for part in self.sums.scores))
+        stair = stair_of(objective.loss, *objective.stair_scores(self.sums))
         near = SquaredHinges(objective.space, objective.pairs, objective.alpha, objective.tol, stair)
         return objective.space.preconditioner(near.at(self.w, self.scores))
 
@@ -506,6 +540,14 @@ class SmoothLoss(SquaredHinges):
     def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> SmoothLossPoint:
         """The objective seen from w."""
         return SmoothLossPoint(self, w, self.space.scores(w) if scores is None else scores)
+
+    def sums(self, scores: np.ndarray) -> Any:
+        """The sums of the loss over all pairs, from which value, slope and product come."""
+        return LossSums(self.loss, self.pairs, scores)
+
+    def stair_scores(self, sums: Any) -> Sequence[np.ndarray]:
+        """Some scores of each class, whose margins say where the loss bends."""
+        return [part[:: max(1, len(part) // STAIR_SCORES)] for part in sums.scores]
 
 
 def stair_of(loss: Loss, pos: np.ndarray, neg: np.ndarray) -> tuple[tuple[float, float], ...]:

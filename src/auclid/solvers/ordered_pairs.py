@@ -3,6 +3,7 @@
 `OrderedPairs` answers what `SquaredHinges` and `SmoothHinge` ask of two classes, so these serve any order as they are.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import methodcaller
@@ -19,12 +20,12 @@ from auclid.solvers.all_pairs import (
     LinearSpace,
     PairPoint,
     SmoothHinge,
+    SmoothLoss,
     SquaredHinges,
     inverse_diagonal,
     inverse_of,
-    stair_of,
 )
-from auclid.solvers.newton import Move, Preconditioner
+from auclid.solvers.newton import Preconditioner
 from auclid.stats.loss_sums import (
     ClassScores,
     LossCurvature,
@@ -39,7 +40,7 @@ from auclid.stats.pair_order import PairOrder
 DIRECT = 512
 """Rows up to which the pairs of a smooth loss are formed one by one."""
 
-SAMPLE = 256
+STAIR_SAMPLE = 256
 """Scores whose margins say where the steps of a preconditioner's stair lie."""
 
 
@@ -239,48 +240,20 @@ def direct_sums(
                 above[j, r] += f * upper[i, r]
 
 
-class OrderedLossPoint(PairPoint):
-    """Value, slopes and curvature of the mean of a smooth loss over all pairs of an order, at one w."""
-
-    objective: "OrderedLoss"
-
-    def __init__(self, objective: "OrderedLoss", w: np.ndarray, scores: np.ndarray) -> None:
-        self.objective, self.w, self.scores = objective, w, scores
-        self.sums = OrderedLossSums(objective.loss, objective.pairs.order, scores)
-
-    @cached_property
-    def value(self) -> float:
-        """The objective."""
-        return self.sums.value() + 0.5 * self.objective.alpha * self.square
-
-    @cached_property
-    def slope(self) -> np.ndarray:
-        """The derivatives of the mean loss by the scores."""
-        return self.sums.slope()
-
-    def product(self, move: Move) -> np.ndarray:
-        """The Hessian times a direction."""
-        return self.objective.space.gradient(self.sums.product(move.scores)) + self.objective.alpha * move.w
-
-    def preconditioner(self) -> Preconditioner:
-        """That of a sum of squared hinges whose curvature is a stair beside the loss's own."""
-        objective, score = self.objective, self.sums.score
-        some = score[:: max(1, len(score) // SAMPLE)]
-        stair = stair_of(objective.loss, some, some[: 2 * STAIR_STEPS * 16])
-        near = SquaredHinges(objective.space, objective.pairs, objective.alpha, objective.tol, stair)
-        return objective.space.preconditioner(near.at(self.w, self.scores))
-
-
 @dataclass(frozen=True, eq=False)
-class OrderedLoss(SquaredHinges):
+class OrderedLoss(SmoothLoss):
     """mean over the pairs of an order of a smooth loss, plus alpha/2 |w|²."""
 
     pairs: Any
-    loss: Loss = None
 
-    def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> OrderedLossPoint:
-        """The objective seen from w."""
-        return OrderedLossPoint(self, w, self.space.scores(w) if scores is None else scores)
+    def sums(self, scores: np.ndarray) -> OrderedLossSums:
+        """The sums of the loss over the pairs of the order."""
+        return OrderedLossSums(self.loss, self.pairs.order, scores)
+
+    def stair_scores(self, sums: OrderedLossSums) -> Sequence[np.ndarray]:
+        """Some scores, whose margins say where the loss bends."""
+        some = sums.score[:: max(1, len(sums.score) // STAIR_SAMPLE)]
+        return some, some[: 2 * STAIR_STEPS * 16]
 
 
 def ordered_objective(table: Table, order: PairOrder, loss: str, alpha: float, tol: float) -> SquaredHinges:

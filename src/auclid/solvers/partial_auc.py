@@ -269,7 +269,7 @@ class Edge:
 SOFTEST = 0.1
 """Where the continuation in softness begins."""
 
-FALL = 0.3
+SOFTNESS_FACTOR = 0.3
 """By which softness falls from one objective of the continuation to the next."""
 
 ENOUGH = 20
@@ -415,7 +415,7 @@ class SoftTop(SquaredHinges):
 
     def refined(self, point: Any) -> Self | None:
         """The objective with less softness; None after the last one."""
-        return None if self.last else replace(self, softness=max(FALL * self.softness, self.least_softness))
+        return None if self.last else replace(self, softness=max(SOFTNESS_FACTOR * self.softness, self.least_softness))
 
     def sample(self) -> Any:
         """The objective on a sample of the rows, where its top has rows enough; else that of all pairs."""

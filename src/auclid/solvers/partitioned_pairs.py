@@ -1,19 +1,20 @@
-"""The objective of RankSVM for rows in parts: the rarer class is ranked in one place, the other never moves.
+"""Sums over all pairs of rows in parts: the rarer class is ranked in one place, the other never moves.
 
 Each part places its own rows of the larger class into the ranked one. What the ranked rows need of it is a number for
 each place, and these add over parts. So a value with its gradient, and a product with the Hessian, is one pass over the
 parts each; a sample of the rows, solved in memory, says where to start and serves as preconditioner.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.memory import as_table
-from auclid.solvers.all_pairs import Gap, LinearSpace, SmoothHinge, SquaredHinges
+from auclid.solvers.all_pairs import LinearSpace, PairPoint, SquaredHinges
 from auclid.solvers.newton import Move, Preconditioner
 from auclid.stats.labelled import LabelledDataset, drawn_places, joined, keep_only, part_rows
 from auclid.stats.moments import Moments, grouped_moments
@@ -31,6 +32,10 @@ SAMPLE_BYTES = 1 << 23
 """Rows of each class, in float64, that are solved in memory beforehand."""
 
 
+Hinges = tuple[tuple[float, float], ...]
+"""Factors and margins of a sum of squared hinges."""
+
+
 class PartTask(NamedTuple):
     """What a part must know of the two classes: which is the larger, and what its weights are divided by."""
 
@@ -38,7 +43,7 @@ class PartTask(NamedTuple):
     largest: float
     sign: float
     """1 where the rarer class is the positive one, else -1: it turns the scores round."""
-    hinges: tuple[tuple[float, float], ...]
+    hinges: Hinges
 
 
 class Ranked(NamedTuple):
@@ -164,62 +169,55 @@ def summed(places: Totals, back: np.ndarray) -> np.ndarray:
     return places[0] + back
 
 
-class PartitionedPoint:
-    """Value, gradient and curvature at one w."""
+class PartitionedPoint(PairPoint):
+    """Value, gradient and curvature at one w; scores are made anew where the rows are."""
 
-    def __init__(self, objective: Any, w: np.ndarray) -> None:
-        self.objective, self.w, self.scores = objective, w, 0.0
+    scores: Any = 0.0
+    """Nothing: adds and scales as scores do."""
+
+    def __init__(self, objective: SquaredHinges, w: np.ndarray) -> None:
+        self.objective, self.w = objective, w
+
+    @cached_property
+    def _task(self) -> PartTask:
+        return self.objective.space.task(self.objective.hinges)
 
     @cached_property
     def _ranked(self) -> Any:
-        parts, few = self.objective.rows.parts, self.objective.few
-        scores = few.map(part_scores, self.w, self.objective.few_largest)
-        return parts.persist(parts.merge(rank, scores, self.objective.task.sign))
+        space = self.objective.space
+        scores = space.few.map(part_scores, self.w, space.few_largest)
+        return space.parts.persist(space.parts.merge(rank, scores, self._task.sign))
 
     @cached_property
     def _sums(self) -> Any:
-        parts = self.objective.rows.parts
-        return parts.persist(parts.reduce(many_sums, self.w, self.objective.task, self._ranked))
+        parts = self.objective.space.parts
+        return parts.persist(parts.reduce(many_sums, self.w, self._task, self._ranked))
 
     @cached_property
-    def _known(self) -> Evaluated:
-        objective, parts, few = self.objective, self.objective.rows.parts, self.objective.few
-        slopes = parts.merge(few_slopes, self._ranked, self._sums, objective.task)
-        known = parts.compute(parts.merge(assembled, self._sums, few.reduce(part_back, slopes)))
-        return Evaluated(*(part / objective.total for part in known))
+    def _evaluated(self) -> Evaluated:
+        space, parts = self.objective.space, self.objective.space.parts
+        slopes = parts.merge(few_slopes, self._ranked, self._sums, self._task)
+        found = parts.compute(parts.merge(assembled, self._sums, space.few.reduce(part_back, slopes)))
+        return Evaluated(*(part / space.total for part in found))
 
     @cached_property
-    def square(self) -> float:
-        """|w|^2"""
-        return float(self.w @ self.w)
+    def squares(self) -> Sequence[float]:
+        """The mean of each squared hinge over all pairs."""
+        return list(self._evaluated.squares)
 
     @cached_property
-    def value(self) -> float:
-        """The objective."""
-        loss = sum(c * value for (c, _), value in zip(self.objective.hinges, self._known.squares, strict=True))
-        return float(loss) + 0.5 * self.objective.alpha * self.square
+    def linear(self) -> Sequence[float]:
+        """The mean over all pairs of each hinge that is not squared."""
+        return list(self._evaluated.linear)
 
     @cached_property
     def gradient(self) -> np.ndarray:
-        """Its gradient by w."""
-        return 2.0 * self.objective.task.sign * self._known.gradient + self.objective.alpha * self.w
-
-    @cached_property
-    def norm(self) -> float:
-        """The length of the gradient."""
-        return float(np.linalg.norm(self.gradient))
+        """The gradient of the objective by w."""
+        return 2.0 * self._task.sign * self._evaluated.gradient + self.objective.alpha * self.w
 
     def move(self, w: np.ndarray) -> Move:
-        """A direction; scores are made anew where the rows are."""
+        """A direction, without scores."""
         return Move(w, 0.0)
-
-    def exact(self, move: Move) -> Move:
-        """The direction as it is."""
-        return move
-
-    def inner(self, move: Move, v: np.ndarray) -> float:
-        """move . v"""
-        return move.w @ v
 
     def slope_along(self, move: Move) -> float:
         """The derivative of the objective along a direction."""
@@ -227,126 +225,93 @@ class PartitionedPoint:
 
     def product(self, move: Move) -> np.ndarray:
         """The Hessian times a direction."""
-        objective, parts, few = self.objective, self.objective.rows.parts, self.objective.few
-        task, both = objective.task, np.column_stack([self.w, move.w])
-        direction = parts.merge(direct, few.map(part_scores, move.w, objective.few_largest), self._ranked)
+        space, parts, task = self.objective.space, self.objective.space.parts, self._task
+        both = np.column_stack([self.w, move.w])
+        direction = parts.merge(direct, space.few.map(part_scores, move.w, space.few_largest), self._ranked)
         places = parts.reduce(many_products, both, task, self._ranked, direction)
         slopes = parts.merge(few_products, self._ranked, direction, self._sums, places, task)
-        hessian_product = parts.compute(parts.merge(summed, places, few.reduce(part_back, slopes)))
-        return (2.0 / objective.total) * hessian_product + objective.alpha * move.w
+        hessian_product = parts.compute(parts.merge(summed, places, space.few.reduce(part_back, slopes)))
+        return (2.0 / space.total) * hessian_product + self.objective.alpha * move.w
 
     def preconditioner(self) -> Preconditioner:
         """That of the sample, at this w."""
-        return replace(self.objective.small, hinges=self.objective.hinges).at(self.w).preconditioner()
-
-    @cached_property
-    def hinge_value(self) -> float:
-        """The objective with the hinge itself in place of its smooth neighbours."""
-        return float(self._known.linear[0]) + 0.5 * self.objective.alpha * self.square
-
-    @cached_property
-    def gap(self) -> Gap:
-        """How far the hinge's objective may be above its optimum."""
-        outer, inner = self._known.linear
-        alpha, dual = self.objective.alpha, self.w - self.gradient / self.objective.alpha
-        bound = float(outer - inner) / self.objective.width - 0.5 * alpha * float(dual @ dual)
-        return Gap(max(self.hinge_value - bound, 0.0), bound)
-
-    @property
-    def certified(self) -> bool:
-        """Whether the objective is within ``tol`` of the optimum. w = 0 ranks nothing, so it never is."""
-        near = self.gap.gap <= self.objective.tol * self.gap.bound + 1e-12
-        return near and (self.square > 0.0 or self.norm == 0.0)
+        return self.objective.sample().at(self.w).preconditioner()
 
 
-@dataclass(frozen=True, eq=False)
-class PartitionedSquaredHinges(SquaredHinges):
-    """mean over pairs of sum_k c_k (r_k - m)_+^2, plus alpha/2 |w|^2, of rows in parts.
+class PartitionedSpace(LinearSpace):
+    """Scores X w of rows in parts, with a sample of the rows in memory.
 
-    ``small`` is the same for a sample in memory, ``means`` the class means (negative, positive).
+    Parameters
+    ----------
+    rows : LabelledDataset
+    few : Dataset
+        The rows of the rarer class.
+    sample : LinearSpace
+        The sample, whose pairs are those of the objective.
+    means : sequence of Moments
+        Mean and weight of the negatives, and of the positives.
     """
 
-    rows: Any = None
-    few: Any = None
-    small: Any = None
-    means: tuple[Moments, ...] = ()
+    in_memory: ClassVar[bool] = False
 
-    @property
-    def size(self) -> int:
-        return self.rows.parts.width
+    def __init__(self, rows: LabelledDataset, few: Dataset, sample: LinearSpace, means: Sequence[Moments]) -> None:
+        self.rows, self.parts, self.few, self.sampled, self.means = rows, rows.parts, few, sample, means
+        self.size = rows.parts.width
 
-    @property
-    def _few_set(self) -> int:
-        negative, positive = self.rows.counts.sum(axis=0)
-        return 1 if positive <= negative else 0
+    @cached_property
+    def few_set(self) -> int:
+        """Which class is the rarer one."""
+        return rarer_class(self.rows)
 
     @property
     def few_largest(self) -> float:
         """What the weights of the rarer class are divided by."""
-        return float(self.rows.largest[self._few_set])
+        return float(self.rows.largest[self.few_set])
 
-    @property
-    def task(self) -> PartTask:
+    def task(self, hinges: Hinges) -> PartTask:
         """What parts must know."""
-        few = self._few_set
-        return PartTask(1 - few, float(self.rows.largest[1 - few]), 1.0 if few == 1 else -1.0, self.hinges)
+        few = self.few_set
+        return PartTask(1 - few, float(self.rows.largest[1 - few]), 1.0 if few == 1 else -1.0, hinges)
 
     @cached_property
     def total(self) -> float:
         """The weight of all pairs, weights of each class divided by the largest."""
         return float(np.prod([m.n / largest for m, largest in zip(self.means, self.rows.largest, strict=True)]))
 
-    @cached_property
-    def start_norm(self) -> float:
+    def point(self, objective: SquaredHinges, w: np.ndarray, scores: Any = None) -> PartitionedPoint:
+        """Sums of squared hinges seen from w."""
+        return PartitionedPoint(objective, w)
+
+    def start_norm(self, objective: SquaredHinges) -> float:
         """The length of the gradient at w = 0, where all pairs are active: the class means tell it."""
         delta = self.means[1].mean - self.means[0].mean
-        slope = 2.0 * sum(c * max(r, 0.0) for c, r in self.hinges)
+        slope = 2.0 * sum(c * max(r, 0.0) for c, r in objective.hinges)
         return slope * float(np.linalg.norm(delta))
 
-    def at(self, w: np.ndarray, scores: Any = None) -> Any:
-        return PartitionedPoint(self, w)
-
-    def sample(self) -> Any:
-        return self.small
+    def sample(self, objective: Any) -> Any:
+        """The objective on the sample."""
+        return replace(objective, space=self.sampled, tol=max(objective.tol, 1e-2))
 
 
-@dataclass(frozen=True, eq=False)
-class PartitionedSmoothHinge(PartitionedSquaredHinges, SmoothHinge):
-    """The hinge of rows in parts, by the continuation of `SmoothHinge`."""
-
-    hinges: tuple[tuple[float, float], ...] = ((0.5, 1.0), (-0.5, 0.0))
-
-    def sample(self) -> Any:
-        return self.small
+def rarer_class(rows: LabelledDataset) -> int:
+    """1 where the positives are the rarer class, or as many as the negatives; else 0."""
+    negative, positive = rows.counts.sum(axis=0)
+    return 1 if positive <= negative else 0
 
 
-PARTITIONED: dict[type, type] = {SquaredHinges: PartitionedSquaredHinges, SmoothHinge: PartitionedSmoothHinge}
-"""The objectives of rows in parts, by those of one table."""
-
-
-Hinges = tuple[tuple[float, float], ...]
-"""Factors and margins of a sum of squared hinges."""
-
-
-def partitioned_objective(
-    kind: type, rows: LabelledDataset, alpha: float, tol: float, hinges: Hinges | None = None
-) -> Any:
-    """The objective of a kind for labelled rows in parts, with other squared hinges than its own where some are given.
+def partitioned_pairs(rows: LabelledDataset) -> tuple[PartitionedSpace, Pairs]:
+    """The space of labelled rows in parts, and the pairs of its sample.
 
     Two passes: for a sample and the class means, and for the rows of the rarer class, which are kept.
     """
-    counts = rows.counts.sum(axis=0)
     size = max(2000, 10 * rows.parts.width, SAMPLE_BYTES // (8 * max(1, rows.parts.width)))
     found = rows.parts.compute(rows.parts.map(sample_and_means, drawn_places(rows, [size, size])))
     means = found[0][1]
     for _, more in found[1:]:
         means = means + more
     X, label, weight = joined([each for each, _ in found])
-    space, pairs = LinearSpace(as_table(X)), Pairs(label == 1, weight)
-    terms = {} if hinges is None else {"hinges": hinges}
-    small = kind(space, pairs, alpha, max(tol, 1e-2) if kind is SquaredHinges else tol, **terms)
-    few: Dataset = keep_only(rows, 1 if counts[1] <= counts[0] else 0)
-    return PARTITIONED[kind](space, pairs, alpha, tol, **terms, rows=rows, few=few, small=small, means=tuple(means))
+    few: Dataset = keep_only(rows, rarer_class(rows))
+    return PartitionedSpace(rows, few, LinearSpace(as_table(X)), tuple(means)), Pairs(label == 1, weight)
 
 
 def sample_and_means(part: Part, wanted: list) -> tuple[Any, Totals]:

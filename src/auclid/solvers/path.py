@@ -38,7 +38,7 @@ ROUNDING = 1e-12
 """AUCs nearer than this are equal: how their sums are cut into blocks must not choose between alphas."""
 
 
-MANY, AT_ONCE = 1 << 20, 1 << 13
+MIN_THREADED_SCORES, AT_ONCE = 1 << 20, 1 << 13
 """Scores from which threads are worth their start, and rows that are scored at once."""
 
 
@@ -119,17 +119,22 @@ def _by_fold_moments(rows: LabelledDataset, n_folds: int, alphas: np.ndarray | N
         alphas = alpha_grid(np.trace(total.within) / rows.width, N_ALPHAS)
     models = [path(moments, alphas) if moments.complete else None for moments in trained]
     W = [np.zeros((rows.width, len(alphas))) if each is None else each for each in models]
-    counts = rows.counts.sum(axis=0)
-    gathered = int(counts.min() if measure.name == "roc_auc" else counts.sum())
-    at_once = max(1, 2 * sizes.LARGE_BYTES // (8 * gathered))
-    pieces = [[each[:, k : k + at_once] for each in W] for k in range(0, len(alphas), at_once)]
-    if measure.name == "roc_auc":
-        aucs = np.hstack([held_out_aucs(rows, folds, piece, parts) for piece in pieces])
-    else:
-        aucs = np.hstack([_held_out_measures(rows, folds, piece, measure) for piece in pieces])
+    exact = measure.name == "roc_auc"
+    values = [
+        held_out_aucs(rows, folds, some, parts) if exact else _held_out_measures(rows, folds, some, measure)
+        for some in _models_in_memory(rows, W, exact)
+    ]
+    aucs = np.hstack(values)
     aucs[[each is None for each in models]] = np.nan
     alpha = best_alpha(alphas, aucs)
     return CrossValidated(alphas, aucs, alpha), None if alpha is None else minimiser(total, alpha)
+
+
+def _models_in_memory(rows: LabelledDataset, W: list[np.ndarray], rarer_class: bool) -> list[list[np.ndarray]]:
+    """The models of all folds, as many at once as the memory holds scores for: of the rarer class, or of all rows."""
+    counts = rows.counts.sum(axis=0)
+    at_once = max(1, 2 * sizes.LARGE_BYTES // (8 * int(counts.min() if rarer_class else counts.sum())))
+    return [[each[:, k : k + at_once] for each in W] for k in range(0, W[0].shape[1], at_once)]
 
 
 def _held_out_measures(rows: LabelledDataset, folds: Any, W: list[np.ndarray], measure: Measure) -> np.ndarray:
@@ -249,7 +254,7 @@ def path_auc(
         # Blocks that fit in the cache make the transpose free; without random access all rows are scored at once.
         for part in slices(len(test), AT_ONCE if table.random_access else len(test)):
             scores[:, part] = table.matmul(some, test[part]).T
-        aucs += thread_map(each, list(scores)) if scores.size >= MANY else map(each, scores)
+        aucs += thread_map(each, list(scores)) if scores.size >= MIN_THREADED_SCORES else map(each, scores)
     return aucs
 
 

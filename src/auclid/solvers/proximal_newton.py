@@ -14,12 +14,11 @@ import numpy as np
 from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
 from auclid.solvers.all_pairs import MAX_HESSIAN_COLUMNS, LinearSpace, PairPoint, hessian
 from auclid.solvers.iterative import descend
-from auclid.solvers.partitioned_pairs import PartitionedPoint
 
 MAX_PASSES = 1000
 """Passes of coordinate descent, or products with an explicit Hessian, for one step at the most."""
 
-MAX_PRODUCTS = 100
+MAX_STEP_PRODUCTS = 100
 """Products with a Hessian that is not formed, for one step at the most."""
 
 POWER_STEPS = 30
@@ -96,9 +95,9 @@ def shortest_subgradient(gradient: np.ndarray, w: np.ndarray, penalty: ElasticNe
 
 def init(objective: Any, penalty: Penalty, tol: float) -> CompositeState:
     """The minimiser of a sample of rows in parts, else w = 0."""
-    if not hasattr(objective, "small"):
+    if objective.space.in_memory:
         return CompositeState(objective, penalty, tol, objective.at(np.zeros(objective.size)))
-    state = init(objective.small, penalty, max(tol, 1e-3))
+    state = init(objective.sample(), penalty, max(tol, 1e-3))
     for _ in range(SAMPLE_ITERATIONS):
         if state.finished:
             break
@@ -128,8 +127,8 @@ def update(state: CompositeState) -> CompositeState:
 
 def curvature_at(point: Any) -> Curvature:
     """The Hessian at a point, formed if columns are few; of rows in parts, that of the sample."""
-    if isinstance(point, PartitionedPoint):
-        return curvature_at(point.objective.small.at(point.w))
+    if not point.objective.space.in_memory:
+        return curvature_at(point.objective.sample().at(point.w))
     formed = type(point) is PairPoint and isinstance(point.objective.space, LinearSpace)
     H = hessian(point) if formed and point.objective.size <= MAX_HESSIAN_COLUMNS else None
 
@@ -174,7 +173,7 @@ def model_minimiser(w: np.ndarray, gradient: np.ndarray, penalty: Penalty, curva
 
 def accelerated(w: np.ndarray, gradient: np.ndarray, penalty: Penalty, curvature: Curvature) -> np.ndarray:
     """Accelerated proximal gradients on the quadratic model, restarted if the momentum points uphill."""
-    step, most = 1.0 / curvature.largest, MAX_PASSES if curvature.matrix is not None else MAX_PRODUCTS
+    step, most = 1.0 / curvature.largest, MAX_PASSES if curvature.matrix is not None else MAX_STEP_PRODUCTS
     v, ahead, momentum, first = w.copy(), w.copy(), 1.0, 0.0
     for k in range(most):
         new = proximal_step(ahead, gradient + curvature.product(ahead - w), penalty, step)

@@ -26,7 +26,7 @@ PI_HIGH, PI_LOW = 3.1415926218032837, 3.178650954705639e-08
 
 HALF_PI = 0.5 * np.pi
 
-SQUARE = Square()
+SQUARE_LOSS = Square()
 
 
 class RandomFrequencies(NamedTuple):
@@ -157,7 +157,7 @@ class QuadruplyStochasticSolver(NamedTuple):
     theta: float
     offset: float
     batch_size: int
-    loss: Loss = SQUARE
+    loss: Loss = SQUARE_LOSS
     blocks_ahead: int = BLOCKS_AHEAD
 
     def iterations(
@@ -189,7 +189,7 @@ class QuadruplyStochasticSolver(NamedTuple):
         return ScoredBatches(f, table, np.hstack(chosen))
 
 
-def risk_slopes(scores: Sequence[np.ndarray], unlabeled_weight: float, loss: Loss = SQUARE) -> np.ndarray:
+def risk_slopes(scores: Sequence[np.ndarray], unlabeled_weight: float, loss: Loss = SQUARE_LOSS) -> np.ndarray:
     """The derivative of a mini-batch's risk by each score: of negatives, positives and, if any, unlabelled rows.
 
     Examples

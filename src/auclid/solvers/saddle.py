@@ -141,6 +141,13 @@ def scaled_radius(steps: SaddleSteps, size: float) -> float:
 
 
 @kernel(allocates=False)
+def add_multiple(total: np.ndarray, factor: float, values: np.ndarray) -> None:
+    """total += factor * values, in place."""
+    for k in range(total.shape[0]):
+        total[k] += factor * values[k]
+
+
+@kernel(allocates=False)
 def sweep_saddle(
     rows: RowStruct, at: np.ndarray, label: np.ndarray, means: ClassMeans, steps: SaddleSteps, state: SaddleState
 ) -> SaddleState:
@@ -169,15 +176,14 @@ def sweep_saddle(
         x0, x1, q = updated_row_products(means, rows, i, products)
         p, size = n[1] / (n[0] + n[1]), row_scale(mean_square)
         max_row_square = max(max_row_square, q)
+        radius = scaled_radius(steps, size)
         step = weight = zeta / np.sqrt(t)
         if automatic:
             step, weight = step / (4.0 * p * (1.0 - p)), weight * t * t
-        radius = scaled_radius(steps, size)
-        if not automatic:
+        else:
             size = 1.0
         factors = add_to_average(factors, weight)
-        for e in range(3):
-            aux_sum[e] += weight * aux[e]
+        add_multiple(aux_sum, weight, aux)
         dual = aux[2]
         move = saddle_step(score, q, c, p, step, size, automatic, aux)
         if automatic:

@@ -174,7 +174,7 @@ class MulticlassAUC(Ranker):
         array of shape (n,)
         """
         scores = self.decision_function(X)
-        return self.classes_[(scores > 0.0).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.classes_[(scores > self.threshold_).astype(np.intp) if scores.ndim == 1 else scores.argmax(axis=1)]
 
     def score(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> float:
         """Hand & Till's M of `decision_function` on (X, y); the AUC, for two classes. Not the accuracy.

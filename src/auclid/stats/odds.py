@@ -58,6 +58,21 @@ def fit_sigmoid(scores: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | Non
     return Odds(slope / size, float(model.intercept_[0]) - slope * centre)
 
 
+def prior_log_odds(is_pos: np.ndarray, weight: np.ndarray | None = None) -> float:
+    """The log-odds of the share of positives: where probabilities are right, Youden's J is largest at this threshold.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.stats.odds import prior_log_odds
+    >>> round(prior_log_odds(np.array([True, False, False, False, False])), 3)
+    -1.386
+    """
+    mass = np.ones(len(is_pos)) if weight is None else weight
+    pos, neg = (max(float(mass[of].sum()), np.finfo(float).tiny) for of in (is_pos, ~is_pos))
+    return float(log_odds(Odds(), np.log(pos) - np.log(neg)))
+
+
 def sigmoid_from_moments(moments: ClassMoments, w: np.ndarray) -> Odds:
     """The log-odds of two normal classes of one variance, from their moments: for rows that cannot be scored again."""
     n_pos, n_neg = moments.pos.n, moments.neg.n

@@ -14,7 +14,7 @@ from auclid._generic import kernel, prefetch
 LEAF = 16
 """Rows up to which pairs are formed one by one: a shorter recursion costs less."""
 
-FIELDS = 8
+ROW_FIELDS = 8
 """Numbers of a row while it is sorted, one cache line: score, two weights, x, three sums and its position."""
 
 
@@ -81,7 +81,7 @@ def margin_sums(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The degree, cross and net of `MarginSums`, for sorted rows that weigh ``upper`` and ``lower``."""
     n = level.shape[0]
-    work, spare = np.empty((n, FIELDS)), np.empty((n, FIELDS))
+    work, spare = np.empty((n, ROW_FIELDS)), np.empty((n, ROW_FIELDS))
     for p in range(n):
         row = work[p]
         row[0], row[1], row[2], row[3] = score[p], upper[p], lower[p], x[p]
@@ -161,16 +161,16 @@ def sort_by_score(work: np.ndarray, spare: np.ndarray, low: int, high: int) -> N
     if high - low > 2 * LEAF:
         order = np.argsort(work[low:high, 0])
         for k in range(high - low):
-            for f in range(FIELDS):
+            for f in range(ROW_FIELDS):
                 spare[low + k, f] = work[low + order[k], f]
         for k in range(low, high):
-            for f in range(FIELDS):
+            for f in range(ROW_FIELDS):
                 work[k, f] = spare[k, f]
         return
     for k in range(low + 1, high):
         j = k
         while j > low and work[j - 1, 0] > work[j, 0]:
-            for f in range(FIELDS):
+            for f in range(ROW_FIELDS):
                 work[j, f], work[j - 1, f] = work[j - 1, f], work[j, f]
             j -= 1
 
@@ -179,18 +179,18 @@ def sort_by_score(work: np.ndarray, spare: np.ndarray, low: int, high: int) -> N
 def merge_halves(work: np.ndarray, spare: np.ndarray, low: int, middle: int, high: int) -> None:
     """Merge two sorted halves: the first is set aside, then rows are written from the front."""
     for k in range(low, middle):
-        for f in range(FIELDS):
+        for f in range(ROW_FIELDS):
             spare[k, f] = work[k, f]
     i, j = low, middle
     for k in range(low, high):
         if i >= middle:
             return
         if j >= high or spare[i, 0] <= work[j, 0]:
-            for f in range(FIELDS):
+            for f in range(ROW_FIELDS):
                 work[k, f] = spare[i, f]
             i += 1
         else:
-            for f in range(FIELDS):
+            for f in range(ROW_FIELDS):
                 work[k, f] = work[j, f]
             j += 1
 

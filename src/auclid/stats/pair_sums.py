@@ -12,7 +12,7 @@ import numpy as np
 
 from auclid._generic import kernel
 
-TINY = float(np.finfo(np.float64).tiny)
+MIN_NORMAL = float(np.finfo(np.float64).tiny)
 
 
 class SortedClass(NamedTuple):
@@ -182,7 +182,7 @@ class ActivePairs:
 
     def __init__(self, ranking: Ranking, block: ActiveBlock, rows: np.ndarray, total: float) -> None:
         self.ranking, self.block, self.rows = ranking, block, rows
-        self.total = total or TINY  # of a class that weighs next to nothing, even the product of all weights vanishes
+        self.total = total or MIN_NORMAL  # of a class that weighs next to nothing, the product of all weights vanishes
 
     def reweighed(self, own: np.ndarray, total: float, index: np.ndarray | slice = slice(None)) -> "ActivePairs":
         """These pairs with weights ``own`` (any sign) of placed rows, those at ``index`` only, and ``total`` of all."""

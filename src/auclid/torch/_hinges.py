@@ -20,8 +20,11 @@ class AllPairs(Protocol):
 class RowwisePairSums(AllPairs, Protocol):
     """Sums for each row besides: of losses that do not rise with the margin, which can be cut."""
 
-    def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
-        """For each row, sum_j neg_j l(s_row - s_j) as a positive, and sum_i pos_i l(s_i - s_row) as a negative."""
+    def losses(self, others: Tensor, as_pos: bool) -> Tensor:
+        """For each row its sum over the weighted rows of the other class.
+
+        ``as_pos``: sum_j others_j l(s_row - s_j), for positives; else sum_i others_i l(s_i - s_row), for negatives.
+        """
 
 
 class HingeSums:
@@ -50,14 +53,14 @@ class HingeSums:
         slope = neg * _linear(pos, self.x, self.power) - pos * _linear(neg, -self.x, self.power, reverse=True)
         return (self.x * slope).sum(-1), self.power * self._placed(slope)
 
-    def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
-        """The sum of the loss for each row, as a positive and as a negative."""
-        pos, neg = (weights.gather(-1, self.order) for weights in (pos, neg))
+    def losses(self, others: Tensor, as_pos: bool) -> Tensor:
+        """The sum of the loss for each row, as a positive or as a negative."""
+        others = others.gather(-1, self.order)
         if self.power == 1:
-            as_neg, as_pos = _linear(pos, self.x, 2), _linear(neg, -self.x, 2, reverse=True)
-        else:
-            as_neg, as_pos = _squares(pos, self.x), _squares(neg.flip(-1), -self.x.flip(-1)).flip(-1)
-        return self._placed(as_pos), self._placed(as_neg)
+            return self._placed(_linear(others, -self.x if as_pos else self.x, 2, reverse=as_pos))
+        if as_pos:
+            return self._placed(_squares(others.flip(-1), -self.x.flip(-1)).flip(-1))
+        return self._placed(_squares(others, self.x))
 
     def _placed(self, values: Tensor) -> Tensor:
         """Values of sorted rows, where the rows stand in the batch."""
@@ -104,16 +107,12 @@ class SumOfHinges:
     def value_and_slope(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
         """The parts' sums, added up."""
         sums = [[c * x for x in part.value_and_slope(pos, neg)] for c, part in self.parts]
-        return _total(sums)
+        value, slope = (torch.stack(parts).sum(0) for parts in zip(*sums, strict=True))
+        return value, slope
 
-    def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
+    def losses(self, others: Tensor, as_pos: bool) -> Tensor:
         """The parts' sums, added up."""
-        return _total([[c * x for x in part.losses(pos, neg)] for c, part in self.parts])
-
-
-def _total(sums: list[list[Tensor]]) -> tuple[Tensor, Tensor]:
-    first, second = (torch.stack(parts).sum(0) for parts in zip(*sums, strict=True))
-    return first, second
+        return torch.stack([c * part.losses(others, as_pos) for c, part in self.parts]).sum(0)
 
 
 class SquareSums:

@@ -29,10 +29,11 @@ CHUNK = 1 << 21
 
 
 class Precision(NamedTuple):
-    """How many polynomials a cell has, and the margin beyond which the loss is a straight line."""
+    """How many polynomials a cell has, the margin beyond which the loss is a straight line, and what rounding loses."""
 
     terms: int
     reach: float
+    tol: float
 
     @property
     def near(self) -> int:
@@ -40,7 +41,7 @@ class Precision(NamedTuple):
         return math.ceil(self.reach / CELL_WIDTH) + 1
 
 
-DOUBLE, SINGLE = Precision(16, 45.0), Precision(10, 22.0)
+DOUBLE, SINGLE = Precision(16, 45.0, 2e-13), Precision(10, 22.0, 1e-7)
 """For float64 scores, and for those of fewer digits."""
 
 
@@ -69,10 +70,9 @@ class Scaled:
         value, slope = self.sums.value_and_slope(pos, neg)
         return self.unit * value, slope
 
-    def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
-        """The sum of the loss for each row, as a positive and as a negative."""
-        as_pos, as_neg = self.sums.losses(pos, neg)
-        return self.unit * as_pos, self.unit * as_neg
+    def losses(self, others: Tensor, as_pos: bool) -> Tensor:
+        """The sum of the loss for each row, as a positive or as a negative."""
+        return self.unit * self.sums.losses(others, as_pos)
 
 
 class DirectSums:
@@ -92,14 +92,15 @@ class DirectSums:
             slope[column, others] += b * (a @ steep)
         return value, slope
 
-    def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
-        """The sum of the loss for each row, as a positive and as a negative."""
-        as_pos, as_neg = torch.zeros_like(pos), torch.zeros_like(neg)
-        for column, rows, others, margins in self._chunks():
-            loss = -logsigmoid(margins)
-            as_pos[column, rows] += loss @ neg[column, others]
-            as_neg[column, others] += pos[column, rows] @ loss
-        return as_pos, as_neg
+    def losses(self, others: Tensor, as_pos: bool) -> Tensor:
+        """The sum of the loss for each row, as a positive or as a negative."""
+        sums = torch.zeros_like(others)
+        for column, pos, neg, margins in self._chunks():
+            if as_pos:
+                sums[column, pos] -= logsigmoid(margins) @ others[column, neg]
+            else:
+                sums[column, neg] -= others[column, pos] @ logsigmoid(margins)
+        return sums
 
     def _chunks(self) -> Iterator[tuple[int, Tensor, Tensor, Tensor]]:
         """(column, some positives, all negatives, their margins)"""
@@ -129,10 +130,9 @@ class CellSums:
         slope = pos * self._read(self._meet("slope", of_neg, as_pos=True))
         return value, slope - neg * self._read(self._meet("slope", of_pos, as_pos=False))
 
-    def losses(self, pos: Tensor, neg: Tensor) -> tuple[Tensor, Tensor]:
-        """The sum of the loss for each row, as a positive and as a negative."""
-        as_pos = self._read(self._meet("loss", self._expand(neg), as_pos=True))
-        return as_pos, self._read(self._meet("loss", self._expand(pos), as_pos=False))
+    def losses(self, others: Tensor, as_pos: bool) -> Tensor:
+        """The sum of the loss for each row, as a positive or as a negative."""
+        return self._read(self._meet("loss", self._expand(others), as_pos))
 
     def _expand(self, weight: Tensor) -> Tensor:
         """The weighted sums of each polynomial over the scores of a cell: (columns, terms, cells)."""

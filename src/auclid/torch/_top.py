@@ -34,16 +34,23 @@ class TopShares(NamedTuple):
 
 
 class TopSelection(NamedTuple):
-    """Weights of the rows of one class that add up to 1, and what a soft cut costs: (columns, n) and (columns,)."""
+    """Weights of the rows of one class that add up to 1, what a soft cut costs, and the loss at which it begins."""
 
     weight: Tensor
+    """Of shape (columns, n)."""
     penalty: Tensor
+    """Of shape (columns,)."""
+    tau: Tensor | None = None
+    """Of shape (columns, 1)."""
 
 
-def select_pairs(sums: RowwisePairSums, batch: ScoreBatch, region: TopShares) -> tuple[TopSelection, TopSelection]:
+def select_pairs(
+    sums: RowwisePairSums, batch: ScoreBatch, region: TopShares, tol: float
+) -> tuple[TopSelection, TopSelection]:
     """The weights of positives and negatives that maximise the soft top, as auclid.solvers.partial_auc defines it.
 
-    Each class's weights are the best for the other's; where both are cut, they are found in turns.
+    Each class's weights are the best for the other's; where both are cut, they are found in turns, until none changes
+    by more than ``tol`` of the largest.
     """
     pos, neg = _uncut(batch.pos), _uncut(batch.neg)
     if region.softness == 0.0:
@@ -51,13 +58,13 @@ def select_pairs(sums: RowwisePairSums, batch: ScoreBatch, region: TopShares) ->
     for _ in range(ALTERNATIONS):
         before = pos.weight
         if region.max_fpr < 1.0:
-            neg = _soft(sums.losses(pos.weight, neg.weight)[1], batch.neg, region.max_fpr, region.softness)
+            neg = _soft(sums.losses(pos.weight, as_pos=False), batch.neg, region.max_fpr, region.softness, neg.tau)
         if region.min_tpr > 0.0:
-            pos = _soft(sums.losses(pos.weight, neg.weight)[0], batch.pos, 1.0 - region.min_tpr, region.softness)
+            pos = _soft(sums.losses(neg.weight, as_pos=True), batch.pos, 1.0 - region.min_tpr, region.softness, pos.tau)
         if not region.is_two_way:
             break
         change = float(((pos.weight - before).abs() / before.amax(-1, keepdim=True)).max())
-        if change <= 1e3 * torch.finfo(before.dtype).eps:
+        if change <= tol:
             break
     return pos, neg
 
@@ -67,9 +74,9 @@ def _uncut(own: Tensor) -> TopSelection:
     return TopSelection(own / total, torch.zeros_like(total.squeeze(-1)))
 
 
-def _soft(loss: Tensor, own: Tensor, share: float, softness: float) -> TopSelection:
+def _soft(loss: Tensor, own: Tensor, share: float, softness: float, start: Tensor | None) -> TopSelection:
     """Rows enter gradually over a range ``softness`` of the mean loss: inside = clip((loss - tau) / softness, 0, 1)."""
-    tau = _threshold(loss, own, share * own.sum(-1, keepdim=True), softness)
+    tau = _threshold(loss, own, share * own.sum(-1, keepdim=True), softness, start)
     inside = ((loss - tau) / softness).clamp(0.0, 1.0)
     weight = own * inside
     # Losses so large that softness is lost in their rounding: the top is the greatest of them.
@@ -78,19 +85,20 @@ def _soft(loss: Tensor, own: Tensor, share: float, softness: float) -> TopSelect
     inside = torch.where(lost, (loss == greatest).to(loss.dtype), inside)
     weight = own * inside
     weight = weight / weight.sum(-1, keepdim=True)
-    return TopSelection(weight, 0.5 * softness * ((weight * inside).sum(-1) - 1.0))
+    return TopSelection(weight, 0.5 * softness * ((weight * inside).sum(-1) - 1.0), tau)
 
 
-def _threshold(loss: Tensor, own: Tensor, mass: Tensor, softness: float) -> Tensor:
-    """The tau with sum own clip((loss - tau) / softness, 0, 1) = mass, by safeguarded Newton steps."""
+def _threshold(loss: Tensor, own: Tensor, mass: Tensor, softness: float, start: Tensor | None) -> Tensor:
+    """The tau with sum own clip((loss - tau) / softness, 0, 1) = mass, by safeguarded Newton steps from ``start``."""
     used = own > 0.0
     low = loss.masked_fill(~used, torch.inf).amin(-1, keepdim=True) - softness
     high = loss.masked_fill(~used, -torch.inf).amax(-1, keepdim=True)
-    tau, eps = 0.5 * (low + high), 4.0 * torch.finfo(loss.dtype).eps
+    tau = 0.5 * (low + high) if start is None else start.clamp(low, high)
+    eps = 4.0 * torch.finfo(loss.dtype).eps
     for _ in range(NEWTON_STEPS):
         part = (loss - tau) / softness
         excess = (own * part.clamp(0.0, 1.0)).sum(-1, keepdim=True) - mass
-        edge = own.masked_fill((part <= 0.0) | (part >= 1.0), 0.0).sum(-1, keepdim=True)
+        edge = (own * ((part > 0.0) & (part < 1.0))).sum(-1, keepdim=True)
         low, high = torch.where(excess > 0.0, tau, low), torch.where(excess > 0.0, high, tau)
         step = tau + excess * softness / edge
         following = torch.where((low < step) & (step < high), step, 0.5 * (low + high))

@@ -177,7 +177,7 @@ class PairLoss(SizedByFirstBatch):
             shares = (own / own.sum(-1, keepdim=True) for own in (batch.pos, batch.neg))
             return self._all_pairs(batch, precision).value_and_slope(*shares)
         sums = self._sums(batch, precision)
-        pos, neg = select_pairs(sums, batch, self.region)
+        pos, neg = select_pairs(sums, batch, self.region, precision.tol)
         value, slope = sums.value_and_slope(pos.weight, neg.weight)
         return value - pos.penalty - neg.penalty, slope
 

@@ -159,21 +159,21 @@ def _refuse_extra_column(estimator: Any, **given: Any) -> None:
 
 def count_labels(parts: Dataset, classes: np.ndarray, sets: list[list], counts: list[dict]) -> LabelledDataset:
     """Rows in parts, with what the counts of labels tell of sets of labels."""
-    of_sets = [
-        [_merge_counts([part[label] for label in labels if label in part]) for labels in sets] for part in counts
-    ]
+    of_sets = [[_count_set(part, labels) for labels in sets] for part in counts]
     every, weighed = (np.array([[each[k] for each in part] for part in of_sets], dtype=np.int64) for k in (0, 1))
-    largest = np.array([max(part[k].largest for part in of_sets) for k in range(len(sets))])
+    by_set = list(zip(*of_sets, strict=True))
+    largest = np.array([max(count.largest for count in counts) for counts in by_set])
     first, first_weighed, first_idle = (
-        [_first((number, part[k][field]) for number, part in enumerate(of_sets)) for k in range(len(sets))]
-        for field in (3, 4, 5)
+        [_first((number, getattr(count, field)) for number, count in enumerate(each)) for each in by_set]
+        for field in ("first", "first_weighed", "first_idle")
     )
     idle = _first(each for each in first_idle if each is not None)
     return LabelledDataset(parts, classes, weighed, every, largest, first, [*first_weighed, idle])
 
 
-def _merge_counts(counts: list[LabelCount]) -> LabelCount:
-    """The counts of several labels as of one."""
+def _count_set(part: dict, labels: list) -> LabelCount:
+    """The counts of a part's labels that are in a set, as of one label."""
+    counts = [part[label] for label in labels if label in part]
     firsts: list[int | None] = []
     for name in ("first", "first_weighed", "first_idle"):
         places = [getattr(count, name) for count in counts]

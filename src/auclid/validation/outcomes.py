@@ -86,7 +86,22 @@ def time_column(owner: str, name: str, values: Any) -> np.ndarray:
 
 def survival_target(owner: str, y: Any) -> Survival:
     """Events and times of a structured array, as scikit-survival has it, or of a frame with two columns."""
-    y = in_memory(y)
+    parts = _two_fields(owner, in_memory(y))
+    fields = list(parts)
+    booleans = [name for name in fields if parts[name].dtype.kind == "b"]
+    named = [name for name in fields if name.lower() in EVENT_NAMES]
+    which = (booleans or named or fields)[0]
+    (other,) = [name for name in fields if name != which]
+    survival = Survival(time_column(owner, "y", parts[other]), event_column(owner, parts[which]))
+    if not survival.event.any():
+        raise invalid_value(
+            owner, "y", "hold at least one event", f"{len(survival.time)} censored times", "All censored, none ranks."
+        )
+    return survival
+
+
+def _two_fields(owner: str, y: Any) -> dict[str, np.ndarray]:
+    """The two fields of a structured array, or the two columns of a frame, by name."""
     fields = list(getattr(getattr(y, "dtype", None), "names", None) or ())
     if not fields and hasattr(y, "columns"):
         fields = [str(name) for name in y.columns]
@@ -99,17 +114,7 @@ def survival_target(owner: str, y: Any) -> Survival:
             "Use sksurv.util.Surv.from_arrays(event, time), or np.array(list(zip(event, time)), "
             "dtype=[('event', bool), ('time', float)]).",
         )
-    parts = {name: np.asarray(y[name]) for name in fields}
-    booleans = [name for name in fields if parts[name].dtype.kind == "b"]
-    named = [name for name in fields if name.lower() in EVENT_NAMES]
-    which = (booleans or named or fields)[0]
-    (other,) = [name for name in fields if name != which]
-    survival = Survival(time_column(owner, "y", parts[other]), event_column(owner, parts[which]))
-    if not survival.event.any():
-        raise invalid_value(
-            owner, "y", "hold at least one event", f"{len(survival.time)} censored times", "All censored, none ranks."
-        )
-    return survival
+    return {name: np.asarray(y[name]) for name in fields}
 
 
 def _described(y: Any, fields: list[str]) -> Any:

@@ -26,6 +26,8 @@ def checked(method: Method[S, P, T], trust_parts: bool = True) -> Method[S, P, T
     @wraps(method)
     def all_or_nothing(estimator: Any, *args: Any, **kwargs: Any) -> Any:
         before = vars(estimator).copy()
+        if method.__name__ == "fit":
+            vars(estimator).pop("threshold_", None)  # it was chosen for scores of another fit
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # said once, in a sentence, where results are not finite
                 return inner(estimator, *args, **kwargs)

@@ -24,7 +24,7 @@ BOOLEANS = {"true_values": ["true", "True", "TRUE"], "false_values": ["false", "
 NUMBER = r"\s*[-+]?\d+{}\d+([eE][-+]?\d+)?\s*"
 
 
-class Dialect(NamedTuple):
+class CsvDialect(NamedTuple):
     """How a csv file is written."""
 
     delimiter: str
@@ -33,7 +33,7 @@ class Dialect(NamedTuple):
     decimal_point: str
 
 
-def sniff_dialect(path: Path) -> Dialect:
+def sniff_dialect(path: Path) -> CsvDialect:
     """The dialect of a csv file, compressed or not, by its first lines; raises UnicodeError where they are not UTF-8.
 
     The delimiter is the most frequent one of the first line, outside of quotes. Where it is not the comma, a comma is
@@ -46,7 +46,7 @@ def sniff_dialect(path: Path) -> Dialect:
     first, _, rest = start.partition(b"\n")
     line = re.sub('"[^"]*"', "", first.decode("utf-8"))
     delimiter = max(DELIMITERS, key=line.count)
-    return Dialect(delimiter, line.count(delimiter) + 1, _decimal_point(rest.decode("utf-8", "replace"), delimiter))
+    return CsvDialect(delimiter, line.count(delimiter) + 1, _decimal_point(rest.decode("utf-8", "replace"), delimiter))
 
 
 def _decimal_point(text: str, delimiter: str) -> str:

@@ -20,7 +20,7 @@ from auclid.data.readers.reader import (
 )
 from auclid.errors import ColumnNotFoundError, DataError
 
-MAX_COLUMNS = 1 << 22
+MAX_COLUMN_NUMBER = 1 << 22
 """Columns that a libsvm file may have, since one short line can name any: every column costs memory, used or not."""
 
 PIECE_BYTES = 1 << 22
@@ -85,7 +85,7 @@ class Libsvm(Reader):
         except FileNotFoundError:
             raise FileNotFoundError(f"{str(path)!r} must stay in its place while scan reads it; it is gone.") from None
         except UNREADABLE as error:
-            reason = f"it names a column beyond {MAX_COLUMNS}" if isinstance(error, OverflowError) else str(error)
+            reason = f"it names a column beyond {MAX_COLUMN_NUMBER}" if isinstance(error, OverflowError) else str(error)
             raise DataError(
                 f"{str(path)!r} must be a libsvm file, lines of 'label column:value ...'; block {number} is not: "
                 f"{reason.rstrip('.')}."
@@ -93,9 +93,9 @@ class Libsvm(Reader):
 
     def _within(self, X: Any) -> Any:
         """X without columns beyond those chosen; raises where none are chosen and there are too many."""
-        if self._chosen is None and X.shape[1] > MAX_COLUMNS + 1:
+        if self._chosen is None and X.shape[1] > MAX_COLUMN_NUMBER + 1:
             raise ValueError(
-                f"it names a column {X.shape[1] - 1}, and numbers up to {MAX_COLUMNS} are read; "
+                f"it names a column {X.shape[1] - 1}, and numbers up to {MAX_COLUMN_NUMBER} are read; "
                 "number those that occur anew, or say which columns are wanted"
             )
         X = X if self._chosen is None else X[:, : max(self._chosen, default=0) + 1]
