@@ -175,7 +175,7 @@ def _best_trial(
 
 
 def _trial_aucs(
-    features: Sequence[Feature], held_out: HeldOutRows, own: list[list[tuple[int, int]]], settings: FitSettings
+    features: Sequence[Feature], held_out: CardRows, own: list[list[tuple[int, int]]], settings: FitSettings
 ) -> Callable[[int, Sequence[PairTrial], int, Sequence[int], int], np.ndarray]:
     """A function to the (folds, trials) held-out AUCs of so many pairs; it keeps the moments of each fold and grid."""
     by_grid = {size: _with_grid(features, size) for size in (COARSE_GRID, FINE_GRID)}

@@ -64,7 +64,8 @@ class OrderWeights(NamedTuple):
         level = np.full(order.n, -1)
         level[order.rows] = order.level
         mass = np.ones(order.n) if weight is None else weight
-        return cls(mass, *map(order.scattered, (order.degree, order.upper, order.lower)), level)
+        degree, upper, lower = (order.scattered(values) for values in (order.degree, order.upper, order.lower))
+        return cls(mass, degree, upper, lower, level)
 
     def split(self, ends: np.ndarray) -> "list[OrderWeights]":
         """The weights of consecutive parts of the rows."""

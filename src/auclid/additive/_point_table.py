@@ -251,14 +251,14 @@ class PointTable:
 
     def _scale(self, scale: float | str, base: float, odds: float | str, whole: bool, higher: str) -> Scale:
         given: Any = self.scale_ if isinstance(scale, str) and scale == "auto" else scale
-        if isinstance(odds, str) and odds == "auto":
-            odds = 50.0 if self._order_ranker is None else 1.0
-        for name, value, low in (("scale", given, 0.0), ("base", base, -np.inf), ("odds", odds, 0.0)):
+        usual = 50.0 if self._order_ranker is None else 1.0
+        to_one: Any = usual if isinstance(odds, str) and odds == "auto" else odds
+        for name, value, low in (("scale", given, 0.0), ("base", base, -np.inf), ("odds", to_one, 0.0)):
             if not _is_real(value) or not low < value < np.inf:
                 raise _invalid(name, f"be a float in ({low}, inf)", value)
         if higher not in ("riskier", "safer"):
             raise _invalid("higher", "be 'riskier' or 'safer'", higher)
-        return Scale(float(given), float(base), float(odds), bool(whole), 1.0 if higher == "riskier" else -1.0)
+        return Scale(float(given), float(base), float(to_one), bool(whole), 1.0 if higher == "riskier" else -1.0)
 
     def to_html(
         self,

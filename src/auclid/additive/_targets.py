@@ -41,8 +41,10 @@ class Target(Protocol):
     """What rows are ranked by, and their weights."""
 
     weight: np.ndarray | None
-    cautious: bool
-    """Whether, of penalties that held-out rows cannot tell apart, the usual one is taken, and not the smoothest."""
+
+    @property
+    def cautious(self) -> bool:
+        """Whether, of penalties that held-out rows cannot tell apart, the usual one is taken, and not the smoothest."""
 
     @property
     def size(self) -> int:
@@ -92,7 +94,9 @@ class ClassTarget(NamedTuple):
     is_pos: np.ndarray
     weight: np.ndarray | None = None
 
-    cautious = False
+    @property
+    def cautious(self) -> bool:
+        return False
 
     @property
     def size(self) -> int:
@@ -195,7 +199,9 @@ class OrderTarget(NamedTuple):
     group: np.ndarray | None
     weight: np.ndarray | None
 
-    cautious = True
+    @property
+    def cautious(self) -> bool:
+        return True
 
     @classmethod
     def of(cls, rows: OrderedRows) -> "OrderTarget":
@@ -290,7 +296,8 @@ class OrderTarget(NamedTuple):
             some = self.spread(SLOPE_ROWS)
             return self.take(some).odds(scores[some], every)
         size = float(scores.std()) or 1.0
-        objective = ordered_objective(as_table(scores[:, None] / size), self.order, "logistic", SLOPE_PENALTY, 1e-6)
+        table = as_table(scores[:, None] / size)
+        objective: Any = ordered_objective(table, self.order, "logistic", SLOPE_PENALTY, 1e-6)
         state = newton.init(objective)
         while not state.finished and state.n_iter < SLOPE_STEPS:
             state = newton.update(state)

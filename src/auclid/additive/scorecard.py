@@ -238,7 +238,8 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
 
     def _fit_ordered(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> np.ndarray | None:
         rows = ordered_card_rows(self, X, y, groups, sample_weight, self._categories)
-        vars(self).pop("classes_", None)
+        if hasattr(self, "classes_"):
+            del self.classes_
         columns, encoder = self._learn_columns(rows.parts)
         cells, target = rows._replace(parts=rows.parts.transformed(encoder)), OrderTarget.of(rows)
         index = target.drawn(_sizes.ORDERED_CARD_ROWS, self._generator())
@@ -416,8 +417,8 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
     def _publish(self, fit: ScorecardFit) -> None:
         """Set the fitted attributes, but for the threshold."""
         self._card, self._kept_columns, self._features = fit.card, fit.specs, fit.features
-        classes = isinstance(fit.moments, ClassMoments)
-        self._seen, self._odds = (fit.moments.pos, fit.moments.neg) if classes else (), fit.odds
+        self._seen = (fit.moments.pos, fit.moments.neg) if isinstance(fit.moments, ClassMoments) else ()
+        self._odds = fit.odds
         self.shapes_ = fit.shapes
         self.cv_auc_, self.scale_, self.loss_ = fit.cv_auc, fit.scale, fit.loss
         self.alpha_, self.smooth_, self.focus_ = map(float, fit.penalty)

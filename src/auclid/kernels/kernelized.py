@@ -119,7 +119,7 @@ class Kernelized(MetaRanker):
         X_unlabeled : array, CSR matrix or frame of shape (m, d), optional
             More rows, for a semi-supervised ranker.
         **params
-            For the ranker's `fit`: ``sample_weight``, where it takes one. The map does not see them.
+            For the ranker's `fit`: ``sample_weight`` and ``groups``, where it takes them. The map does not see them.
 
         Returns
         -------
@@ -128,6 +128,7 @@ class Kernelized(MetaRanker):
         if isinstance(self.ranker, LinearOrderRanker):
             return self._fit_ordered(X, y, **params)
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
+        groups = {"groups": params.pop("groups")} if "groups" in params else {}
         rows = ranker._labelled_dataset(X, y, X_unlabeled=X_unlabeled, **params)
         validation.remember_columns(self, getattr(ranker, "feature_names_in_", None), rows.width)
         table, labels = _rows_for_map(rows, self.feature_map)
@@ -137,7 +138,7 @@ class Kernelized(MetaRanker):
         if self.ranker is None and rows.counts.sum(axis=0).min() < MIN_CLASS_ROWS_FOR_CV:
             ranker = LeastSquaresAUC()
         columns = embedded(table, self.feature_map_).shape[1]
-        self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns))
+        self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns), **groups)
         return self._publish(embedded(table, self.feature_map_))
 
     def _fit_ordered(self, X: Any, y: Any, **params: Any) -> Self:
