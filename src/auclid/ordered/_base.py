@@ -20,9 +20,17 @@ from auclid.metrics._concordance import concordance
 from auclid.metrics._sample import WHOLE
 from auclid.ordered._alpha import choose_alpha
 from auclid.ordered._rows import OrderedRows, level_moments
-from auclid.pairwise._objective import Settings, checked_loss, dataset_objective, warn_unless_converged
+from auclid.pairwise._objective import (
+    Settings,
+    checked_loss,
+    dataset_objective,
+    initial_state,
+    l1_penalty,
+    next_state,
+    publish_solution,
+    warn_unless_converged,
+)
 from auclid.pairwise._search import best_alpha as best_alpha_of_classes
-from auclid.solvers import newton
 from auclid.solvers.iterative import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.ordered_pairs import ordered_objective
@@ -99,8 +107,6 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
 
     def _fit_rows(self, rows: OrderedRows) -> OrderedMoments | None:
         """Learn from checked rows; sets all fitted attributes. Returns what further rows can be added to, if known."""
-        if self.loss != "square" and self.l1 > 0.0:
-            raise invalid_value(self, "l1", "be 0 unless loss='square'", self.l1)
         if self.loss != "square" and self.alpha == 0.0:
             raise invalid_value(self, "alpha", "be positive unless loss='square'", self.alpha)
         for name in {"alphas_", "cv_concordance_", "objective_", "gap_"} & vars(self).keys():
@@ -191,6 +197,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     # Hinges and the logistic loss
 
     def _fit_newton(self, rows: OrderedRows, labelled: LabelledDataset | None) -> np.ndarray:
+        penalty = l1_penalty(type(self).__name__, float(self.l1), self.loss)
         if labelled is not None:
             self.alpha_ = best_alpha_of_classes(labelled) if self.alpha == "auto" else float(self.alpha)
             settings = Settings(checked_loss(type(self).__name__, self.loss, WHOLE), float(self.tol), WHOLE, 0.1)
@@ -199,16 +206,13 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             alpha = self._choose_alpha(rows)
             objective = ordered_objective(rows.table(), rows.order, self.loss, alpha, float(self.tol))
         validation.finite(self, np.array(objective.start_norm))
-        state = newton.init(objective)
+        state = initial_state(objective, penalty, float(self.tol))
         for _ in fit_iterations(self, self.max_iter, lambda: _attributes(state.point.w)):
             if state.finished:
                 break
-            state = newton.update(state)
+            state = next_state(state)
         warn_unless_converged(self, state)
-        last: Any = state.objective
-        self.n_iter_ = max(1, state.n_iter)
-        self.objective_, self.gap_ = last.published_value(state.point), last.relative_gap(state.point)
-        return last.published_weights(state.point)
+        return publish_solution(self, state)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

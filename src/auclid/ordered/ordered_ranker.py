@@ -43,7 +43,8 @@ class OrderedRanker(LinearOrderRanker):
         on five held-out folds of groups, or of rows where there are fewer than five groups, by the square loss on about
         10,000 rows; 0.3 times that for the other losses.
     l1 : float in [0, inf), default=0
-        Strength of the absolute penalty, for ``loss="square"``; a large one makes weights exactly zero.
+        Strength of the absolute penalty; a large one makes weights exactly zero. Not with the hinge, which is not
+        smooth.
     tol : float in (0, inf), default=1e-3
         As in `RankSVM`: where the gradient is ``tol`` times as long as at w = 0, or for the hinge, where the objective
         is within a factor 1 + ``tol`` of its optimum. The square loss is exact.

@@ -30,7 +30,8 @@ class SurvivalRanker(LinearOrderRanker):
         Strength of the squared penalty; positive unless ``loss="square"``. "auto": of 17 values the one with the best
         concordance on five held-out folds of about 10,000 rows, by the square loss; 0.3 times that for other losses.
     l1 : float in [0, inf), default=0
-        Strength of the absolute penalty, for ``loss="square"``; a large one makes weights exactly zero.
+        Strength of the absolute penalty; a large one makes weights exactly zero. Not with the hinge, which is not
+        smooth.
     ipcw : bool, default=False
         Whether a pair weighs 1 / G(t)², G being the probability not to be censored before the time of its event
         (Uno): fit and score then aim at the concordance without censoring. Late events weigh most, so pass ``tau``.
