@@ -283,7 +283,7 @@ def test_printed_forms_are_not_the_defaults():
             assert repr(make(method.name, published=True)) != repr(make(method.name)), method.name
 
 
-OURS = {"LeastSquaresAUCCV", "Scorecard", "FactorizationRanker"}
+OURS = {"LeastSquaresAUCCV", "Scorecard", "FactorizationRanker", "OrderedRanker", "SurvivalRanker"}
 """No paper prints an algorithm for these."""
 
 ELSEWHERE = {"B-SVM-OR", "SVMpAUC", "TopPush", "RBF-RankSVM", "RBF-RankSVM-subsample", "SSRankBoost"}

@@ -8,8 +8,8 @@ from sklearn.base import clone
 
 from auclid.additive._basis import Basis
 from auclid.additive._order_moments import MAX_LEVELS, OrderWeights, PairMoments, pair_moments, part_level_sums
-from auclid.data.files import Rows
-from auclid.ordered._rows import OrderedRows, PartitionedRows, part_sizes
+from auclid.data.dask import is_dask
+from auclid.ordered._rows import OrderedRows, PartitionedRows, own_columns, part_sizes
 from auclid.validation import checked_table, encoded_batch, encoded_rows, is_partitioned
 from auclid.validation.outcomes import checked_weights
 
@@ -18,11 +18,9 @@ def ordered_card_rows(
     model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, categories: Callable[[list[str]], list[int]]
 ) -> OrderedRows:
     """Rows of which every cell is a number, with the order that the ranker of a `Scorecard` sees in y."""
-    if isinstance(X, Rows):
-        sample_weight = X.sample_weight() if sample_weight is None else sample_weight
-        y = X.target() if y is None else y
+    y, sample_weight = own_columns(X, y, sample_weight)
     if is_partitioned(model, X):
-        parts: Any = encoded_rows(model, X, None, categories)
+        parts: Any = encoded_rows(model, X, sample_weight if is_dask(X) else None, categories)
     else:
         table = checked_table(model, X, reset=True)
         weight = checked_weights(type(model).__name__, sample_weight, table.shape[0])

@@ -15,7 +15,6 @@ from auclid.base import LinearScores, Ranker
 from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
 from auclid.data.embedded import working_type
-from auclid.data.files import Rows
 from auclid.data.types import OutputFile, RowsLike
 from auclid.kernels._kernel_block import floats
 from auclid.kernels._map import FeatureMap, embedded
@@ -23,7 +22,7 @@ from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
 from auclid.ordered._base import LinearOrderRanker
 from auclid.ordered._meta import MetaRanker
-from auclid.ordered._rows import PartitionedRows, dataset_of
+from auclid.ordered._rows import PartitionedRows, dataset_of, own_columns
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.validation import RowAccess, partwise
@@ -141,7 +140,7 @@ class Kernelized(MetaRanker):
         self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns), **groups)
         return self._publish(embedded(table, self.feature_map_))
 
-    def _fit_ordered(self, X: Any, y: Any, **params: Any) -> Self:
+    def _fit_ordered(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Ordered rows: the map learns from all rows, or from a sample of rows in parts; the ranker from what it makes
         of each part."""
         parts, sizes = dataset_of(self, X)
@@ -154,8 +153,8 @@ class Kernelized(MetaRanker):
         self.feature_map_ = fitted_map(feature_map, table, None, n)
         rows = embedded(table, self.feature_map_)
         made = parts.transformed(partial(embedded_part, self.feature_map_), rows.shape[1])
-        y = X.target() if y is None and isinstance(X, Rows) else y
-        self.ranker_ = clone(self.ranker).fit(PartitionedRows(made, sizes), y, **params)
+        y, sample_weight = own_columns(X, y, sample_weight)
+        self.ranker_ = clone(self.ranker).fit(PartitionedRows(made, sizes), y, sample_weight=sample_weight, **params)
         return self._publish(rows)
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))

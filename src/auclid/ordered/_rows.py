@@ -81,6 +81,14 @@ def dataset_of(estimator: Any, X: Any) -> PartitionedRows:
     return PartitionedRows(parts, part_sizes(parts, X))
 
 
+def own_columns(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
+    """y and weights: those given, else those that rows of files have of their own."""
+    if isinstance(X, Rows):
+        y = X.target() if y is None else y
+        sample_weight = X.sample_weight() if sample_weight is None else sample_weight
+    return y, sample_weight
+
+
 def part_sizes(parts: Dataset, X: Any) -> np.ndarray:
     """The number of rows of each part of a dataset that was made of X."""
     if isinstance(X, Rows):

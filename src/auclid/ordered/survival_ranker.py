@@ -116,7 +116,7 @@ class SurvivalRanker(LinearOrderRanker):
         -------
         self
         """
-        self._fit_rows(self._ordered_rows(X, y, groups, sample_weight))
+        self._fit_rows(self._ordered_rows(X, y, groups, sample_weight), X, y)
         return self
 
     def _ordered_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> OrderedRows:
