@@ -12,6 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from auclid import LeastSquaresAUC, report
 from auclid.datasets import load_mammography
 from auclid.metrics import (
+    auc_by_group,
     auc_interval,
     average_precision_interval,
     compare_at,
@@ -129,6 +130,20 @@ def test_labels_groups_and_paths(tmp_path):
         report({}, X, y)
     with pytest.raises(ValueError, match="both classes"):
         report(model, X, np.full(300, "good"), pos_label="bad")
+
+
+def test_the_auc_of_each_group_is_shown_with_its_interval():
+    rng = np.random.default_rng(5)
+    y, sex = rng.integers(2, size=400), np.where(rng.random(400) < 0.4, "F & <b>", "M")
+    X = rng.normal(size=(400, 2)) + y[:, None]
+    model = LeastSquaresAUC().fit(X, y)
+    found = auc_by_group(y, model.decision_function(X), sex)
+    page = report(model, X, y, by=sex)
+    for one in found.intervals.values():
+        assert f"<td>{one.auc:.4f} <small>{one.low:.4f} – {one.high:.4f}</small></td>" in page
+    assert all(f"<td>{auc:.4f}</td>" in page for auc in found.table.ravel())
+    assert "F &amp; &lt;b&gt;" in page
+    assert "by group" not in report(model, X, y)
 
 
 def test_evaluate_writes_the_page(tmp_path, monkeypatch):

@@ -66,6 +66,31 @@ def test_a_step_is_that_of_the_book(layout, penalty, weighted):
     np.testing.assert_allclose(state.w, expected, rtol=1e-9, atol=1e-12)
 
 
+NETS = [ElasticNet(l1, l2) for l1 in (0.003, 0.03, 0.3) for l2 in (0.0, 0.2)]
+
+
+@pytest.mark.parametrize("penalty", NETS, ids=str)
+def test_columns_that_few_rows_meet_make_the_same_steps(penalty):
+    """They drift to zero, stay there, leave it again, and cross it, while no row meets them."""
+    rng = np.random.default_rng(1)
+    n, d = 150, 40
+    is_pos = rng.random(n) < 0.3
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.04) * rng.choice([0.2, 1.0, 3.0], size=d)
+    X[:, :4] += 0.7 * is_pos[:, None] * (rng.random((n, 4)) < 0.3)
+    rows, solver, weight = as_table(sparse.csr_array(X)), SagaSolver(penalty), np.ones(n)
+    summary = first_pass(rows, is_pos, weight=weight, centred=False)
+    setting = solver.problem(rows, is_pos, weight, summary)._replace(step=2.0)
+    state, rng, twin, order = solver.init(setting), np.random.default_rng(0), np.random.default_rng(0), []
+    for _ in range(3):
+        state = solver.epoch(rows, None, setting, state, rng)
+        limits = np.cumsum(setting.probability)
+        order.append(np.searchsorted(limits, twin.random(n) * limits[-1], side="right"))
+    expected = by_the_book(X, is_pos, weight, np.concatenate(order), 2.0, setting.probability, penalty)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(state.w, expected, rtol=1e-8, atol=1e-10 * size)
+    assert np.array_equal(state.w == 0.0, expected == 0.0)
+
+
 @every_layout
 @pytest.mark.parametrize("l1", [0.0, 0.05])
 @pytest.mark.parametrize("weighted", [False, True])

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.base import clone
 
 from auclid import LeastSquaresAUC, RankSVM, Scorecard
-from auclid.additive import _basis, _columns, _features, _interactions, _moments, _targets
+from auclid.additive import _basis, _columns, _features, _interactions, _moments
 from auclid.additive._features import quantile_knots, value_counts
 from auclid.additive._solve import second_differences
 from auclid.metrics import roc_auc
@@ -208,21 +208,16 @@ def test_what_one_column_adds_is_in_its_shape_and_not_in_a_grid():
         assert np.abs((grid * share).sum(axis=0)).max() < 1e-8 and np.abs((grid * share).sum(axis=1)).max() < 1e-8
 
 
-def best_factor(score, y):
-    """What minimises the square pair loss of the scores, multiplied by it."""
-    z = np.subtract.outer(score[y], score[~y])
-    return z.mean() / (z**2).mean()
-
-
 def test_the_gain_of_a_pair_is_exact():
     rng = np.random.default_rng(3)
     y, score = rng.random(80) < 0.4, rng.normal(size=80)
-    rest, factor = _targets.ClassTarget(y).residuals(score + y), best_factor(score + y, y)
-    scaled = factor * (score + y)
+    weight, fold, score = np.ones(80), rng.integers(0, 3, 80), score + y
+    moments = _interactions.ScoreMoments.of(score, y, weight[None])._replace(shrink=np.array([1e-9]))
     a, b = rng.integers(0, 3, 80), rng.integers(0, 2, 80)
-    out = np.zeros((6, 3))
-    _interactions.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, np.column_stack(rest), out)
-    found = _interactions.pair_gains(out[None], (3, 2), 1e-9)[0]
+    out = np.zeros((3, 6, 4))
+    _interactions.pair_histogram(a.astype(np.int8), b.astype(np.int8), 2, fold, y, score, weight, out)
+    found = moments.gains(out.sum(axis=0)[None, None], (3, 2))[0, 0]
+    scaled = moments.factor[0] * score
 
     def lowest(design):  # the square pair loss over all pairs, by least squares on differences
         Z = (design[y][:, None, :] - design[~y][None, :, :]).reshape(-1, design.shape[1])
@@ -234,19 +229,19 @@ def test_the_gain_of_a_pair_is_exact():
 
 
 def test_gains_of_many_pairs_are_those_of_dense_matrices():
-    rng, shape, shrink = np.random.default_rng(0), (4, 3), 1e-3
-    histograms = rng.random((5, 12, 3))
+    rng, shape, means, shrink = np.random.default_rng(0), (4, 3), (0.3, -0.1), 1e-3
+    histograms = rng.random((5, 12, 4))
     histograms[:, :, :2] /= histograms[:, :, :2].sum(axis=1, keepdims=True)
     row, column = np.divmod(np.arange(12), 3)
     E = np.hstack([np.eye(4)[row], np.eye(3)[column]])
     expected = []
-    for p, q, g in histograms.transpose(0, 2, 1):
-        A = np.diag(p + q) - np.outer(p, q) - np.outer(q, p)
+    for p, q, rp, rq in histograms.transpose(0, 2, 1):
+        A, g = np.diag(p + q) - np.outer(p, q) - np.outer(q, p), p * 0.9 - rp - q * 0.7 - rq
         whole, alone = (
             b @ np.linalg.solve(H + shrink * np.eye(len(b)), b) for H, b in ((A, g), (E.T @ A @ E, E.T @ g))
         )
         expected.append(whole - alone)
-    np.testing.assert_allclose(_interactions.pair_gains(histograms, shape, shrink), expected, rtol=1e-9)
+    np.testing.assert_allclose(_interactions.pair_gains(histograms, shape, means, shrink), expected, rtol=1e-9)
 
 
 # --- kinds of columns -----------------------------------------------------------------------------

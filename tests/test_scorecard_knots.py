@@ -131,7 +131,7 @@ def test_directions_are_those_of_each_penalty_and_a_singular_matrix_has_its_leas
     rng = np.random.default_rng(0)
     Z = rng.normal(size=(200, 6))
     S, delta = np.cov(Z.T), rng.normal(size=6)
-    terms = PenaltyTerms(sparse.csr_array(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0])), np.array([0, 2, 5, 6]))
+    terms = PenaltyTerms(sparse.coo_array(np.diag([0.0, 1.0, 2.0, 0.0, 1.0, 3.0])), np.array([0, 2, 5, 6]))
     grid = [Penalty(alpha, smooth, focus) for alpha in (0.1, 1.0) for smooth in (0.0, 2.0) for focus in (0.0, 1.0)]
     found = directions(S, delta, terms, grid)
     for u, penalty in zip(found.T, grid, strict=True):

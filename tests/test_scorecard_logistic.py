@@ -9,10 +9,9 @@ from sklearn.base import clone
 from auclid import LeastSquaresAUCCV, RankSVM, Scorecard, _sizes
 from auclid.additive import _fit, _logistic
 from auclid.additive._basis import basis_rows
-from auclid.additive._logistic import BalancedRows, minimise
+from auclid.additive._logistic import LogisticModels, minimise
 from auclid.additive._moments import TrainingMoments
 from auclid.additive._solve import penalised
-from auclid.additive._targets import CardRows, ClassTarget
 
 
 def problem(n=800, seed=0):
@@ -40,7 +39,7 @@ def seen(monkeypatch):
 
 def slow_loss(plan, rows):
     """L(w, b) and its slope, by dense rows."""
-    cells, (is_pos, weight) = rows.cells, rows.target
+    cells, (is_pos, weight, _) = rows.cells, rows.target
     Z = basis_rows(plan.basis, np.ascontiguousarray(cells)).toarray()
     mass = np.ones(len(is_pos)) if weight is None else weight
     mass = np.where(is_pos, 0.5 * mass / mass[is_pos].sum(), 0.5 * mass / mass[~is_pos].sum())
@@ -115,10 +114,13 @@ def test_a_weight_counts_rows(seen):
     Scorecard(interactions=0, n_knots=5, random_state=0).fit(X, y)
     plan, rows, w, _, _ = seen[0][0]
     twice = np.random.default_rng(0).random(len(y)) < 0.5
-    fold = TrainingMoments(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
-    weighed = BalancedRows.of(CardRows(rows.cells, ClassTarget(rows.target.is_pos, 1.0 + twice)), np.arange(len(y)))
-    double = BalancedRows.of(rows, np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
-    a, b = (minimise(plan, fold, some, w, []) for some in (weighed, double))
+    total = TrainingMoments(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
+    double = rows.take(np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
+    found = []
+    for some, mass in ((rows, 1.0 + twice), (double, np.ones(double.target.size))):
+        models = LogisticModels.of(plan, some, mass[:, None], [total])
+        found.append(minimise(models, plan.basis, some, w[:, None], []))
+    a, b = found
     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
 
 

@@ -13,8 +13,9 @@ from auclid.additive import _order_moments
 from auclid.additive._basis import basis_rows, make_basis
 from auclid.additive._columns import ColumnSpec
 from auclid.additive._features import learn_features
+from auclid.additive._interactions import ClassGains, OrderGains
 from auclid.additive._order_moments import OrderSums
-from auclid.additive._targets import ClassTarget, OrderTarget
+from auclid.additive._targets import CardRows, ClassTarget, OrderTarget
 from auclid.metrics import concordance
 from auclid.ordered._rows import Outcome
 from auclid.stats.pair_order import level_order, survival_order
@@ -69,12 +70,14 @@ def test_moments_of_pairs_are_the_double_loop(case):
         np.testing.assert_allclose(found.mean, np.average(Z[used], axis=0, weights=weight[used]), atol=1e-12)
 
 
-def test_residuals_of_two_levels_are_those_of_two_classes():
+def test_gains_of_pairs_of_two_levels_are_those_of_two_classes():
     rng = np.random.default_rng(0)
-    score, is_pos, weight = rng.normal(size=60), rng.random(60) < 0.3, rng.integers(1, 4, 60).astype(float)
-    ours = target_of((is_pos.astype(float), None), None, weight).residuals(score)
-    for a, b in zip(ours, ClassTarget(is_pos, weight).residuals(score), strict=True):
-        np.testing.assert_allclose(a, b, atol=1e-12)
+    cells, is_pos, weight = rng.normal(size=(90, 2)), rng.random(90) < 0.3, rng.integers(1, 4, 90).astype(float)
+    score, fold, kept = cells[:, 0] + is_pos, rng.integers(0, 3, 90), 1.0 - np.eye(4, 3)
+    codes = [tuple(rng.integers(-1, 3, size=(2, 90)).astype(np.int8))]
+    two = ClassGains(CardRows(cells, ClassTarget(is_pos, weight), fold), score, kept)
+    ordered = OrderGains(CardRows(cells, target_of((is_pos.astype(float), None), None, weight), fold), score, kept)
+    np.testing.assert_allclose(ordered(codes, (3, 3)), two(codes, (3, 3)), rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize("case", CASES)

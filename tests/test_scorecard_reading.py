@@ -64,7 +64,7 @@ def test_monotone_shapes_are_so_to_the_bit_and_the_constrained_optimum(column, s
     H += model.smooth_ * np.diag(cost) @ terms.P + model.alpha_ * np.diag(cost)
     penalty = Penalty(model.alpha_, model.smooth_, model.focus_)
     plan = ShapeSelection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
-    w = _fit._square_weights(plan, moments.within, delta, {column: sign}, None)
+    w = _fit._square_minimiser(plan, moments.within, delta, {column: sign}, None)
     slope = H @ w - 2.0 * delta
     place = basis.place[basis.first[column] : basis.first[column + 1]]
     others = np.setdiff1d(np.arange(basis.size), place)
@@ -87,7 +87,7 @@ def test_a_constraint_that_does_not_bind_changes_nothing():
     free = Scorecard(n_knots=6, interactions=0, smooth=20.0).fit(X, y)
     assert (np.diff(free.shapes_[0].values) > 0.0).all()
     bound = Scorecard(n_knots=6, interactions=0, smooth=20.0, monotone={"x0": 1}).fit(X, y)
-    np.testing.assert_allclose(bound.decision_function(X), free.decision_function(X), atol=1e-9)
+    np.testing.assert_allclose(bound.decision_function(X), free.decision_function(X), atol=1e-5)  # steps end there
 
 
 @pytest.mark.parametrize("sign", [1, -1])
@@ -114,7 +114,7 @@ def test_shapes_and_grids_of_monotone_columns_are_the_constrained_optimum():
     basis, moments = model._card.basis, ClassMoments(*model._seen)
     terms, penalty = penalty_terms(model._features, basis), Penalty(model.alpha_, model.smooth_, model.focus_)
     plan = ShapeSelection(model._features, [], basis, terms, penalty, moments, [], None, None, np.nan)
-    w = _fit._square_weights(plan, moments.within, moments.delta, {2: 1}, None)
+    w = _fit._square_minimiser(plan, moments.within, moments.delta, {2: 1}, None)
     H = 2.0 * (
         penalised(moments.within, moments.delta, terms, penalty) + np.multiply.outer(moments.delta, moments.delta)
     )

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from auclid.calibrated import Calibrated as Calibrated
     from auclid.columns import *  # noqa: F403
     from auclid.comparison import compare as compare
+    from auclid.comparison import compare_tables as compare_tables
+    from auclid.comparison import mean_ranks as mean_ranks
     from auclid.data.files import Rows as Rows
     from auclid.data.files import scan as scan
     from auclid.exporters import export as export
@@ -44,7 +46,7 @@ FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordere
 
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
-    "comparison": ("compare",),
+    "comparison": ("compare", "compare_tables", "mean_ranks"),
     "data.files": ("Rows", "scan"),
     "exporters": ("export",),
     "io": ("load", "save"),

@@ -31,6 +31,10 @@ MAX_COEFFICIENTS = 1_200
 REFINED_COEFFICIENTS = 400
 """Coefficients from which on a path of penalties is solved with factors of half the digits, in half the time."""
 
+ROW_FOLD_COEFFICIENTS, ROW_FOLD_ROWS = 600, 20
+"""Coefficients from which on, and rows for each of them up to which, the weights of folds come from products with the
+rows instead of a factor for each fold."""
+
 MIN_ROWS_FOR_CV = 20
 """Rows of the rarer class below which nothing is cross-validated: the choice would be noise."""
 

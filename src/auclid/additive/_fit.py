@@ -11,9 +11,10 @@ from sklearn.exceptions import ConvergenceWarning
 from auclid.additive._basis import Basis, basis_rows
 from auclid.additive._columns import ColumnSpec, cell_block
 from auclid.additive._features import Feature, learn_features, max_knots
+from auclid.additive._folds import RowFolds
 from auclid.additive._interactions import purified, with_pairs
 from auclid.additive._logistic import affordable, logistic_weights
-from auclid.additive._moments import TrainingMoments
+from auclid.additive._moments import LazyFolds
 from auclid.additive._order_moments import PairMoments
 from auclid.additive._selection import (
     KNOT_COUNTS,
@@ -86,8 +87,8 @@ def fit_scorecard(model: Any, columns: ScorecardColumns, rows: CardRows, setting
     selection, all_rows = weighted.selection, weighted.selection.moments.all
     w = purified(selection.features, selection.basis, weighted.w, all_rows.mean, columns.monotone)
     card = make_card(selection.features, selection.basis, w, all_rows)
-    pairs = zip(selection.folds, weighted.others, strict=True)
-    fold_cards = [_fold_card(selection, training, v, columns.monotone) for training, v in pairs]
+    pairs = zip(_fold_means(selection), weighted.others, strict=True)
+    fold_cards = [_fold_card(selection, mean, v, columns.monotone) for mean, v in pairs]
     shapes = make_shapes(selection.features, card, all_rows, w, fold_cards)
     held_out = _held_out_scores(fold_cards, selection)
     odds = _fit_odds(card, rows, selection.held_out, held_out)
@@ -147,9 +148,7 @@ def _weights_of(
     """The weights of the square loss, or of the logistic one where that surely ranks better."""
     if learns_from_rows(model.ranker):
         return _WeightedSelection(selection, *_weights_from_rows(model.ranker, selection, rows), "ranker")
-    moments = selection.moments
-    w = _square_weights(selection, moments.within, moments.delta, monotone, model.ranker)
-    others = [_square_weights(selection, each.S, each.delta, monotone, model.ranker) for each in selection.folds]
+    w, others = _square_weights(selection, monotone, model.ranker)
     better = None
     if settings.refine and affordable(selection, rows.cells):
         constrained = monotone_columns(selection.features, selection.basis, monotone)
@@ -164,11 +163,28 @@ def _weights_of(
 
 
 def _square_weights(
+    selection: ShapeSelection, monotone: Mapping[int, int], ranker: Any
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The minimisers of the square loss, of all rows and of those outside each fold."""
+    moments, folds = selection.moments, selection.folds
+    if isinstance(folds, RowFolds) and not monotone and _closed_form(ranker):
+        found = folds.minimisers(moments.within, moments.delta, selection.terms, selection.penalty)
+        if found is not None:
+            return found
+    w = _square_minimiser(selection, moments.within, moments.delta, monotone, ranker)
+    return w, [_square_minimiser(selection, each.S, each.delta, monotone, ranker) for each in folds]
+
+
+def _closed_form(ranker: Any) -> bool:
+    """Whether a ranker asks for nothing but the minimiser."""
+    return not _is_sparse(ranker) and not getattr(ranker, "positive", False)
+
+
+def _square_minimiser(
     selection: ShapeSelection, S: np.ndarray, delta: np.ndarray, monotone: Mapping[int, int], ranker: Any
 ) -> np.ndarray:
     """The minimiser of the square loss: in closed form, with l1, or monotone."""
-    plain = not _is_sparse(ranker) and not getattr(ranker, "positive", False)
-    if not monotone and plain:
+    if not monotone and _closed_form(ranker):
         return minimiser(S, delta, selection.terms, selection.penalty)
     H = 2.0 * (penalised(S, delta, selection.terms, selection.penalty) + np.multiply.outer(delta, delta))
     if not monotone:
@@ -222,11 +238,15 @@ def _weights_from_rows(
 # Cards, scores and the sigmoid
 
 
-def _fold_card(
-    selection: ShapeSelection, training: TrainingMoments, w: np.ndarray, monotone: Mapping[int, int]
-) -> Card:
-    w = purified(selection.features, selection.basis, w, training.mean, monotone)
-    return make_card(selection.features, selection.basis, w, Moments(1.0, training.mean, np.zeros(())))
+def _fold_means(selection: ShapeSelection) -> list[np.ndarray]:
+    """The mean of the training rows of each fold, without their covariances where these would have to be made."""
+    folds = selection.folds
+    return folds.means if isinstance(folds, (LazyFolds, RowFolds)) else [each.mean for each in folds]
+
+
+def _fold_card(selection: ShapeSelection, mean: np.ndarray, w: np.ndarray, monotone: Mapping[int, int]) -> Card:
+    w = purified(selection.features, selection.basis, w, mean, monotone)
+    return make_card(selection.features, selection.basis, w, Moments(1.0, mean, np.zeros(())))
 
 
 def _held_out_scores(cards: Sequence[Card], selection: ShapeSelection) -> np.ndarray | None:
@@ -252,7 +272,7 @@ def point_scale(odds: Odds, w: np.ndarray, moments: ClassMoments | PairMoments, 
 
     What m shapes that are rounded one by one add to a sum is a deviation of √(m/12) points.
     """
-    spread = odds.slope / np.log(2.0) * np.sqrt(max(0.5 * float(w @ moments.within @ w), 0.0))
+    spread = odds.slope / np.log(2.0) * np.sqrt(0.5 * _within_variance(w, moments))
     rounding = np.sqrt(sum(shape.importance > 0.0 for shape in shapes) / 12.0)
     fine = [scale for scale in POINT_SCALES if rounding <= MAX_ROUNDING * scale * spread]
     return fine[0] if fine else (POINT_SCALES[-1] if spread > 0.0 else POINT_SCALES[0])
@@ -260,7 +280,14 @@ def point_scale(odds: Odds, w: np.ndarray, moments: ClassMoments | PairMoments, 
 
 def _separation(w: np.ndarray, moments: ClassMoments | PairMoments) -> tuple[float, float]:
     """The gap between the mean scores of the classes, and the sum of the variances of both."""
-    return float(moments.delta @ w), float(max(w @ moments.within @ w, 0.0))
+    return float(moments.delta @ w), _within_variance(w, moments)
+
+
+def _within_variance(w: np.ndarray, moments: ClassMoments | PairMoments) -> float:
+    """The sum of the variances of the scores of both classes; of ordered rows, that of the differences of pairs."""
+    if isinstance(moments, PairMoments):
+        return max(float(w @ (moments.within @ w)), 0.0)
+    return max(sum(float(w @ (m.scatter @ w)) / m.n for m in (moments.pos, moments.neg) if m.n > 0.0), 0.0)
 
 
 # Streams
@@ -285,7 +312,7 @@ def fit_moments(
     all_rows, complete = moments.all, moments.complete and basis.size > 0
     w, odds = np.zeros(basis.size), Odds()
     if complete:
-        w = _square_weights(selection, moments.within, moments.delta, columns.monotone, model.ranker)
+        w = _square_minimiser(selection, moments.within, moments.delta, columns.monotone, model.ranker)
     w = purified(features, basis, w, all_rows.mean, columns.monotone)
     card = make_card(features, basis, w, all_rows)
     if complete and isinstance(moments, ClassMoments):
@@ -338,6 +365,7 @@ def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generato
         5,
         rng,
         refine=model.ranker is None,
+        metric=model.metric,
     )
 
 

@@ -1,14 +1,13 @@
 """Pairs of columns: which could add something, whether they pay, and what of them belongs to single columns.
 
 *Which pairs.* Let r be held-out scores, scaled to minimise the square pair loss. An effect u of the cells c of two
-columns changes that loss by u·A·u − 2 g·u, with p and q the shares of the pairs whose upper, and whose lower row is in
-a cell, and g the sum over its rows of half of what the loss falls by where their scores rise,
+columns changes that loss by u·A·u − 2 g·u, with class shares p, q of the cells, class sums rp, rq of r in them (divided
+by n+, n−) and class means of r,
 
-    A = diag(p + q) − pq' − qp',
+    A = diag(p + q) − pq' − qp',      g = p (1 + mean r of −) − rp − q (1 − mean r of +) − rq,
 
-so the best u = (A + λI)^-1 g lowers it by g·u. A is exact for two classes; of other orders it takes the two rows of a
-pair for independent. What effects of rows and columns of the cells lower by themselves is taken off: the rest only the
-pair can add.
+so the best u = (A + λI)^-1 g lowers it by g·u. What effects of rows and columns of the cells lower by themselves is
+taken off: the rest only the pair can add.
 
 *Whether they pay.* Pairs found on all rows look better on those rows than they are. So a fold's pairs come from the
 rows outside it, as its weights do, and only the number of pairs and the penalties are taken from the trial; the pairs
@@ -22,7 +21,7 @@ variance, weighed by the training rows) changes no score by more than a constant
 from collections.abc import Callable, Container, Sequence
 from functools import cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,7 +29,8 @@ from auclid import _sizes
 from auclid._generic import kernel
 from auclid.additive._basis import Basis, coarse_places, fewer_knots, make_basis
 from auclid.additive._features import Feature, interpolate
-from auclid.additive._moments import LazyFolds, TrainingMoments
+from auclid.additive._folds import RowFolds
+from auclid.additive._moments import LazyFolds, TrainingMoments, class_sums
 from auclid.additive._selection import (
     KNOT_COUNTS,
     SMOOTHS,
@@ -43,7 +43,7 @@ from auclid.additive._selection import (
     sure_gain,
 )
 from auclid.additive._solve import Penalty, minimiser, penalty_terms
-from auclid.additive._targets import CardRows
+from auclid.additive._targets import CardRows, ClassTarget
 
 PAIR_COUNTS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
@@ -96,11 +96,11 @@ def with_pairs(plain: ShapeSelection, rows: CardRows, settings: FitSettings) -> 
     chosen = _best_trial(plain, scores, candidates, settings)
     if chosen is None:
         return plain
-    pairs = best_pairs(plain.features, plain.held_out, scores, candidates, chosen.n_pairs)
+    pairs = ranked_pairs(plain.features, plain.held_out, scores, candidates, chosen.n_pairs)[-1]
     features = _with_grid(plain.features, chosen.grid)
     basis = make_basis(features, pairs)
-    sums = _moment_rows(rows._replace(fold=plain.fold), settings.rng).sums(basis)
-    total, terms = sums.moments(), penalty_terms(features, basis)
+    total, folds = _fold_moments(basis, _moment_rows(rows._replace(fold=plain.fold), settings.rng))
+    terms = penalty_terms(features, basis)
     ridge = chosen.ridge * ridge_unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
     auc = plain.cv_auc + chosen.gain  # not that of these folds: the pairs were found on all rows
@@ -111,7 +111,7 @@ def with_pairs(plain: ShapeSelection, rows: CardRows, settings: FitSettings) -> 
         terms=terms,
         penalty=penalty,
         moments=total,
-        folds=LazyFolds(sums),
+        folds=folds,
         cv_auc=auc,
     )
 
@@ -132,6 +132,19 @@ def _moment_rows(rows: CardRows, rng: np.random.Generator) -> CardRows:
     return CardRows(rows.cells[index[chosen]], used.represented(chosen), rows.fold[index[chosen]])
 
 
+def _fold_moments(basis: Basis, rows: CardRows) -> tuple[Any, Sequence[TrainingMoments]]:
+    """The moments of all rows, and of those outside each fold: by products with rows where these are few."""
+    target, fold = rows.target, rows.fold
+    few = basis.size >= _sizes.ROW_FOLD_COEFFICIENTS and target.size <= _sizes.ROW_FOLD_ROWS * basis.size
+    if few and isinstance(target, ClassTarget):
+        assert fold is not None
+        mass = np.where(fold >= 0, 1.0 if target.weight is None else target.weight, 0.0)
+        total = class_sums(basis, rows.cells, target.is_pos, mass).moments()
+        return total, RowFolds(basis, rows.cells, target.is_pos, target.weight, fold)
+    sums = rows.sums(basis)
+    return sums.moments(), LazyFolds(sums)
+
+
 def _additive_scores(plain: ShapeSelection, held_out: CardRows) -> np.ndarray:
     """Held-out scores without pairs."""
     weights = [minimiser(fold.S, fold.delta, plain.terms, plain.penalty) for fold in plain.folds]
@@ -144,34 +157,35 @@ def _best_trial(
     """The best number of pairs and its penalties; None where no number surely pays."""
     assert plain.held_out is not None
     drawn = plain.held_out.target.drawn(_sizes.PAIR_TRIAL_ROWS, settings.rng)
-    held_out, score = plain.held_out.take(drawn), scores[drawn]
-    counts = _pair_counts(settings)
+    held_out, score, counts = plain.held_out.take(drawn), scores[drawn], _pair_counts(settings)
     features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
-    own = [_pairs_of_fold(features, held_out, score, candidates, k, counts[-1]) for k in every]
+    own = ranked_pairs(features, held_out, score, candidates, counts[-1])
     aucs_of = _trial_aucs(features, held_out, own, settings)
-    best: tuple[float, PairTrial | None] = (0.0, None)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
-    trials, last = _trial_grid(plain, settings), np.zeros(len(every))
-    first = every[:PAIR_FIRST_FOLDS]
+    trials, first = _trial_grid(plain, settings), every[:PAIR_FIRST_FOLDS]
     sizes = _grids(held_out.target.size, min(counts[0], len(candidates)))
     looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
     size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
-    for count in counts:
-        most = few if count <= few else counts[-1]
-        known = looks[size] if count == counts[0] else aucs_of(count, trials, most, first, size)
-        gains = known - alone[:PAIR_FIRST_FOLDS]
-        if np.all(np.nanmean(gains, axis=0) <= np.nanmean(last[:PAIR_FIRST_FOLDS])):
-            break  # so the other folds need not be asked
-        rest = aucs_of(count, trials, most, every[PAIR_FIRST_FOLDS:], size) - alone[PAIR_FIRST_FOLDS:]
-        gains = np.concatenate([gains, rest])
-        sure = [sure_gain(column) for column in gains.T]
-        at = int(np.argmax(sure))
-        if sure[at] <= best[0]:
+    known = looks[size]
+    if np.all(np.nanmean(known - alone[:PAIR_FIRST_FOLDS], axis=0) <= 0.0):
+        return None  # so the other folds need not be asked
+    rest = aucs_of(counts[0], trials, few, every[PAIR_FIRST_FOLDS:], size)
+    gains = np.concatenate([known, rest]) - alone
+    at = int(np.argmax([sure_gain(column) for column in gains.T]))
+    if sure_gain(gains[:, at]) <= 0.0:
+        return None
+    best = trials[at]._replace(n_pairs=counts[0], gain=float(np.nanmean(gains[:, at])), grid=size)
+    last = known[:, at]
+    for count in counts[1:]:
+        trials = _near_trials(trials, best)
+        more = aucs_of(count, trials, few if count <= few else counts[-1], first, size)
+        gain = np.nanmean(more - last[:, None], axis=0)
+        at = int(np.argmax(gain))
+        if gain[at] <= 0.0:
             break  # more pairs would cost more and add less
-        best = sure[at], trials[at]._replace(n_pairs=count, gain=float(np.nanmean(gains[:, at])), grid=size)
-        trials, last = _near_trials(trials, trials[at]), gains[:, at]
-    return best[1]
+        best, last = trials[at]._replace(n_pairs=count, gain=best.gain + float(gain[at]), grid=size), more[:, at]
+    return best
 
 
 def _trial_aucs(
@@ -218,18 +232,6 @@ class _TrainingPairs(NamedTuple):
 
     pairs: list[tuple[int, int]]
     moments: TrainingMoments
-
-
-def _pairs_of_fold(
-    features: Sequence[Feature],
-    held_out: CardRows,
-    score: np.ndarray,
-    candidates: list[tuple[int, int]],
-    k: int,
-    most: int,
-) -> list[tuple[int, int]]:
-    """The best pairs by the rows outside fold k."""
-    return best_pairs(features, held_out.outside(k), score[held_out.fold != k], candidates, most)
 
 
 def _training_pairs(
@@ -301,6 +303,41 @@ def _important_columns(plain: ShapeSelection) -> list[int]:
 # Which pairs could add something
 
 
+class ScoreMoments(NamedTuple):
+    """What several sets of rows say of held-out scores, where those of each class weigh one in all."""
+
+    mass: np.ndarray
+    """(sets, 2): the weight of the positives and of the negatives."""
+    means: np.ndarray
+    """(sets, 2): the mean score of the positives and of the negatives."""
+    factor: np.ndarray
+    """What scores are multiplied by to minimise their square pair loss: δ / (S + δ²)."""
+    shrink: np.ndarray
+    """λ"""
+
+    @classmethod
+    def of(cls, score: np.ndarray, is_pos: np.ndarray, weight: np.ndarray) -> "ScoreMoments":
+        """Those of the sets that give the rows these weights, (sets, rows)."""
+        classes = [(weight[:, of], score[of]) for of in (is_pos, ~is_pos)]
+        mass = np.stack([w.sum(axis=1) for w, _ in classes], axis=1)
+        means = np.stack([w @ s for w, s in classes], axis=1) / mass
+        within = np.stack([w @ (s * s) for w, s in classes], axis=1) / mass - means**2
+        delta = means[:, 0] - means[:, 1]
+        size = np.maximum(within, 0.0).sum(axis=1) + delta * delta
+        counts = np.stack([np.count_nonzero(w, axis=1) for w, _ in classes], axis=1)
+        shrink = CELL_SHRINKAGE * (1.0 / counts).sum(axis=1)
+        return cls(mass, means, np.divide(delta, size, out=np.zeros_like(size), where=size > 0.0), shrink)
+
+    def gains(self, histograms: np.ndarray, shape: tuple[int, int]) -> np.ndarray:
+        """What each pair of one shape can add, from the `pair_histogram` (sets, pairs, cells, 4): (sets, pairs)."""
+        scale = np.concatenate([1.0 / self.mass, self.factor[:, None] / self.mass], axis=1)
+        flat = (histograms * scale[:, None, None, :]).reshape(-1, *histograms.shape[2:])
+        means, shrink = (
+            np.repeat(each, histograms.shape[1], axis=0) for each in (self.factor[:, None] * self.means, self.shrink)
+        )
+        return pair_gains(flat, shape, means.T[:, :, None], shrink[:, None]).reshape(histograms.shape[:2])
+
+
 def coarse_codes(feature: Feature, cells: np.ndarray) -> np.ndarray:
     """The coarse slot nearest to each cell of a column; -1 where it is missing."""
     places, missing = coarse_places(feature), np.isnan(cells)
@@ -316,23 +353,50 @@ def coarse_codes(feature: Feature, cells: np.ndarray) -> np.ndarray:
 
 
 @kernel
-def pair_histogram(a: np.ndarray, b: np.ndarray, width: int, shares: np.ndarray, out: np.ndarray) -> None:
-    """Add the three shares of each row to those of its cell a·width + b."""
+def pair_histogram(
+    a: np.ndarray,
+    b: np.ndarray,
+    width: int,
+    fold: np.ndarray,
+    is_pos: np.ndarray,
+    score: np.ndarray,
+    weight: np.ndarray,
+    out: np.ndarray,
+) -> None:
+    """Add to out[fold, cell] the weights of positives and negatives, and the sums of their weighed scores.
+
+    Cells are a·width + b.
+    """
     for i in range(a.shape[0]):
         if a[i] >= 0 and b[i] >= 0:
-            cell = a[i] * width + b[i]
-            for k in range(3):
-                out[cell, k] += shares[i, k]
+            cell, side = a[i] * width + b[i], 0 if is_pos[i] else 1
+            out[fold[i], cell, side] += weight[i]
+            out[fold[i], cell, 2 + side] += weight[i] * score[i]
 
 
-def pair_gains(histograms: np.ndarray, shape: tuple[int, int], shrink: float) -> np.ndarray:
-    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 3)."""
-    p, q, g = np.moveaxis(histograms, 2, 0)
-    alone = _effect_gains(*_main_effects(p, q, g, shape), shrink)
-    return _cell_gains(p, q, g, shrink) - alone
+def pair_gains(
+    histograms: np.ndarray,
+    shape: tuple[int, int],
+    means: np.ndarray | Sequence[float],
+    shrink: np.ndarray | float,
+) -> np.ndarray:
+    """What only the pair can lower the square pair loss by, of many pairs of one shape (pairs × cells × 4).
+
+    ``means`` and ``shrink`` are numbers, or a column with a number for each pair.
+    """
+    p, q, rp, rq = np.moveaxis(histograms, 2, 0)
+    g = p * (1.0 + means[1]) - rp - q * (1.0 - means[0]) - rq
+    return gains_beside_columns(p, q, g, shape, shrink)
 
 
-def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
+def gains_beside_columns(
+    p: np.ndarray, q: np.ndarray, g: np.ndarray, shape: tuple[int, int], shrink: np.ndarray | float
+) -> np.ndarray:
+    """What an effect of the cells lowers the loss by, less what effects of their rows and columns alone do."""
+    return _cell_gains(p, q, g, shrink) - _effect_gains(*_main_effects(p, q, g, shape), shrink)
+
+
+def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: np.ndarray | float) -> np.ndarray:
     """g·(A + λI)^-1 g, of a diagonal matrix and one of rank two, by Woodbury's formula."""
     size = p + q + shrink
 
@@ -343,8 +407,8 @@ def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: float) -> n
     return dot(g, g) - (qq * gp * gp - 2.0 * less * gp * gq + pp * gq * gq) / (pp * qq - less * less)
 
 
-def _effect_gains(A: np.ndarray, g: np.ndarray, shrink: float) -> np.ndarray:
-    u = np.linalg.solve(A + shrink * np.eye(A.shape[1]), g[:, :, None])[:, :, 0]
+def _effect_gains(A: np.ndarray, g: np.ndarray, shrink: np.ndarray | float) -> np.ndarray:
+    u = np.linalg.solve(A + np.reshape(shrink, (-1, 1, 1)) * np.eye(A.shape[1]), g[:, :, None])[:, :, 0]
     return np.einsum("ij,ij->i", g, u)
 
 
@@ -366,46 +430,83 @@ def _main_effects(p: np.ndarray, q: np.ndarray, g: np.ndarray, shape: tuple[int,
     return A, sums(g)
 
 
-def best_pairs(
-    features: Sequence[Feature],
-    held_out: CardRows,
-    score: np.ndarray,
-    pairs: Sequence[tuple[int, int]],
-    most: int,
-) -> list[tuple[int, int]]:
-    """The ``most`` of these pairs that could add the most to held-out scores, best first."""
-    counts = [len(coarse_places(f)) for f in features]
+def ranked_pairs(
+    features: Sequence[Feature], held_out: CardRows, score: np.ndarray, pairs: Sequence[tuple[int, int]], most: int
+) -> list[list[tuple[int, int]]]:
+    """The ``most`` of these pairs that could add the most, best first: by the rows outside each fold, and by all."""
+    assert held_out.fold is not None
+    n_folds, counts = int(held_out.fold.max()) + 1, [len(coarse_places(f)) for f in features]
     pairs = [pair for pair in pairs if min(counts[j] for j in pair) > 1]
     if not pairs:
-        return []
-    rows = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
-    cells, own = held_out.cells[rows], held_out.target.take(rows).residuals(score[rows])
-    codes = {j: coarse_codes(features[j], cells[:, j]) for j in {j for pair in pairs for j in pair}}
-    shrink = CELL_SHRINKAGE * (1.0 / np.count_nonzero(own.upper) + 1.0 / np.count_nonzero(own.lower))
-    shares = np.column_stack(own)
-    gains: list[tuple[float, tuple[int, int]]] = []
+        return [[] for _ in range(n_folds + 1)]
+    at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
+    rows, score = held_out.take(at), score[at]
+    codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in {j for pair in pairs for j in pair}}
+    kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
+    made = ClassGains if isinstance(rows.target, ClassTarget) else OrderGains
+    gains_of = made(rows, score, kept)
+    gains: list[list[tuple[float, tuple[int, int]]]] = [[] for _ in kept]
     for shape, members in _by_shape(counts, pairs).items():
         for start in range(0, len(members), HISTOGRAM_BATCH):
             batch = members[start : start + HISTOGRAM_BATCH]
-            histograms = _histograms(codes, batch, shape, shares)
-            gains += list(zip(pair_gains(histograms, shape, shrink), batch, strict=True))
+            for found, own in zip(gains, gains_of([(codes[a], codes[b]) for a, b in batch], shape), strict=True):
+                found += zip(own, batch, strict=True)
+    return [_best_pairs(found, most) for found in gains]
+
+
+class ClassGains:
+    """What pairs of columns can add to scores of two classes, by several sets of folds."""
+
+    def __init__(self, rows: CardRows, score: np.ndarray, kept: np.ndarray) -> None:
+        assert rows.fold is not None
+        self.is_pos, self.fold, self.score, self.kept, target = rows.target.is_pos, rows.fold, score, kept, rows.target
+        self.weight = np.ones(target.size) if target.weight is None else target.weight.astype(np.float64)
+        self.moments = ScoreMoments.of(score, target.is_pos, self.weight * kept[:, rows.fold])
+
+    def __call__(self, codes: Sequence[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int]) -> np.ndarray:
+        """(sets, pairs), of pairs of columns whose coarse slots are these."""
+        histograms = np.zeros((len(codes), self.kept.shape[1], shape[0] * shape[1], 4))
+        for (a, b), own in zip(codes, histograms, strict=True):
+            pair_histogram(a, b, shape[1], self.fold, self.is_pos, self.score, self.weight, own)
+        return self.moments.gains(np.einsum("tk,pkcs->tpcs", self.kept, histograms), shape)
+
+
+class OrderGains:
+    """What pairs of columns can add to scores of ordered rows, by several sets of folds.
+
+    p and q are the shares of the pairs whose upper, and whose lower row is in a cell; g is the sum over its rows of
+    half of what the loss falls by where their scores rise. A takes the two rows of a pair for independent.
+    """
+
+    def __init__(self, rows: CardRows, score: np.ndarray, kept: np.ndarray) -> None:
+        assert rows.fold is not None
+        self.sets = []
+        for folds in kept:
+            index = np.flatnonzero(folds[rows.fold] > 0.0)
+            found = rows.target.take(index).residuals(score[index])
+            counts = [max(int(np.count_nonzero(share)), 1) for share in (found.upper, found.lower)]
+            shrink = CELL_SHRINKAGE * (1.0 / counts[0] + 1.0 / counts[1])
+            self.sets.append((index, found, shrink))
+
+    def __call__(self, codes: Sequence[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int]) -> np.ndarray:
+        """(sets, pairs), of pairs of columns whose coarse slots are these."""
+        size, out = shape[0] * shape[1], []
+        cells = [np.where((a >= 0) & (b >= 0), a.astype(np.int64) * shape[1] + b, size) for a, b in codes]
+        for index, shares, shrink in self.sets:
+            p, q, g = (
+                np.array([np.bincount(cell[index], share, size + 1)[:size] for cell in cells]) for share in shares
+            )
+            out.append(gains_beside_columns(p, q, g, shape, shrink))
+        return np.array(out)
+
+
+def _best_pairs(gains: list[tuple[float, tuple[int, int]]], most: int) -> list[tuple[int, int]]:
+    """The ``most`` pairs of the largest gains above zero."""
     gains.sort(key=lambda item: (-item[0], item[1]))
     return [pair for gain, pair in gains[:most] if gain > 0.0]
 
 
-def _histograms(
-    codes: dict[int, np.ndarray], pairs: Sequence[tuple[int, int]], shape: tuple[int, int], shares: np.ndarray
-) -> np.ndarray:
-    """The `pair_histogram` of each of these pairs, (pairs, cells, 3)."""
-    out = np.zeros((len(pairs), shape[0] * shape[1], 3))
-    for (a, b), own in zip(pairs, out, strict=True):
-        pair_histogram(codes[a], codes[b], shape[1], shares, own)
-    return out
-
-
-def _by_shape(
-    counts: Sequence[int], pairs: Sequence[tuple[int, int]]
-) -> dict[tuple[int, int], list[tuple[int, int]]]:
+def _by_shape(counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], list[tuple[int, int]]]:
     """The pairs by the numbers of coarse slots of their columns."""
     out: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, b in pairs:

@@ -6,6 +6,9 @@ logistic loss, in which each class weighs one half,
     L(w, b) = -½ mean₊ log σ(z·w + b) - ½ mean₋ log(1 - σ(z·w + b)) + (c/2) w·K·w,
 
 lets go of it. K is the penalty that was chosen for the square loss.
+
+The models of all folds and of all rows take their steps together: each step is found by conjugate gradients, whose
+products with the rows serve all models, preconditioned by the Hessian of the first step of the model of all rows.
 """
 
 from collections.abc import Sequence
@@ -16,23 +19,36 @@ from scipy import linalg
 from scipy.special import expit
 
 from auclid import _sizes
-from auclid.additive._basis import Basis, add_transpose_product
-from auclid.additive._columns import cell_blocks
+from auclid.additive._basis import Basis
+from auclid.additive._folds import WeighedRows, fold_masses
 from auclid.additive._moments import TrainingMoments, class_sums
 from auclid.additive._selection import ShapeSelection, basis_products, mean_auc, sure_gain
-from auclid.additive._solve import MonotoneColumn, penalised, solve_monotone
+from auclid.additive._solve import (
+    MonotoneColumn,
+    Penalty,
+    PenaltyTerms,
+    coefficient_cost,
+    penalty_product,
+    solve_monotone,
+    with_penalty,
+)
 from auclid.additive._targets import CardRows
+from auclid.solvers.iterative import conjugate_gradients
+from auclid.solvers.newton import Move
 from auclid.stats.odds import fit_sigmoid
 
 PENALTY_FACTOR = 0.03
 """c: 1/16 would weigh as much as K does against the square loss where p is near one half; half of that ranked best on
 the development half of the tables."""
 
-FIRST_FOLDS = 2
-"""Folds of which one must rank better for the others to be asked."""
-
 MAX_LOGISTIC_STEPS = 6
 """Newton steps at the most."""
+
+MAX_LOGISTIC_PRODUCTS = 25
+"""Conjugate gradients of a Newton step, at the most."""
+
+STEP_RESIDUAL = 0.03
+"""What a Newton step may leave of the gradient."""
 
 CONVERGED_STEP = 0.05
 """A step that moves no score by more than this is the last."""
@@ -52,19 +68,39 @@ class LogisticWeights(NamedTuple):
     gain: float
 
 
-class BalancedRows(NamedTuple):
-    """Rows to learn from; the masses of each class add up to one half."""
+class LogisticModels(NamedTuple):
+    """Several logistic losses L on the same rows, each of which gives the rows other masses."""
 
-    cells: Any
-    is_pos: np.ndarray
-    mass: np.ndarray
+    rows: WeighedRows
+    terms: PenaltyTerms
+    penalty: Penalty
+    """The strengths of c K."""
+    cost: np.ndarray
+    """(coefficients, models): the C of K."""
 
     @classmethod
-    def of(cls, rows: CardRows, index: np.ndarray) -> "BalancedRows":
-        """The rows of these numbers."""
-        cells, (label, weight) = rows.cells[index], rows.target.take(index)
-        mass = np.ones(len(index)) if weight is None else weight
-        return cls(cells, label, 0.5 * mass / np.where(label, mass[label].sum(), mass[~label].sum()))
+    def of(cls, selection: ShapeSelection, rows: CardRows, mass: np.ndarray, training: Any) -> "LogisticModels":
+        """The models whose rows have these weights, (rows, models), and these `TrainingMoments`."""
+        terms, penalty, size = selection.terms, selection.penalty, selection.basis.size
+        costs = [coefficient_cost(each.S, each.delta, terms, penalty) for each in training]
+        cost = np.stack([np.broadcast_to(each, size) for each in costs], axis=1)
+        strengths = (2.0 * PENALTY_FACTOR * each for each in (penalty.alpha, penalty.smooth))
+        weighed = WeighedRows.of(selection.basis, rows.cells, rows.target.is_pos, mass)
+        return cls(weighed, terms, Penalty(*strengths), cost)
+
+    @property
+    def Z(self) -> Any:
+        """The rows in the basis, CSR."""
+        return self.rows.Z
+
+    @property
+    def mass(self) -> np.ndarray:
+        """(rows, models): the masses of each class of a model add up to one half."""
+        return 0.5 * self.rows.share
+
+    def penalised(self, W: np.ndarray) -> np.ndarray:
+        """c K W"""
+        return penalty_product(self.terms, self.penalty, self.cost, W)
 
 
 def affordable(selection: ShapeSelection, cells: Any) -> bool:
@@ -83,25 +119,21 @@ def logistic_weights(
     monotone: Sequence[MonotoneColumn],
 ) -> LogisticWeights | None:
     """The weights after steps from those of the square loss, where held-out rows surely rank better; else None."""
-    held_out, fold = selection.held_out, selection.fold
+    held_out, fold, moments = selection.held_out, selection.fold, selection.moments
     assert held_out is not None and fold is not None
-    moved, gains = [], []
-    for k, (training, v) in enumerate(zip(selection.folds, others, strict=True)):
-        outside = np.flatnonzero((fold >= 0) & (fold != k))
-        moved.append(minimise(selection, training, BalancedRows.of(rows, outside), v, monotone))
-        gains.append(_gain(selection.basis, held_out, k, np.stack([v, moved[-1]], axis=1)))
-        if len(gains) == FIRST_FOLDS and not max(gains) > 0.0:
-            return None
+    masses = fold_masses(fold, rows.target.weight)
+    total = TrainingMoments(moments.within, moments.delta, moments.all.mean)
+    models = LogisticModels.of(selection, rows, masses, [*selection.folds, total])
+    moved = minimise(models, selection.basis, rows, np.stack([*others, w], axis=1), monotone).T
+    pairs = enumerate(zip(others, moved[:-1], strict=True))
+    gains = [_gain(selection.basis, held_out, k, np.stack(both, axis=1)) for k, both in pairs]
     if sure_gain(np.array(gains)) <= 0.0:
         return None
-    moments = selection.moments
-    total = TrainingMoments(moments.within, moments.delta, moments.all.mean)
-    own = minimise(selection, total, BalancedRows.of(rows, np.flatnonzero(fold >= 0)), w, monotone)
-    return LogisticWeights(own, moved, float(mean_auc(np.array(gains)[:, None])[0]))
+    return LogisticWeights(moved[-1], list(moved[:-1]), float(mean_auc(np.array(gains)[:, None])[0]))
 
 
 def _gain(basis: Basis, held_out: CardRows, k: int, W: np.ndarray) -> float:
-    """How much higher the AUC of fold k is by the second weights than by the first; nan where it has one class only."""
+    """The gain in AUC (or what counts) of fold k by the second weights; nan where it has one class only."""
     rows = held_out.in_fold(k)
     scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W).T)
     before, after = held_out.target.take(rows).auc(scores)
@@ -109,51 +141,105 @@ def _gain(basis: Basis, held_out: CardRows, k: int, W: np.ndarray) -> float:
 
 
 def minimise(
-    selection: ShapeSelection,
-    training: TrainingMoments,
-    rows: BalancedRows,
-    w: np.ndarray,
-    monotone: Sequence[MonotoneColumn],
+    models: LogisticModels, basis: Basis, rows: CardRows, W: np.ndarray, monotone: Sequence[MonotoneColumn]
 ) -> np.ndarray:
-    """The weights of least L on these rows, by Newton's method from those of the square loss.
-
-    Each step is the minimum of a quadratic: where shapes may only rise, of those that do.
-    """
-    basis = selection.basis
-    K = 2.0 * (penalised(training.S, training.delta, selection.terms, selection.penalty) - training.S)
-    z = basis_products(basis, rows.cells, w[:, None])[:, 0]
-    odds = fit_sigmoid(z, rows.is_pos, len(z) * rows.mass)
-    w, z, whole, K = odds.slope * w, odds.slope * z + odds.offset, False, PENALTY_FACTOR * K
-    p = expit(z)
+    """The weights of least L of each model (a column each), by Newton's method from those of the square loss."""
+    z = models.Z @ W
+    pairs = zip(z.T, models.mass.T, strict=True)
+    odds = [fit_sigmoid(score, models.rows.is_pos, len(z) * mass) for score, mass in pairs]
+    slope, offset = np.array(odds).T
+    W, z, factor = slope * W, slope * z + offset, None
     for _ in range(MAX_LOGISTIC_STEPS):
-        new, d_b = _newton_step(basis, rows, p, K, w, monotone)
-        moved = basis_products(basis, rows.cells, (new - w)[:, None])[:, 0] + d_b
-        far = float(np.abs(moved).max())
-        whole = far <= MAX_STEP
-        share = 1.0 if whole else MAX_STEP / far
-        w, z = new if whole else w + share * (new - w), z + share * moved
-        p = expit(z)
-        if far <= CONVERGED_STEP:
+        at = _Expansion.of(models, z, W)
+        if monotone:
+            step = _monotone_step(models, at, basis, rows, W, monotone)
+        else:
+            factor = _preconditioner(models, at, basis, rows) if factor is None else factor
+            step = _newton_step(models, at, factor)
+        far = np.abs(step.scores).max(axis=0)
+        share = MAX_STEP / np.maximum(far, MAX_STEP)
+        W, z = W + share * step.w, z + share * step.scores
+        if far.max() <= CONVERGED_STEP:
             break
-    if whole or not monotone:
-        return w
-    return solve_monotone(np.eye(len(w)), w, monotone)  # what rises, rises to the bit
+    if monotone:  # what rises, rises to the bit
+        return np.stack([solve_monotone(np.eye(len(w)), w, monotone) for w in W.T], axis=1)
+    return W
 
 
-def _newton_step(
-    basis: Basis, rows: BalancedRows, p: np.ndarray, K: np.ndarray, w: np.ndarray, monotone: Sequence[MonotoneColumn]
-) -> tuple[np.ndarray, float]:
-    """New weights, and how the offset moves; with it solved for, moments about the mean are all it takes."""
-    curvature = rows.mass * np.maximum(p * (1.0 - p), MIN_SIGMOID_SLOPE)
-    moments = class_sums(basis, rows.cells, rows.is_pos, curvature).pooled()
-    residual = rows.mass * (rows.is_pos - p)
-    product, total = np.zeros(basis.size), float(residual.sum())
-    for part, block in cell_blocks(rows.cells):
-        add_transpose_product(basis, block, residual[part], product)
-    gradient, H = product - total * moments.mean - K @ w, moments.scatter + K
-    H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
-    if monotone:
-        new = solve_monotone(H, gradient + H @ w, monotone)
-    else:
-        new = w + linalg.solve(H, gradient, assume_a="pos", check_finite=False)
-    return new, total / moments.n - float(moments.mean @ (new - w))
+class _Expansion(NamedTuple):
+    """The losses of all models around their weights, to second order, with the offsets solved for."""
+
+    curvature: np.ndarray
+    """(rows, models): the mass of each row times the slope of the sigmoid."""
+    share: np.ndarray
+    """The same, divided by its sum for each model."""
+    offset: np.ndarray
+    """How far the offset of each model would move if the weights did not."""
+    descent: np.ndarray
+    """(coefficients, models): the negative gradient."""
+
+    @classmethod
+    def of(cls, models: LogisticModels, z: np.ndarray, W: np.ndarray) -> "_Expansion":
+        """Around these log-odds and weights."""
+        p = expit(z)
+        curvature = models.mass * np.maximum(p * (1.0 - p), MIN_SIGMOID_SLOPE)
+        residual, size = models.mass * (models.rows.is_pos[:, None] - p), curvature.sum(axis=0)
+        offset, share = residual.sum(axis=0) / size, curvature / size
+        descent = models.Z.T @ (residual - offset * curvature) - models.penalised(W)
+        return cls(curvature, share, offset, descent)
+
+    def with_offset(self, move: Move) -> Move:
+        """The move of weights and scores, with that of the offset."""
+        return Move(move.w, move.scores + self.offset - (self.share * move.scores).sum(axis=0))
+
+    def hessian(self, models: LogisticModels, basis: Basis, rows: CardRows, model: int) -> np.ndarray:
+        """The Hessian of one model: moments about the mean, and the penalty."""
+        sums = class_sums(basis, rows.cells, rows.target.is_pos, np.ascontiguousarray(self.curvature[:, model]))
+        H = with_penalty(sums.pooled().scatter, models.terms, models.penalty, models.cost[:, model])
+        H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
+        return H
+
+
+def _preconditioner(models: LogisticModels, at: _Expansion, basis: Basis, rows: CardRows) -> Any:
+    """The Cholesky factor of the Hessian of the last model, with half the digits."""
+    H = at.hessian(models, basis, rows, -1).astype(np.float32)
+    H[np.diag_indices_from(H)] *= 1.0 + 1e-5
+    return linalg.cho_factor(H, lower=True, overwrite_a=True, check_finite=False)
+
+
+def _newton_step(models: LogisticModels, at: _Expansion, factor: Any) -> Move:
+    """How weights and scores of all models move."""
+
+    def product(move: Move) -> np.ndarray:
+        centred = move.scores - (at.share * move.scores).sum(axis=0)
+        return models.Z.T @ (at.curvature * centred) + models.penalised(move.w)
+
+    def precondition(v: np.ndarray) -> np.ndarray:
+        size = float(np.abs(v).max()) or 1.0
+        return size * linalg.cho_solve(factor, (v / size).astype(np.float32), check_finite=False)
+
+    step, most = Move(np.zeros_like(at.descent), np.zeros_like(at.share)), STEP_RESIDUAL * np.linalg.norm(at.descent)
+    iterates = conjugate_gradients(
+        product, at.descent, precondition, lambda v: Move(v, models.Z @ v), lambda move, v: float(np.vdot(move.w, v))
+    )
+    for found in iterates:
+        step = found.x
+        if found.products == MAX_LOGISTIC_PRODUCTS or np.linalg.norm(found.residual) <= most:
+            break
+    return at.with_offset(step)
+
+
+def _monotone_step(
+    models: LogisticModels,
+    at: _Expansion,
+    basis: Basis,
+    rows: CardRows,
+    W: np.ndarray,
+    monotone: Sequence[MonotoneColumn],
+) -> Move:
+    """`_newton_step` to the least of each quadratic whose shapes rise or fall as they may."""
+    new = np.empty_like(W)
+    for k, w in enumerate(W.T):
+        H = at.hessian(models, basis, rows, k)
+        new[:, k] = solve_monotone(H, at.descent[:, k] + H @ w, monotone)
+    return at.with_offset(Move(new - W, models.Z @ (new - W)))

@@ -98,16 +98,23 @@ class BasisSums:
 
     def outside(self, k: int) -> TrainingMoments:
         """The moments of the rows outside fold k, by sums and never by a difference; -1: of all rows."""
-        groups = [np.array([2 * j + side for j in range(self.n_folds) if j != k], dtype=np.int64) for side in (0, 1)]
         S = np.zeros((self.basis.size, self.basis.size))
-        ends = [self._mass_and_mean(part) for part in groups]
-        for part, (n, mean) in zip(groups, ends, strict=True):
+        for part in self._outside_groups(k):
+            n, mean = self._mass_and_mean(part)
             if n > 0.0:
                 add_scatter(self.second, part, n, mean, 1.0 / n, S)
         mirror(S)
-        (n_neg, neg), (n_pos, pos) = ends
+        return TrainingMoments(S, *self.training_mean(k))
+
+    def training_mean(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """δ and the mean of the rows outside fold k."""
+        (n_neg, neg), (n_pos, pos) = (self._mass_and_mean(part) for part in self._outside_groups(k))
         share = n_pos / (n_pos + n_neg) if n_pos > 0.0 else 0.0
-        return TrainingMoments(S, pos - neg, neg + share * (pos - neg))
+        return pos - neg, neg + share * (pos - neg)
+
+    def _outside_groups(self, k: int) -> list[np.ndarray]:
+        """The numbers of the groups of negatives and of positives outside fold k."""
+        return [np.array([2 * j + side for j in range(self.n_folds) if j != k], dtype=np.int64) for side in (0, 1)]
 
     def _mass_and_mean(self, groups: np.ndarray) -> tuple[float, np.ndarray]:
         """The weight and the mean of these groups, pooled."""
@@ -135,6 +142,11 @@ class LazyFolds(Sequence):
     def __getitem__(self, k: Any) -> Any:
         places = range(len(self))[k]
         return self.sums.outside(places) if isinstance(places, int) else [self.sums.outside(j) for j in places]
+
+    @property
+    def means(self) -> list[np.ndarray]:
+        """The mean of the training rows of each fold."""
+        return [self.sums.training_mean(k)[1] for k in range(len(self))]
 
 
 def class_sums(

@@ -130,6 +130,10 @@ class OrderSums:
         moments = self._of(np.flatnonzero((self._fold >= 0) & (self._fold != k)))
         return TrainingMoments(moments.within, moments.delta, moments.all.mean)
 
+    def training_mean(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """δ and the mean of the rows outside fold k."""
+        return self.outside(k)[1:]
+
     def _of(self, rows: np.ndarray) -> PairMoments:
         order = self._order.subset(rows).coarsened(MAX_LEVELS)
         weight = None if self._weight is None else self._weight[rows]

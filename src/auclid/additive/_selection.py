@@ -1,6 +1,6 @@
 """How many knots, how smooth, how strong a ridge: chosen by cross-validated AUC from the moments of the folds."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from auclid.additive._moments import BasisSums, LazyFolds, TrainingMoments, cong
 from auclid.additive._order_moments import OrderSums, PairMoments
 from auclid.additive._solve import FEW_ROWS_PENALTY, Penalty, PenaltyTerms, directions, penalty_terms
 from auclid.additive._targets import CardRows
+from auclid.solvers.path import AUC
 from auclid.stats.moments import ClassMoments
 
 KNOT_COUNTS = (8, 16, 32)
@@ -32,6 +33,9 @@ the above (.0001 less, on 14 tables) in a third of the time."""
 FOCUSES = (0.5, 1.0)
 """How much dearer columns that add little may be made, besides not at all."""
 
+MIN_REFINED_GRID = 20
+"""Penalties from which on not all are tried."""
+
 
 class FitSettings(NamedTuple):
     """What the user decided: None where it is to be chosen."""
@@ -48,6 +52,8 @@ class FitSettings(NamedTuple):
     """Whether a few penalties are enough: for a scorecard that is one member of a blend."""
     refine: bool = False
     """Whether the logistic loss may follow the square loss."""
+    metric: str = AUC.name
+    """What held-out rows judge by."""
 
 
 class ShapeSelection(NamedTuple):
@@ -71,16 +77,16 @@ def select(features: Sequence[Feature], rows: CardRows, settings: FitSettings) -
     fold = rows.target.folds(settings.n_folds, settings.rng)
     if fold is None:
         return _without_folds(features, rows, settings)
-    held_out = _held_out_rows(rows, fold, settings.rng)
+    held_out = _held_out_rows(rows, fold, settings)
     sums = rows._replace(fold=fold).sums(make_basis(features))
     return _select_by_folds(list(features), sums, held_out, settings)._replace(fold=fold)
 
 
-def _held_out_rows(rows: CardRows, fold: np.ndarray, rng: np.random.Generator) -> CardRows:
+def _held_out_rows(rows: CardRows, fold: np.ndarray, settings: FitSettings) -> CardRows:
     """The rows that are scored: all, or as many as `_sizes.HELD_OUT_ROWS`."""
-    index = np.flatnonzero(fold >= 0)
-    index = index[rows.target.take(index).drawn(_sizes.HELD_OUT_ROWS, rng)]
-    return CardRows(cell_block(rows.cells, index), rows.target.take(index), fold[index])
+    index, target = np.flatnonzero(fold >= 0), rows.target.judged_by(settings.metric)
+    index = index[target.take(index).drawn(_sizes.HELD_OUT_ROWS, settings.rng)]
+    return CardRows(cell_block(rows.cells, index), target.take(index), fold[index])
 
 
 def ridge_unit(moments: ClassMoments | PairMoments) -> float:
@@ -144,29 +150,59 @@ def _best_of_grids(
 ) -> _Best:
     """The best number of knots, and the best penalty with it; no more knots are tried once they do not help."""
     best: _Best | None = None
+    cautious = held_out.target.cautious
     judges = held_out.at_most(_sizes.JUDGE_ROWS) if held_out.target.size > _sizes.JUDGE_ROWS else held_out
     for count in _knot_counts(features, settings):
         knots = _knot_count(features, count, total, len(folds))
         here = [fold.projected(knots.M) for fold in folds]
+
+        def aucs_of(grid: list[Penalty], here: Any = here, knots: _KnotCount = knots) -> np.ndarray:
+            return grid_auc(here, basis, knots.terms, grid, judges, knots.M, knots.solution_cache)
+
         grid = _penalty_grid(settings, knots.unit, best)
-        mean = nearly_best(grid_auc(here, basis, knots.terms, grid, judges, knots.M, knots.solution_cache))
-        preferences = [_preference(penalty, knots.unit, held_out.target.cautious) for penalty in grid]
-        k = max(range(len(grid)), key=lambda at: (mean[at], preferences[at]))
-        if best is not None and mean[k] <= best.auc:
+        if best is not None or len(grid) < MIN_REFINED_GRID:
+            found = _best_penalty(grid, aucs_of(grid), knots, cautious)
+        else:
+            found = _refined_penalty(grid, aucs_of, settings, knots, cautious)
+        if best is not None and found.auc <= best.auc:
             break
-        best = _Best(float(mean[k]), grid[k], knots)
+        best = found
     assert best is not None
     return best
 
 
+def _best_penalty(grid: list[Penalty], aucs: np.ndarray, knots: _KnotCount, cautious: bool) -> _Best:
+    """The best penalty; of those that held-out rows cannot tell apart, the smoothest, or if ``cautious``, the nearest
+    to what is used without folds."""
+    mean = nearly_best(aucs)
+    preferences = [_preference(each, knots.unit, cautious) for each in grid]
+    k = max(range(len(grid)), key=lambda at: (mean[at], preferences[at]))
+    return _Best(float(mean[k]), grid[k], knots)
+
+
 def _preference(penalty: Penalty, unit: float, cautious: bool) -> tuple[float, ...]:
-    """Of penalties that held-out rows cannot tell apart the one is taken for which this is largest: the smoothest, or
-    if ``cautious``, the nearest to what is used without folds. ``unit`` is that of the ridge."""
+    """What is largest for the penalty to take; ``unit`` is that of the ridge."""
     if not cautious:
         return penalty.smooth, penalty.alpha
     usual, tiny = FEW_ROWS_PENALTY, 1e-4
     pairs = ((penalty.alpha / unit, usual.alpha), (penalty.smooth, usual.smooth))
     return (-sum(abs(np.log((value + tiny) / normal)) for value, normal in pairs),)
+
+
+def _refined_penalty(
+    grid: list[Penalty],
+    aucs_of: Callable[[list[Penalty]], np.ndarray],
+    settings: FitSettings,
+    knots: _KnotCount,
+    cautious: bool,
+) -> _Best:
+    """The best penalty of a grid of which every other strength is tried first, then those near the best."""
+    smooths, alphas = (sorted({getattr(each, name) for each in grid}) for name in ("smooth", "alpha"))
+    few = [each for each in grid if each.smooth in smooths[-1::-2] and each.alpha in alphas[::2]]
+    aucs = aucs_of(few)
+    near = _penalty_grid(settings, knots.unit, _best_penalty(few, aucs, knots, cautious))
+    more = [each for each in grid if each in near and each not in few]
+    return _best_penalty(few + more, np.hstack([aucs, aucs_of(more)]), knots, cautious)
 
 
 def _knot_counts(features: list[Feature], settings: FitSettings) -> list[int]:
@@ -194,7 +230,8 @@ def _with_focus(
     if mean_auc(aucs - aucs[:, :1]).max() <= 0.0:
         return auc, penalty
     around = [each for each in _penalty_grid(settings, knots.unit, best) if each != penalty]
-    more = [each._replace(focus=focus) for focus in FOCUSES for each in around]
+    focus = grid[int(np.argmax(mean_auc(aucs[:, 1:]))) + 1].focus
+    more = [each._replace(focus=focus) for each in around]
     grid, aucs = grid + more, np.hstack([aucs, gains_of(more)])
     sure = [sure_gain(gains) for gains in (aucs - aucs[:, :1]).T]
     k = int(np.argmax(sure))
@@ -249,7 +286,7 @@ def grid_auc(
     M: Any = None,
     solution_cache: Sequence[dict] | None = None,
 ) -> np.ndarray:
-    """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
+    """The held-out AUC (or what counts) of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
 
     ``solution_cache``: for each fold, as in `directions`.
     """

@@ -47,7 +47,7 @@ class PenaltyTerms(NamedTuple):
     """What `Penalty` multiplies: P of the roughness w·P·w, and where the coefficients of each column or pair begin."""
 
     P: Any
-    """Sparse: it joins coefficients of one column or pair only."""
+    """Sparse, in coordinates: it joins coefficients of one column or pair only."""
     starts: np.ndarray
     """One more than there are columns and pairs: the last is the number of coefficients."""
 
@@ -67,13 +67,13 @@ def penalty_terms(features: Sequence[Feature], basis: Basis) -> PenaltyTerms:
     for k, f in enumerate(features):
         if f.knots is not None:
             parts.append(_placed(basis.place[basis.first[k] : basis.first[k + 1]], second_differences(f.knots)))
-    for m, (a, b) in enumerate(zip(basis.pair_a, basis.pair_b, strict=True)):
-        along = [_coarse_differences(features[j], coarse_places(features[j])) for j in (a, b)]
-        grid = np.kron(along[0], np.eye(len(along[1]))) + np.kron(np.eye(len(along[0])), along[1])
-        parts.append(_placed(basis.pair_first[m] + np.arange(len(grid)), grid))
+    along = {j: _coarse_differences(features[j]) for j in basis.paired.tolist()}
+    for first, a, b in zip(basis.pair_first, basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True):
+        grid = np.kron(along[a], np.eye(len(along[b]))) + np.kron(np.eye(len(along[a])), along[b])
+        parts.append(_placed(first + np.arange(len(grid)), grid))
     row, column, value = (np.concatenate(each) for each in zip(*parts, strict=True)) if parts else ([], [], [])
     shape = basis.size, basis.size
-    return PenaltyTerms(sparse.csr_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
+    return PenaltyTerms(sparse.coo_array((value, (row, column)), shape=shape, dtype=np.float64), _starts(basis))
 
 
 def _starts(basis: Basis) -> np.ndarray:
@@ -83,7 +83,9 @@ def _starts(basis: Basis) -> np.ndarray:
     return np.unique(np.concatenate([[0], ends, basis.pair_first, [basis.size]]))
 
 
-def _coarse_differences(feature: Feature, places: np.ndarray) -> np.ndarray:
+def _coarse_differences(feature: Feature) -> np.ndarray:
+    """The roughness along one way of the grids of a column."""
+    places = coarse_places(feature)
     if feature.knots is None:
         return np.zeros((len(places), len(places)))
     return second_differences(feature.knots[places])
@@ -117,23 +119,31 @@ def second_differences(knots: np.ndarray) -> np.ndarray:
 
 
 def penalised(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:
-    """S + (smooth/2) CP + (alpha/2) C
+    """S + (smooth/2) CP + (alpha/2) C"""
+    return with_penalty(S, terms, penalty, coefficient_cost(S, delta, terms, penalty))
 
-    C is the identity, or with a focus, larger for columns that add little in a first solution without one (the adaptive
-    ridge).
-    """
+
+def coefficient_cost(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray | float:
+    """C: 1, or with a focus, larger for columns that add little in a first solution without (the adaptive ridge)."""
     if not penalty.focus:
-        return _with_cost(S, terms, penalty, 1.0)
-    first = direction(S, delta, terms, penalty._replace(focus=0.0))
-    return _with_cost(S, terms, penalty, terms.cost(first, S, penalty.focus))
+        return 1.0
+    return terms.cost(direction(S, delta, terms, penalty._replace(focus=0.0)), S, penalty.focus)
 
 
-def _with_cost(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
-    A, P = S.copy(), terms.P.tocoo()
+def with_penalty(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
+    """S + (smooth/2) CP + (alpha/2) C of a given C."""
+    A, P = S.copy(), terms.P
     each = np.broadcast_to(np.asarray(cost, dtype=np.float64), len(S))
     A[P.row, P.col] += 0.5 * penalty.smooth * each[P.row] * P.data
     A[np.diag_indices_from(A)] += 0.5 * penalty.alpha * each
     return A
+
+
+def penalty_product(terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float, W: np.ndarray) -> np.ndarray:
+    """((smooth/2) CP + (alpha/2) C) W; a C of several columns has one for each column of W."""
+    product = 0.5 * penalty.smooth * (terms.P @ W) + 0.5 * penalty.alpha * W
+    each = np.asarray(cost)
+    return (each[:, None] if 0 < each.ndim < W.ndim else each) * product
 
 
 def direction(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:
@@ -179,25 +189,25 @@ def _refined(
     Where that does not get near, A is not far from singular, and factored with all digits.
     """
     if coarse is S:
-        return _factored(_with_cost(S, terms, penalty, cost), delta)
+        return _factored(with_penalty(S, terms, penalty, cost), delta)
     try:
         factor = linalg.cho_factor(
-            _with_cost(coarse, terms, penalty, cost).T, lower=True, overwrite_a=True, check_finite=False
+            with_penalty(coarse, terms, penalty, cost).T, lower=True, overwrite_a=True, check_finite=False
         )
     except linalg.LinAlgError:
-        return _factored(_with_cost(S, terms, penalty, cost), delta)
+        return _factored(with_penalty(S, terms, penalty, cost), delta)
     u, rest, size = np.zeros_like(delta), delta, float(np.linalg.norm(delta))
     for _ in range(MAX_REFINEMENTS):
         left = float(np.linalg.norm(rest))
         if left <= REFINED_RESIDUAL * size:
             return u
         u = u + left * linalg.cho_solve(factor, (rest / left).astype(np.float32), check_finite=False)
-        rest = delta - S @ u - cost * (0.5 * penalty.smooth * (terms.P @ u) + 0.5 * penalty.alpha * u)
+        rest = delta - S @ u - penalty_product(terms, penalty, cost, u)
         if not np.linalg.norm(rest) < 0.5 * left:
             break
     if np.linalg.norm(rest) <= REFINED_RESIDUAL * size:
         return u
-    return _factored(_with_cost(S, terms, penalty, cost), delta)
+    return _factored(with_penalty(S, terms, penalty, cost), delta)
 
 
 def _factored(A: np.ndarray, delta: np.ndarray) -> np.ndarray:

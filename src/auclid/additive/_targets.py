@@ -12,11 +12,11 @@ from auclid.additive._moments import BasisSums, class_sums
 from auclid.additive._order_moments import OrderSums
 from auclid.data import as_table
 from auclid.data.dataset import MemoryDataset
-from auclid.metrics._auc import auc_from_parts
 from auclid.metrics._concordance import right_pairs
 from auclid.ordered._rows import OrderedRows, Outcome
 from auclid.solvers import newton
 from auclid.solvers.ordered_pairs import ordered_objective
+from auclid.solvers.path import AUC, Measure
 from auclid.stats.odds import MIN_SLOPE, Odds, fit_sigmoid
 from auclid.stats.pair_order import PairOrder
 from auclid.stats.weights import normalize_weights
@@ -57,6 +57,9 @@ class Target(Protocol):
     def take(self, index: np.ndarray) -> Self:
         """Some of the rows."""
 
+    def judged_by(self, metric: str) -> Self:
+        """The rows with what `auc` is to measure."""
+
     def n_rarer(self) -> int:
         """Rows of the rarer class; of an order, rows that are above others, or below others, if these are fewer."""
 
@@ -78,9 +81,6 @@ class Target(Protocol):
     def sums(self, basis: Basis, cells: Any, fold: np.ndarray | None = None) -> BasisSums | OrderSums:
         """What gives the moments of all rows and of those outside each fold."""
 
-    def residuals(self, score: np.ndarray) -> PairResiduals:
-        """What held-out scores leave to be explained, multiplied by what minimises their square loss."""
-
     def odds(self, scores: np.ndarray, every: Self) -> Odds:
         """The sigmoid of held-out scores; ``every``: the target of all rows."""
 
@@ -93,6 +93,8 @@ class ClassTarget(NamedTuple):
 
     is_pos: np.ndarray
     weight: np.ndarray | None = None
+    measure: Measure = AUC
+    """What a scorecard is chosen by."""
 
     @property
     def cautious(self) -> bool:
@@ -107,7 +109,12 @@ class ClassTarget(NamedTuple):
         return self.is_pos.astype(np.float64)
 
     def take(self, index: np.ndarray) -> "ClassTarget":
-        return ClassTarget(self.is_pos[index], None if self.weight is None else self.weight[index])
+        return ClassTarget(self.is_pos[index], None if self.weight is None else self.weight[index], self.measure)
+
+    def judged_by(self, metric: str) -> "ClassTarget":
+        """Precisions refer to the share of positives of all these rows, also where some are taken."""
+        negative, positive = np.bincount(self.is_pos, self.weight, 2)
+        return self._replace(measure=Measure(metric, float(negative / positive)))
 
     def n_rarer(self) -> int:
         n_pos = int(self.is_pos.sum())
@@ -153,23 +160,10 @@ class ClassTarget(NamedTuple):
     def auc(self, scores: np.ndarray) -> np.ndarray:
         if not self.is_pos.any() or self.is_pos.all():
             return np.full(len(scores), np.nan)
-        return np.array([auc_from_parts(self.is_pos, line, self.weight) for line in scores])
+        return np.array([self.measure.value(self.is_pos, line, self.weight) for line in scores])
 
     def sums(self, basis: Basis, cells: Any, fold: np.ndarray | None = None) -> BasisSums:
         return class_sums(basis, cells, self.is_pos, self.weight, fold)
-
-    def residuals(self, score: np.ndarray) -> PairResiduals:
-        is_pos, w = self.is_pos, np.ones(self.size) if self.weight is None else self.weight.astype(np.float64)
-        share = np.where(is_pos, w / w[is_pos].sum(), w / w[~is_pos].sum())
-        means = [float(share[of] @ score[of]) for of in (is_pos, ~is_pos)]
-        within = sum(float(share[of] @ (score[of] - m) ** 2) for of, m in zip((is_pos, ~is_pos), means, strict=True))
-        delta = means[0] - means[1]
-        size = within + delta * delta
-        factor = delta / size if size > 0.0 else 0.0
-        of_pos = share * (1.0 + factor * (means[1] - score))
-        of_neg = -share * (1.0 - factor * (means[0] - score))
-        upper, lower = np.where(is_pos, share, 0.0), np.where(is_pos, 0.0, share)
-        return PairResiduals(upper, lower, np.where(is_pos, of_pos, of_neg))
 
     def odds(self, scores: np.ndarray, every: "ClassTarget") -> Odds:
         """Weights count as rows; each class has its weight among all rows, of which these may be a sample."""
@@ -227,6 +221,9 @@ class OrderTarget(NamedTuple):
         group, weight = (None if each is None else each[index] for each in (self.group, self.weight))
         return OrderTarget(self.order.subset(index), Outcome(self.outcome.values[index], event), group, weight)
 
+    def judged_by(self, metric: str) -> "OrderTarget":
+        return self
+
     def n_rarer(self) -> int:
         upper, lower = self.order.upper * self.order.mass_below, self.order.lower * self.order.mass_above
         return min(int((upper > 0.0).sum()), int((lower > 0.0).sum()))
@@ -281,6 +278,7 @@ class OrderTarget(NamedTuple):
         return OrderSums(basis, cells, self.order, self.weight, fold)
 
     def residuals(self, score: np.ndarray) -> PairResiduals:
+        """What held-out scores leave to be explained, multiplied by what minimises their square loss."""
         order = self.order
         net, total = order.scattered(order.net), order.total
         product = order.laplacian(score)

@@ -35,6 +35,7 @@ from auclid.metrics._operating_point import best_threshold
 from auclid.ordered._base import LinearOrderRanker
 from auclid.ordered._meta import MetaRanker
 from auclid.ordered._rows import OrderedRows
+from auclid.solvers.path import METRICS
 from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample
 from auclid.stats.moments import ClassMoments
 from auclid.stats.odds import prior_shift
@@ -51,10 +52,11 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
 
     in closed form from class moments of the basis, in one pass over the rows. c_k is 1, or with a focus, the dearer the
     less a column adds in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and the
-    number of pairs of columns are chosen by cross-validated AUC from the moments of five folds, as `LeastSquaresAUCCV`
-    chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the same penalties, which
-    is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up to 15,000 rows of
-    20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the training rows.
+    number of pairs of columns are chosen by cross-validated AUC (or ``metric``) from the moments of five folds, as
+    `LeastSquaresAUCCV` chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the
+    same penalties, which is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up
+    to 15,000 rows of 20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the
+    training rows.
 
     Parameters
     ----------
@@ -80,6 +82,8 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         frame, always are.
     smooth : "auto" or float in [0, inf), default="auto"
         Strength of the penalty on second differences; a straight line is free.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What knots, penalties, pairs and the loss are chosen by on held-out rows; of ordered rows, the concordance.
     random_state : int, RandomState, Generator or None, default=None
         Deals rows out to folds, and draws the rows that knots and held-out AUCs come from where there are very many.
         None: the same way every time.
@@ -104,8 +108,8 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
     edits_ : list of dict
         The edits made by hand since the fit; see `edit` and `apply`.
     cv_auc_ : float
-        The held-out AUC of what was chosen, of ordered rows the concordance; nan where there were too few rows to hold
-        some out, and of streams.
+        The held-out AUC of what was chosen, or its average precision where ``metric`` says so, of ordered rows the
+        concordance; nan where there were too few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
         The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on a sample of those that
         memory cannot hold; of streams, minus the one halfway between the means of the classes; 0 of ordered rows.
@@ -157,6 +161,7 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         "monotone": [Mapping, None],
         "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "smooth": [validation.real(), StrOptions({"auto"})],
+        "metric": [StrOptions(set(METRICS))],
         "random_state": _random.RANDOM_STATE,
     }
 
@@ -171,6 +176,7 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         monotone: dict | None = None,
         categories: Any = "auto",
         smooth: Any = "auto",
+        metric: str = "roc_auc",
         random_state: RandomState = None,
     ) -> None:
         self.ranker = ranker
@@ -179,6 +185,7 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         self.monotone = monotone
         self.categories = categories
         self.smooth = smooth
+        self.metric = metric
         self.random_state = random_state
 
     @validation.checked_with_parts
@@ -208,6 +215,8 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
                 self, "groups", "go with a ranker of ordered rows", f"ranker={self.ranker!r}",
                 "Use Scorecard(OrderedRanker()).",
             )  # fmt: skip
+        if self.metric != "roc_auc" and self._order_ranker is not None:
+            raise invalid_value(self, "metric", "be 'roc_auc' where rows are ordered", self.metric)
         self._fit_and_hold_out(X, y, sample_weight, groups=groups)
         return self
 

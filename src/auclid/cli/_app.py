@@ -12,7 +12,7 @@ from typer.core import TyperGroup
 
 from auclid._version import __version__
 from auclid.cli import _plugins, _show
-from auclid.cli.defaults import AGAINST, BASELINE_NAMES
+from auclid.cli.defaults import AGAINST, BASELINE_NAMES, BUDGET
 from auclid.cli.wording import memory_size, rate, sentence
 
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
@@ -84,6 +84,12 @@ Event = Annotated[
 ]
 Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Censored times: when; with --event.")]
 Ordered = Annotated[bool, typer.Option("--ordered", help="The target has ordered levels or numbers, not two labels.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A parameter, as in Python; METHOD:NAME=VALUE of one method; repeatable."
+    ),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -102,7 +108,9 @@ def _options(
 
 @app.command()
 def compare(
-    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")] = None,
+    data: Annotated[
+        list[Path] | None, typer.Argument(metavar="[DATA]...", help="One table or several; else the embedded one.")
+    ] = None,
     target: Target = None,
     methods: Annotated[
         str, typer.Option(help="Names from `auclid methods`, with commas, `auto`, or `all`; else those that suit.")
@@ -110,31 +118,49 @@ def compare(
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINE_NAMES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
     drop: Drop = None,
-    test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
-    test: Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test on; else a share of DATA.")] = None,
-    time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Learn from the past, test on the latest rows by this column.")
+    cv: Annotated[int | None, typer.Option(min=2, help="Folds; with --time, blocks of later rows. Default: 5.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often folds are drawn anew. Default: 3 below 1,000 positives.")
     ] = None,
+    test_size: Annotated[
+        float | None, typer.Option(min=0.05, max=0.95, help="One hold-out of this share of the rows, instead of folds.")
+    ] = None,
+    test: Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test on, instead of folds.")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Learn from the past, test on later rows by this column.")
+    ] = None,
+    tune: Annotated[int, typer.Option(min=0, help="Settings to try for each model, by inner folds.")] = 0,
+    settings: Settings = None,
+    budget: Annotated[float, typer.Option(min=1.0, help="Seconds, about: fewer repeats are run if need be.")] = BUDGET,
+    jobs: Annotated[int | None, typer.Option(help="Splits to run at a time, each in a process of its own.")] = None,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write, .html.")] = Path("report.html"),
+    table: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The figures too: .csv, .parquet or .xlsx.")
+    ] = None,
     max_fpr: MaxFPR = 1.0,
     memory: Memory = None,
     group: Group = None,
     event: Event = None,
     ordered: Ordered = False,
 ) -> None:
-    """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
+    """Compare methods and baselines: which model to take, how good it will be, and whether optimising AUC pays."""
     from auclid.cli import data as rows
-    from auclid.cli import verbs
 
-    if data is not None and _has_order(group, event, None, ordered):
+    if data and _has_order(group, event, None, ordered):
         from auclid.cli import ordered as orders
 
-        when = None if event is None else time
-        orders.compare(data, orders.OrderOptions(target, event, when, group, ordered, drop or []), test_size, seed)
+        if len(data) > 1:
+            raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
+        when, share = None if event is None else time, 0.3 if test_size is None else test_size
+        orders.compare(data[0], orders.OrderOptions(target, event, when, group, ordered, drop or []), share, seed)
         return
-    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time)
-    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size, test=test)
+    from auclid.cli import comparing
+
+    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time, settings=settings or [])
+    protocol = comparing.Protocol(cv, repeats, test_size, tune, budget, jobs)
+    chosen = comparing.Contestants(_words(methods), _words(against))
+    comparing.compare(data or [], how, chosen, protocol, comparing.Outputs(output, table), test)
 
 
 def _has_order(group: str | None, event: str | None, time: str | None, ordered: bool) -> bool:
@@ -165,10 +191,7 @@ def fit(
     published: Annotated[
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, as in Python; repeatable."),
-    ] = None,
+    settings: Settings = None,
     group: Group = None,
     event: Event = None,
     time: Time = None,

@@ -43,6 +43,28 @@ def with_settings(model: BaseEstimator, settings: Settings) -> BaseEstimator:
     return model
 
 
+def settings_by_method(settings: Settings, methods: Sequence[str]) -> dict[str, list[str]]:
+    """The settings of each method: NAME=VALUE is for all of them, METHOD:NAME=VALUE for one.
+
+    Examples
+    --------
+    >>> from auclid.cli.settings import settings_by_method
+    >>> settings_by_method(["Scorecard:interactions=0"], ["Scorecard", "SPAM"])
+    {'Scorecard': ['interactions=0'], 'SPAM': []}
+    """
+    found: dict[str, list[str]] = {method: [] for method in methods}
+    for setting in settings:
+        method, colon, rest = setting.partition(":")
+        if not colon or "=" in method:
+            for own in found.values():
+                own.append(setting)
+        elif method in found:
+            found[method].append(rest)
+        else:
+            raise DataError(f"--set must name a method that is compared ({', '.join(methods)}); got {method!r}.")
+    return found
+
+
 def parsed(text: str) -> Any:
     """A value as Python writes it, true, false and none in any case; anything else is a text.
 

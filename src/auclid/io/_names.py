@@ -236,6 +236,7 @@ ESTIMATORS = NameTable(
         "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _edits:list "
         "_features:list<Feature> "
         "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:tuple?",
+        change=Change(added={"metric": "roc_auc"}),
     ),
     Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
     Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),

@@ -22,7 +22,7 @@ from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
 from auclid.ordered._base import LinearOrderRanker
 from auclid.ordered._meta import MetaRanker
-from auclid.ordered._rows import PartitionedRows, dataset_of, own_columns
+from auclid.ordered._rows import PartitionedRows, dataset_of
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import LabelledDataset, sampled
 from auclid.validation import RowAccess, partwise
@@ -153,8 +153,9 @@ class Kernelized(MetaRanker):
         self.feature_map_ = fitted_map(feature_map, table, None, n)
         rows = embedded(table, self.feature_map_)
         made = parts.transformed(partial(embedded_part, self.feature_map_), rows.shape[1])
-        y, sample_weight = own_columns(X, y, sample_weight)
-        self.ranker_ = clone(self.ranker).fit(PartitionedRows(made, sizes), y, sample_weight=sample_weight, **params)
+        weight = validation.own_weight(X, sample_weight)
+        ranker, y = clone(self.ranker), validation.own_labels(X, y)
+        self.ranker_ = ranker.fit(PartitionedRows(made, sizes), y, sample_weight=weight, **params)
         return self._publish(rows)
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))

@@ -1,7 +1,7 @@
 """Profiles: counts of what a model has learnt from, to be compared with what it scores later. No row is kept."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +10,11 @@ from scipy.stats import rankdata
 from auclid.baselines import scores as scores_of
 from auclid.baselines import threshold as own_threshold
 from auclid.columns._levels import TextCounts, count_texts
-from auclid.data.dask import is_dask, partition_calls
 from auclid.data.encoding import Column, as_numbers, as_texts, table_columns
-from auclid.data.files import Rows
 from auclid.errors import InvalidValueError
 from auclid.metrics import auc_interval
 from auclid.metrics._stability import bin_counts, bin_edges
+from auclid.validation import decoded_parts, own_columns, own_labels
 
 COLUMN_BINS, SCORE_BINS = 10, 20
 """Bins of a column of numbers, and of the scores."""
@@ -120,7 +119,7 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Pro
     """
     scores = model_scores(model, X)
     columns = profile_columns(X)
-    y = X.target() if y is None and isinstance(X, Rows) and X.has_target else y
+    y = own_labels(X, y)
     is_pos = None if y is None else np.asarray(y) == model.classes_[1]
     expected = expected_auc(model, scores, is_pos if held_out else None)
     alert_rate = float(np.mean(called_positive(model, scores)))
@@ -168,24 +167,12 @@ def placement_spreads(is_pos: np.ndarray, scores: np.ndarray) -> tuple[float, fl
 # Counting columns, part by part
 
 
-def part_values(X: Any, function: Callable[[Any], Any]) -> list[Any]:
-    """What a function makes of each part of the rows: a block of a file, a partition, or all rows in memory."""
-    if isinstance(X, Rows):
-        blocks = X.read(allow_missing=True, allow_categorical=True)
-        return [function(X.decode(block.X)) for block in blocks]
-    if is_dask(X):
-        import dask
-
-        return list(dask.compute(*partition_calls("monitoring", X, function, True, True)))
-    return [function(X)]
-
-
 def profile_columns(X: Any) -> list[ColumnProfile]:
     """The counts of all columns, in two passes over the rows: edges and levels, then bins."""
-    names = X.columns if isinstance(X, Rows) else None
-    sketches = [each for each in part_values(X, sketch_columns) if each]
+    names = own_columns(X)
+    sketches = [each for each in decoded_parts("monitoring", X, sketch_columns) if each]
     merged = [merge_sketches([part[k] for part in sketches]) for k in range(len(sketches[0]))]
-    counted = part_values(X, ColumnCounter(merged))
+    counted = decoded_parts("monitoring", X, ColumnCounter(merged))
     out = []
     for k, sketch in enumerate(merged):
         counts = np.sum([part[k].counts for part in counted if part], axis=0).tolist()

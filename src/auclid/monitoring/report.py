@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.columns._levels import TextCounts
-from auclid.data.files import Rows
 from auclid.errors import InvalidValueError, invalid_value
 from auclid.metrics import auc_interval, average_precision_interval
 from auclid.metrics._many import corrected
@@ -22,9 +21,9 @@ from auclid.monitoring.profile import (
     Profile,
     called_positive,
     model_scores,
-    part_values,
     profile,
 )
+from auclid.validation import decoded_parts, own_labels
 
 PSI_DRIFT = 0.1
 """The population stability index from which on a change that is significant also counts as large enough to matter."""
@@ -176,7 +175,8 @@ def monitor(
     alerts = called_positive(model, scores, threshold)
     proba = _probabilities(model, X) if labels is not None else None
     scored = ScoredRows(scores, alerts, labels, proba, time)
-    return assess(before, part_values(X, ColumnCounter(before.columns)), scored, period=period, level=level)
+    counts = decoded_parts("monitoring", X, ColumnCounter(before.columns))
+    return assess(before, counts, scored, period=period, level=level)
 
 
 class ScoredRows(NamedTuple):
@@ -227,13 +227,12 @@ def _reference(model: Any, reference: Any, reference_y: Any) -> Profile:
         raise invalid_value(
             "monitor", "reference", "be a Profile, its dict, or rows", None, "See auclid.monitoring.profile."
         )
-    has_own = isinstance(reference, Rows) and reference.has_target
-    return profile(model, reference, reference_y, held_out=reference_y is not None or has_own)
+    return profile(model, reference, reference_y, held_out=own_labels(reference, reference_y) is not None)
 
 
 def _labels(model: Any, X: Any, y: Any) -> np.ndarray | None:
     """1, 0 or NaN (not known yet) for each row; None where no label is known."""
-    y = X.target() if y is None and isinstance(X, Rows) and X.has_target else y
+    y = own_labels(X, y)
     if y is None:
         return None
     given = np.asarray(y)

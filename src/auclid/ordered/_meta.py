@@ -4,10 +4,10 @@ from typing import Any
 
 from sklearn.utils import Tags
 
+from auclid import validation
 from auclid.base import Ranker
 from auclid.data.types import OutputFile, RowsLike
 from auclid.ordered._base import LinearOrderRanker
-from auclid.ordered._rows import own_columns
 from auclid.validation import partwise
 
 
@@ -54,7 +54,7 @@ class MetaRanker(Ranker):
         ranker = self._order_ranker
         if ranker is None:
             return super().score(X, y, sample_weight)
-        y, sample_weight = own_columns(X, y, sample_weight)
+        y, sample_weight = validation.own_labels(X, y), validation.own_weight(X, sample_weight)
         return ranker._concordance(self.decision_function(X), y, groups, sample_weight)
 
     def __sklearn_tags__(self) -> Tags:

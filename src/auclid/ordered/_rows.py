@@ -6,16 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from auclid.data.dask import DaskDataset, is_dask
 from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
-from auclid.data.file_dataset import FileDataset
-from auclid.data.files import Rows
 from auclid.data.memory import as_table
 from auclid.data.table import Table
 from auclid.stats.moments import MOST_GROUPS, Moments, grouped_moments
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import PairOrder
-from auclid.validation import check_rows, is_partitioned, remember_columns
+from auclid.validation import check_rows, is_partitioned, own_weight, remember_columns, unlabelled_parts
 from auclid.validation.outcomes import Survival, checked_weights, group_codes, order_of
 
 
@@ -67,38 +64,15 @@ class OrderedRows(NamedTuple):
 
 def dataset_of(estimator: Any, X: Any) -> PartitionedRows:
     """The rows of X in parts, checked, and the size of each part; sets what scikit-learn wants to know of columns."""
-    owner = type(estimator).__name__
     if isinstance(X, PartitionedRows):
         remember_columns(estimator, X.parts.columns, X.parts.width)
         return X
     if not is_partitioned(estimator, X):
         table = check_rows(estimator, X, reset=True)
         return PartitionedRows(MemoryDataset(table), np.array([table.shape[0]]))
-    if not isinstance(X, Rows) and not is_dask(X):
-        raise TypeError(f"{owner} cannot learn from {type(X).__name__}.")
-    parts = FileDataset(X) if isinstance(X, Rows) else DaskDataset(owner, X)
+    parts = unlabelled_parts(estimator, X)
     remember_columns(estimator, parts.columns, parts.width)
-    return PartitionedRows(parts, part_sizes(parts, X))
-
-
-def own_columns(X: Any, y: Any, sample_weight: Any) -> tuple[Any, Any]:
-    """y and weights: those given, else those that rows of files have of their own."""
-    if isinstance(X, Rows):
-        y = X.target() if y is None else y
-        sample_weight = X.sample_weight() if sample_weight is None else sample_weight
-    return y, sample_weight
-
-
-def part_sizes(parts: Dataset, X: Any) -> np.ndarray:
-    """The number of rows of each part of a dataset that was made of X."""
-    if isinstance(X, Rows):
-        return np.asarray(X.block_sizes())
-    return np.asarray(parts.compute(parts.map(part_size)))
-
-
-def part_size(part: Part) -> int:
-    """The number of rows of a part."""
-    return part.X.shape[0]
+    return PartitionedRows(parts, parts.part_sizes())
 
 
 def ordered_rows(
@@ -114,9 +88,7 @@ def ordered_rows(
     parts, sizes = dataset_of(estimator, X)
     outcome, n = Outcome.of(target()), int(sizes.sum())
     check_consistent_length(np.empty(n), outcome.values)
-    if sample_weight is None and isinstance(X, Rows):
-        sample_weight = X.sample_weight()
-    weight = checked_weights(owner, sample_weight, n)
+    weight = checked_weights(owner, own_weight(X, sample_weight), n)
     group = group_codes(owner, groups, n)
     factor = None if inverse_censoring is None else inverse_censoring(weight)
     order = order_of(owner, outcome.values, outcome.event, group, weight, factor)

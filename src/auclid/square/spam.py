@@ -57,8 +57,8 @@ class SPAM(StreamRanker):
         "saga" gives the exact optimum of the rows, to which it converges linearly: each row's last gradient is kept, a
         number a row, and subtracted from its next one. Rows are drawn at random in proportion to the size of their
         gradients, an epoch is as many steps as there are rows, and ``coef_`` is the last iterate; ``schedule``,
-        ``guard``, ``average`` and ``shuffle`` have no effect. A step costs O(nnz of the row), or O(d) for dense rows,
-        ``l1`` and other penalties. There is no `partial_fit`: it needs all rows.
+        ``guard``, ``average`` and ``shuffle`` have no effect. A step costs O(nnz of the row), with ``l1`` as well,
+        or O(d) for dense rows and other penalties. There is no `partial_fit`: it needs all rows.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes

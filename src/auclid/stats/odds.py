@@ -5,12 +5,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
-from sklearn.linear_model import LogisticRegression
 
 from auclid.stats.moments import ClassMoments
 
 MIN_SLOPE = 1e-3
 """The least slope, in units of the spread of the scores: probabilities rise with scores, whatever the rows say."""
+
+SLOPE_PENALTY = 1e-3
+"""The ridge on the slope of standardised scores, so that it is finite where a threshold parts the classes."""
+
+MAX_LINE_STEPS = 100
+"""Newton steps to the sigmoid at the most."""
 
 LINEAR_LOG_ODDS = 8.0
 """Log-odds up to this are what they are; beyond they are compressed, and stay below twice as much."""
@@ -51,11 +56,36 @@ def fit_sigmoid(scores: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | Non
     centre = float(np.average(scores, weights=mass))
     spread = float(np.sqrt(np.average(np.square(scores - centre), weights=mass))) or 1.0
     target = np.where(is_pos, (n_pos + 1.0) / (n_pos + 2.0), 1.0 / (n_neg + 2.0))
-    rows, labels = np.tile((scores - centre) / spread, 2)[:, None], np.repeat([True, False], len(scores))
-    both = np.concatenate([target, 1.0 - target]) * np.tile(mass, 2)
-    model = LogisticRegression(C=1e3, solver="newton-cholesky", tol=1e-10).fit(rows, labels, sample_weight=both)
-    slope = max(float(model.coef_[0, 0]), MIN_SLOPE) / spread
-    return Odds(slope / size, float(model.intercept_[0]) - slope * centre)
+    slope, offset = _logistic_line((scores - centre) / spread, target, mass)
+    slope = max(slope, MIN_SLOPE) / spread
+    return Odds(slope / size, offset - slope * centre)
+
+
+def _logistic_line(x: np.ndarray, target: np.ndarray, mass: np.ndarray) -> tuple[float, float]:
+    """Slope a and offset b of least Σ mass (log(1 + exp(z)) − target z) + SLOPE_PENALTY a²/2, z = a x + b.
+
+    By Newton's method; a step that does not lower the sum is halved.
+    """
+    share = float(mass @ target) / float(mass.sum())
+    line, design = np.array([0.0, np.log(share / (1.0 - share))]), np.stack([x, np.ones_like(x)])
+
+    def loss(line: np.ndarray) -> float:
+        z = line @ design
+        return float(mass @ (np.logaddexp(0.0, z) - target * z)) + 0.5 * SLOPE_PENALTY * float(line[0]) ** 2
+
+    value = loss(line)
+    for _ in range(MAX_LINE_STEPS):
+        p = expit(line @ design)
+        gradient = design @ (mass * (p - target)) + [SLOPE_PENALTY * line[0], 0.0]
+        hessian = (design * (mass * p * (1.0 - p))) @ design.T + np.diag([SLOPE_PENALTY, 0.0])
+        step = np.linalg.lstsq(hessian, -gradient, rcond=None)[0]
+        decrease = -float(gradient @ step)
+        if not decrease > 1e-15 * value:
+            break
+        while (lower := loss(line + step)) > value and np.abs(step).max() > 1e-12:
+            step = 0.5 * step
+        line, value = line + step, min(lower, value)
+    return float(line[0]), float(line[1])
 
 
 def prior_log_odds(is_pos: np.ndarray, weight: np.ndarray | None = None) -> float:
