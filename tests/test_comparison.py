@@ -252,3 +252,10 @@ def test_tables_are_compared_and_drawn(rows):
     texts = " ".join(text.get_text() for text in ax.texts)
     assert all(name in texts for name in found.names) and f"CD = {found.critical_difference:.2f}" in texts
     pyplot.close("all")
+
+
+def test_a_notebook_shows_models_and_differences(rows):
+    X, y = rows
+    shown = compare({"<a>": LeastSquaresAUC(), "b": LogisticRegression()}, X, y, cv=3)._repr_html_()
+    assert shown.count("<table>") == 2 and shown.count("<tr>") == 5
+    assert "&lt;a&gt;" in shown and "<a>" not in shown

@@ -23,7 +23,7 @@ MIN_CLASS_ROWS = 10
 """Rows of a class that are drawn from files or partitions, if it has so many, whatever its share."""
 
 KNOT_SAMPLE = 50_000
-"""Rows that knots come from, of more."""
+"""Rows that knots and narrow bins come from, of more."""
 
 MAX_COEFFICIENTS = 1_200
 """Coefficients of a scorecard without pairs, as far as fewer knots can help."""

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._rounding import roundest
 from auclid.additive._basis import Basis
 from auclid.additive._columns import cell_blocks
@@ -132,14 +133,13 @@ class CardCounts(NamedTuple):
 
     def _add_column(self, j: int, values: np.ndarray, masses: np.ndarray) -> None:
         counts = self.columns[j]
-        bins = column_bins(counts, values)
-        present = bins >= 0
-        for side, mass in enumerate(masses):
-            counts.rows[side] += np.bincount(bins[present], mass[present], counts.rows.shape[1])
-            counts.missing[side] += mass[~present].sum()
+        slot, width = column_bins(counts, values) + 1, counts.rows.shape[1] + 1  # the first is that of missing cells
+        found = np.stack([np.bincount(slot, mass, width) for mass in masses])
+        counts.rows[:] += found[:, 1:]
+        counts.missing[:] += found[:, 0]
         if counts.edges is not None:
-            mass = masses.sum(axis=0)
-            counts.total[:] += np.bincount(bins[present], mass[present] * values[present], counts.rows.shape[1])
+            total = masses.sum(axis=0) * np.where(slot > 0, values, 0.0)
+            counts.total[:] += np.bincount(slot, total, width)[1:]
 
     def plus(self, cells: Any, positive: np.ndarray, weight: np.ndarray | None, basis: Basis) -> "CardCounts":
         """The counts of these rows and of those before; ``positive`` as of `class_masses`."""
@@ -206,10 +206,10 @@ def count_rows(
     features: Sequence[Feature], basis: Basis, cells: Any, positive: np.ndarray, weight: np.ndarray | None
 ) -> CardCounts:
     """The counts of these rows, in narrow bins that they are given; ``positive`` as of `class_masses`."""
-    masses = class_masses(positive, weight)
-    sides = np.maximum(masses.sum(axis=1, keepdims=True), 1e-300)
-    balanced = (masses / sides).sum(axis=0)  # so that the rarer class has bins of its own
-    edges = [None if f.knots is None else narrow_edges(f, _column(cells, j), balanced) for j, f in enumerate(features)]
+    masses, some = class_masses(positive, weight), _edge_rows(positive > 0.5)
+    few, sides = cells[some], np.maximum(masses[:, some].sum(axis=1, keepdims=True), 1e-300)
+    balanced = (masses[:, some] / sides).sum(axis=0)  # so that the rarer class has bins of its own
+    edges = [None if f.knots is None else narrow_edges(f, _column(few, j), balanced) for j, f in enumerate(features)]
     columns = [empty_counts(*each) for each in zip(features, edges, strict=True)]
     counts = CardCounts(columns, [], np.nan, np.nan)
     counts.add_columns(cells, masses)
@@ -217,6 +217,15 @@ def count_rows(
     counts = counts._replace(pairs=[_empty_pair(columns[a], columns[b]) for a, b in pairs])
     counts.add_pairs(cells, masses, pairs)
     return counts
+
+
+def _edge_rows(is_pos: np.ndarray) -> np.ndarray | slice:
+    """The rows that edges come from: all, or about `_sizes.KNOT_SAMPLE`, every so manieth of each class."""
+    most = _sizes.KNOT_SAMPLE // 2
+    if len(is_pos) <= 2 * most:
+        return slice(None)
+    classes = np.flatnonzero(is_pos), np.flatnonzero(~is_pos)
+    return np.sort(np.concatenate([rows[:: -(-len(rows) // most) or 1] for rows in classes]))
 
 
 def _column(cells: Any, j: int) -> np.ndarray:

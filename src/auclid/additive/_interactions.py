@@ -63,7 +63,7 @@ RIDGE_FACTORS = (0.01, 0.1, 1.0, 10.0)
 CELL_SHRINKAGE = 5.0
 """λ in units of 1/n+ + 1/n−: a cell of few rows cannot promise much."""
 
-MAX_HISTOGRAM_CELLS = 5e8
+MAX_HISTOGRAM_CELLS = 2e8
 """Cells of all histograms that are looked at; of more rows than that allows, a part is taken."""
 
 HISTOGRAM_BATCH = 256

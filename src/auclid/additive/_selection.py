@@ -248,16 +248,23 @@ def _knot_count(features: list[Feature], count: int, total: ClassMoments | PairM
 
 
 def _penalty_grid(settings: FitSettings, unit: float, best: _Best | None) -> list[Penalty]:
-    """All penalties to try, or those near the best one so far, which was found with another unit."""
+    """All penalties to try, or those beside the best one so far, which was found with another unit."""
     alphas, smooths = (COARSE_ALPHAS, COARSE_SMOOTHS) if settings.coarse else (RIDGE_ALPHAS, SMOOTHS)
     if settings.smooth is not None:
         smooths = np.array([settings.smooth])
     if settings.alphas is not None:
         return [Penalty(float(alpha), smooth) for smooth in smooths for alpha in settings.alphas]
-    if best is not None:
-        smooths = neighbours(smooths, best.penalty.smooth)
-        alphas = neighbours(alphas, best.penalty.alpha / best.knots.unit)
-    return [Penalty(float(unit * alpha), float(smooth)) for smooth in smooths for alpha in alphas]
+    if best is None:
+        return [Penalty(float(unit * alpha), float(smooth)) for smooth in smooths for alpha in alphas]
+    size, smooth = best.penalty.alpha / best.knots.unit, nearest(smooths, best.penalty.smooth)
+    beside = [(nearest(alphas, size), each) for each in neighbours(smooths, smooth) if each != smooth]
+    beside += [(each, smooth) for each in neighbours(alphas, size)]
+    return [Penalty(float(unit * alpha), float(smooth)) for alpha, smooth in beside]
+
+
+def nearest(values: np.ndarray, value: float) -> float:
+    """The one of some values that is nearest to a value."""
+    return float(values[int(np.abs(values - value).argmin())])
 
 
 def neighbours(values: np.ndarray, value: float) -> np.ndarray:

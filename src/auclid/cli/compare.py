@@ -162,9 +162,9 @@ def _over_time(data: BinaryTable, found: ModelComparison) -> list[Block]:
     every[found.rows] = found.best.scores
     for _, test in found.splits:
         is_pos, scores, ends = data.is_pos[test], every[test], [data.time[test].min(), data.time[test].max()]
-        names = [str(np.datetime64(int(end), "D")) if data.time_is_date else f"{end:g}" for end in ends]
-        intervals = auc_interval(is_pos, scores), average_precision_interval(is_pos, scores)
-        blocks.append(Block(*names, len(test), int(is_pos.sum()), *intervals))
+        first, last = (str(np.datetime64(int(end), "D")) if data.time_is_date else f"{end:g}" for end in ends)
+        auc, ap = auc_interval(is_pos, scores), average_precision_interval(is_pos, scores)
+        blocks.append(Block(first, last, len(test), int(is_pos.sum()), auc, ap))
     return blocks
 
 

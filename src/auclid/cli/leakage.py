@@ -26,7 +26,7 @@ MIN_LEVEL_ROWS = 5
 
 
 def leakage_notes(data: BinaryTable) -> list[str]:
-    """Sentences about columns that nearly equal the label, dates after the fact, and dates that a random split forgot."""
+    """Sentences about columns that nearly equal the label, dates after the fact, and dates in a random split."""
     X, is_pos = data.X, data.is_pos
     if X.shape[1] > MAX_CHECKED_COLUMNS or not (is_frame(X) or isinstance(X, np.ndarray)):
         return []
@@ -78,8 +78,10 @@ def column_auc(column: Column, is_pos: np.ndarray) -> float:
 
 def _after_the_fact(columns: list[Column], time: np.ndarray | None) -> list[str]:
     """Columns of dates that are mostly later than the date of the row."""
-    said = []
-    for column in columns if time is not None else []:
+    said: list[str] = []
+    if time is None:
+        return said
+    for column in columns:
         if column.kind != "date":
             continue
         days = as_numbers("compare", column)

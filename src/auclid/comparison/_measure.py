@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
-from auclid.metrics._cross_val import _Rows, _weight_name
+from auclid.metrics._cross_val import _Rows, _rows_to_score, _weight_name
 from auclid.metrics._scorer import scores_of
 from auclid.validation import take_rows
 
@@ -32,6 +32,9 @@ class Trial(NamedTuple):
     """One estimator on one split."""
 
     scores: Any = None
+    """Of the test rows of the split."""
+    of_partition: Any = None
+    """Of the test rows of all folds of its partition."""
     probabilities: Any = None
     seconds: float = np.nan
     fitted: Any = None
@@ -90,8 +93,9 @@ def _split_trials(
 
 
 def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> Trial:
-    """Fit an estimator to the training rows of a split and score its test rows."""
-    train, test = rows.splits[number]
+    """Fit an estimator to the training rows of a split and score the test rows of its partition."""
+    train, test = rows.splits[number][0], _rows_to_score(rows.splits)[number]
+    own = np.isin(test, rows.splits[number][1])
     y = rows.y[train]
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
@@ -113,7 +117,14 @@ def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[A
         raise ValueError(f"compare expects finite scores. Got others from {type(model).__name__}.")
     converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in heard)
     fitted = model if columns is None else make_pipeline(columns, model)
-    return Trial(scores, probabilities, seconds, fitted if number == 0 else None, converged=converged)
+    return Trial(
+        scores[own],
+        scores,
+        None if probabilities is None else probabilities[own],
+        seconds,
+        fitted if number == 0 else None,
+        converged=converged,
+    )
 
 
 def _prepare(

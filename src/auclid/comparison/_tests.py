@@ -14,18 +14,9 @@ from auclid.metrics import (
     compare_average_precision,
 )
 from auclid.metrics._compare import answer, checked_question
-from auclid.metrics._cross_val import (
-    _corrected_error,
-    _Fold,
-    _Rows,
-    _test_rows,
-    _trials,
-    _unit_sums,
-    _variance_given_models,
-)
+from auclid.metrics._cross_val import _corrected_error, _mean_area, _Rows, _scored_folds
 from auclid.metrics._many import corrected
-from auclid.metrics._placements import area_terms
-from auclid.metrics._sample import Region, Sample
+from auclid.metrics._sample import Region
 from auclid.metrics._variance import share_interval
 
 
@@ -77,19 +68,9 @@ def _auc(trials: list[Trial], judge: Judgement) -> tuple[float, float, float, np
         is_pos, how = judge.labels(judge.rows.splits[0][1])
         one = auc_interval(is_pos, trials[0].scores, max_fpr=region.max_fpr, **how)
         return one.auc, one.low, one.high, np.array([one.auc])
-    folds = [
-        [_Fold(test, sample, [[area_terms(sample, trial.scores, region)]], 0)]
-        for (_, test), trial in zip(judge.rows.splits, trials, strict=True)
-        for sample in [_test_rows("compare", judge.rows, test)]
-    ]
-    areas = [fold.areas[0] for (fold,) in folds]
-    whole = Sample(judge.rows.is_pos, (), None, judge.rows.cluster)
-    own = [_unit_sums(whole, fold, [area]) for fold, area in zip(folds, areas, strict=True)]
-    variance, df = _variance_given_models(whole, folds, own)
-    size, se = float(np.mean([each.area for each in areas])), float(np.sqrt(variance))
-    ends = share_interval(size / region.best, se / region.best, _trials(folds), judge.level, df)
-    low, high = (region.value(region.best * end) for end in ends)
-    return region.value(size), low, high, np.array([region.value(each.area) for each in areas])
+    folds = _scored_folds("compare", judge.rows, region, [[trial.of_partition] for trial in trials])
+    found = _mean_area(judge.rows, folds, region, judge.level)
+    return found.auc, found.low, found.high, found.folds
 
 
 def _average_precision(trials: list[Trial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:

@@ -13,7 +13,6 @@ until the penalty puts it to zero or lets it go, so it is brought up to date whe
 with the class means follow from sums over columns. The step at which the r of a column changes is known beforehand.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -26,6 +25,15 @@ from auclid.stats.class_means import FirstPass
 
 STEP_SHARE = 1.0 / 3.0
 """The step size times the largest Lipschitz constant."""
+
+
+MIN_COLUMNS_PER_ENTRY = 100
+"""Columns for each entry of a row from which lazy steps are faster than steps of all columns, which are vectorized."""
+
+
+def is_wide(rows: RowStruct, d: int) -> bool:
+    """Whether rows are so sparse that lazy steps pay."""
+    return isinstance(rows, CSR) and d * (len(rows.indptr) - 1) >= MIN_COLUMNS_PER_ENTRY * len(rows.indices)
 
 
 class SagaProblem(NamedTuple):
@@ -49,7 +57,7 @@ class SagaState(NamedTuple):
 
 @dataclass(frozen=True)
 class SagaSolver:
-    """SAGA with any penalty: O(nnz of the row) per step for sparse rows and an elastic net, O(d) otherwise."""
+    """SAGA with any penalty: O(nnz of the row) per step for wide sparse rows and an elastic net, O(d) otherwise."""
 
     penalty: Penalty
 
@@ -77,22 +85,18 @@ class SagaSolver:
     def epoch(
         self, table: Table, centre: np.ndarray | None, problem: SagaProblem, state: SagaState, rng: np.random.Generator
     ) -> SagaState:
-        """The state after as many steps as there are rows."""
+        """The state after as many steps as there are rows; overwrites the one before."""
         limits = np.cumsum(problem.probability)
         order = np.searchsorted(limits, rng.random(len(limits)) * limits[-1], side="right")
         order = np.minimum(order, len(limits) - 1)
         beta = problem.p * (1.0 - problem.p)
         for rows, (at,), steps in table.sweep(order, centre=centre):
-            sweep, penalty = self._sweep(rows)
-            state = sweep(rows, at, order[steps], problem, penalty, beta, state)
+            if isinstance(self.penalty, L2 | ElasticNet) and is_wide(rows, len(state.w)):
+                columns = lazy_columns(problem, self.penalty, beta, state, len(at))
+                sweep_lazy_saga(rows, at, order[steps], problem, columns, state.table)
+            else:
+                sweep_saga(rows, at, order[steps], problem, self.penalty, beta, state)
         return state
-
-    def _sweep(self, rows: RowStruct) -> tuple[Callable[..., SagaState], Penalty]:
-        """The fastest kernel for penalty and rows, and the penalty as it takes it."""
-        if not isinstance(rows, CSR) or not isinstance(self.penalty, L2 | ElasticNet):
-            return sweep_saga, self.penalty
-        is_net = isinstance(self.penalty, ElasticNet)
-        return sweep_elastic_net_saga, self.penalty if is_net else ElasticNet(0.0, self.penalty.l2)
 
 
 @kernel(inner=True)
@@ -110,7 +114,7 @@ def sweep_saga(
     penalty: Penalty,
     beta: float,
     state: SagaState,
-) -> SagaState:
+) -> None:
     """One step per row with any penalty, in O(d); ``beta`` is p(1-p), the factor of the penalty."""
     w, table, gradient = state.w, state.table, state.mean_gradient
     share, probability, eta, mean = problem.share, problem.probability, problem.step, problem.mean
@@ -125,10 +129,6 @@ def sweep_saga(
         row_axpy(rows, i, -eta * change * share[number] / probability[number], w)
         row_axpy(rows, i, change * share[number], gradient)
         prox(penalty, w, eta * beta)
-    return SagaState(w=w, table=table, mean_gradient=gradient)
-
-
-FOREVER = 1 << 62
 
 
 class LazyColumns(NamedTuple):
@@ -150,48 +150,70 @@ class LazyColumns(NamedTuple):
     eta: float
     cut: float  # by which a step of the l1 penalty moves a column towards zero
     shrink: float
+    log_shrink: float
 
 
-@kernel(inner=True)
-def drifted(w: float, r: float, steps: int, shrink: float) -> float:
-    """w after so many steps w <- shrink (w - r)."""
-    if steps == 0:
-        return w
-    if steps == 1:  # exactly zero for r = w
-        return shrink * (w - r)
-    if shrink == 1.0:
-        return w - r * steps
-    power = np.exp(steps * np.log(shrink))
-    return power * w - r * shrink * (1.0 - power) / (1.0 - shrink)
+def lazy_columns(
+    problem: SagaProblem, penalty: L2 | ElasticNet, beta: float, state: SagaState, steps: int
+) -> LazyColumns:
+    """The columns before the first of so many steps; ``beta`` is p(1-p), the factor of the penalty."""
+    d, eta = len(state.w), problem.step
+    none = np.full((3, d), -1)
+    shrink = 1.0 / (1.0 + eta * beta * penalty.l2)
+    return LazyColumns(
+        w=state.w,
+        gradient=state.mean_gradient,
+        mean=problem.mean,
+        r=np.zeros(d),
+        last=np.zeros(d, dtype=np.int64),
+        due=none[0],
+        first=np.full(steps, -1),
+        before=none[1],
+        after=none[2],
+        sums=np.zeros((2, 2)),
+        eta=eta,
+        cut=eta * beta * (penalty.l1 if isinstance(penalty, ElasticNet) else 0.0),
+        shrink=shrink,
+        log_shrink=float(np.log(shrink)),
+    )
 
 
-@kernel(inner=True)
-def next_drift(w: float, pull: float, cut: float, shrink: float) -> tuple[float, int]:
-    """(r, n): the next n proximal steps w <- shrink soft(w - pull, cut) are w <- shrink (w - r)."""
+@kernel(inner=True, allocates=False)
+def next_drift(columns: LazyColumns, j: int, most: int) -> tuple[float, int]:
+    """(r, n): the next n proximal steps w <- shrink soft(w - eta g, cut) are w <- shrink (w - r), n up to ``most``."""
+    w, pull, cut, shrink = columns.w[j], columns.eta * columns.gradient[j], columns.cut, columns.shrink
     if cut == 0.0:
-        return pull, FOREVER
+        return pull, most
     if abs(w - pull) <= cut:
-        return (0.0, FOREVER) if w == 0.0 else (w, 1)
+        return (0.0, most) if w == 0.0 else (w, 1)
     side = 1.0 if w > pull else -1.0
     r = pull + side * cut
     size, fall = side * w, side * r
-    if fall <= 0.0:  # it moves away from zero, or to a point on this side of it
-        return r, FOREVER
+    # It is never at zero, or not soon: the first step is the longest.
+    if fall <= 0.0 or size - fall >= most * ((1.0 - shrink) * size + shrink * fall):
+        return r, most
     if shrink == 1.0:
         steps = (size - fall) / fall
     else:
-        steps = np.log(fall / (size * (1.0 - shrink) + fall * shrink)) / np.log(shrink)
-    return r, max(1, int(min(steps, 1e15)))
+        steps = np.log(fall / (size * (1.0 - shrink) + fall * shrink)) / columns.log_shrink
+    return r, max(1, int(min(steps, float(most))))
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def catch_up(columns: LazyColumns, j: int, t: int) -> None:
-    """Make the outstanding steps of column j up to step t."""
-    columns.w[j] = drifted(columns.w[j], columns.r[j], t - columns.last[j], columns.shrink)
+    """Make the outstanding steps w <- shrink (w - r) of column j up to step t."""
+    steps, w, r, shrink = t - columns.last[j], columns.w[j], columns.r[j], columns.shrink
+    if steps == 1:  # exactly zero for r = w
+        columns.w[j] = shrink * (w - r)
+    elif steps > 1 and shrink == 1.0:
+        columns.w[j] = w - r * steps
+    elif steps > 1:
+        power = np.exp(steps * columns.log_shrink)
+        columns.w[j] = power * w - r * shrink * (1.0 - power) / (1.0 - shrink)
     columns.last[j] = t
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def add_to_sums(columns: LazyColumns, j: int, sign: float) -> None:
     """Add column j to the sums, or take it out of them."""
     for b in range(2):
@@ -199,7 +221,7 @@ def add_to_sums(columns: LazyColumns, j: int, sign: float) -> None:
         columns.sums[1, b] += sign * columns.mean[b, j] * columns.r[j]
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def unlink(columns: LazyColumns, j: int) -> None:
     """Take column j out of the list of its step."""
     due, before, after = columns.due[j], columns.before[j], columns.after[j]
@@ -214,13 +236,14 @@ def unlink(columns: LazyColumns, j: int) -> None:
     columns.due[j] = -1
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def plan(columns: LazyColumns, j: int, t: int) -> None:
     """Set how column j, which is up to date and in no list, moves from step t on; adds it to the sums."""
-    columns.r[j], steps = next_drift(columns.w[j], columns.eta * columns.gradient[j], columns.cut, columns.shrink)
+    left = columns.first.shape[0] - t
+    columns.r[j], steps = next_drift(columns, j, left)
     columns.last[j] = t
     add_to_sums(columns, j, 1.0)
-    if steps < columns.first.shape[0] - t:
+    if steps < left:
         head = columns.first[t + steps]
         columns.due[j], columns.before[j], columns.after[j] = t + steps, -1, head
         columns.first[t + steps] = j
@@ -228,7 +251,7 @@ def plan(columns: LazyColumns, j: int, t: int) -> None:
             columns.before[head] = j
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def plan_due_columns(columns: LazyColumns, t: int) -> None:
     """Set how the columns that are due at step t move on."""
     while columns.first[t] >= 0:
@@ -239,7 +262,7 @@ def plan_due_columns(columns: LazyColumns, t: int) -> None:
         plan(columns, j, t)
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def lazy_score(rows: RowStruct, i: int, columns: LazyColumns, t: int) -> float:
     """w . x_i at step t."""
     score = 0.0
@@ -251,7 +274,7 @@ def lazy_score(rows: RowStruct, i: int, columns: LazyColumns, t: int) -> float:
     return score
 
 
-@kernel(inner=True)
+@kernel(inner=True, allocates=False)
 def lazy_step(rows: RowStruct, i: int, columns: LazyColumns, t: int, move: float, push: float) -> None:
     """w <- prox(w - eta g + move x_i), then g += push x_i; columns that the row does not meet follow later."""
     w, gradient, sums = columns.w, columns.gradient, columns.sums
@@ -271,35 +294,18 @@ def lazy_step(rows: RowStruct, i: int, columns: LazyColumns, t: int, move: float
         plan(columns, j, t + 1)
 
 
-@kernel
-def sweep_elastic_net_saga(
+@kernel(allocates=False)
+def sweep_lazy_saga(
     rows: RowStruct,
     at: np.ndarray,
     numbers: np.ndarray,
     problem: SagaProblem,
-    penalty: ElasticNet,
-    beta: float,
-    state: SagaState,
-) -> SagaState:
+    columns: LazyColumns,
+    table: np.ndarray,
+) -> None:
     """One step per sparse row with an elastic net, in O(nnz); a call costs O(d) in addition."""
-    table, share, probability, eta = state.table, problem.share, problem.probability, problem.step
-    d = state.w.shape[0]
-    columns = LazyColumns(
-        w=state.w,
-        gradient=state.mean_gradient,
-        mean=problem.mean,
-        r=np.zeros(d),
-        last=np.zeros(d, dtype=np.int64),
-        due=np.full(d, -1),
-        first=np.full(at.shape[0], -1),
-        before=np.full(d, -1),
-        after=np.full(d, -1),
-        sums=np.zeros((2, 2)),
-        eta=eta,
-        cut=eta * beta * penalty.l1,
-        shrink=1.0 / (1.0 + eta * beta * penalty.l2),
-    )
-    for j in range(d):
+    share, probability = problem.share, problem.probability
+    for j in range(columns.w.shape[0]):
         plan(columns, j, 0)
     for t in range(at.shape[0]):
         plan_due_columns(columns, t)
@@ -308,8 +314,7 @@ def sweep_elastic_net_saga(
         new = row_slope(lazy_score(rows, i, columns, t), columns.sums[0, 1 - c], c, problem.p)
         change = new - table[number]
         table[number] = new
-        move, push = -eta * change * share[number] / probability[number], change * share[number]
-        lazy_step(rows, i, columns, t, move, push)
-    for j in range(d):
+        move = -problem.step * change * share[number] / probability[number]
+        lazy_step(rows, i, columns, t, move, change * share[number])
+    for j in range(columns.w.shape[0]):
         catch_up(columns, j, at.shape[0])
-    return SagaState(w=columns.w, table=table, mean_gradient=columns.gradient)

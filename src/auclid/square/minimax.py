@@ -17,7 +17,7 @@ from auclid.validation import RowAccess
 
 INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
 
-GAP_TOL = 1e-8
+WORST_LOSS_TOL = 1e-8
 """Relative gap at which the solver stops."""
 
 
@@ -167,7 +167,7 @@ class MinimaxAUC(LinearRanker):
         risks, shares = np.full((size, size), np.nan), np.zeros((size, size))
         if with_neg and with_pos:
             pos, neg = [moments[2 * g + 1] for g in with_pos], [moments[2 * h] for h in with_neg]
-            worst = least_worst(pos, neg, self.alpha, GAP_TOL)
+            worst = least_worst(pos, neg, self.alpha, WORST_LOSS_TOL)
             risks[np.ix_(with_pos, with_neg)] = worst.risks
             shares[np.ix_(with_pos, with_neg)] = worst.weights
         else:

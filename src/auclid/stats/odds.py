@@ -14,6 +14,9 @@ MIN_SLOPE = 1e-3
 SLOPE_PENALTY = 1e-3
 """The ridge on the slope of standardised scores, so that it is finite where a threshold parts the classes."""
 
+LINE_TOLERANCE = 1e-9
+"""A Newton step to the sigmoid that moves slope and offset of standardised scores by no more is the last."""
+
 MAX_LINE_STEPS = 100
 """Newton steps to the sigmoid at the most."""
 
@@ -79,12 +82,11 @@ def _logistic_line(x: np.ndarray, target: np.ndarray, mass: np.ndarray) -> tuple
         gradient = design @ (mass * (p - target)) + [SLOPE_PENALTY * line[0], 0.0]
         hessian = (design * (mass * p * (1.0 - p))) @ design.T + np.diag([SLOPE_PENALTY, 0.0])
         step = np.linalg.lstsq(hessian, -gradient, rcond=None)[0]
-        decrease = -float(gradient @ step)
-        if not decrease > 1e-15 * value:
-            break
-        while (lower := loss(line + step)) > value and np.abs(step).max() > 1e-12:
+        while (lower := loss(line + step)) > value and np.abs(step).max() > LINE_TOLERANCE:
             step = 0.5 * step
-        line, value = line + step, min(lower, value)
+        line, value = line + step, lower
+        if np.abs(step).max() <= LINE_TOLERANCE:
+            break
     return float(line[0]), float(line[1])
 
 
