@@ -90,7 +90,7 @@ def candidates(
             notes.append(f"{name} is left out: {error}")
             continue
         if name.startswith("lightgbm") and "LightGBM" not in built[0]:
-            notes.append(f"LightGBM is not installed (pip install lightgbm): {built[0]} stands in for it.")
+            notes.append("LightGBM is not installed (pip install lightgbm): HistGradientBoosting stands in for it.")
         chosen.append((False, *built))
     return chosen, list(dict.fromkeys(notes))
 

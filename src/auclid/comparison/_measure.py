@@ -101,7 +101,7 @@ def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[A
         warnings.simplefilter("always")
         columns, model, X, X_test = _prepare(estimator, rows, train, test, prepared)
         weights = {} if rows.weight is None else {_weight_name(model): rows.weight[train]}
-        if number == 0:
+        if number == 0:  # compile before fits are timed
             few = _few(rows.is_pos[train])
             clone(model).fit(_some(X, few), y[few])
             heard.clear()
