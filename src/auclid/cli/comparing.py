@@ -58,8 +58,9 @@ def compare(
     table = table if test is None else with_test_rows(table, test, how)
     result = _run(table, how, chosen, protocol)
     result.answers.insert(-1, Answer("What next?", _next_line(data[0] if data else None, how, result)))
+    _write_page(outputs.report, report(result))
     _show.comparison(result)
-    _write(outputs, report(result), {table.source: result})
+    _tell_outputs(outputs, {table.source: result})
 
 
 def _check_sources(data: Sequence[Path], test: Path | None, how: Options) -> None:
@@ -71,10 +72,13 @@ def _check_sources(data: Sequence[Path], test: Path | None, how: Options) -> Non
         raise DataError(f"{option} must be used without --test: a file of its own says which rows to test on.")
 
 
-def _write(outputs: Outputs, page: str, results: dict[str, HeldOutComparison]) -> None:
-    """Write the page, and the table where one is asked for."""
-    with replacing(outputs.report, "w") as file:
+def _write_page(path: Path, page: str) -> None:
+    with replacing(path, "w") as file:
         file.write(page)
+
+
+def _tell_outputs(outputs: Outputs, results: dict[str, HeldOutComparison]) -> None:
+    """Say where the report is; write the table where one is asked for."""
     _show.say(escape(f"Report: {outputs.report}"))
     if outputs.table is not None:
         _write_table(outputs.table, [(name, m) for name, each in results.items() for m in each.found.models])
@@ -93,7 +97,8 @@ def compare_several(
         _show.comparison(result)
     ranks = ranked_tables({name: result.found for name, result in results.items()})
     _show.ranks(ranks)
-    _write(outputs, ranks_page(ranks, results), results)
+    _write_page(outputs.report, ranks_page(ranks, results))
+    _tell_outputs(outputs, results)
 
 
 def _run(table: BinaryTable, how: Options, chosen: Contestants, protocol: Protocol) -> HeldOutComparison:
