@@ -99,14 +99,15 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class NowAndThen(logging.Filter):
-    """Lets a message pass where the last one, or the start, was long enough ago."""
+    """Lets a message pass where the last one that passed, or the very first one, was long enough ago."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._last = perf_counter()
+        self._last: float | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
         now = perf_counter()
+        self._last = now if self._last is None else self._last
         if now - self._last < SECONDS_BETWEEN_LINES:
             return False
         self._last = now

@@ -43,7 +43,7 @@ def check_points(name: str, model: Any, options: PointTableOptions) -> None:
     if not isinstance(model, Scorecard):
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options.given)
         raise DataError(f"{names} must be used with --method Scorecard; {name} has no points.")
-    how = {"scale": 1.0, "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
+    how: dict[str, Any] = {"scale": 1.0, "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
     scale = 1.0 if how["scale"] == "auto" else how["scale"]
     model._scale(scale, how["base"], how["odds"], True, how["higher"])
 
