@@ -173,12 +173,16 @@ def expected_hits(is_pos, score, k):
     return total
 
 
-def satterthwaite(terms, strata, most):
-    """Degrees of freedom of the sum of squared terms: 2 v^2 over the spread of the squares within strata."""
-    noise = 0.0
+def satterthwaite(terms, strata):
+    """Degrees of freedom of the sum of squared terms: 2 v^2 over the spread of the squares within strata.
+
+    At most Welch's v^2 over the sum of v_k^2 / (n_k - 1).
+    """
+    noise, welch = 0.0, 0.0
     for stratum in set(strata):
         squares = [t**2 for t, s in zip(terms, strata, strict=True) if s == stratum]
         mean = sum(squares) / len(squares)
         noise += sum((square - mean) ** 2 for square in squares)
+        welch += sum(squares) ** 2 / max(len(squares) - 1, 1)
     total = sum(t**2 for t in terms)
-    return most if noise == 0.0 else max(2.0, min(most, 2.0 * total**2 / noise)) if most > 2.0 else most
+    return max(2.0, min(total**2 / welch, 2.0 * total**2 / noise if noise else float("inf")))

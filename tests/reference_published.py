@@ -5,6 +5,7 @@ given order, and whatever an algorithm draws at random is handed to it.
 """
 
 import numpy as np
+from scipy.optimize import minimize
 from scipy.stats import norm
 
 # --- Natole, Ying & Lyu 2018, algorithm 1 (SPAM)
@@ -298,6 +299,72 @@ def squared_hinge_gradient(w, X, y, alpha):
     return -2 * Z.T @ np.maximum(0, 1 - Z @ w) / len(Z) + alpha * w
 
 
+def kernel_rank_svm_dual(f, y, alpha):
+    """The coefficients that f = K b must have: mean of max(0, 1 - f(x+) + f(x-))^2 + alpha/2 b.K b has no gradient."""
+    losses = 2 * np.maximum(0, 1 - f[y == 1][:, None] + f[y == -1][None, :])
+    b = np.empty(len(f))
+    b[y == 1], b[y == -1] = losses.sum(axis=1), -losses.sum(axis=0)
+    return b / (alpha * losses.size)
+
+
+# --- Joachims 2005 (B-SVM-OR), Narasimhan & Agarwal 2013 (SVMpAUC), Li, Jin & Zhou 2014 (TopPush)
+
+
+def hinge_risk(w, X, y):
+    """(value, subgradient) of the mean of max(0, 1 - w.z) over all pairs."""
+    Z = differences(X, y)
+    active = Z @ w < 1
+    return np.maximum(0, 1 - Z @ w).mean(), -(Z * active[:, None]).mean(axis=0)
+
+
+def losses_of_negatives(w, X, y, loss, slope):
+    """The mean loss over positives of each negative, and its gradient by w."""
+    Z = X[y == 1][:, None, :] - X[y == -1][None, :, :]
+    m = Z @ w
+    return loss(m).mean(axis=0), (Z * slope(m)[..., None]).mean(axis=0)
+
+
+def partial_hinge_risk(w, X, y, max_fpr):
+    """(value, subgradient) of the mean hinge over the negatives that lose most, max_fpr of all, the last in part."""
+    L, G = losses_of_negatives(w, X, y, lambda m: np.maximum(0, 1 - m), lambda m: -(m < 1).astype(float))
+    k, order = max_fpr * len(L), np.argsort(-L)
+    q = np.clip(k - np.arange(len(L)), 0, 1) / k
+    return q @ L[order], q @ G[order]
+
+
+def top_risk(w, X, y):
+    """(value, subgradient) of the mean squared hinge over positives of the negative that loses most."""
+    L, G = losses_of_negatives(w, X, y, lambda m: np.maximum(0, 1 - m) ** 2, lambda m: -2 * np.maximum(0, 1 - m))
+    return L.max(), G[L.argmax()]
+
+
+def cutting_planes(risk, d, alpha, gap=1e-12, most=300):
+    """The minimum of risk(w) + alpha/2 |w|^2: add the plane that touches it at w, minimise the planes' maximum."""
+    w, planes, best = np.zeros(d), [], np.inf
+    for _ in range(most):
+        value, g = risk(w)
+        best = min(best, value + alpha / 2 * w @ w)
+        planes.append([*g, value - g @ w])
+        G, c = np.array(planes)[:, :-1], np.array(planes)[:, -1]
+        above = {
+            "type": "ineq",
+            "fun": lambda v, G=G, c=c: v[-1] - G @ v[:-1] - c,
+            "jac": lambda v, G=G: np.column_stack([-G, np.ones(len(G))]),
+        }
+        found = minimize(
+            lambda v: alpha / 2 * v[:-1] @ v[:-1] + v[-1],
+            [*w, np.max(G @ w + c)],
+            jac=lambda v: np.array([*alpha * v[:-1], 1.0]),
+            constraints=[above],
+            method="SLSQP",
+            options={"ftol": 1e-16, "maxiter": 500},
+        )
+        w = found.x[:-1]
+        if best - (alpha / 2 * w @ w + np.max(G @ w + c)) < gap:
+            return best
+    raise ArithmeticError("The planes do not meet the risk.")
+
+
 # --- Xie & Li 2018, Sakai et al. 2018: a kernel on all rows
 
 
@@ -368,11 +435,11 @@ def qsg(batches, omegas, gamma, lam, theta, slope):
 # --- Freund et al. 2003, Amini et al. 2008 (RankBoost)
 
 
-def rank_boost(P, N, rounds):
+def rank_boost(P, N, rounds, D=None):
     """The score of each row of P and N after so many rounds of the best stump, for weights of pairs D."""
-    D = np.ones((len(P), len(N))) / (len(P) * len(N))
+    D = np.ones((len(P), len(N))) / (len(P) * len(N)) if D is None else D / D.sum()
     scores_p, scores_n = np.zeros(len(P)), np.zeros(len(N))
-    smooth = 1 / (2 * len(P) * len(N))
+    smooth = 1 / (2 * np.count_nonzero(D))
     for _ in range(rounds):
         best = None
         for k in range(P.shape[1]):
@@ -392,3 +459,20 @@ def rank_boost(P, N, rounds):
         D = D * np.exp(-alpha * (h_p[:, None].astype(float) - h_n[None, :]))
         D = D / D.sum()
     return scores_p, scores_n
+
+
+def neighbours(rows, U, count):
+    """The nearest rows of U of each row, distances in units of the deviations of U."""
+    scale = U.std(axis=0)
+    near = [np.argsort(np.sum(((U - x) / scale) ** 2, axis=1))[:count] for x in rows]
+    return U[np.concatenate(near)]
+
+
+def ss_rank_boost(P, N, U, count, weight, rounds):
+    """SSRankBoost: the mean over pairs of neighbours, which have the labels of their rows, counts with a weight."""
+    P2, N2 = neighbours(P, U, count), neighbours(N, U, count)
+    D = np.zeros((len(P) + len(P2), len(N) + len(N2)))
+    D[: len(P), : len(N)] = 1 / (len(P) * len(N))
+    D[len(P) :, len(N) :] = weight / (len(P2) * len(N2))
+    scores_p, scores_n = rank_boost(np.vstack([P, P2]), np.vstack([N, N2]), rounds, D)
+    return scores_p[: len(P)], scores_n[: len(N)]

@@ -21,7 +21,8 @@ from auclid.cli._app import app
 from auclid.cli.data import positives, text
 from auclid.cli.report import report
 from auclid.cli.verdict import verdict
-from auclid.metrics import AUCComparison, AUCInterval, auc_interval, compare_auc, gini, rates_at, roc_auc
+from auclid.comparison import ComparedModel, ModelComparison
+from auclid.metrics import PairComparison, auc_interval, compare_auc, gini, rates_at, roc_auc
 from auclid.reports import curves
 
 LIGHT = ["--against", "logistic,ridge"]
@@ -89,18 +90,21 @@ def test_compare_without_data_takes_the_embedded_table(run):
     assert [path.name for path in Path().iterdir()] == ["report.html"]
 
 
+def hold_out(**more):
+    return job.Protocol(test_size=0.3, **more)
+
+
 def test_compare_prints_the_auc_it_measures():
     data = job_data()
-    result = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1)
-    assert [row.interval.auc for row in result.rows] == sorted(
-        (row.interval.auc for row in result.rows), reverse=True
-    )
-    for row in result.rows:
-        assert row.interval.auc == roc_auc(data.is_pos[result.test], row.scores) and row.seconds > 0.0
-    assert len(np.intersect1d(result.train, result.test)) == 0
-    assert len(result.train) + len(result.test) == len(data.is_pos)
-    again = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1)
-    assert [row.interval for row in again.rows] == [row.interval for row in result.rows]
+    result = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1, protocol=hold_out())
+    found = result.found.models
+    assert [model.auc for model in found] == sorted((model.auc for model in found), reverse=True)
+    (train, test), = result.found.splits
+    for model in found:
+        assert model.auc == roc_auc(data.is_pos[test], model.scores) and model.seconds > 0.0
+    assert len(np.intersect1d(train, test)) == 0 and len(train) + len(test) == len(data.is_pos)
+    again = job.compare(data, ["LeastSquaresAUC"], ["logistic"], seed=1, protocol=hold_out())
+    assert [model[1:4] for model in again.found.models] == [model[1:4] for model in found]
 
 
 def job_data(n=300, d=3, missing=False):
@@ -128,9 +132,12 @@ def test_sensible_methods_are_in_the_registry_and_suit(shape):
 @pytest.mark.filterwarnings("ignore")
 def test_compare_chooses_methods_by_itself_and_imputes_with_a_note():
     told = []
-    result = job.compare(job_data(missing=True), against=["logistic", "boosting"], tell=told.append)
-    assert sum(row.ours for row in result.rows) >= 3 and not any(row.trouble for row in result.rows)
-    assert told and len(told) == len(result.rows)
+    result = job.compare(
+        job_data(missing=True), against=["logistic", "boosting"], tell=told.append, protocol=hold_out()
+    )
+    found = result.found.models
+    assert sum(not model.is_baseline for model in found) >= 3 and not any(model.trouble for model in found)
+    assert told and len(told) == len(found) and "AUCClassifier" in told
     assert any("median" in note for note in result.notes)
 
 
@@ -139,7 +146,7 @@ def test_a_method_that_fails_keeps_its_row(monkeypatch, run):
         def fit(self, X, y):
             raise ValueError("no <luck>")
 
-    monkeypatch.setattr(models, "ours", lambda name, seed, max_fpr: ("Broken", Broken()))
+    monkeypatch.setattr(models, "ours", lambda name, seed, max_fpr=1.0, settings=(): ("Broken", Broken()))
     result = run("compare", "--methods", "any", *LIGHT)
     assert "Broken" in result.stdout and "Broken failed: no <luck>" in result.stderr
     assert "none of our methods" in result.stdout
@@ -149,8 +156,9 @@ def test_a_method_that_fails_keeps_its_row(monkeypatch, run):
 
 def test_without_lightgbm_another_booster_stands_in_by_its_own_name(monkeypatch):
     monkeypatch.setitem(sys.modules, "lightgbm", None)
-    chosen, notes = job.candidates(np.zeros((4, 2)), ["spam"], ["lightgbm"], 0)
-    assert chosen[-1][1] == "HistGradientBoosting" and "LightGBM is not installed" in notes[0]
+    chosen, notes = job.candidates(np.zeros((4, 2)), ["spam"], ["lightgbm", "lightgbm-small"], 0)
+    assert [name for _, name, _ in chosen[1:]] == ["HistGradientBoosting", "HistGradientBoosting (small trees)"]
+    assert "LightGBM is not installed" in notes[0]
 
 
 def test_compare_takes_the_front_door_too():
@@ -159,13 +167,12 @@ def test_compare_takes_the_front_door_too():
     assert chosen[0][2].random_state == 7
 
 
-def row(name, ours, auc, difference=None, pvalue=1.0, trouble=""):
-    gap = (
-        None
-        if difference is None
-        else AUCComparison(difference, difference - 0.01, difference + 0.01, pvalue)
-    )
-    return job.Row(name, ours, AUCInterval(auc, auc - 0.05, auc + 0.05, 0.02), gap, 0.1, np.zeros(2), trouble)
+def row(name, ours, auc, difference=None, pvalue=1.0, adjusted=None, trouble=""):
+    adjusted = pvalue if adjusted is None else adjusted
+    ends = (difference or 0.0) - 0.01, (difference or 0.0) + 0.01
+    gap = None if difference is None else PairComparison(name, "L", difference, *ends, pvalue, adjusted)
+    return ComparedModel(name, auc, auc - 0.05, auc + 0.05, np.array([auc]), is_baseline=not ours, gap=gap,
+                         trouble=trouble)  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -181,36 +188,63 @@ def row(name, ours, auc, difference=None, pvalue=1.0, trouble=""):
         ),
         ([row("A", True, 0.9, 0.01, 0.2), row("L", False, 0.89)], "Not measurably"),
         (
-            [row("A", True, 0.9, 0.1, 0.03), row("B", True, 0.85, 0.05), row("L", False, 0.8)],
+            [row("A", True, 0.9, 0.1, 0.03, 0.06), row("B", True, 0.85, 0.05), row("L", False, 0.8)],
             "Not measurably",
         ),
         ([row("L", False, 0.9)], "No verdict"),
         ([row("A", True, 0.9)], "No verdict"),
         ([row("L", False, 0.9), row("A", True, 0.8, trouble="x")], "none of our methods"),
+        (
+            [row("AUCClassifier", True, 0.9, 0.1, 0.001), row("A", True, 0.8, 0.0), row("L", False, 0.8)],
+            "Not measurably: A",
+        ),
     ],
-    ids=["gain", "loss", "tie", "chosen from two", "no method", "no baseline", "failed"],
+    ids=["gain", "loss", "tie", "chosen from two", "no method", "no baseline", "failed", "not the blend"],
 )
 def test_the_verdict_says_which_way_it_came_out(measured, answer):
-    assert answer in verdict(measured)
+    assert answer in verdict(ModelComparison(measured, [], 0.95))
+
+
+def test_the_answers_are_those_a_newcomer_asks_for():
+    data = job_data(600)
+    result = job.compare(data, ["RankSVM", "LeastSquaresAUC"], ["logistic"], protocol=job.Protocol(cv=3, repeats=2))
+    asked = {answer.question: answer.text for answer in result.answers}
+    best = result.found.best
+    assert asked["Which model?"].startswith(best.name)
+    assert f"{best.auc:.4f}" in asked["How good will it be?"] and f"{best.ap:.4f}" in asked["How good will it be?"]
+    assert f"{data.is_pos.sum():,} positives" in asked["How sure is that?"]
+    assert "2 repeats of 3 folds" in asked["How sure is that?"]
+    assert "Among linear models" in asked["Does optimising AUC pay on this table?"]
+    page = report(result)
+    assert all(answer.question in page for answer in result.answers) and "Nadeau" in page
+
+
+def test_few_positives_are_compared_by_repeated_folds_and_many_by_one_hold_out():
+    few, many = job_data(400), job_data(9000)
+    assert job.compare(few, ["LeastSquaresAUC"], ["logistic"]).found.how == "3 repeats of 5 folds"
+    assert job.compare(many, ["LeastSquaresAUC"], ["logistic"]).found.how == "one split, 30% of the rows held out"
+    short = job.compare(few, ["LeastSquaresAUC"], ["logistic"], protocol=job.Protocol(budget=1e-9))
+    assert short.found.how == "one split, 20% of the rows held out" and "for want of time" in " ".join(short.notes)
 
 
 def test_compare_for_the_top_ranks_tests_and_draws_the_region():
     data = job_data(1200)
-    result = job.compare(data, ["RankSVM", "LeastSquaresAUC"], ["logistic"], max_fpr=0.1)
-    is_pos = data.is_pos[result.test]
-    for row in result.rows:
-        assert row.interval == auc_interval(is_pos, row.scores, max_fpr=0.1)
+    result = job.compare(data, ["RankSVM", "LeastSquaresAUC"], ["logistic"], max_fpr=0.1, protocol=hold_out())
+    for model in result.found.models:
+        alone = auc_interval(result.is_pos, model.scores, max_fpr=0.1)
+        assert model[1:4] == (alone.auc, alone.low, alone.high)
     best = result.best(ours=False)
-    for row in result.rows:
-        if row is not best:
-            assert row.gap == compare_auc(is_pos, row.scores, best.scores, max_fpr=0.1)
-    assert "partial AUC up to a false-positive rate of 0.1" in result.verdict
+    for model in result.found.models:
+        if model is not best:
+            gap = compare_auc(result.is_pos, model.scores, best.scores, max_fpr=0.1)
+            assert (model.gap.difference, model.gap.pvalue) == (gap.difference, gap.pvalue)
+    assert "partial AUC up to a false-positive rate of 0.1" in result.answers[-1].text
     assert any("B-LS-SVM learns the whole list" in note for note in result.notes)
     page = report(result)
     assert 'class="region"' in page and "left of a false positive rate of 0.1" in page
     assert "Does optimising partial AUC up to a false-positive rate of 0.1 pay on this table?" in page
     assert "<th>partial AUC</th>" in page and "partial AUC (FPR ≤ 0.1)" in page
-    whole = report(job.compare(data, ["LeastSquaresAUC"], ["logistic"]))
+    whole = report(job.compare(data, ["LeastSquaresAUC"], ["logistic"], protocol=hold_out()))
     assert 'class="region"' not in whole and "partial AUC" not in whole
 
 
@@ -234,8 +268,9 @@ def test_scales_are_told_of_where_columns_are_scaled(table):
 def test_the_next_line_keeps_the_region(table):
     options = "--target", "y", "--against", "ridge", "--max-fpr", "0.2", "--methods"
     for method, kept in (("RankSVM", True), ("LeastSquaresAUC", False)):
-        line = table("compare", "plain.csv", *options, method).stdout.splitlines()[-1]
-        assert line.startswith("Next: ") and ("--max-fpr 0.2" in line) is kept
+        told = table("compare", "plain.csv", *options, method).stdout.splitlines()
+        (line,) = [line for line in told if line.startswith("What next? ")]
+        assert "auclid fit plain.csv" in line and ("--max-fpr 0.2" in line) is kept
 
 
 def test_fit_for_the_top(table):
@@ -393,7 +428,7 @@ BAD = {
     "wrong target": (["compare", "plain.csv", "--target", "yy"], "Did you mean 'y'?"),
     "one class": (["compare", "one.csv", "--target", "y"], "all its values are '1'"),
     "many classes": (["fit", "many.csv", "--target", "y", "--model", "m"], "--positive LABEL"),
-    "few": (["compare", "few.csv", "--target", "y"], "at least 8 rows of each class"),
+    "few": (["compare", "few.csv", "--target", "y"], "The target must hold at least 4 rows of each class"),
     "method": (["compare", "plain.csv", "--target", "y", "--methods", "spamm"], "Did you mean SPAM"),
     "baseline": (
         ["compare", "plain.csv", "--target", "y", "--against", "logistik"],
@@ -706,9 +741,10 @@ def test_a_table_with_texts_dates_and_gaps_needs_no_flag(run, tmp_path):
     day = np.datetime64("2024-01-01") + rng.integers(0, 500, n).astype("timedelta64[D]")
     cells = {"town": town, "amount": [f"{x:.3f}" if x < 1.5 else "" for x in amount], "day": day.astype(str)}
     write_csv("mixed.csv", {"key": [f"c{k}" for k in range(n)], **cells, "y": y})
-    result = run("compare", "mixed.csv", "--target", "y", "--methods", "RankSVM,auto,Scorecard", "--drop", "key")
+    words = "--target", "y", "--methods", "RankSVM,auto,Scorecard", "--drop", "key", "--test-size", "0.3"
+    result = run("compare", "mixed.csv", *words)
     assert result.exit_code == 0, result.output
-    assert "Next: auclid fit mixed.csv --target y --drop key --method" in result.stdout
+    assert "What next? auclid fit mixed.csv --target y --drop key --method" in result.stdout
     page = Path("report.html").read_text()
     assert "AUC lost when shuffled" in page and page.index(">amount<") < page.index(">day<")
     result = run("fit", "mixed.csv", "--target", "y", "--model", "m")

@@ -6,9 +6,10 @@ import pytest
 from sklearn.model_selection import PredefinedSplit, TimeSeriesSplit
 
 from auclid import AUCClassifier, Calibrated, LeastSquaresAUC
-from auclid.cli.compare import split_table
+from auclid.cli.compare import Protocol, compare
 from auclid.cli.data import BinaryTable, Options, load_table, open_task, with_test_rows
 from auclid.cli.leakage import leakage_notes
+from auclid.cli.report import report
 
 runner = pytest.importorskip("typer.testing").CliRunner()
 
@@ -42,7 +43,7 @@ def test_a_file_to_test_on(files):
     assert done.exit_code == 0, done.output
     how = Options("y", drop=["day"])
     table = with_test_rows(load_table(open_task(files / "train.csv", how), how), files / "test.csv", how)
-    train, test = split_table(table, 0.3, 0)
+    ((train, test),) = compare(table, ["LeastSquaresAUC"], []).found.splits
     assert (len(train), len(test)) == (400, 200)
     assert table.X.column("a").to_pylist()[400:] == make_rows(200, 1).a.tolist()
     assert table.is_pos[test].tolist() == (make_rows(200, 1).y == 1).tolist()
@@ -51,10 +52,21 @@ def test_a_file_to_test_on(files):
 def test_the_latest_rows_are_tested_on(files):
     how = Options("y", time="day")
     table = load_table(open_task(files / "train.csv", how), how)
-    train, test = split_table(table, 0.25, 0)
     days = pd.read_csv("train.csv").day
     assert "day" not in table.feature_names
+    latest = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(test_size=0.25)).found
+    ((train, test),) = latest.splits
     assert days[train].max() < days[test].min() and len(test) == 100
+    rolling = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(cv=3)).found
+    assert len(rolling.splits) == 3 and "rolling origin" in rolling.how
+    for train, test in rolling.splits:
+        assert days[train].max() < days[test].min()
+    result = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(cv=3))
+    assert [(block.start, block.end) for block in result.blocks] == [
+        (days[test].min(), days[test].max()) for _, test in rolling.splits
+    ]
+    assert np.mean([block.auc.auc for block in result.blocks]) == pytest.approx(rolling.best.auc)
+    assert "over time</h2>" in report(result)
     words = ["--time", "day", "--methods", "LeastSquaresAUC", "--against", ""]
     done = run("compare", "train.csv", "--target", "y", *words)
     assert done.exit_code == 0, done.output
@@ -87,6 +99,12 @@ def test_leaks_are_pointed_out():
     assert [note.split("'")[1] for note in said] == ["settled", "state", "day"]
     assert "--drop settled" in said[0] and "--time day" in said[2]
     assert len(leakage_notes(table._replace(time=np.arange(500.0)))) == 2
+    when = pd.to_datetime(rows.day)
+    late = X[["a"]].assign(settled=(when + pd.Timedelta(days=9)).where(rows.y == 1), opened=when - pd.Timedelta(days=9))
+    days = (when - pd.Timestamp(0)).dt.days.to_numpy(float)
+    dated = table._replace(X=late, feature_names=list(late.columns), time=days, time_is_date=True)
+    label, after = leakage_notes(dated)
+    assert "'settled' alone has an AUC of 1.000" in label and "'settled' is later than --time in 100%" in after
 
 
 @pytest.mark.parametrize("cv", [TimeSeriesSplit(3), PredefinedSplit(np.r_[np.full(400, -1), np.zeros(200, int)])])

@@ -295,6 +295,17 @@ def test_under_a_feature_map(case):
     assert lazy.score(X, y, **more) == pytest.approx(found, abs=0.05)
 
 
+def test_under_a_feature_map_rows_of_files_keep_their_weights(tmp_path):
+    X, y, _, _, weight = rows("levels", n=300)
+    path = tmp_path / "rows.csv"
+    pd.DataFrame({"a": X[:, 0], "b": X[:, 1], "c": X[:, 2], "y": y, "w": weight}).to_csv(path, index=False)
+    model = Kernelized(RandomFourier(20, random_state=0), OrderedRanker(alpha=0.01))
+    files = auclid.scan(path, target="y", sample_weight="w")
+    found, memory = clone(model).fit(files), clone(model).fit(X, y, sample_weight=weight)
+    np.testing.assert_allclose(found.ranker_.coef_, memory.ranker_.coef_, rtol=1e-6, atol=1e-9)
+    assert found.score(files) == pytest.approx(memory.score(X, y, sample_weight=weight))
+
+
 # --- manners --------------------------------------------------------------------------------------
 
 

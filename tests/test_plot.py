@@ -13,11 +13,13 @@ from sklearn.linear_model import LogisticRegression
 import auclid
 from auclid import LeastSquaresAUC, Scorecard, plot
 from auclid.metrics import (
+    ROC,
     auc_by_group,
     auc_interval,
     average_precision,
     compare_many,
     cross_val_auc,
+    interval_at,
     lift_table,
     net_benefit,
     reliability,
@@ -71,6 +73,7 @@ DRAWN = {
     "roc, a region": lambda ax=None: plot.roc(*models(), ax=ax, max_fpr=0.5, min_tpr=0.1),
     "roc, one": lambda ax=None: plot.roc(*rows(), ax=ax),
     "roc, bare": lambda ax=None: plot.roc(*rows(), ax=ax, level=None),
+    "roc, specificity": lambda ax=None: plot.roc(*rows(), ax=ax, x_axis="specificity", max_fpr=0.3),
     "roc, weights": lambda ax=None: plot.roc(*rows(), ax=ax, sample_weight=np.arange(1.0, 401.0)),
     "intervals": lambda ax=None: plot.intervals(*models(), ax=ax),
     "intervals, region": lambda ax=None: plot.intervals(*models(), ax=ax, max_fpr=0.2),
@@ -166,6 +169,81 @@ def test_the_curve_is_the_curve():
     y, s = rows()
     line = next(line for line in plot.roc(y, s, name="mine").lines if str(line.get_label()).startswith("mine"))
     assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(roc_auc(y, s), abs=2e-3)
+
+
+def test_a_roc_object_is_drawn_as_its_rows_are():
+    y, score = rows()
+    weight, groups = np.arange(1.0, 401.0), np.arange(400) // 2
+    given = {"sample_weight": weight, "groups": groups}
+    curve = ROC(y, score, **given)
+    for draw in (plot.roc, plot.precision_recall):
+        ours, theirs = draw(curve, name="a"), draw(y, score, name="a", **given)
+        for mine, other in zip(ours.lines, theirs.lines, strict=True):
+            np.testing.assert_array_equal(mine.get_xydata(), other.get_xydata())
+        assert ours.get_legend_handles_labels()[1] == theirs.get_legend_handles_labels()[1]
+        both = draw({"a": curve, "b": ROC(y[:200], -score[:200])})  # of other rows
+        assert len(both.get_legend().get_texts()) >= 2
+        with pytest.raises(ValueError, match=r"'groups' parameter of plot\.\w+ must be None where a ROC"):
+            draw(curve, groups=groups)
+        with pytest.raises(ValueError, match=r"'y_score' parameter of plot\.\w+ must be given"):
+            draw(y)
+    mine, other = (ax.get_legend_handles_labels()[1] for ax in (curve.plot(name="a"), plot.roc(curve, name="a")))
+    assert mine == other
+
+
+def test_specificity_runs_from_one_to_zero():
+    y, score = rows()
+    usual, turned = plot.roc(y, score), plot.roc(y, score, x_axis="specificity")
+    assert (turned.get_xlabel(), turned.get_ylabel()) == ("specificity", "sensitivity")
+    left, right = turned.get_xlim()
+    assert left > 1.0 > 0.0 > right
+    for a, b in zip(usual.lines, turned.lines, strict=True):
+        np.testing.assert_allclose(a.get_xdata(), 1.0 - np.asarray(b.get_xdata()))
+    with pytest.raises(ValueError, match=r"'x_axis' parameter of plot.roc must be one of"):
+        plot.roc(y, score, x_axis="tnr")
+
+
+@pytest.mark.parametrize("given", [{"sample_weight": np.arange(1.0, 401.0)}, {"groups": np.arange(400) // 4}], ids=str)
+def test_bands_allow_for_weights_and_groups(given):
+    y, score = rows()
+    ax = plot.roc(y, score, **given)
+    edge = ax.collections[0].get_paths()[0].vertices
+    at = interval_at(y, score, "tpr", at={"fpr": 0.25}, **given)
+    heights = edge[np.isclose(edge[:, 0], 0.25), 1]
+    assert heights.min() == pytest.approx(at.low) and heights.max() == pytest.approx(at.high)
+    wide = plot.roc(y, score, band="simultaneous", **given).collections[0].get_paths()[0].vertices
+    there = wide[np.isclose(wide[:, 0], 0.25), 1]
+    assert there.min() < at.low and there.max() > at.high
+
+
+def test_groups_of_equal_rows_widen_a_simultaneous_band():
+    y, score = rows(100)
+    twice = np.repeat(y, 4), np.repeat(score, 4)
+    alone, grouped = (
+        plot.roc(*twice, band="simultaneous", groups=groups).collections[0].get_paths()[0].vertices
+        for groups in (np.arange(400), np.arange(400) // 4)
+    )
+    widths = [np.ptp(edge[np.isclose(edge[:, 0], 0.25), 1]) for edge in (alone, grouped)]
+    assert widths[1] > 1.25 * widths[0]
+
+
+@pytest.mark.parametrize("draw", ["roc", "precision_recall", "lift", "decision_curve", "calibration"])
+def test_colours_and_line_styles_are_the_users(draw):
+    y, score = rows()
+    two = {"a": probability(score - 1.5), "b": probability(-score)}
+    drawn = {line.get_label().split(":")[0]: line for line in getattr(plot, draw)(y, two, colors="grey").lines}
+    greys = [to_rgb(drawn[name].get_color()) for name in two]
+    assert all(len(set(grey)) == 1 for grey in greys) and greys[0] != greys[1]
+    ax = getattr(plot, draw)(y, two, colors=["red", "blue"], linestyles=["-", ":"])
+    drawn = {line.get_label().split(":")[0]: line for line in ax.lines}
+    assert [drawn[name].get_color() for name in two] == ["red", "blue"]
+    assert [drawn[name].get_linestyle() for name in two] == ["-", ":"]
+
+
+@every
+def test_a_figure_is_saved_as_pdf(draw, tmp_path):
+    draw().figure.savefig(tmp_path / "figure.pdf")
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
 
 
 def test_gain_is_that_of_the_table():

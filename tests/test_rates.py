@@ -1,11 +1,13 @@
 """Points of the curve, lists and tables, several models, several classes, groups, folds and the size of a study."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import logit
 from scipy.stats import binomtest, false_discovery_control, ks_2samp, multivariate_normal, norm, t
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
@@ -464,6 +466,18 @@ def test_of_two_groups_the_gap_is_theirs_and_the_same_rows_give_the_same_bits():
     assert got.worst == again.worst and 0.0 < got.worst.comparison.pvalue <= 1.0
 
 
+def test_many_groups_take_memory_of_rows_times_groups():
+    rng = np.random.default_rng(0)
+    n, groups = 5_000, 40
+    is_pos, member = rng.random(n) < 0.3, rng.integers(0, groups, n)
+    tracemalloc.start()
+    got = auc_by_group(is_pos, rng.normal(size=n) + is_pos, member)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert got.table.shape == (groups, groups)
+    assert peak < 100e6  # terms of every pair of groups for every row would take several times as much
+
+
 def test_groups_that_cannot_be_measured_are_named():
     y, s = [0, 0, 1, 1, 0, 0, 0], [1, 2, 3, 4, 5, 6, 7]
     with pytest.raises(ValueError, match=r"Got 0 positive and 3 negative in group 'b' instead. Leave it out"):
@@ -560,7 +574,15 @@ def test_cross_validated_auc_is_the_mean_of_folds_with_their_variances(table):
         errors.append(auc_interval(y[test], model.decision_function(X[test])).se)
     assert got.auc == pytest.approx(got.folds.mean())
     assert got.se == pytest.approx(np.sqrt(np.sum(np.square(errors))) / 4, rel=1e-12)
-    assert got.low < got.auc < got.high
+    assert got.se < logit_error(got) < np.sqrt(2) * got.se  # wider by the share of the training rows
+    alone = cross_val_auc(LeastSquaresAUC(), X, y, cv=[next(cv.split(X, y))])
+    assert logit_error(alone) == pytest.approx(alone.se)  # no other model shares its rows
+
+
+def logit_error(interval):
+    """The standard error that an interval was made of."""
+    reach = (logit(interval.high) - logit(interval.low)) / 2
+    return reach * interval.auc * (1 - interval.auc) / t.ppf(0.975, interval.df)
 
 
 @pytest.mark.parametrize("cv", [StratifiedKFold(2), RepeatedStratifiedKFold(n_splits=3, n_repeats=2, random_state=0)])
@@ -603,6 +625,25 @@ def test_folds_take_the_weights_of_pipelines_another_positive_label_and_a_part_o
     assert gap.estimate_b == pytest.approx(part.auc)
 
 
+def slow_cross_validated_error(models, X, y, cv):
+    """LeDell's standard error of a difference, the jackknife share of the training rows, and Welch's degrees."""
+    splits = list(cv.split(X, y))
+    terms = np.zeros((len(splits), len(y)))  # of each row, by the models of each fold
+    for k, (train, _) in enumerate(splits):
+        fitted = [clone(model).fit(X[train], y[train]) for model in models]
+        for _, test in splits:
+            a, b = (reference.placements(y[test] == 1, scores_of("f", model, X[test])) for model in fitted)
+            for label, of_a, of_b in zip((1, 0), a, b, strict=True):
+                apart = np.asarray(of_a) - np.asarray(of_b)
+                size = len(splits) * np.sqrt(len(apart) * (len(apart) - 1))
+                terms[k, test[y[test] == label]] = (apart - apart.mean()) / size
+    own = sum(terms[k] * np.isin(np.arange(len(y)), test) for k, (_, test) in enumerate(splits))
+    squares = [np.sum(own[y == label] ** 2) for label in (0, 1)]
+    share = (len(splits) - 1) * terms.var(axis=0, ddof=1).sum() / sum(squares)
+    df = sum(squares) ** 2 / sum(v**2 / (np.sum(y == k) - 1) for k, v in enumerate(squares))
+    return np.sqrt(sum(squares)), min(1.0, share), df
+
+
 def test_the_comparison_on_folds_is_paired(table):
     X, y = table
     cv = StratifiedKFold(4, shuffle=True, random_state=0)
@@ -611,18 +652,9 @@ def test_the_comparison_on_folds_is_paired(table):
     np.testing.assert_allclose(
         got.folds, [a - b for a, b in zip(*(cross_val_auc(m, X, y, cv=cv).folds for m in models), strict=True)]
     )
-    gaps, terms, strata = [], [], []
-    for train, test in cv.split(X, y):
-        a = models[0].fit(X[train], y[train]).decision_function(X[test])
-        b = models[1].fit(X[train], y[train]).predict_proba(X[test])[:, 1]
-        gap = compare_auc(y[test], a, b)
-        gaps.append(gap.se)
-        for k, (of_a, of_b) in enumerate(zip(*(reference.placements(y[test] == 1, s) for s in (a, b)), strict=True)):
-            apart = np.asarray(of_a) - np.asarray(of_b)
-            terms.extend((apart - apart.mean()) / np.sqrt(len(apart) * (len(apart) - 1)))
-            strata.extend([k] * len(apart))
-    widened = t.ppf(0.975, reference.satterthwaite(terms, strata, y.sum() - 4.0))
-    assert (got.high - got.low) / 2 == pytest.approx(widened * np.sqrt(np.sum(np.square(gaps))) / 4)
+    se, share, df = slow_cross_validated_error(models, X, y, cv)
+    assert (got.se, got.df) == (pytest.approx(np.sqrt(1 + share) * se), pytest.approx(df))
+    assert (got.high - got.low) / 2 == pytest.approx(t.ppf(0.975, df) * got.se)
     mirrored = compare_cross_val_auc(*models[::-1], X, y, cv=cv, method="ledell")
     assert mirrored[:4] == pytest.approx((-got.difference, -got.high, -got.low, got.pvalue))
     same = compare_cross_val_auc(models[0], models[0], X, y)

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -12,6 +10,7 @@ from sklearn.linear_model import LogisticRegression
 from auclid import LeastSquaresAUC, report
 from auclid.datasets import load_mammography
 from auclid.metrics import (
+    auc_by_group,
     auc_interval,
     average_precision_interval,
     compare_at,
@@ -23,9 +22,7 @@ from auclid.metrics import (
     top_k,
 )
 from auclid.reports._numbers import COSTS
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed, so the page was not opened")
+from browser import browse, in_browser
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +128,20 @@ def test_labels_groups_and_paths(tmp_path):
         report(model, X, np.full(300, "good"), pos_label="bad")
 
 
+def test_the_auc_of_each_group_is_shown_with_its_interval():
+    rng = np.random.default_rng(5)
+    y, sex = rng.integers(2, size=400), np.where(rng.random(400) < 0.4, "F & <b>", "M")
+    X = rng.normal(size=(400, 2)) + y[:, None]
+    model = LeastSquaresAUC().fit(X, y)
+    found = auc_by_group(y, model.decision_function(X), sex)
+    page = report(model, X, y, by=sex)
+    for one in found.intervals.values():
+        assert f"<td>{one.auc:.4f} <small>{one.low:.4f} – {one.high:.4f}</small></td>" in page
+    assert all(f"<td>{auc:.4f}</td>" in page for auc in found.table.ravel())
+    assert "F &amp; &lt;b&gt;" in page
+    assert "by group" not in report(model, X, y)
+
+
 def test_evaluate_writes_the_page(tmp_path, monkeypatch):
     pytest.importorskip("typer")
     from typer.testing import CliRunner
@@ -204,15 +215,6 @@ window.addEventListener("load", () => {
 });
 </script>
 """
-
-
-def browse(page, *options, width=1200):
-    usual = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
-    usual += [f"--user-data-dir={page.parent / 'profile'}", f"--window-size={width},2400"]
-    done = subprocess.run([CHROMIUM, *usual, *options, page.as_uri()], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "CONSOLE" not in done.stderr, done.stderr
-    return done.stdout
 
 
 @in_browser

@@ -7,6 +7,7 @@ from scipy import sparse
 from auclid import SPAM, LeastSquaresAUC
 from auclid.data import as_table
 from auclid.penalties import L2, Ball, ElasticNet, prox
+from auclid.solvers import saga
 from auclid.solvers.saga import SagaSolver
 from auclid.stats.class_means import first_pass
 from reference import pair_objective, spam_gradient
@@ -16,6 +17,7 @@ LAYOUTS = {
     "CSR": sparse.csr_array,
     "CSR float32": lambda X: sparse.csr_array(X.astype(np.float32)),
 }
+LAZY = pytest.mark.parametrize("lazy", [False, True], ids=["all columns", "lazy"])
 every_layout = pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 
 
@@ -50,7 +52,9 @@ def by_the_book(X, is_pos, weight, order, step, probability, penalty):
 @every_layout
 @pytest.mark.parametrize("penalty", [L2(0.1), L2(0.0), ElasticNet(0.05, 0.1), Ball(0.3)], ids=str)
 @pytest.mark.parametrize("weighted", [False, True])
-def test_a_step_is_that_of_the_book(layout, penalty, weighted):
+@LAZY
+def test_a_step_is_that_of_the_book(layout, penalty, weighted, lazy, monkeypatch):
+    monkeypatch.setattr(saga, "MIN_COLUMNS_PER_ENTRY", 0 if lazy else 100)
     X, y = problem()
     is_pos, weight = y == 1, np.arange(len(y)) % 4 + 1.0 if weighted else np.ones(len(y))
     rows, solver = as_table(layout(X)), SagaSolver(penalty)
@@ -66,10 +70,38 @@ def test_a_step_is_that_of_the_book(layout, penalty, weighted):
     np.testing.assert_allclose(state.w, expected, rtol=1e-9, atol=1e-12)
 
 
+NETS = [ElasticNet(l1, l2) for l1 in (0.003, 0.03, 0.3) for l2 in (0.0, 0.2)]
+
+
+@pytest.mark.parametrize("penalty", NETS, ids=str)
+def test_columns_that_few_rows_meet_make_the_same_steps(penalty, monkeypatch):
+    """They drift to zero, stay there, leave it again, and cross it, while no row meets them."""
+    monkeypatch.setattr(saga, "MIN_COLUMNS_PER_ENTRY", 0)
+    rng = np.random.default_rng(1)
+    n, d = 150, 40
+    is_pos = rng.random(n) < 0.3
+    X = rng.normal(size=(n, d)) * (rng.random((n, d)) < 0.04) * rng.choice([0.2, 1.0, 3.0], size=d)
+    X[:, :4] += 0.7 * is_pos[:, None] * (rng.random((n, 4)) < 0.3)
+    rows, solver, weight = as_table(sparse.csr_array(X)), SagaSolver(penalty), np.ones(n)
+    summary = first_pass(rows, is_pos, weight=weight, centred=False)
+    setting = solver.problem(rows, is_pos, weight, summary)._replace(step=2.0)
+    state, rng, twin, order = solver.init(setting), np.random.default_rng(0), np.random.default_rng(0), []
+    for _ in range(3):
+        state = solver.epoch(rows, None, setting, state, rng)
+        limits = np.cumsum(setting.probability)
+        order.append(np.searchsorted(limits, twin.random(n) * limits[-1], side="right"))
+    expected = by_the_book(X, is_pos, weight, np.concatenate(order), 2.0, setting.probability, penalty)
+    size = np.abs(expected).max()
+    np.testing.assert_allclose(state.w, expected, rtol=1e-8, atol=1e-10 * size)
+    assert np.array_equal(state.w == 0.0, expected == 0.0)
+
+
 @every_layout
 @pytest.mark.parametrize("l1", [0.0, 0.05])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_it_converges_linearly_to_the_exact_optimum(layout, l1, weighted):
+@LAZY
+def test_it_converges_linearly_to_the_exact_optimum(layout, l1, weighted, lazy, monkeypatch):
+    monkeypatch.setattr(saga, "MIN_COLUMNS_PER_ENTRY", 0 if lazy else 100)
     X, y = problem(400)
     weight = np.arange(400) % 3 + 0.5 if weighted else None
     exact = LeastSquaresAUC(0.05, l1=l1, tol=1e-13, max_iter=10_000).fit(X, y, weight).coef_[0]
@@ -109,9 +141,7 @@ def test_rows_of_weight_zero_are_never_drawn():
     X, y = problem()
     weight = np.where(np.arange(len(y)) % 3 == 0, 0.0, 1.0)
     X[weight == 0.0] *= 1e3
-    some, all_rows = (
-        SPAM(0.1, variance_reduction="saga", n_epochs=80, random_state=0) for _ in range(2)
-    )
+    some, all_rows = (SPAM(0.1, variance_reduction="saga", n_epochs=80, random_state=0) for _ in range(2))
     some.fit(X[weight > 0.0], y[weight > 0.0])
     all_rows.fit(X, y, weight)
     np.testing.assert_allclose(some.coef_, all_rows.coef_, rtol=1e-6)

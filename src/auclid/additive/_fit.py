@@ -373,6 +373,7 @@ def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generato
         5,
         rng,
         refine=model.ranker is None,
+        metric=model.metric,
     )
 
 

@@ -32,7 +32,6 @@ from auclid.additive._solve import (
     solve_monotone,
     with_penalty,
 )
-from auclid.metrics._auc import auc_from_parts
 from auclid.solvers.iterative import conjugate_gradients
 from auclid.solvers.newton import Move
 from auclid.stats.odds import fit_sigmoid
@@ -133,13 +132,13 @@ def logistic_weights(
 
 
 def _gain(basis: Basis, held_out: HeldOutRows, k: int, W: np.ndarray) -> float:
-    """How much higher the AUC of fold k is by the second weights than by the first; nan where it has one class only."""
+    """The gain in AUC (or what counts) of fold k by the second weights; nan where it has one class only."""
     rows = held_out.in_fold(k)
     label, weight = held_out.is_pos[rows], None if held_out.weight is None else held_out.weight[rows]
     if not label.any() or label.all():
         return np.nan
     scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W).T)
-    before, after = (auc_from_parts(label, column, weight) for column in scores)
+    before, after = (held_out.measure.value(label, column, weight) for column in scores)
     return float(after - before)
 
 

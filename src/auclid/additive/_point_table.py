@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import estimator_html_repr
 
 from auclid import validation
 from auclid._hints import listed
+from auclid._page import framed
 from auclid.additive._binning import BinLimits, BinnedCard, binned_card
 from auclid.additive._html import scorecard_page
 from auclid.additive._points import Bin, Scale, as_frame, binned_lines, binned_row_points, point_bins, row_points
@@ -292,6 +294,11 @@ class PointTable:
         if path is not None:
             Path(os.fspath(path)).write_text(page, encoding="utf-8")
         return page
+
+    def _html_repr(self) -> str:
+        """What notebooks show: scikit-learn's diagram, and below it the card once it is fitted."""
+        diagram = estimator_html_repr(self)
+        return diagram + framed("The scorecard", self.to_html()) if hasattr(self, "shapes_") else diagram
 
     def _facts(self, in_points: Scale, labels: list) -> list[str]:
         """What the head of the page says of the card."""

@@ -13,7 +13,7 @@ from auclid.additive._columns import cell_block, cell_blocks
 from auclid.additive._features import Feature
 from auclid.additive._moments import BasisSums, LazyFolds, TrainingMoments, class_sums, congruence
 from auclid.additive._solve import Penalty, PenaltyTerms, directions, penalty_terms
-from auclid.metrics._auc import auc_from_parts
+from auclid.solvers.path import AUC, Measure
 from auclid.stats.moments import ClassMoments, Moments
 
 KNOT_COUNTS = (8, 16, 32)
@@ -61,6 +61,8 @@ class HeldOutRows(NamedTuple):
     is_pos: np.ndarray
     weight: np.ndarray | None
     fold: np.ndarray
+    measure: Measure = AUC
+    """What a scorecard is chosen by."""
 
     def in_fold(self, k: int) -> np.ndarray:
         """The numbers of the rows that fold k holds out."""
@@ -69,7 +71,7 @@ class HeldOutRows(NamedTuple):
     def rows(self, index: np.ndarray) -> "HeldOutRows":
         """Some of the rows."""
         weight = None if self.weight is None else self.weight[index]
-        return HeldOutRows(self.cells[index], self.is_pos[index], weight, self.fold[index])
+        return HeldOutRows(self.cells[index], self.is_pos[index], weight, self.fold[index], self.measure)
 
     def at_most(self, count: int) -> "HeldOutRows":
         """About ``count`` rows, the rarer class first: every so manieth of a class, so evenly of all folds."""
@@ -99,6 +101,8 @@ class FitSettings(NamedTuple):
     """Whether a few penalties are enough: for a scorecard that is one member of a blend."""
     refine: bool = False
     """Whether the logistic loss may follow the square loss."""
+    metric: str = AUC.name
+    """What held-out rows judge by."""
 
 
 class ShapeSelection(NamedTuple):
@@ -122,7 +126,7 @@ def select(features: Sequence[Feature], rows: LabelledCells, settings: FitSettin
     fold = fold_numbers(rows.is_pos, rows.weight, settings)
     if fold is None:
         return _without_folds(features, rows, settings)
-    held_out = _held_out_rows(rows, fold, settings.rng)
+    held_out = _held_out_rows(rows, fold, settings)
     sums = class_sums(make_basis(features), *rows, fold)
     return _select_by_folds(list(features), sums, held_out, settings)._replace(fold=fold)
 
@@ -141,16 +145,18 @@ def fold_numbers(is_pos: np.ndarray, weight: np.ndarray | None, settings: FitSet
     return fold
 
 
-def _held_out_rows(rows: LabelledCells, fold: np.ndarray, rng: np.random.Generator) -> HeldOutRows:
+def _held_out_rows(rows: LabelledCells, fold: np.ndarray, settings: FitSettings) -> HeldOutRows:
     """The rows that are scored: all, or as many of each class as can be, the rarer class first."""
     index, limit = np.flatnonzero(fold >= 0), _sizes.HELD_OUT_ROWS
     if len(index) > limit:
         rare, common = sorted((index[rows.is_pos[index]], index[~rows.is_pos[index]]), key=len)
-        rare = rng.permutation(rare)[: limit // 2]
-        common = rng.permutation(common)[: limit - len(rare)]
+        rare = settings.rng.permutation(rare)[: limit // 2]
+        common = settings.rng.permutation(common)[: limit - len(rare)]
         index = np.sort(np.concatenate([rare, common]))
     weight = None if rows.weight is None else rows.weight[index]
-    return HeldOutRows(cell_block(rows.cells, index), rows.is_pos[index], weight, fold[index])
+    negative, positive = np.bincount(rows.is_pos, rows.weight, 2)
+    measure = Measure(settings.metric, float(negative / positive))
+    return HeldOutRows(cell_block(rows.cells, index), rows.is_pos[index], weight, fold[index], measure)
 
 
 def ridge_unit(moments: ClassMoments) -> float:
@@ -347,7 +353,7 @@ def grid_auc(
     M: Any = None,
     solution_cache: Sequence[dict] | None = None,
 ) -> np.ndarray:
-    """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
+    """The held-out AUC (or what counts) of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
 
     ``solution_cache``: for each fold, as in `directions`.
     """
@@ -359,7 +365,7 @@ def grid_auc(
             continue
         W = directions(fold.S, fold.delta, terms, penalties, None if solution_cache is None else solution_cache[k])
         scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W if M is None else M @ W).T)
-        aucs[k] = [auc_from_parts(label, column, weight) for column in scores]
+        aucs[k] = [held_out.measure.value(label, column, weight) for column in scores]
     return aucs
 
 

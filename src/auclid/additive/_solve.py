@@ -138,7 +138,8 @@ def with_penalty(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.
 def penalty_product(terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float, W: np.ndarray) -> np.ndarray:
     """((smooth/2) CP + (alpha/2) C) W; a C of several columns has one for each column of W."""
     product = 0.5 * penalty.smooth * (terms.P @ W) + 0.5 * penalty.alpha * W
-    return (cost[:, None] if np.ndim(cost) < W.ndim and np.ndim(cost) else cost) * product
+    each = np.asarray(cost)
+    return (each[:, None] if 0 < each.ndim < W.ndim else each) * product
 
 
 def direction(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:

@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_y
 
 from auclid import _random, _sizes, validation
 from auclid._random import RandomState
@@ -28,6 +27,7 @@ from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.encoding import column_indices
 from auclid.data.types import OutputFile, RowsLike
 from auclid.metrics._operating_point import best_threshold
+from auclid.solvers.path import METRICS
 from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample
 from auclid.stats.moments import ClassMoments
 from auclid.stats.odds import prior_shift
@@ -44,10 +44,11 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
 
     in closed form from class moments of the basis, in one pass over the rows. c_k is 1, or with a focus, the dearer the
     less a column adds in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and the
-    number of pairs of columns are chosen by cross-validated AUC from the moments of five folds, as `LeastSquaresAUCCV`
-    chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the same penalties, which
-    is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up to 15,000 rows of
-    20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the training rows.
+    number of pairs of columns are chosen by cross-validated AUC (or ``metric``) from the moments of five folds, as
+    `LeastSquaresAUCCV` chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the
+    same penalties, which is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up
+    to 15,000 rows of 20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the
+    training rows.
 
     Parameters
     ----------
@@ -71,6 +72,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         frame, always are.
     smooth : "auto" or float in [0, inf), default="auto"
         Strength of the penalty on second differences; a straight line is free.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What knots, penalties, pairs and the loss are chosen by on held-out rows.
     random_state : int, RandomState, Generator or None, default=None
         Deals rows out to folds, and draws the rows that knots and held-out AUCs come from where there are very many.
         None: the same way every time.
@@ -95,7 +98,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     edits_ : list of dict
         The edits made by hand since the fit; see `edit` and `apply`.
     cv_auc_ : float
-        The held-out AUC of what was chosen; nan where there were too few rows to hold some out, and of streams.
+        The held-out AUC of what was chosen, or its average precision where ``metric`` says so; nan where there were too
+        few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
         The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on a sample of those that
         memory cannot hold; of streams, minus the one halfway between the means of the classes.
@@ -140,6 +144,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         "monotone": [Mapping, None],
         "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "smooth": [validation.real(), StrOptions({"auto"})],
+        "metric": [StrOptions(set(METRICS))],
         "random_state": _random.RANDOM_STATE,
     }
 
@@ -154,6 +159,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         monotone: dict | None = None,
         categories: Any = "auto",
         smooth: Any = "auto",
+        metric: str = "roc_auc",
         random_state: RandomState = None,
     ) -> None:
         self.ranker = ranker
@@ -162,6 +168,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         self.monotone = monotone
         self.categories = categories
         self.smooth = smooth
+        self.metric = metric
         self.random_state = random_state
 
     @validation.checked_with_parts
@@ -194,25 +201,22 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         ``coarse``: whether a few penalties are enough.
         """
         with limit_threads(1, "blas"):  # factors are too small for more: threads would wait for one another
-            return self._fit_by_one_thread(X, y, sample_weight, coarse)
-
-    def _fit_by_one_thread(self, X: Any, y: Any, sample_weight: Any, coarse: bool) -> np.ndarray | None:
-        rows = encoded_labelled_rows(self, X, y, sample_weight, self._categories)
-        columns, cells = self._learn_columns(rows)
-        sample = bounded_sample(cells, rows.parts.row_limit(_sizes.MIN_SAMPLE_ROWS), _sizes.MIN_CLASS_ROWS)
-        settings = _fit.settings_of(self, columns.monotone, self._generator())
-        settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
-        some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
-        fit = _fit.fit_scorecard(self, columns, some, settings)
-        self._edits, self._unedited = [], None
-        self._publish(fit)
-        self._counts = count_rows(fit.features, fit.card.basis, *some).separated(*fit.separation)
-        self._chosen = self.alpha_, self.smooth_, self.focus_
-        if not sample.complete:
-            self._learn_from_all(columns, cells, sample)
-        scores = card_scores(self._card, some.cells)
-        self.intercept_ = np.array([-float(best_threshold(some.is_pos, scores, some.weight))])
-        return fit.held_out
+            rows = encoded_labelled_rows(self, X, y, sample_weight, self._categories)
+            columns, cells = self._learn_columns(rows)
+            sample = bounded_sample(cells, rows.parts.row_limit(_sizes.MIN_SAMPLE_ROWS), _sizes.MIN_CLASS_ROWS)
+            settings = _fit.settings_of(self, columns.monotone, self._generator())
+            settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
+            some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
+            fit = _fit.fit_scorecard(self, columns, some, settings)
+            self._edits, self._unedited = [], None
+            self._publish(fit)
+            self._counts = count_rows(fit.features, fit.card.basis, *some).separated(*fit.separation)
+            self._chosen = self.alpha_, self.smooth_, self.focus_
+            if not sample.complete:
+                self._learn_from_all(columns, cells, sample)
+            scores = card_scores(self._card, some.cells)
+            self.intercept_ = np.array([-float(best_threshold(some.is_pos, scores, some.weight))])
+            return fit.held_out
 
     def _learn_columns(self, rows: LabelledDataset) -> tuple[ScorecardColumns, LabelledDataset]:
         """The columns by all rows, and the rows with cells: codes for levels, numbers for all others."""
@@ -273,15 +277,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
                 "Scorecard.partial_fit must have a ranker that learns from moments: None, LeastSquaresAUC or "
                 f"LeastSquaresAUCCV. Got ranker={self.ranker!r} instead. Use fit on all rows."
             )
-        first = not hasattr(self, "classes_")
-        validation.require_labels(self, y)
-        y = validation.labels(_check_y(y, estimator=self))
-        X = checked_table(self, X, reset=first)
-        check_consistent_length(X, y)
-        weight = validation.weights(sample_weight, X)
-        classes = self._stream_classes(y, classes, first)
-        validation.known_labels(self, y, classes)
-        self.classes_ = classes
+        X, is_pos, weight, first = self._begin_raw_partial(X, y, classes, sample_weight)
         if first:
             specs, given, _ = self._columns_of(encoded_batch(self, X, weight, self._categories))
             columns = ScorecardColumns(specs, given, _fit.monotone_directions(self, specs))
@@ -291,10 +287,10 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         else:
             columns, features, basis = self._stream_columns(), self._features, self._learnt_card.basis
             cells = table_cells(self, X, columns.specs)
-        moments = class_sums(basis, cells, y == classes[1], weight).classes()
+        moments = class_sums(basis, cells, is_pos, weight).classes()
         counts = stream_counts(features, basis) if first else self._counts
         if counts is not None:
-            counts = counts.plus(cells, y == classes[1], weight, basis)
+            counts = counts.plus(cells, is_pos, weight, basis)
         both = moments if first else ClassMoments(*self._seen) + moments
         return self._resume(columns, features, basis, both, counts)
 

@@ -51,12 +51,20 @@ def repeat_count(rarest: int) -> int:
     return next((times for bound, times in _sizes.FOLD_REPEATS if rarest < bound), 1)
 
 
-def rolling_folds(time: np.ndarray, count: int, is_pos: np.ndarray, groups: np.ndarray | None = None) -> list[Split]:
+def rolling_folds(
+    time: np.ndarray,
+    count: int,
+    is_pos: np.ndarray,
+    groups: np.ndarray | None = None,
+    *,
+    owner: str = "AUCClassifier",
+    min_rows: int = 1,
+) -> list[Split]:
     """Rolling-origin folds: rows are cut by time into ``count`` + 1 blocks of about equal size; each block but the
     first is held out once, and the rows before it are learnt from.
 
-    Rows of equal time are in one block. Rows of a group that is held out are not learnt from. A fold in which a class
-    is missing on either side is left out.
+    Rows of equal time are in one block. Rows of a group that is held out are not learnt from. A fold with fewer than
+    ``min_rows`` rows of a class on either side is left out.
 
     Examples
     --------
@@ -73,42 +81,18 @@ def rolling_folds(time: np.ndarray, count: int, is_pos: np.ndarray, groups: np.n
         is_test, is_train = block == number, block < number
         if groups is not None:
             is_train &= ~np.isin(groups, groups[is_test])
-        if all(0 < is_pos[part].sum() < part.sum() for part in (is_train, is_test)):
+        counts = [int(of_class[part].sum()) for part in (is_train, is_test) for of_class in (is_pos, ~is_pos)]
+        if min(counts) >= min_rows:
             folds.append((np.flatnonzero(is_train), np.flatnonzero(is_test)))
     if not folds:
         raise InvalidValueError(
-            owner="AUCClassifier",
-            subject="The times given to AUCClassifier",
+            owner=owner,
+            subject=f"The times given to {owner}",
             expected="leave rows of both classes before and after at least one cut",
             got=f"{len(np.unique(time)):,} different times in which they do not",
             hint="Use finer times, or fewer folds (cv=).",
         )
     return folds
-
-
-def checked_time(owner: str, time: np.ndarray) -> np.ndarray:
-    """Times as numbers that keep their order: dates, texts of dates in ISO format, or numbers."""
-    if time.dtype.kind in "OUS":
-        try:
-            time = time.astype("datetime64[ns]")
-        except (TypeError, ValueError):
-            raise InvalidValueError(
-                owner=owner,
-                subject=f"The times given to {owner}",
-                expected="be numbers, dates, or texts of dates such as 2024-05-31",
-                got=repr(time[0]),
-                hint="Convert them with pandas.to_datetime.",
-            ) from None
-    missing = np.isnat(time) if time.dtype.kind in "mM" else np.isnan(time.astype(np.float64))
-    if missing.any():
-        raise InvalidValueError(
-            owner=owner,
-            subject=f"The times given to {owner}",
-            expected="not be missing",
-            got=f"{int(missing.sum()):,} missing ones",
-            hint="Leave those rows out.",
-        )
-    return time.astype(np.int64) if time.dtype.kind in "mM" else time
 
 
 def _both_in_each(folds: list[Split], is_pos: np.ndarray, what: str) -> list[Split]:

@@ -11,8 +11,8 @@ import typer
 from typer.core import TyperGroup
 
 from auclid._version import __version__
-from auclid.cli import _plugins, _show
-from auclid.cli.defaults import AGAINST, BASELINE_NAMES
+from auclid.cli import _plugins, _show, stdin
+from auclid.cli.defaults import AGAINST, BASELINE_NAMES, BUDGET
 from auclid.cli.wording import memory_size, rate, sentence
 
 UsageProblem: type[Exception] = typer.BadParameter.__mro__[2]
@@ -34,7 +34,8 @@ class Polite(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         _show.any_character()
         try:
-            return super().invoke(ctx)
+            with _show.logged():
+                return super().invoke(ctx)
         except (UsageProblem, typer.Exit, typer.Abort):
             raise
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
@@ -57,7 +58,12 @@ app = typer.Typer(
 )
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        callback=stdin.source,
+        help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob; -: standard input.",
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
 Card = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit --method Scorecard` wrote.")]
@@ -84,6 +90,27 @@ Event = Annotated[
 ]
 Time = Annotated[str | None, typer.Option(metavar="COLUMN", help="Censored times: when; with --event.")]
 Ordered = Annotated[bool, typer.Option("--ordered", help="The target has ordered levels or numbers, not two labels.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="NAME=VALUE", help="A parameter, as in Python; METHOD:NAME=VALUE of one method; repeatable."
+    ),
+]
+Scale = Annotated[
+    str | None, typer.Option(help="Scorecard: points that double the odds. Default: auto, as rounding allows.")
+]
+Base = Annotated[float | None, typer.Option(help="Scorecard: points of a row with the odds --odds. Default: 600.")]
+Odds = Annotated[
+    float | None, typer.Option(help="Scorecard: odds of the label, to one, of a row with --base points. Default: 50.")
+]
+MaxBins = Annotated[
+    str | None,
+    typer.Option(metavar="N", help="Scorecard: bins of a column, at the most; auto; none: one for each whole point."),
+]
+Higher = Annotated[
+    str | None,
+    typer.Option(help="Scorecard: riskier (default): points rise with the odds of the positive label; safer: fall."),
+]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
 
@@ -102,7 +129,9 @@ def _options(
 
 @app.command()
 def compare(
-    data: Annotated[Path | None, typer.Argument(metavar="[DATA]", help="Default: the embedded table.")] = None,
+    data: Annotated[
+        list[Path] | None, typer.Argument(metavar="[DATA]...", help="One table or several; else the embedded one.")
+    ] = None,
     target: Target = None,
     methods: Annotated[
         str, typer.Option(help="Names from `auclid methods`, with commas, `auto`, or `all`; else those that suit.")
@@ -110,31 +139,49 @@ def compare(
     against: Annotated[str, typer.Option(help=f"Some of {', '.join(BASELINE_NAMES)}.")] = ",".join(AGAINST),
     positive: Positive = None,
     drop: Drop = None,
-    test_size: Annotated[float, typer.Option(min=0.05, max=0.95, help="Share of rows to test on.")] = 0.3,
-    test: Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test on; else a share of DATA.")] = None,
-    time: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="Learn from the past, test on the latest rows by this column.")
+    cv: Annotated[int | None, typer.Option(min=2, help="Folds; with --time, blocks of later rows. Default: 5.")] = None,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="How often folds are drawn anew. Default: 3 below 1,000 positives.")
     ] = None,
+    test_size: Annotated[
+        float | None, typer.Option(min=0.05, max=0.95, help="One hold-out of this share of the rows, instead of folds.")
+    ] = None,
+    test: Annotated[Path | None, typer.Option(metavar="FILE", help="Rows to test on, instead of folds.")] = None,
+    time: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="Learn from the past, test on later rows by this column.")
+    ] = None,
+    tune: Annotated[int, typer.Option(min=0, help="Settings to try for each model, by inner folds.")] = 0,
+    settings: Settings = None,
+    budget: Annotated[float, typer.Option(min=1.0, help="Seconds, about: fewer repeats are run if need be.")] = BUDGET,
+    jobs: Annotated[int | None, typer.Option(help="Splits to run at a time, each in a process of its own.")] = None,
     seed: Seed = 0,
     output: Annotated[Path, typer.Option(help="The report to write, .html.")] = Path("report.html"),
+    table: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="The figures too: .csv, .parquet or .xlsx.")
+    ] = None,
     max_fpr: MaxFPR = 1.0,
     memory: Memory = None,
     group: Group = None,
     event: Event = None,
     ordered: Ordered = False,
 ) -> None:
-    """Train a sensible set of methods and baselines; does optimising AUC pay on this table?"""
+    """Compare methods and baselines: which model to take, how good it will be, and whether optimising AUC pays."""
     from auclid.cli import data as rows
-    from auclid.cli import verbs
 
-    if data is not None and _has_order(group, event, None, ordered):
+    if data and _has_order(group, event, None, ordered):
         from auclid.cli import ordered as orders
 
-        when = None if event is None else time
-        orders.compare(data, orders.OrderOptions(target, event, when, group, ordered, drop or []), test_size, seed)
+        if len(data) > 1:
+            raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
+        when, share = None if event is None else time, 0.3 if test_size is None else test_size
+        orders.compare(data[0], orders.OrderOptions(target, event, when, group, ordered, drop or []), share, seed)
         return
-    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time)
-    verbs.compare(data, output, how, _words(methods), _words(against), test_size=test_size, test=test)
+    from auclid.cli import comparing
+
+    how = rows.Options(target, positive, drop or [], "", seed, memory, max_fpr, time=time, settings=settings or [])
+    protocol = comparing.Protocol(cv, repeats, test_size, tune, budget, jobs)
+    chosen = comparing.Contestants(_words(methods), _words(against))
+    comparing.compare(data or [], how, chosen, protocol, comparing.Outputs(output, table), test)
 
 
 def _has_order(group: str | None, event: str | None, time: str | None, ordered: bool) -> bool:
@@ -165,10 +212,12 @@ def fit(
     published: Annotated[
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="A parameter of the method, as in Python; repeatable."),
-    ] = None,
+    settings: Settings = None,
+    scale: Scale = None,
+    base: Base = None,
+    odds: Odds = None,
+    max_bins: MaxBins = None,
+    higher: Higher = None,
     group: Group = None,
     event: Event = None,
     time: Time = None,
@@ -183,7 +232,10 @@ def fit(
 
         orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
         return
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
+    points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+    how = rows.Options(
+        target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
+    )
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -192,7 +244,9 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("scores.csv"),
+    output: Annotated[
+        Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file; -: csv on standard output.")
+    ] = Path("scores.csv"),
     identifier: Annotated[
         list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
     ] = None,
@@ -218,7 +272,11 @@ def predict(
 def evaluate(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="MODEL DATA", help="Also: MODEL... --data DATA, or a table with --score COLUMN."),
+        typer.Argument(
+            metavar="MODEL DATA",
+            callback=stdin.source,
+            help="Also: MODEL... --data DATA, or a table with --score COLUMN.",
+        ),
     ],
     data: Annotated[Path | None, typer.Option(help="Rows for several models, compared with the first.")] = None,
     score: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of scores, without a model.")] = None,
@@ -285,7 +343,10 @@ def export(
 @app.command()
 def monitor(
     model: Model,
-    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="Files of new rows, with or without labels.")],
+    new: Annotated[
+        list[Path],
+        typer.Argument(metavar="NEW...", callback=stdin.source, help="Files of new rows, with or without labels."),
+    ],
     target: Target = None,
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
     reference: Annotated[
@@ -307,22 +368,21 @@ def monitor(
 @app.command()
 def points(
     model: Card,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file.")] = Path("points.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("points.csv"),
     page: Annotated[Path | None, typer.Option(metavar="FILE", help="The page of the scorecard too, .html.")] = None,
-    scale: Annotated[str, typer.Option(help="Points that double the odds; auto: what the fit has chosen.")] = "auto",
-    base: Annotated[float, typer.Option(help="Points of a row with the odds --odds.")] = 600.0,
-    odds: Annotated[float, typer.Option(help="Odds, to one, of a row with --base points.")] = 50.0,
-    max_bins: Annotated[
-        str, typer.Option(metavar="N", help="Bins of a column, at the most; auto; none: a bin for each whole point.")
-    ] = "auto",
-    higher: Annotated[
-        str, typer.Option(help="riskier: points rise with the odds of the positive label; safer: of the other.")
-    ] = "riskier",
+    scale: Scale = None,
+    base: Base = None,
+    odds: Odds = None,
+    max_bins: MaxBins = None,
+    higher: Higher = None,
 ) -> None:
-    """Write the points of a scorecard: bins with counts, rates and what each is worth."""
-    from auclid.cli import scorecards
+    """Write the points of a scorecard: bins with counts, rates and what each is worth.
 
-    scorecards.points(model, output, page, scorecards.PointTableOptions(scale, base, odds, max_bins, higher))
+    Options that are not given are those of `auclid fit`.
+    """
+    from auclid.cli import scorecards, settings
+
+    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher))
 
 
 @app.command()
@@ -351,7 +411,9 @@ def edit(
 @app.command()
 def update(
     model: Model,
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Labelled rows to learn from.")],
+    new: Annotated[
+        Path, typer.Argument(metavar="NEW", callback=stdin.source, help="Labelled rows; -: standard input.")
+    ],
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
     target: Target = None,
     memory: Memory = None,

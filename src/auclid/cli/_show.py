@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -22,16 +23,19 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from auclid.cli.verdict import likely, question, signed
+from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
 
-    from auclid.cli.compare import HeldOutComparison, Row
+    from auclid.cli.compare import HeldOutComparison, TimeBlock
     from auclid.cli.evaluation import Evaluation
+    from auclid.comparison import ComparedModel, TableComparison
     from auclid.data.files import Rows
     from auclid.datasets.catalogue import CatalogueEntry
     from auclid.metrics import GroupAUC, LiftTable
     from auclid.registry import Method
+
+LOGGER = logging.getLogger("auclid")
 
 OURS, THEIRS = "bold cyan", "yellow"
 
@@ -74,15 +78,58 @@ def say(text: str) -> None:
     Console().print(text, soft_wrap=True, highlight=False)
 
 
+def note(text: str) -> None:
+    """A line on stderr, in rich's markup."""
+    Console(stderr=True).print(text, soft_wrap=True, highlight=False)
+
+
 def trouble(sentence: str) -> None:
     """Why nothing was done."""
-    Console(stderr=True).print(f"[red]auclid:[/red] {escape(sentence)}", soft_wrap=True, highlight=False)
+    note(f"[red]auclid:[/red] {escape(sentence)}")
 
 
 def remarks(notes: Iterable[str]) -> None:
     """What a user should know, on stderr."""
-    for note in notes:
-        Console(stderr=True).print(f"[yellow]note:[/yellow] {escape(note)}", soft_wrap=True, highlight=False)
+    for each in notes:
+        note(f"[yellow]note:[/yellow] {escape(each)}")
+
+
+SECONDS_BETWEEN_LINES = 10.0
+"""From one line of progress to the next, where there is no terminal."""
+
+
+class NowAndThen(logging.Filter):
+    """Lets a message pass where the last one that passed, or the very first one, was long enough ago."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: float | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = perf_counter()
+        self._last = now if self._last is None else self._last
+        if now - self._last < SECONDS_BETWEEN_LINES:
+            return False
+        self._last = now
+        return True
+
+
+@contextmanager
+def logged() -> Iterator[None]:
+    """Print messages of the library's logger about its progress as plain lines, where stderr is no terminal."""
+    if Console(stderr=True).is_terminal:
+        yield
+        return
+    handler, before = logging.StreamHandler(sys.stderr), LOGGER.level
+    handler.setFormatter(logging.Formatter("auclid: %(message)s"))
+    handler.addFilter(NowAndThen())
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(min(before or logging.INFO, logging.INFO))
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(before)
 
 
 @contextmanager
@@ -96,11 +143,15 @@ def _bar(*columns: ProgressColumn) -> Iterator[Progress]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A line with the name of what runs and its time, in a terminal; yields a function to tell the name."""
+    """A line with the name of what runs and its time, in a terminal; yields a function to tell the name.
+
+    Where there is no terminal, names are logged.
+    """
     with _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as bar:
         task = bar.add_task("", total=None)
 
         def tell(name: str) -> None:
+            LOGGER.info("fitting %s", name)
             bar.reset(task, description=escape(name), total=None)
 
         yield tell
@@ -108,7 +159,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def passes(rows: "Rows") -> Iterator[None]:
-    """A line with the number of the pass, rows a second and the time left in it, in a terminal."""
+    """A line with the number of the pass, rows a second and the time left in it, in a terminal; logged elsewhere."""
     words = TextColumn("pass {task.fields[number]}"), TextColumn("{task.fields[pace]}")
     with _bar(words[0], BarColumn(), words[1], TimeRemainingColumn()) as bar:
         task = bar.add_task("", total=None, number=1, pace="")
@@ -121,6 +172,7 @@ def passes(rows: "Rows") -> Iterator[None]:
                 bar.reset(task, total=count, number=number, pace="")
             before = done
             pace = f"{done / max(perf_counter() - start, 1e-9):,.0f} rows/s"
+            LOGGER.info("pass %d: %s rows%s, %s", number, f"{done:,}", f" of {count:,}" if count else "", pace)
             bar.update(task, completed=done, total=count, pace=pace, number=number)
 
         rows.watch = watch
@@ -137,28 +189,54 @@ def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_
 
 
 def comparison(result: "HeldOutComparison") -> None:
-    """The leaderboard, the notes and the verdict."""
-    n, held = len(result.train), len(result.test)
+    """The leaderboard, the notes and the answers."""
     measure = "AUC" if result.max_fpr == 1.0 else "partial AUC"
-    table = _table("model", measure, "95 % interval", "gap", "p", "AP", "p", "fit, s")
+    table = _table("model", measure, "95 % interval", "gap", "p", "AP", "fit, s")
     table.columns[0].no_wrap = False  # in a narrow terminal names fold; figures never do
-    table.title = f"{n:,} rows to learn from, {held:,} to rank"
-    for row in result.rows:
-        name = f"[{OURS if row.ours else THEIRS}]{escape(row.name)}[/]"
-        table.add_row(name, *(["failed"] if row.trouble else _figures(row)))
+    table.columns[0].overflow = "fold"
+    table.title = f"Measured on {len(result.found.rows):,} rows, by {result.found.how}"
+    for model in result.found.models:
+        name = f"[{THEIRS if model.is_baseline else OURS}]{escape(model.name)}[/]"
+        table.add_row(name, *(["failed"] if model.trouble else _figures(model)))
     Console().print(table)
     colours = f"[{OURS}]Ours[/] and [{THEIRS}]baselines[/]. " if Console().color_system else ""
-    say(f"{colours}The gap is to the best baseline; p is DeLong's paired. AP: average precision, with its own p.")
+    test = "DeLong's" if len(result.found.splits) == 1 else "Nadeau and Bengio's"
+    say(f"{colours}The gap is to the best baseline; p is {test}, paired. AP: average precision.")
     say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
-    remarks([*result.notes, *(f"{row.name} failed: {row.trouble}" for row in result.rows if row.trouble)])
-    say(f"\n[bold]{escape(question(result.max_fpr))}[/] {escape(result.verdict)}\n")
+    if result.blocks:
+        _blocks(result.found.best.name, result.blocks)
+    remarks([*result.notes, *(f"{m.name} failed: {m.trouble}" for m in result.found.models if m.trouble)])
+    say("")
+    for answer in result.answers:
+        say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
 
 
-def _figures(row: "Row") -> tuple[str, ...]:
-    auc, low, high, _ = row.interval
-    gap = ("", "") if row.gap is None else (signed(row.gap.difference), likely(row.gap.pvalue))
-    ap = f"{row.ap.ap:.4f}", "" if row.ap_gap is None else likely(row.ap_gap.pvalue)
-    return f"{auc:.4f}", f"[dim]{low:.4f}–{high:.4f}[/dim]", *gap, *ap, f"{row.seconds:.3f}"
+def _blocks(name: str, blocks: "list[TimeBlock]") -> None:
+    """The AUC and the average precision of a model over time."""
+    table = _table("from", "rows", "positives", "AUC (95 %)", "AP (95 %)")
+    table.title = f"{escape(name)} over time, until {blocks[-1].end}"
+    for block in blocks:
+        auc, ap = block.auc, block.ap
+        figures = f"{auc.auc:.4f} ({auc.low:.2f}–{auc.high:.2f})", f"{ap.ap:.4f} ({ap.low:.2f}–{ap.high:.2f})"
+        table.add_row(block.start, f"{block.rows:,}", f"{block.positives:,}", *figures)
+    Console().print(table)
+
+
+def ranks(found: "TableComparison") -> None:
+    """Mean ranks over several tables, and which models differ."""
+    table = _table("model", "mean rank", "mean AUC")
+    table.title = f"Mean ranks over {len(found.tables)} tables"
+    for name, rank, aucs in zip(found.names, found.ranks, found.aucs, strict=True):
+        table.add_row(escape(name), f"{rank:.2f}", f"{aucs.mean():.4f}")
+    Console().print(table)
+    friedman = "" if found.pvalue != found.pvalue else f"; that all rank alike has p {likely(found.pvalue, '= ')}"
+    say(f"Mean ranks less than {found.critical_difference:.2f} apart cannot be told apart (Nemenyi){friedman}.")
+
+
+def _figures(model: "ComparedModel") -> tuple[str, ...]:
+    gap = ("", "") if model.gap is None else (signed(model.gap.difference), likely(model.gap.pvalue))
+    interval = f"[dim]{model.low:.4f}–{model.high:.4f}[/dim]"
+    return f"{model.auc:.4f}", interval, *gap, f"{model.ap:.4f}", f"{model.seconds:.3f}"
 
 
 def _table(*names: str, left: int = 0) -> Table:

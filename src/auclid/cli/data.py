@@ -13,6 +13,7 @@ from scipy import sparse
 
 from auclid._hints import listed
 from auclid.cli.labels import ask_for_positive
+from auclid.cli.settings import PointTableOptions
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
 from auclid.data import as_array
@@ -61,6 +62,8 @@ class Options(NamedTuple):
     """The column with the date of each row, which is not learnt from."""
     settings: Sequence[str] = ()
     """Parameters of the method, NAME=VALUE."""
+    points: PointTableOptions = PointTableOptions()
+    """How a scorecard's points are made."""
 
 
 class Task(NamedTuple):
@@ -89,7 +92,8 @@ class BinaryTable(NamedTuple):
     feature_names: list[str]
     notes: list[str]
     time: np.ndarray | None = None
-    """Numbers that grow with time, where rows are to be split by it."""
+    """Numbers that grow with time, where rows are to be split by it: days since 1970 of dates."""
+    time_is_date: bool = False
     test_rows: np.ndarray | None = None
     """The numbers of the rows to test on, where they come from a file of their own."""
 
@@ -164,12 +168,15 @@ def load_table(task: Task, options: Options, scaled: bool = True) -> BinaryTable
     X = decode(X, rows.columns, rows.encodings) if rows.named else X
     if is_frame(X) and task.in_memory:
         notes += odd_columns(X, scaled)
-    time = None if options.time is None else time_column(task, options.time)[index]
-    return BinaryTable(task.source, X, y == 1, task.classes, rows.columns, notes, time)  # type: ignore[arg-type]
+    table = BinaryTable(task.source, X, y == 1, task.classes, rows.columns, notes)  # type: ignore[arg-type]
+    if options.time is None:
+        return table
+    time, kind = time_column(task, options.time)
+    return table._replace(time=time[index], time_is_date=kind == "date")
 
 
-def time_column(task: Task, name: str) -> np.ndarray:
-    """Numbers that grow with time, of the rows of a task."""
+def time_column(task: Task, name: str) -> tuple[np.ndarray, str]:
+    """Numbers that grow with time, of the rows of a task, and whether they are of kind "date" or "number"."""
     if has_own_labels(task.source):
         raise DataError(f"--time must name a column of DATA; the columns of {task.source!r} have no names.")
     try:
@@ -177,7 +184,7 @@ def time_column(task: Task, name: str) -> np.ndarray:
     except ColumnNotFoundError as error:
         error.parameter = "time"
         raise
-    return time_numbers("compare", values, len(values))[0]
+    return time_numbers("compare", values, len(values))
 
 
 def with_test_rows(table: BinaryTable, path: Path, options: Options) -> BinaryTable:

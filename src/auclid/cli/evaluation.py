@@ -136,7 +136,8 @@ def page(found: Evaluation, name: str) -> str:
     """The page on which one decides."""
     scored = [Scored(name, found.score, found.probability, found.threshold)]
     classes = str(found.classes[0]), str(found.classes[1])
-    return render(found.is_pos, scored, classes, groups=found.clusters, title=name)
+    by_group = [] if found.by_group is None else [found.by_group]
+    return render(found.is_pos, scored, classes, groups=found.clusters, by_group=by_group, title=name)
 
 
 def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:

@@ -1,6 +1,7 @@
 """Which models a command trains: ours by the registry, the baselines by name, all behind the same `Columns`."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from scipy import sparse
@@ -10,11 +11,11 @@ from sklearn.pipeline import make_pipeline
 from auclid import baselines
 from auclid._hints import did_you_mean
 from auclid._random import set_random_state
-from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.cli.defaults import BASELINE_NAMES
 from auclid.cli.settings import Settings, with_settings
 from auclid.columns import Columns
+from auclid.comparison import behind_columns
 from auclid.data.encoding import is_frame
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
@@ -24,6 +25,7 @@ MAX_QUICK_COLUMNS = 2_000
 """Columns from which on d × d moments are no longer the quick way."""
 
 SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
+    "auto": lambda n, d, is_sparse: True,
     "LeastSquaresAUCCV": lambda n, d, is_sparse: d <= MAX_QUICK_COLUMNS,
     "LeastSquaresAUC": lambda n, d, is_sparse: d > MAX_QUICK_COLUMNS,
     "RankSVM": lambda n, d, is_sparse: True,
@@ -32,7 +34,7 @@ SENSIBLE: dict[str, Callable[[int, int, bool], bool]] = {
     "NPSAM": lambda n, d, is_sparse: not is_sparse and d <= 1_000 and n <= 100_000,
     "RBF-RankSVM": lambda n, d, is_sparse: not is_sparse and n <= 2_000,
 }
-"""Which of our methods suit n rows of d columns: exact linear ones, a stream, curved ones."""
+"""Which of our methods suit n rows of d columns: what `auclid fit` makes, exact linear ones, a stream, curved ones."""
 
 Named = tuple[str, BaseEstimator]
 
@@ -66,10 +68,8 @@ def ours(name: str, seed: int, max_fpr: float = 1.0, published: bool = False, se
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
     model = with_settings(aimed(set_random_state(method.builder(published)(), seed), max_fpr), settings)
-    if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
-        return method.name, model
     title = f"{method.name} (as published)" if published and method.differs else method.name
-    return title, make_pipeline(Columns(), model)
+    return title, behind_columns(model)
 
 
 def few_passes(
@@ -122,16 +122,21 @@ def _ridge(X: Any, seed: int) -> Named:
     return "RidgeClassifier (balanced)", make_pipeline(Columns(), baselines.ridge())
 
 
-def _lightgbm(X: Any, seed: int) -> Named:
+def _lightgbm(X: Any, seed: int, small: bool = False) -> Named:
     try:
-        return f"LightGBM ({baselines.N_TREES} trees)", _trees(baselines.lightgbm(random_state=seed, n_jobs=1), X)
+        model = baselines.lightgbm(random_state=seed, n_jobs=1)
     except (ImportError, OSError):  # without its OpenMP library it is installed, yet cannot be loaded
-        return _boosting(X, seed)
+        return _boosting(X, seed, small)
+    if small:
+        return "LightGBM (small trees)", _trees(baselines.SmallLightGBM(random_state=seed), X)
+    return f"LightGBM ({baselines.N_TREES} trees)", _trees(model, X)
 
 
-def _boosting(X: Any, seed: int) -> Named:
+def _boosting(X: Any, seed: int, small: bool = False) -> Named:
     if sparse.issparse(X):
         raise ValueError("HistGradientBoostingClassifier cannot learn from sparse rows.")
+    if small:
+        return "HistGradientBoosting (small trees)", _trees(baselines.small_boosting(random_state=seed), X)
     return "HistGradientBoosting", _trees(baselines.boosting(random_state=seed), X)
 
 
@@ -140,7 +145,10 @@ def _trees(model: BaseEstimator, X: Any) -> BaseEstimator:
     return make_pipeline(Columns(scale=None), model) if is_frame(X) else model
 
 
-BASELINES = dict(zip(BASELINE_NAMES, (_logistic, _ridge, _lightgbm, _boosting), strict=True))
+BUILDERS: tuple[Callable[[Any, int], Named], ...] = (
+    _logistic, _ridge, _lightgbm, partial(_lightgbm, small=True), _boosting, partial(_boosting, small=True)
+)  # fmt: skip
+BASELINES = dict(zip(BASELINE_NAMES, BUILDERS, strict=True))
 
 
 def baseline(name: str, X: Any, seed: int) -> Named:

@@ -1,7 +1,8 @@
 """The file that `auclid predict` writes: columns copied from the table, score, probability, label."""
 
-from collections.abc import Generator, Iterable
-from contextlib import closing
+import sys
+from collections.abc import Generator, Iterable, Iterator
+from contextlib import closing, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from auclid._hints import reads_as_number
 from auclid.cli.saved import Answers
+from auclid.cli.stdin import STDIN
 from auclid.data.readers.open import open_columns
 from auclid.datasets import DataError
 from auclid.io import replacing
@@ -87,19 +89,32 @@ def check_writer(path: Path) -> None:
 def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None = None) -> int:
     """Write score, probability (where the model has one) and label of each row, by blocks; returns how many.
 
-    The file is Parquet or Excel where its name says so, else csv. ``copies`` are columns to put before the scores.
+    ``copies`` are columns to put before the scores.
     """
-    count, write = 0, _parquet if is_parquet(path) else _excel if is_excel(path) else _csv
-    with replacing(path, "wb") as file, closing(write(file)) as written:
-        next(written)
+    count = 0
+
+    def blocks() -> Iterator[dict[str, Any]]:
+        nonlocal count
         for answer in answers:
             columns: dict[str, Any] = {} if copies is None else copies.next(len(answer.scores))
             columns["score"] = answer.scores
             if answer.probabilities is not None:
                 columns["probability"] = answer.probabilities
-            written.send({**columns, "label": np.array(answer.labels, dtype=object)})
             count += len(answer.scores)
+            yield {**columns, "label": np.array(answer.labels, dtype=object)}
+
+    write_columns(path, blocks())
     return count
+
+
+def write_columns(path: Path, blocks: Iterable[dict[str, Any]]) -> None:
+    """Write columns, block by block: Parquet or Excel where the name says so, else csv; "-" is standard output."""
+    write = _parquet if is_parquet(path) else _excel if is_excel(path) else _csv
+    opened = nullcontext(sys.stdout.buffer) if path == STDIN else replacing(path, "wb")
+    with opened as file, closing(write(file)) as written:
+        next(written)
+        for columns in blocks:
+            written.send(columns)
 
 
 Writer = Generator[None, dict[str, Any], None]
@@ -120,12 +135,18 @@ def _parquet(file: Any) -> Writer:
     import pyarrow.parquet as pq
 
     columns = yield
-    kinds = {"label": pa.string(), "score": pa.float64(), "probability": pa.float64()}
-    schema = pa.schema([(name, kinds.get(name) or values.type) for name, values in columns.items()])
+    schema = pa.schema([(name, _arrow_type(values)) for name, values in columns.items()])
     with pq.ParquetWriter(file, schema) as writer:
         while True:
             writer.write_table(pa.table(columns, schema=schema))
             columns = yield
+
+
+def _arrow_type(values: Any) -> Any:
+    """The type of a column of Arrow or of an array."""
+    import pyarrow as pa
+
+    return values.type if hasattr(values, "type") else pa.array(values).type
 
 
 def _excel(file: Any) -> Writer:
@@ -134,7 +155,7 @@ def _excel(file: Any) -> Writer:
     from openpyxl.cell import WriteOnlyCell
 
     book = Workbook(write_only=True)
-    sheet, count = book.create_sheet("scores"), 0
+    sheet, count = book.create_sheet("table"), 0
 
     def spreadsheet_cell(value: Any) -> Any:
         plain = WriteOnlyCell(sheet, value=value if isinstance(value, int | float | str | None) else str(value))

@@ -1,9 +1,11 @@
 """report.html: one file with everything in it, readable on a phone, on paper, by day and by night."""
 
 import re
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from html import escape
 from importlib import resources
+from importlib.util import find_spec
+from io import StringIO
 from string import Template
 from typing import Any
 
@@ -14,9 +16,11 @@ from auclid._version import __version__
 from auclid.additive._html import shape_figure, shape_title
 from auclid.additive._plot import by_importance
 from auclid.cli import plots
-from auclid.cli.compare import HeldOutComparison, Row
-from auclid.cli.verdict import likely, measured_by, question, signed
+from auclid.cli.compare import HeldOutComparison
+from auclid.cli.verdict import Answer, likely, measured_by, signed
+from auclid.comparison import ComparedModel, TableComparison
 from auclid.metrics import lift_table
+from auclid.plot import critical_difference
 from auclid.reports import curves
 from auclid.reports._numbers import Scored, numbers
 from auclid.reports._section import data, script, section
@@ -26,8 +30,7 @@ def report(result: HeldOutComparison) -> str:
     """The page of a comparison, as text."""
     page = resources.files("auclid.cli") / "page"
     template = (page / "report.html").read_text("utf-8")
-    rows, is_pos = result.ranked, result.data.is_pos[result.test]
-    best, rival = result.best(ours=True), result.best(ours=False)
+    rows, is_pos = result.found.ranked, result.is_pos
     scored = [Scored(f"{k + 1} {row.name}", row.scores, row.probabilities) for k, row in enumerate(rows)]
     found = [numbers(is_pos, each) for each in scored]
     models = [_model(k, row, is_pos) for k, row in enumerate(rows)]
@@ -36,15 +39,16 @@ def report(result: HeldOutComparison) -> str:
         style=style(),
         script=script(),
         source=escape(result.data.source),
-        question=escape(question(result.max_fpr)),
-        verdict=escape(result.verdict),
+        answers=_answers(result.answers),
+        tests=escape(_tests(result)),
+        tuning=_TUNED if result.tune else _DEFAULTS,
+        pooled=escape(_pooled(result)),
         measure=_measure(result),
         region=_region(result.max_fpr),
         facts=escape(_facts(result, is_pos)),
-        leaderboard=_leaderboard(result.rows),
-        roc=plots.roc_plot(is_pos, rows, best, rival, result.max_fpr) if rows else "",
-        forest=plots.forest_plot(rows, rival, result.max_fpr) if rows else "",
-        time=plots.time_plot(rows, result.max_fpr) if rows else "",
+        leaderboard=_leaderboard(result.found.models),
+        **_plots(result),
+        blocks=_blocks(result),
         explained=_explained(result),
         decisions=section(found, classes) if found else "",
         histograms="".join(model["histogram"] for model in models),
@@ -56,6 +60,89 @@ def report(result: HeldOutComparison) -> str:
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
         version=escape(__version__),
     )
+
+
+def _plots(result: HeldOutComparison) -> dict[str, str]:
+    """ROC curves, intervals and times of the models; nothing where none could be fitted."""
+    rows, best, rival = result.found.ranked, result.best(ours=True), result.best(ours=False)
+    if not rows:
+        return {"roc": "", "forest": "", "time": ""}
+    return {
+        "roc": plots.roc_plot(result.is_pos, rows, best, rival, result.max_fpr),
+        "forest": plots.forest_plot(rows, rival, result.max_fpr),
+        "time": plots.time_plot(rows, result.max_fpr),
+    }
+
+
+def _answers(answers: list[Answer]) -> str:
+    return "".join(f"<dt>{escape(each.question)}</dt><dd>{escape(each.text)}</dd>" for each in answers)
+
+
+def _tests(result: HeldOutComparison) -> str:
+    """How differences were tested."""
+    if len(result.found.splits) == 1:
+        return "Intervals and p-values of the AUC are DeLong's, those of the average precision by influence values."
+    return (
+        "AUC and average precision are means over splits. Intervals allow for the choice of test rows (LeDell), "
+        "p-values for training rows that splits share (Nadeau and Bengio)."
+    )
+
+
+def _pooled(result: HeldOutComparison) -> str:
+    """Where the scores of curves and thresholds come from, where there are several splits."""
+    if len(result.found.splits) == 1:
+        return ""
+    return (
+        " Curves, thresholds and lists below have one score of each row, from the first split that holds it out; "
+        "since these come from several models, areas differ a little from the leaderboard's."
+    )
+
+
+_DEFAULTS = "Default parameters throughout, except for methods that tune themselves."
+_TUNED = "Every model tried the same number of settings, except for methods that tune themselves."
+
+
+def ranks_page(ranks: TableComparison, results: Mapping[str, HeldOutComparison]) -> str:
+    """The page of several tables: mean ranks, and the leaderboard of each table."""
+    sections = "".join(
+        f'<section class="wide"><h2>{escape(name)}</h2><p class="facts">{escape(_facts(each, each.is_pos))}</p>'
+        f'<div class="scroll"><table class="numbers"><thead><tr><th></th><th class="name">model</th>'
+        f"<th>{_measure(each)}</th><th>95 % interval</th><th>against best baseline</th><th>p</th>"
+        "<th>average precision</th><th>p</th><th>fit, s</th></tr></thead>"
+        f"<tbody>{_leaderboard(each.found.models)}</tbody></table></div></section>"
+        for name, each in results.items()
+    )
+    lines = "".join(
+        f'<tr><th scope="row" class="name">{escape(name)}</th><td>{rank:.2f}</td><td>{aucs.mean():.4f}</td></tr>'
+        for name, rank, aucs in zip(ranks.names, ranks.ranks, ranks.aucs, strict=True)
+    )
+    template = (resources.files("auclid.cli") / "page" / "ranks.html").read_text("utf-8")
+    return Template(template).substitute(
+        style=style(),
+        count=len(ranks.tables),
+        diagram=_diagram(ranks),
+        difference=f"{ranks.critical_difference:.2f}",
+        friedman="" if np.isnan(ranks.pvalue) else f" Friedman's test of all: p {likely(ranks.pvalue, '= ')}.",
+        ranks=lines,
+        tables=sections,
+        version=escape(__version__),
+    )
+
+
+def _diagram(ranks: TableComparison) -> str:
+    """The critical-difference diagram as SVG, where matplotlib is installed."""
+    if find_spec("matplotlib") is None:
+        return '<p class="caption">With matplotlib (pip install \'auclid[plot]\') a diagram stands here.</p>'
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    critical_difference(ranks, ax=figure.add_subplot())
+    height = 1.6 + 0.3 * len(ranks.names)
+    figure.set_size_inches(8.0, height)
+    text = StringIO()
+    figure.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    svg = text.getvalue()
+    return f"<figure>{svg[svg.index('<svg') :]}</figure>"
 
 
 def _measure(result: HeldOutComparison) -> str:
@@ -96,31 +183,47 @@ def _explained(result: HeldOutComparison) -> str:
     )
 
 
+def _blocks(result: HeldOutComparison) -> str:
+    """The best model over time."""
+    if not result.blocks:
+        return ""
+    lines = "".join(
+        f'<tr><th scope="row" class="name">{escape(block.start)} to {escape(block.end)}</th>'
+        f"<td>{block.rows:,}</td><td>{block.positives:,}</td>"
+        f"<td>{block.auc.auc:.4f} <small>{block.auc.low:.4f} – {block.auc.high:.4f}</small></td>"
+        f"<td>{block.ap.ap:.4f} <small>{block.ap.low:.4f} – {block.ap.high:.4f}</small></td></tr>"
+        for block in result.blocks
+    )
+    return (
+        f'<section class="wide"><h2>{escape(result.found.best.name)} over time</h2><div class="scroll">'
+        '<table class="numbers"><thead><tr><th class="name">tested on</th><th>rows</th><th>positives</th><th>AUC</th>'
+        f"<th>average precision</th></tr></thead><tbody>{lines}</tbody></table></div>"
+        '<p class="caption">Each block after a model of all rows before it, with 95 % intervals.</p></section>'
+    )
+
+
 SHAPES = 6
 """Shapes of a scorecard that are shown."""
 
 
 def _facts(result: HeldOutComparison, is_pos: np.ndarray) -> str:
     n, d = result.data.X.shape
-    learnt = result.data.is_pos[result.train]
     return (
-        f"{n:,} rows, {d:,} columns, {result.data.is_pos.mean():.2%} positive. "
-        f"Learnt from {len(learnt):,} rows ({learnt.sum():,} positive), "
-        f"measured on {len(is_pos):,} others ({is_pos.sum():,} positive). Seed {result.seed}."
+        f"{n:,} rows, {d:,} columns, {result.data.is_pos.mean():.2%} positive. Measured by {result.found.how}, on "
+        f"{len(is_pos):,} rows ({is_pos.sum():,} positive). Seed {result.seed}."
     )
 
 
-def _leaderboard(rows: list[Row]) -> str:
+def _leaderboard(rows: list[ComparedModel]) -> str:
     return "".join(_failed(row) if row.trouble else _ranked(k + 1, row) for k, row in enumerate(rows))
 
 
-def _ranked(number: int, row: Row) -> str:
-    auc, low, high, _ = row.interval
+def _ranked(number: int, row: ComparedModel) -> str:
     gap = "–" if row.gap is None else signed(row.gap.difference)
     pvalue = "" if row.gap is None else escape(likely(row.gap.pvalue))
-    ap = f"{row.ap.ap:.4f} <small>{row.ap.low:.4f} – {row.ap.high:.4f}</small>"
+    ap = f"{row.ap:.4f} <small>{row.ap_low:.4f} – {row.ap_high:.4f}</small>"
     ap_pvalue = "" if row.ap_gap is None else escape(likely(row.ap_gap.pvalue))
-    cells = f"{auc:.4f}", f"{low:.4f} – {high:.4f}", gap, pvalue, ap, ap_pvalue, f"{row.seconds:.3f}"
+    cells = f"{row.auc:.4f}", f"{row.low:.4f} – {row.high:.4f}", gap, pvalue, ap, ap_pvalue, f"{row.seconds:.3f}"
     return f"<tr>{_name(number, row)}{_cells(cells, spare=(2, 5, 6))}</tr>"
 
 
@@ -129,7 +232,7 @@ def _cells(texts: Iterable[str], spare: Container[int]) -> str:
     return "".join(f"<td{' class=spare' if k in spare else ''}>{text}</td>" for k, text in enumerate(texts))
 
 
-def _failed(row: Row) -> str:
+def _failed(row: ComparedModel) -> str:
     return f'<tr>{_name("–", row)}<td class="trouble" colspan="7">failed: {escape(row.trouble)}</td></tr>'
 
 
@@ -138,12 +241,12 @@ def _breakable(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "<wbr>", escape(name))
 
 
-def _name(number: int | str, row: Row) -> str:
-    css = "ours" if row.ours else "rival"
+def _name(number: int | str, row: ComparedModel) -> str:
+    css = "rival" if row.is_baseline else "ours"
     return f'<td class="{css}">{number}</td><th scope="row" class="{css}">{_breakable(row.name)}</th>'
 
 
-def _model(number: int, row: Row, is_pos: np.ndarray) -> dict[str, str]:
+def _model(number: int, row: ComparedModel, is_pos: np.ndarray) -> dict[str, str]:
     """What the page shows of one model besides its decisions: histogram, alternatives and lift."""
     curve = curves.roc(is_pos, row.scores)
     choices = curves.alternatives(is_pos, row.scores, curve)

@@ -1,30 +1,18 @@
 """What the verbs of the command do: read, train or score, write, and say what came out."""
 
-import shlex
 from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 
-from auclid.cli import _show, evaluation, fitting, models, predictions
+from auclid.cli import _show, evaluation, fitting, predictions
 from auclid.cli._show import escape
-from auclid.cli.compare import HeldOutComparison
-from auclid.cli.compare import compare as compared
-from auclid.cli.data import (
-    NO_LABELS,
-    Options,
-    embedded_table,
-    load_table,
-    open_task,
-    positives,
-    unknown_columns,
-    with_test_rows,
-)
+from auclid.cli.data import NO_LABELS, Options, positives, unknown_columns
 from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_ending, check_paths
-from auclid.cli.report import report
 from auclid.cli.saved import Answers, CountedAnswers, SavedModel
+from auclid.cli.stdin import STDIN
 from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold, joined
 from auclid.data.encoding import is_missing
 from auclid.data.files import read_column
@@ -33,54 +21,6 @@ from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import DataError
 from auclid.io import replacing, save
 from auclid.metrics import compare_auc
-
-
-def compare(
-    data: Path | None,
-    output: Path,
-    how: Options,
-    methods: list[str],
-    against: list[str],
-    *,
-    test_size: float,
-    test: Path | None = None,
-) -> None:
-    """Train methods and baselines on the same rows, write the report, and say what came out."""
-    check_paths({"DATA": data, "--test": test}, {"--output": output})
-    if data is None and (test is not None or how.time is not None):
-        raise DataError("DATA must be given with --test and --time.")
-    if test is not None and how.time is not None:
-        raise DataError("--time must be used without --test: a file of its own says which rows to test on.")
-    check_ending("--output", output, (".html", ".htm"))
-    models.refuse_unknown(methods, against)
-    table = embedded_table() if data is None else load_table(open_task(data, how), how)
-    table = table if test is None else with_test_rows(table, test, how)
-    _show.introduce(table.source, table.X.shape, table.is_pos.mean(), table.classes[1])
-    with _show.progress() as tell:
-        result = compared(table, methods, against, tell=tell, seed=how.seed, test_size=test_size, max_fpr=how.max_fpr)
-    with replacing(output, "w") as file:
-        file.write(report(result))
-    _show.comparison(result)
-    _show.say(escape(f"Report: {output}"))
-    _show.say(escape(f"Next: {_next_line(data, how, result)}"))
-
-
-def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> str:
-    """The line that keeps the best of ours."""
-    if data is None:
-        return "auclid compare DATA --target NAME, with a table of your own."
-    best = result.best(ours=True)
-    method = "auto" if best is None or best.name == "AUCClassifier" else best.name
-    chosen = [
-        ("--target", how.target),
-        ("--positive", how.positive),
-        *(("--drop", name) for name in how.drop),
-        ("--drop", how.time),
-        ("--method", method),
-        ("--max-fpr", f"{result.max_fpr:g}" if models.aims(method, result.max_fpr) else None),
-    ]
-    words = [str(data), *(word for name, value in chosen if value is not None for word in (name, value))]
-    return f"auclid fit {' '.join(map(shlex.quote, words))} --model model.auclid"
 
 
 def fit(
@@ -115,7 +55,7 @@ def predict(
     predictions.check_writer(output)
     saved = SavedModel.open(model)
     rows = saved.scan(data, None, memory, drop=identifiers)
-    notes = unknown_columns(rows, identifiers)
+    notes = unknown_columns(rows, [*identifiers, saved.target])
     copies = predictions.Copies(data, identifiers) if identifiers else None
     counted = CountedAnswers(saved, rows)
     with _show.passes(rows):
@@ -128,11 +68,12 @@ def predict(
             notes.append(f"{called} are called {saved.positive}: those with a score above {threshold:.6g}.")
         count = predictions.write_scores(output, answers, copies)
     _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
-    _show.say(escape(f"{count:,} scores: {output}"))
+    say = _show.note if output == STDIN else _show.say
+    say(escape(f"{count:,} scores: {output}"))
     if keep:
         saved.keep_threshold(threshold)
         save(model, saved.estimator, about=saved.known or None)
-        _show.say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
+        say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
 
 
 def evaluate(

@@ -25,6 +25,9 @@ OPTIONS = {
 }
 """The argument or option behind each parameter of a function that reads tables."""
 
+COMPARISON = {"y": "The target", "cv": "--cv", "repeats": "--repeats", "test_size": "--test-size", "time": "--time"}
+"""What a user of `auclid compare` calls the parameters of `auclid.compare`."""
+
 LEAVE_OUT = "Leave a column out with --drop NAME."
 
 
@@ -44,8 +47,8 @@ class CommandWording(Wording):
             return "A method"
         if self._of_the_model(error):
             return "DATA"
-        option = OPTIONS.get(error.parameter) if error.owner in READERS else None
-        return option or super().subject(error)
+        options = OPTIONS if error.owner in READERS else COMPARISON if error.owner == "compare" else {}
+        return options.get(error.parameter) or super().subject(error)
 
     def expected(self, error: AuclidError) -> str:
         if (error.owner, error.parameter) == ("make", "name"):

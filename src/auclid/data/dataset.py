@@ -95,6 +95,10 @@ class Dataset(ABC):
         """How many rows of float64 numbers ``memory`` holds, ``least`` at the least; None: all of them."""
         return None if self.memory is None else max(least, self.memory // (8 * max(1, self.width)))
 
+    def part_sizes(self) -> np.ndarray:
+        """The number of rows of each part; takes a pass where it is not known."""
+        return np.asarray(self.compute(self.map(part_size)))
+
     def table(self, part_sizes: np.ndarray) -> Table:
         """All rows as one table, given the number of rows of each part; products are computed where the rows are."""
         return PartitionedTable(self, part_sizes)
@@ -312,6 +316,11 @@ class PartitionedTable(Table):
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
         yield from gathered(self, orders, centre, max(1, int(self._sizes.max()) // len(orders)))
+
+
+def part_size(part: Part) -> int:
+    """The number of rows of a part."""
+    return as_table(part.X).shape[0]
 
 
 def part_rows_at(part: Part, rows: list[np.ndarray]) -> Block:

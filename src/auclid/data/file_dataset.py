@@ -29,6 +29,9 @@ class FileDataset(Dataset):
         self.encodings, self.memory = rows.encodings, rows.memory
         self.width = len(rows.columns)
 
+    def part_sizes(self) -> np.ndarray:
+        return np.asarray(self._rows.block_sizes())
+
     def _parts(self) -> Iterator[Part]:
         for number, block in enumerate(self._rows.read(*self._allowed)):
             yield Part(number, *block)
@@ -85,6 +88,9 @@ class CachedFileDataset(FileDataset):
                 part = step(part)
             self._store.add(part.X, spool=True)
             self._rest.append((part.y, part.weight))
+
+    def part_sizes(self) -> np.ndarray:
+        return np.array([self._store.get(number).shape[0] for number in range(len(self._rest))])
 
     def _parts(self) -> Iterator[Part]:
         for number, rest in enumerate(self._rest):

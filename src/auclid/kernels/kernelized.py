@@ -15,7 +15,6 @@ from auclid.base import LinearScores, Ranker
 from auclid.data import Embedded, Table, as_table
 from auclid.data.dataset import Part
 from auclid.data.embedded import working_type
-from auclid.data.files import Rows
 from auclid.data.types import OutputFile, RowsLike
 from auclid.kernels._kernel_block import floats
 from auclid.kernels._map import FeatureMap, embedded
@@ -152,8 +151,8 @@ class Kernelized(Ranker):
         self.feature_map_ = fitted_map(feature_map, table, None, n)
         rows = embedded(table, self.feature_map_)
         made = parts.transformed(partial(embedded_part, self.feature_map_), rows.shape[1])
-        y = X.target() if y is None and isinstance(X, Rows) else y
-        self.ranker_ = clone(self.ranker).fit(PartitionedRows(made, sizes), y, **params)
+        params["sample_weight"] = validation.own_weight(X, params.get("sample_weight"))
+        self.ranker_ = clone(self.ranker).fit(PartitionedRows(made, sizes), validation.own_labels(X, y), **params)
         return self._publish(rows)
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
@@ -254,7 +253,7 @@ class Kernelized(Ranker):
         """
         if not isinstance(self.ranker_, LinearOrderRanker):
             return super().score(X, y, sample_weight)
-        y = X.target() if y is None and isinstance(X, Rows) else y
+        y, sample_weight = validation.own_labels(X, y), validation.own_weight(X, sample_weight)
         return self.ranker_._concordance(self.decision_function(X), y, groups, sample_weight)
 
     def __sklearn_tags__(self) -> Tags:

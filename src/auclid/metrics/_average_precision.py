@@ -16,7 +16,6 @@ from auclid.metrics._cells import masses, stepped
 from auclid.metrics._compare import answer, checked_question, from_draws
 from auclid.metrics._partitioned import place_classes, sample_of_parts
 from auclid.metrics._placements import AreaTerms
-from auclid.metrics._places import in_order, twice_below
 from auclid.metrics._results import APComparison, APInterval
 from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Sample, checked_sample
 from auclid.metrics._variance import share_interval, standard_error
@@ -296,22 +295,14 @@ def _plain_interval(
 
 
 def _counts(is_pos: np.ndarray, score: np.ndarray) -> Masses:
-    """Positives and negatives at steps of a score, ascending: each distinct score of the positives, and the gaps.
+    """Positives and negatives at steps of a score, ascending: below all positives, then at each of their scores.
 
-    Negatives between two scores of positives have one influence, so they need no order among themselves: they are
-    placed among the sorted positives, where these are the fewer.
+    Precision is only asked for at scores of positives, so a negative between two of them counts at the lower one.
     """
-    pos, neg = score.compress(is_pos), score.compress(~is_pos)
-    if len(pos) > len(neg):
-        return masses(is_pos, score)[1:]
-    ranked = in_order(pos)
-    twice = np.bincount(twice_below(ranked, neg), minlength=2 * len(pos) + 1)
-    first = np.flatnonzero(np.concatenate(([True], ranked[1:] != ranked[:-1])))
-    last = np.append(first[1:], len(ranked))
-    # Negatives below the positives first..last - 1 and above those before have 2 first; those tied have first + last.
-    of_neg, of_pos = np.empty(2 * len(first) + 1, np.int64), np.zeros(2 * len(first) + 1, np.int64)
-    of_neg[:-1:2], of_neg[1::2], of_neg[-1] = twice[2 * first], twice[first + last], twice[-1]
-    of_pos[1::2] = last - first
+    pos, neg = np.sort(score.compress(is_pos)), np.sort(score.compress(~is_pos))
+    first = np.flatnonzero(np.concatenate(([True], pos[1:] != pos[:-1])))
+    of_pos = np.diff(first, prepend=0, append=len(pos))
+    of_neg = np.diff(np.searchsorted(neg, pos[first]), prepend=0, append=len(neg))
     return of_pos, of_neg
 
 

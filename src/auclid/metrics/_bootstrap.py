@@ -196,7 +196,7 @@ class Errors(NamedTuple):
         """Degrees of freedom of the estimate's variance: Welch's of a difference, else by the spread of squares."""
         if self.difference:
             return welch_degrees(np.bincount(self.stratum, self.terms**2), np.bincount(self.stratum))
-        return degrees(self.terms, self.stratum, self.units - 1.0)
+        return degrees(self.terms, self.stratum)
 
     @classmethod
     def of(cls, sample: Sample, area: AreaTerms, difference: bool = False) -> "Errors":

@@ -92,12 +92,14 @@ def multiclass_auc(
     if groups is None:
         se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
         fewest, n_groups, plain = int(count.min()), None, weight is None
-        df = np.inf if plain and fewest >= ENOUGH_FOR_NORMAL_INTERVAL else degrees(terms, label, fewest - 1.0)
+        df = np.inf if plain and fewest >= ENOUGH_FOR_NORMAL_INTERVAL else degrees(terms, label)
     else:
         cluster = _clusters(owner, y_true, groups, sample_weight)
         se, fewest = _between(owner, terms, label, cluster, len(count))
         n_groups = int(cluster.max()) + 1
-        df = degrees(np.bincount(cluster, terms), np.zeros(n_groups, np.intp), fewest - 1.0)
+        holds = np.zeros((n_groups, len(count)), bool)
+        holds[cluster, label] = True
+        df = degrees(np.bincount(cluster, terms), np.unique(holds, axis=0, return_inverse=True)[1].ravel())
     low, high = share_interval(auc, se, fewest, level, df)
     return AUCInterval(auc, low, high, se, level=level, method=multi_class, df=df, n_groups=n_groups)
 

@@ -98,9 +98,7 @@ class PartitionedSample(NamedTuple):
         mean = 1.0 - float(self._shares()[0] @ self.few.own) / self.few.own.sum()
         power = np.array([mean**4, -4.0 * mean**3, 6.0 * mean**2, -4.0 * mean, 1.0])
         fourths = np.sum(self._terms()[0] ** 4), max(float(self.fourths[0] @ power), 0.0) / self.mass**4
-        return degrees_of_sums(
-            (of_few[0, 0], of_many[0, 0]), fourths, (len(self.few.own), self.rows), self.trials - 1.0
-        )
+        return degrees_of_sums((of_few[0, 0], of_many[0, 0]), fourths, (len(self.few.own), self.rows))
 
     def welch_degrees(self, contrast: np.ndarray) -> float:
         """Degrees of freedom of the variance of a contrast of areas."""

@@ -303,7 +303,7 @@ def _standard_error(bins: DyadicBins) -> tuple[float, float]:
             second[k] = float(np.sum(squares[held] * square)) / whole**2
             fourth[k] = float(np.sum(squares[held].astype(np.float64) ** 2 / rows * square**2)) / whole**4
             total += second[k] * sizes[k] / (sizes[k] - 1.0)
-    return float(np.sqrt(total)), degrees_of_sums(second, fourth, sizes, float(min(sizes)) - 1.0)
+    return float(np.sqrt(total)), degrees_of_sums(second, fourth, sizes)
 
 
 def _ordered_bits(score: np.ndarray) -> np.ndarray:

@@ -71,23 +71,23 @@ def unit_strata(sample: Sample) -> np.ndarray:
     return of_pos + 2 * of_neg
 
 
-def degrees(terms: np.ndarray, stratum: np.ndarray, most: float) -> float:
+def degrees(terms: np.ndarray, stratum: np.ndarray) -> float:
     """Degrees of freedom of Student's t for a variance v = sum of squares of independent terms.
 
     2 v^2 / var(v) (Satterthwaite 1946), where var(v) is the spread of the squares within strata. A few large terms
     among many small ones, as the badly ranked positives of a nearly perfect ranking are, make v uncertain; the spread
-    of squares is itself seen too small in few rows, hence no more than `most`.
+    of squares is itself seen too small in few rows, hence no more than Welch's.
     """
     square, count = terms**2, np.bincount(stratum)
-    return degrees_of_sums(np.bincount(stratum, square), np.bincount(stratum, square**2), count, most)
+    return degrees_of_sums(np.bincount(stratum, square), np.bincount(stratum, square**2), count)
 
 
-def degrees_of_sums(second: ArrayLike, fourth: ArrayLike, count: ArrayLike, most: float) -> float:
+def degrees_of_sums(second: ArrayLike, fourth: ArrayLike, count: ArrayLike) -> float:
     """`degrees` from the sums of second and of fourth powers of the terms of each stratum, and their number."""
     second, size = np.asarray(second, np.float64), np.maximum(np.asarray(count, np.float64), 1.0)
     noise = float(np.sum(fourth) - np.sum(second**2 / size))
-    twice = 2.0 * float(second.sum()) ** 2
-    return most if noise * most <= twice else max(MIN_DEGREES, twice / noise)
+    by_spread = 2.0 * float(second.sum()) ** 2 / noise if noise > 0.0 else np.inf
+    return max(MIN_DEGREES, min(by_spread, welch_degrees(second, count)))
 
 
 def welch_degrees(second: ArrayLike, count: ArrayLike) -> float:

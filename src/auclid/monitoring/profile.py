@@ -1,7 +1,7 @@
 """Profiles: counts of what a model has learnt from, to be compared with what it scores later. No row is kept."""
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -10,12 +10,12 @@ from scipy.stats import rankdata
 from auclid.baselines import scores as scores_of
 from auclid.baselines import threshold as own_threshold
 from auclid.columns._levels import TextCounts, count_texts
-from auclid.data.dask import is_dask, partition_calls
 from auclid.data.encoding import Column, as_numbers, as_texts, table_columns
-from auclid.data.files import Rows
 from auclid.errors import InvalidValueError
 from auclid.metrics import auc_interval
 from auclid.metrics._stability import bin_counts, bin_edges
+from auclid.monitoring.chart import auc_standard_error
+from auclid.validation import decoded_parts, own_columns, own_labels
 
 COLUMN_BINS, SCORE_BINS = 10, 20
 """Bins of a column of numbers, and of the scores."""
@@ -120,9 +120,9 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Pro
     """
     scores = model_scores(model, X)
     columns = profile_columns(X)
-    y = X.target() if y is None and isinstance(X, Rows) and X.has_target else y
+    y = own_labels(X, y)
     is_pos = None if y is None else np.asarray(y) == model.classes_[1]
-    expected = expected_auc(model, scores, is_pos if held_out else None)
+    expected = expected_auc(model, scores, is_pos, held_out)
     alert_rate = float(np.mean(called_positive(model, scores)))
     positives = None if is_pos is None else float(np.mean(is_pos))
     counts = number_profile("score", "number", scores, SCORE_BINS)
@@ -142,9 +142,11 @@ def called_positive(model: Any, scores: np.ndarray, threshold: float | None = No
 Expected = tuple[float | None, float | None, tuple[float, float] | None]
 
 
-def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None) -> Expected:
-    """The AUC of rows that the model has not seen, its standard error and spreads, or what cross-validation found."""
-    if is_pos is not None and is_pos.any() and not is_pos.all():
+def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None, held_out: bool) -> Expected:
+    """The AUC of held-out rows, its standard error and spreads, or what cross-validation found in the training rows."""
+    both = is_pos is not None and bool(is_pos.any()) and not is_pos.all()
+    if held_out and both:
+        assert is_pos is not None
         measured = auc_interval(is_pos, scores)
         return measured.auc, measured.se, placement_spreads(is_pos, scores)
     lines = [
@@ -153,7 +155,10 @@ def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None) -> E
     if lines and np.isfinite(lines[0].auc):
         return float(lines[0].auc), float(lines[0].high - lines[0].low) / (2.0 * 1.96), None
     found = getattr(model, "cv_auc_", None)
-    return (float(found) if isinstance(found, float) and np.isfinite(found) else None), None, None
+    if not both or not isinstance(found, float) or not np.isfinite(found):
+        return None, None, None
+    assert is_pos is not None
+    return float(found), auc_standard_error(found, int(is_pos.sum()), int((~is_pos).sum())), None
 
 
 def placement_spreads(is_pos: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
@@ -168,24 +173,12 @@ def placement_spreads(is_pos: np.ndarray, scores: np.ndarray) -> tuple[float, fl
 # Counting columns, part by part
 
 
-def part_values(X: Any, function: Callable[[Any], Any]) -> list[Any]:
-    """What a function makes of each part of the rows: a block of a file, a partition, or all rows in memory."""
-    if isinstance(X, Rows):
-        blocks = X.read(allow_missing=True, allow_categorical=True)
-        return [function(X.decode(block.X)) for block in blocks]
-    if is_dask(X):
-        import dask
-
-        return list(dask.compute(*partition_calls("monitoring", X, function, True, True)))
-    return [function(X)]
-
-
 def profile_columns(X: Any) -> list[ColumnProfile]:
     """The counts of all columns, in two passes over the rows: edges and levels, then bins."""
-    names = X.columns if isinstance(X, Rows) else None
-    sketches = [each for each in part_values(X, sketch_columns) if each]
+    names = own_columns(X)
+    sketches = [each for each in decoded_parts("monitoring", X, sketch_columns) if each]
     merged = [merge_sketches([part[k] for part in sketches]) for k in range(len(sketches[0]))]
-    counted = part_values(X, ColumnCounter(merged))
+    counted = decoded_parts("monitoring", X, ColumnCounter(merged))
     out = []
     for k, sketch in enumerate(merged):
         counts = np.sum([part[k].counts for part in counted if part], axis=0).tolist()

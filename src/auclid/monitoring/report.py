@@ -7,7 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.columns._levels import TextCounts
-from auclid.data.files import Rows
 from auclid.errors import InvalidValueError, invalid_value
 from auclid.metrics import auc_interval, average_precision_interval
 from auclid.metrics._many import corrected
@@ -22,9 +21,9 @@ from auclid.monitoring.profile import (
     Profile,
     called_positive,
     model_scores,
-    part_values,
     profile,
 )
+from auclid.validation import decoded_parts, own_labels
 
 PSI_DRIFT = 0.1
 """The population stability index from which on a change that is significant also counts as large enough to matter."""
@@ -70,6 +69,8 @@ class Period(NamedTuple):
     """The share of positives among rows with a label."""
     predicted: tuple[float, float, float] | None
     """The mean probability of these rows, and the 95 % interval of the share that it leads one to expect."""
+    auc_se: float | None = None
+    """The standard error of the AUC (DeLong)."""
 
 
 class MonitorReport(NamedTuple):
@@ -176,7 +177,8 @@ def monitor(
     alerts = called_positive(model, scores, threshold)
     proba = _probabilities(model, X) if labels is not None else None
     scored = ScoredRows(scores, alerts, labels, proba, time)
-    return assess(before, part_values(X, ColumnCounter(before.columns)), scored, period=period, level=level)
+    counts = decoded_parts("monitoring", X, ColumnCounter(before.columns))
+    return assess(before, counts, scored, period=period, level=level)
 
 
 class ScoredRows(NamedTuple):
@@ -227,13 +229,12 @@ def _reference(model: Any, reference: Any, reference_y: Any) -> Profile:
         raise invalid_value(
             "monitor", "reference", "be a Profile, its dict, or rows", None, "See auclid.monitoring.profile."
         )
-    has_own = isinstance(reference, Rows) and reference.has_target
-    return profile(model, reference, reference_y, held_out=reference_y is not None or has_own)
+    return profile(model, reference, reference_y, held_out=own_labels(reference, reference_y) is not None)
 
 
 def _labels(model: Any, X: Any, y: Any) -> np.ndarray | None:
     """1, 0 or NaN (not known yet) for each row; None where no label is known."""
-    y = X.target() if y is None and isinstance(X, Rows) and X.has_target else y
+    y = own_labels(X, y)
     if y is None:
         return None
     given = np.asarray(y)
@@ -337,7 +338,9 @@ def _period(name: str, here: np.ndarray, rows: ScoredRows, before: Profile) -> P
         warnings.simplefilter("ignore")  # of few rows, which the interval shows
         area, precision = auc_interval(is_pos, scores[known]), average_precision_interval(is_pos, scores[known])
     return period._replace(
-        auc=(area.auc, area.low, area.high), average_precision=(precision.ap, precision.low, precision.high)
+        auc=(area.auc, area.low, area.high),
+        average_precision=(precision.ap, precision.low, precision.high),
+        auc_se=area.se,
     )
 
 
@@ -352,24 +355,37 @@ def _chart(periods: list[Period], before: Profile, labels: np.ndarray | None) ->
     measured = [each for each in periods if each.auc is not None]
     if labels is None or not measured:
         return None, ""
-    if before.auc is not None:
-        expected, error, source = before.auc, before.auc_se or 0.0, "the profile"
+    if before.auc is not None and before.auc_se is not None:
+        expected, error, source = before.auc, before.auc_se, "the profile"
     else:
         expected, error = _pooled(measured[:FIRST_PERIODS])
         source = f"the first {min(FIRST_PERIODS, len(measured))} periods"
     aucs = [np.nan if each.auc is None else each.auc[0] for each in periods]
     counts = [(each.positives, each.labelled - each.positives) for each in periods]
-    errors = [
-        np.nan if each.auc is None else _error(before, expected, *n) for each, n in zip(periods, counts, strict=True)
-    ]
-    return control_chart(aucs, errors, expected, error), source
+    wider = _inflation(measured, expected) if before.spreads is None else 1.0
+    errors = [np.nan if not min(n) else _period_error(before, wider, expected, *n) for n in counts]
+    return control_chart(aucs, errors, expected, wider * error), source
 
 
-def _error(before: Profile, expected: float, n_pos: int, n_neg: int) -> float:
-    """The standard error of the AUC of a period, if nothing has changed."""
-    if before.spreads is None:
-        return auc_standard_error(expected, n_pos, n_neg)
-    return float(np.sqrt(before.spreads[0] / n_pos + before.spreads[1] / n_neg))
+def _period_error(before: Profile, wider: float, expected: float, n_pos: int, n_neg: int) -> float:
+    """The standard error of the AUC of a period, if nothing has changed.
+
+    That of the profile is itself an estimate, and too small where its AUC is too high: that of normal scores is least.
+    """
+    pos, neg = before.spreads or (0.0, 0.0)
+    return max(wider * auc_standard_error(expected, n_pos, n_neg), float(np.sqrt(pos / n_pos + neg / n_neg)))
+
+
+def _inflation(periods: Sequence[Period], expected: float) -> float:
+    """How much larger the standard errors of the periods' AUCs are than those of normal scores; at least 1.
+
+    Scores with long tails, as those of boosted trees, have AUCs that vary more than those of normal ones.
+    """
+    counts = [(each.positives, each.labelled - each.positives) for each in periods]
+    weight = np.array([n_pos for n_pos, _ in counts], dtype=np.float64)
+    normal = np.array([auc_standard_error(expected, *n) for n in counts])
+    found = np.array([each.auc_se or 0.0 for each in periods])
+    return float(np.sqrt(max(1.0, (weight @ np.square(found)) / (weight @ np.square(normal)))))
 
 
 def _pooled(periods: Sequence[Period]) -> tuple[float, float]:

@@ -6,16 +6,13 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import check_consistent_length
 
-from auclid.data.dask import DaskDataset, is_dask
 from auclid.data.dataset import Dataset, MemoryDataset, Part, Totals
-from auclid.data.file_dataset import FileDataset
-from auclid.data.files import Rows
 from auclid.data.memory import as_table
 from auclid.data.table import Table
 from auclid.stats.moments import MOST_GROUPS, Moments, grouped_moments
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import PairOrder
-from auclid.validation import check_rows, is_partitioned, remember_columns
+from auclid.validation import check_rows, is_partitioned, own_weight, remember_columns, unlabelled_parts
 from auclid.validation.outcomes import Survival, checked_weights, group_codes, order_of
 
 
@@ -67,27 +64,15 @@ class OrderedRows(NamedTuple):
 
 def dataset_of(estimator: Any, X: Any) -> PartitionedRows:
     """The rows of X in parts, checked, and the size of each part; sets what scikit-learn wants to know of columns."""
-    owner = type(estimator).__name__
     if isinstance(X, PartitionedRows):
         remember_columns(estimator, X.parts.columns, X.parts.width)
         return X
     if not is_partitioned(estimator, X):
         table = check_rows(estimator, X, reset=True)
         return PartitionedRows(MemoryDataset(table), np.array([table.shape[0]]))
-    if isinstance(X, Rows):
-        files = FileDataset(X)
-        remember_columns(estimator, files.columns, files.width)
-        return PartitionedRows(files, np.asarray(X.block_sizes()))
-    if is_dask(X):
-        parts = DaskDataset(owner, X)
-        remember_columns(estimator, parts.columns, parts.width)
-        return PartitionedRows(parts, np.asarray(parts.compute(parts.map(part_size))))
-    raise TypeError(f"{owner} cannot learn from {type(X).__name__}.")
-
-
-def part_size(part: Part) -> int:
-    """The number of rows of a part."""
-    return as_table(part.X).shape[0]
+    parts = unlabelled_parts(estimator, X)
+    remember_columns(estimator, parts.columns, parts.width)
+    return PartitionedRows(parts, parts.part_sizes())
 
 
 def ordered_rows(
@@ -103,9 +88,7 @@ def ordered_rows(
     parts, sizes = dataset_of(estimator, X)
     outcome, n = Outcome.of(target()), int(sizes.sum())
     check_consistent_length(np.empty(n), outcome.values)
-    if sample_weight is None and isinstance(X, Rows):
-        sample_weight = X.sample_weight()
-    weight = checked_weights(owner, sample_weight, n)
+    weight = checked_weights(owner, own_weight(X, sample_weight), n)
     group = group_codes(owner, groups, n)
     factor = None if inverse_censoring is None else inverse_censoring(weight)
     order = order_of(owner, outcome.values, outcome.event, group, weight, factor)

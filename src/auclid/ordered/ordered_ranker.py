@@ -5,7 +5,6 @@ from typing import Any, Self
 import numpy as np
 
 from auclid import validation
-from auclid.data.files import Rows
 from auclid.errors import invalid_value
 from auclid.metrics._concordance import concordance
 from auclid.ordered._alpha import ALPHA
@@ -16,7 +15,6 @@ from auclid.stats.moments import grouped_moments, require_room
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import level_order
 from auclid.validation.outcomes import checked_weights, group_codes, ordered_values
-from auclid.validation.rows import require_target
 
 MOST_VALUES = 1 << 27
 """Numbers of the moments of all levels of a stream, at the most: one gigabyte."""
@@ -123,9 +121,7 @@ class OrderedRanker(LinearOrderRanker):
 
     def _values(self, X: Any, y: Any) -> np.ndarray:
         """The numbers that rows are ordered by."""
-        if y is None and isinstance(X, Rows):
-            require_target(self, X)
-            y = X.target()
+        y, _ = validation.labels_to_score(self, X, y, None, allow_missing=True)
         validation.require_labels(self, y)
         return ordered_values(type(self).__name__, "y", y)
 
@@ -239,9 +235,8 @@ class OrderedRanker(LinearOrderRanker):
         float
         """
         values = self._values(X, y)
-        if sample_weight is None and isinstance(X, Rows):
-            sample_weight = X.sample_weight()
-        return self._concordance(self.decision_function(X), values, groups, sample_weight)
+        weight = validation.own_weight(X, sample_weight)
+        return self._concordance(self.decision_function(X), values, groups, weight)
 
     def _concordance(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> float:
         return concordance(y, scores, groups=groups, sample_weight=sample_weight)

@@ -104,8 +104,8 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
 
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
-    ``make("SVMpAUC")`` and ``make("TopPush")`` are the papers' objectives with a softened top; they are as published as
-    ``softness`` goes to 0.
+    ``make("SVMpAUC")`` and ``make("TopPush")`` are the papers' objectives with a softened top; with
+    ``published=True`` so little of the softness is left that the optimum is the papers'.
 
     References
     ----------

@@ -3,16 +3,17 @@
 Every function draws into a given matplotlib axis or a new one, and returns it. matplotlib is imported when it is used.
 """
 
-from auclid.plot._curves import lift, roc
+from auclid.plot._curves import gap_curve, lift, roc
 from auclid.plot._decisions import decision_curve, precision_recall
 from auclid.plot._forest import intervals
-from auclid.plot._gaps import gap_curve
+from auclid.plot._ranks import critical_difference
 from auclid.plot._scores import calibration, scores
 from auclid.plot._shapes import shapes
 from auclid.plot._time import over_time
 
 __all__ = [
     "calibration",
+    "critical_difference",
     "decision_curve",
     "gap_curve",
     "intervals",

@@ -1,6 +1,6 @@
 """`auclid.report`: one HTML file about one fitted model or several, with everything in it."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
 from string import Template
@@ -12,9 +12,10 @@ from numpy.typing import ArrayLike
 from auclid._page import read, style
 from auclid._version import __version__
 from auclid.baselines import threshold
+from auclid.metrics import GroupAUC, auc_by_group
 from auclid.metrics._scorer import scores_of
 from auclid.reports._numbers import Numbers, Scored, differences, numbers
-from auclid.reports._section import data, difference_section, script, section
+from auclid.reports._section import data, difference_section, group_section, script, section
 from auclid.validation.vectors import both_classes, column, positives, same_length
 
 
@@ -25,6 +26,7 @@ def report(
     path: str | Path | None = None,
     *,
     groups: ArrayLike | None = None,
+    by: ArrayLike | None = None,
     pos_label: Any = None,
     title: str | None = None,
 ) -> str:
@@ -32,7 +34,7 @@ def report(
 
     It has AUC and average precision with intervals, and for a threshold that one moves the confusion matrix,
     precision, recall, alerts and cost with intervals; curves to switch between (ROC, precision and recall, lift,
-    calibration and net benefit); and two models compared on the same rows.
+    calibration and net benefit); two models compared on the same rows; and the AUC of each group of rows where asked.
 
     Parameters
     ----------
@@ -46,6 +48,9 @@ def report(
         The file to write; None writes none.
     groups : array-like of shape (n,), optional
         Which rows belong together: intervals then allow for it.
+    by : array-like of shape (n,), optional
+        The group of each row, where the page is to show the AUC of each group with its interval, as
+        `auclid.metrics.auc_by_group` measures it.
     pos_label : label, optional
         The positive label, where that is not the model's second class.
     title : str, optional
@@ -71,21 +76,28 @@ def report(
         raise ValueError("report expects one fitted model or more by name. Got none.")
     owner = "report"
     labels = column(owner, "y", X if y is None else y)
-    classes: Any = getattr(next(iter(models.values())), "classes_", ())
-    if pos_label is None and len(classes) == 2:
-        pos_label = classes[1]
-    is_pos = positives(owner, labels, pos_label, "y")
-    both_classes(owner, labels, is_pos, pos_label)
+    is_pos = _positives(next(iter(models.values())), labels, pos_label)
     scored = [scored_model(str(name), each, X) for name, each in models.items()]
     for each in scored:
         same_length(owner, y=labels, scores=each.score)
     names = [str(each) for each in np.unique(labels).tolist()]
     pair = (names[0], names[-1]) if is_pos[labels == np.unique(labels)[-1]].any() else (names[-1], names[0])
     clusters = None if groups is None else column(owner, "groups", groups)
-    page = render(is_pos, scored, pair, groups=clusters, title=title)
+    by_group = [] if by is None else [auc_by_group(is_pos, each.score, by) for each in scored]
+    page = render(is_pos, scored, pair, groups=clusters, by_group=by_group, title=title)
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
     return page
+
+
+def _positives(model: Any, labels: np.ndarray, pos_label: Any) -> np.ndarray:
+    """Which rows are positive: those of a label, or of the model's second class."""
+    classes: Any = getattr(model, "classes_", ())
+    if pos_label is None and len(classes) == 2:
+        pos_label = classes[1]
+    is_pos = positives("report", labels, pos_label, "y")
+    both_classes("report", labels, is_pos, pos_label)
+    return is_pos
 
 
 def scored_model(name: str, model: Any, X: Any) -> Scored:
@@ -101,9 +113,10 @@ def render(
     classes: tuple[str, str],
     *,
     groups: np.ndarray | None = None,
+    by_group: Sequence[GroupAUC] = (),
     title: str | None = None,
 ) -> str:
-    """The page about scored rows."""
+    """The page about scored rows; ``by_group`` has the AUCs by group of each model, or nothing."""
     models = [numbers(is_pos, each, groups) for each in scored]
     apart = ""
     if len(scored) > 1:
@@ -119,6 +132,7 @@ def render(
         how=allowed,
         prevalence=f"{n_pos / rows:.3g}",
         differences=apart,
+        by_group="".join(group_section(found, each.name) for found, each in zip(by_group, scored, strict=False)),
         decisions=section(models, classes),
         version=escape(__version__),
         data=data(models),

@@ -7,6 +7,7 @@ from string import Template
 import numpy as np
 
 from auclid._page import read
+from auclid.metrics import GroupAUC
 from auclid.reports._charts import VIEWS, charts
 from auclid.reports._numbers import COSTS, PER, RATES, Difference, Numbers
 
@@ -64,6 +65,37 @@ def difference_section(found: list[Difference], first: str, second: str) -> str:
         f'<th scope="col">{escape(first)}</th><th scope="col">{escape(second)}</th><th scope="col">difference</th>'
         f'<th scope="col">p</th></tr></thead><tbody>{lines}</tbody></table></div>'
         '<p class="caption">Paired on the same rows; 95 % intervals.</p></section>'
+    )
+
+
+def group_section(found: GroupAUC, name: str) -> str:
+    """The AUC of each group with its interval, and of the positives of each against the negatives of each."""
+    groups = [escape(str(group)) for group in found.intervals]
+    lines = "".join(
+        f'<tr><th scope="row" class="name">{group}</th><td>{one.auc:.4f} <small>{one.low:.4f} – {one.high:.4f}</small>'
+        f"</td><td>{one.n_positive:,}</td><td>{one.n_negative:,}</td>"
+        f"{''.join(f'<td>{auc:.4f}</td>' for auc in row)}</tr>"
+        for group, one, row in zip(groups, found.intervals.values(), found.table, strict=True)
+    )
+    columns = ["AUC", "positives", "negatives", *(f"against {group}" for group in groups)]
+    heads = "".join(f'<th scope="col">{title}</th>' for title in columns)
+    return (
+        f'<section class="wide"><h2>{escape(name)} by group</h2><p>{escape(describe_groups(found))}</p>'
+        f'<div class="scroll"><table class="numbers"><thead><tr><th scope="col" class="name">group</th>{heads}</tr>'
+        f"</thead><tbody>{lines}</tbody></table></div>"
+        '<p class="caption">AUC within each group, with 95 % intervals; "against": its positives and the negatives '
+        "of that group. P-values allow for the choice of the pair.</p></section>"
+    )
+
+
+def describe_groups(found: GroupAUC) -> str:
+    """The two groups that differ most, and the pair of groups that is ranked worst."""
+    gap, worst = found.gap, found.worst
+    return (
+        f"Most different: {gap.first} and {gap.second}, {_signed(gap.comparison.difference)} AUC "
+        f"(p = {gap.comparison.pvalue:.2g}). Ranked worst: positives of {worst.first} against negatives of "
+        f"{worst.second}, AUC {worst.auc:.4f}, {_signed(worst.comparison.difference)} to all rows "
+        f"(p = {worst.comparison.pvalue:.2g})."
     )
 
 

@@ -55,8 +55,8 @@ class Space(Protocol):
     def preconditioner(self, point: "PairPoint") -> Preconditioner:
         """v -> nearly H^-1 v at a point."""
 
-    def point(self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray | None) -> "PairPoint":
-        """Sums of squared hinges seen from w, whose scores may be known already."""
+    point_class: type["PairPoint"]
+    """Of sums of squared hinges."""
 
     def start_norm(self, objective: "SquaredHinges") -> float:
         """The length of the gradient at w = 0, where all pairs are active."""
@@ -68,14 +68,123 @@ class Space(Protocol):
     """Whether the rows of a point are in memory."""
 
 
+class Gap(NamedTuple):
+    """How far an objective may be above the optimum, and a lower bound of the optimum."""
+
+    gap: float
+    bound: float
+
+
+ActiveHinges = list[tuple[float, ActivePairs]]
+"""The factor of each of a loss's squared hinges, and the pairs that are active in it."""
+
+
+class PairPoint:
+    """Value, slopes and curvature of an objective of pairs at one w, whose scores may be known already."""
+
+    objective: Any
+
+    def __init__(self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray | None = None) -> None:
+        self.objective, self.w = objective, w
+        self.scores = objective.space.scores(w) if scores is None else scores
+        self.ranking: Ranking = objective.pairs.rank(self.scores)
+        self.active: ActiveHinges = [(c, self.ranking.within(r)) for c, r in objective.hinges]
+
+    @cached_property
+    def square(self) -> float:
+        """|w|^2"""
+        return self.inner(Move(self.w, self.scores), self.w)
+
+    @cached_property
+    def value(self) -> float:
+        """The objective."""
+        values = zip(self.objective.hinges, self.squares, strict=True)
+        return float(sum(c * value for (c, _), value in values)) + 0.5 * self.objective.alpha * self.square
+
+    @cached_property
+    def squares(self) -> Sequence[float]:
+        """The mean of each squared hinge over all pairs."""
+        return [active.square_value() for _, active in self.active]
+
+    @cached_property
+    def linear(self) -> Sequence[float]:
+        """The mean over all pairs of each hinge that is not squared."""
+        return [active.linear_value() for _, active in self.active]
+
+    @cached_property
+    def slope(self) -> np.ndarray:
+        """The derivatives of the mean loss by the scores."""
+        return self.total(methodcaller("square_slope"))
+
+    @cached_property
+    def gradient(self) -> np.ndarray:
+        """The gradient of the objective by w."""
+        return self.objective.space.gradient(self.slope) + self.objective.alpha * self.w
+
+    @cached_property
+    def norm(self) -> float:
+        """The length of the gradient."""
+        return self.objective.space.norm(self.gradient)
+
+    def move(self, w: np.ndarray) -> Move:
+        """A direction with its scores, which may be rough."""
+        space = self.objective.space
+        return Move(w, (space.rough_scores or space.scores)(w))
+
+    def exact(self, move: Move) -> Move:
+        """The direction with all digits of its scores."""
+        space = self.objective.space
+        return move if space.rough_scores is None else Move(move.w, space.scores(move.w))
+
+    def inner(self, move: Move, v: np.ndarray) -> float:
+        """The inner product of a direction and a gradient."""
+        return self.objective.space.inner(move, v)
+
+    def product(self, move: Move) -> np.ndarray:
+        """The Hessian times a direction."""
+        bent = sum(c * active.square_product(move.scores) for c, active in self.active)
+        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
+
+    def slope_along(self, move: Move) -> float:
+        """The derivative of the objective along a direction."""
+        return self.slope @ move.scores + self.objective.alpha * self.inner(move, self.w)
+
+    def preconditioner(self) -> Preconditioner:
+        """v -> nearly H^-1 v."""
+        return self.objective.space.preconditioner(self)
+
+    def total(self, function: Callable[[ActivePairs], Any]) -> Any:
+        """The sum over the loss's squared hinges of c times a function of the pairs that are active in it."""
+        return sum(c * function(active) for c, active in self.active)
+
+    # Of a smoothed hinge alone: the dual bounds how far the hinge itself is from its optimum
+
+    @cached_property
+    def hinge_value(self) -> float:
+        """The objective with the hinge itself in place of its smooth neighbours."""
+        return float(self.linear[0]) + 0.5 * self.objective.alpha * self.square
+
+    @cached_property
+    def gap(self) -> Gap:
+        """How far the hinge's objective may be above its optimum."""
+        alpha, (outer, inner) = self.objective.alpha, self.linear
+        dual = self.w - self.gradient / alpha
+        slopes = (outer - inner) / self.objective.width
+        bound = float(slopes - 0.5 * alpha * self.objective.space.norm(dual) ** 2)
+        return Gap(max(self.hinge_value - bound, 0.0), bound)
+
+    @property
+    def certified(self) -> bool:
+        """Whether the objective is within ``tol`` of the optimum. w = 0 ranks nothing, so it never is."""
+        near = self.gap.gap <= self.objective.tol * self.gap.bound + 1e-12
+        return near and (self.square > 0.0 or self.norm == 0.0)
+
+
 class TableSpace:
     """The points of rows that are in memory as one table or one kernel matrix."""
 
     in_memory: ClassVar[bool] = True
-
-    def point(self: Any, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray | None) -> "PairPoint":
-        """Sums of squared hinges seen from w: all rows are ranked by their scores."""
-        return PairPoint(objective, w, self.scores(w) if scores is None else scores)
+    point_class = PairPoint
 
     def start_norm(self: Any, objective: "SquaredHinges") -> float:
         """The length of the gradient at w = 0, where all pairs are active."""
@@ -183,110 +292,6 @@ def rough_upper(K: np.ndarray, unit: float, size: int = 256) -> np.ndarray:
     return rough
 
 
-ActiveHinges = list[tuple[float, ActivePairs]]
-"""The factor of each of a loss's squared hinges, and the pairs that are active in it."""
-
-
-class PairPoint:
-    """Value, slopes and curvature of an objective of pairs at one w."""
-
-    objective: Any
-
-    def __init__(self, objective: "SquaredHinges", w: np.ndarray, scores: np.ndarray) -> None:
-        self.objective, self.w, self.scores = objective, w, scores
-        self.ranking: Ranking = objective.pairs.rank(scores)
-        self.active: ActiveHinges = [(c, self.ranking.within(r)) for c, r in objective.hinges]
-
-    @cached_property
-    def square(self) -> float:
-        """|w|^2"""
-        return self.inner(Move(self.w, self.scores), self.w)
-
-    @cached_property
-    def value(self) -> float:
-        """The objective."""
-        values = zip(self.objective.hinges, self.squares, strict=True)
-        return float(sum(c * value for (c, _), value in values)) + 0.5 * self.objective.alpha * self.square
-
-    @cached_property
-    def squares(self) -> Sequence[float]:
-        """The mean of each squared hinge over all pairs."""
-        return [active.square_value() for _, active in self.active]
-
-    @cached_property
-    def linear(self) -> Sequence[float]:
-        """The mean over all pairs of each hinge that is not squared."""
-        return [active.linear_value() for _, active in self.active]
-
-    @cached_property
-    def slope(self) -> np.ndarray:
-        """The derivatives of the mean loss by the scores."""
-        return self.total(methodcaller("square_slope"))
-
-    @cached_property
-    def gradient(self) -> np.ndarray:
-        """The gradient of the objective by w."""
-        return self.objective.space.gradient(self.slope) + self.objective.alpha * self.w
-
-    @cached_property
-    def norm(self) -> float:
-        """The length of the gradient."""
-        return self.objective.space.norm(self.gradient)
-
-    def move(self, w: np.ndarray) -> Move:
-        """A direction with its scores, which may be rough."""
-        space = self.objective.space
-        return Move(w, (space.rough_scores or space.scores)(w))
-
-    def exact(self, move: Move) -> Move:
-        """The direction with all digits of its scores."""
-        space = self.objective.space
-        return move if space.rough_scores is None else Move(move.w, space.scores(move.w))
-
-    def inner(self, move: Move, v: np.ndarray) -> float:
-        """The inner product of a direction and a gradient."""
-        return self.objective.space.inner(move, v)
-
-    def product(self, move: Move) -> np.ndarray:
-        """The Hessian times a direction."""
-        bent = sum(c * active.square_product(move.scores) for c, active in self.active)
-        return self.objective.space.gradient(bent) + self.objective.alpha * move.w
-
-    def slope_along(self, move: Move) -> float:
-        """The derivative of the objective along a direction."""
-        return self.slope @ move.scores + self.objective.alpha * self.inner(move, self.w)
-
-    def preconditioner(self) -> Preconditioner:
-        """v -> nearly H^-1 v."""
-        return self.objective.space.preconditioner(self)
-
-    def total(self, function: Callable[[ActivePairs], Any]) -> Any:
-        """The sum over the loss's squared hinges of c times a function of the pairs that are active in it."""
-        return sum(c * function(active) for c, active in self.active)
-
-    # Of a smoothed hinge alone: the dual bounds how far the hinge itself is from its optimum
-
-    @cached_property
-    def hinge_value(self) -> float:
-        """The objective with the hinge itself in place of its smooth neighbours."""
-        return float(self.linear[0]) + 0.5 * self.objective.alpha * self.square
-
-    @cached_property
-    def gap(self) -> "Gap":
-        """How far the hinge's objective may be above its optimum."""
-        alpha, (outer, inner) = self.objective.alpha, self.linear
-        dual = self.w - self.gradient / alpha
-        slopes = (outer - inner) / self.objective.width
-        bound = float(slopes - 0.5 * alpha * self.objective.space.norm(dual) ** 2)
-        return Gap(max(self.hinge_value - bound, 0.0), bound)
-
-    @property
-    def certified(self) -> bool:
-        """Whether the objective is within ``tol`` of the optimum. w = 0 ranks nothing, so it never is."""
-        near = self.gap.gap <= self.objective.tol * self.gap.bound + 1e-12
-        return near and (self.square > 0.0 or self.norm == 0.0)
-
-
 @dataclass(frozen=True, eq=False)
 class SquaredHinges:
     """mean over pairs of sum_k c_k (r_k - m)_+^2, plus alpha/2 |w|^2; ``hinges`` are the (c_k, r_k).
@@ -309,7 +314,7 @@ class SquaredHinges:
 
     def at(self, w: np.ndarray, scores: np.ndarray | None = None) -> PairPoint:
         """The objective seen from w."""
-        return self.space.point(self, w, scores)
+        return self.space.point_class(self, w, scores)
 
     @cached_property
     def start_norm(self) -> float:
@@ -425,13 +430,6 @@ def diagonal(point: PairPoint) -> np.ndarray:
     share = point.total(methodcaller("share"))
     squares = table.rmatmul_squares(share) - 2.0 * centre * table.rmatmul(share) + centre**2 * share.sum()
     return 2.0 * np.maximum(squares, 0.0) + point.objective.alpha
-
-
-class Gap(NamedTuple):
-    """How far an objective may be above the optimum, and a lower bound of the optimum."""
-
-    gap: float
-    bound: float
 
 
 def smooth_hinge(width: float) -> tuple[tuple[float, float], ...]:

@@ -175,7 +175,7 @@ class PartitionedPoint(PairPoint):
     scores: Any = 0.0
     """Nothing: adds and scales as scores do."""
 
-    def __init__(self, objective: SquaredHinges, w: np.ndarray) -> None:
+    def __init__(self, objective: SquaredHinges, w: np.ndarray, scores: Any = None) -> None:
         self.objective, self.w = objective, w
 
     @cached_property
@@ -253,6 +253,7 @@ class PartitionedSpace(LinearSpace):
     """
 
     in_memory: ClassVar[bool] = False
+    point_class = PartitionedPoint
 
     def __init__(self, rows: LabelledDataset, few: Dataset, sample: LinearSpace, means: Sequence[Moments]) -> None:
         self.rows, self.parts, self.few, self.sampled, self.means = rows, rows.parts, few, sample, means
@@ -277,10 +278,6 @@ class PartitionedSpace(LinearSpace):
     def total(self) -> float:
         """The weight of all pairs, weights of each class divided by the largest."""
         return float(np.prod([m.n / largest for m, largest in zip(self.means, self.rows.largest, strict=True)]))
-
-    def point(self, objective: SquaredHinges, w: np.ndarray, scores: Any = None) -> PartitionedPoint:
-        """Sums of squared hinges seen from w."""
-        return PartitionedPoint(objective, w)
 
     def start_norm(self, objective: SquaredHinges) -> float:
         """The length of the gradient at w = 0, where all pairs are active: the class means tell it."""

@@ -67,24 +67,23 @@ def split_column(
     """
 
 
+RANDOM_SPLIT = RandomSplit()
+
+
 def extra_trees(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, growth: Growth
+    X: np.ndarray,
+    y: np.ndarray,
+    weight: np.ndarray,
+    rng: np.random.Generator,
+    growth: Growth,
+    rule: Any = RANDOM_SPLIT,
 ) -> tuple[Trees, np.ndarray]:
-    """Extremely randomised trees, and out-of-bag predictions of all rows.
+    """Extremely randomised trees on bootstrap samples, and the out-of-bag prediction of every row.
 
-    A node draws √d columns that are not constant in it, with a uniformly random threshold for each, and takes the split
-    of least Gini impurity. Leaves are pure.
-    """
-    return bagged_trees(X, y, weight, rng, growth, RandomSplit())
-
-
-def bagged_trees(
-    X: np.ndarray, y: np.ndarray, weight: np.ndarray, rng: np.random.Generator, growth: Growth, rule: Any
-) -> tuple[Trees, np.ndarray]:
-    """Trees on bootstrap samples, whose leaf values are shares of positives divided by the number of trees.
-
-    Also returns the out-of-bag prediction of every row. Rows are drawn in proportion to their weights, since a pure
-    leaf would ignore weights. If weights differ, a tree draws (Σw)²/Σw² rows, the effective sample size.
+    A node draws √d columns that are not constant in it, with a uniformly random threshold for each or the one that
+    another ``rule`` finds, and takes the split of least Gini impurity. Leaves are pure; their values are shares of
+    positives divided by the number of trees. Rows are drawn in proportion to their weights, since a pure leaf would
+    ignore weights. If weights differ, a tree draws (Σw)²/Σw² rows, the effective sample size.
     """
     (n, d), (n_trees, max_rows) = X.shape, growth
     draw, size = _bootstrap(weight, max_rows)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._generic import kernel
-from auclid.trees.extra import BootstrapSample, Growth, bagged_trees, side_purity, split_column
+from auclid.trees.extra import BootstrapSample, Growth, extra_trees, side_purity, split_column
 from auclid.trees.structs import Trees
 
 N_BINS = 64
@@ -39,7 +39,7 @@ def random_forest(
     """
     masses, positives = np.zeros(N_BINS, dtype=np.int64), np.zeros(N_BINS, dtype=np.int64)
     rule = BestSplit(*bin_columns(X), masses, positives, np.empty(len(X), dtype=np.uint8))
-    return bagged_trees(X, y, weight, rng, growth, rule)
+    return extra_trees(X, y, weight, rng, growth, rule)
 
 
 def bin_columns(X: np.ndarray) -> BinnedColumns:

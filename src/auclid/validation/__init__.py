@@ -11,10 +11,11 @@ from auclid.validation.dataset import (
     labelled_parts,
     mapped_source,
     prepared_dataset,
+    unlabelled_parts,
 )
 from auclid.validation.groups import checked_groups
 from auclid.validation.parameters import at_least, checked, checked_with_parts, implements, real, unchanged
-from auclid.validation.parts import part_answers, partwise
+from auclid.validation.parts import decoded_parts, part_answers, partwise
 from auclid.validation.results import (
     MIN_SQUARABLE,
     finite,
@@ -33,6 +34,9 @@ from auclid.validation.rows import (
     check_rows_and_labels,
     labels_to_score,
     names_known,
+    own_columns,
+    own_labels,
+    own_weight,
     remember_columns,
     require_labels,
 )

@@ -125,7 +125,7 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
     if isinstance(X, Rows):
         _refuse_extra_column(estimator, y=y, sample_weight=sample_weight)
         require_target(estimator, X)
-        return _unlabelled_parts(estimator, X), block_counts(X)
+        return unlabelled_parts(estimator, X), block_counts(X)
     check_row_access(estimator, X)
     require_labels(estimator, y)
     parts = DaskDataset(
@@ -134,7 +134,7 @@ def labelled_parts(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[
     return parts, parts.label_counts()
 
 
-def _unlabelled_parts(estimator: Any, X: Any, sample_weight: Any = None) -> Dataset:
+def unlabelled_parts(estimator: Any, X: Any, sample_weight: Any = None) -> Dataset:
     """Rows of files or of a Dask collection in parts."""
     missing, categorical = allows_missing(estimator), allows_categorical(estimator)
     if isinstance(X, Rows):
@@ -239,7 +239,7 @@ def encoded_rows(estimator: Any, X: Any, sample_weight: Any, categories: Callabl
     if isinstance(X, Rows) or is_dask(X):
         if isinstance(X, Rows):
             _refuse_extra_column(estimator, sample_weight=sample_weight)
-        rows = _unlabelled_parts(estimator, X, sample_weight)
+        rows = unlabelled_parts(estimator, X, sample_weight)
         remember_columns(estimator, rows.columns, rows.width)
         return rows
     X = checked_table(estimator, X, reset=True)

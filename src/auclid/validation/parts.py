@@ -86,6 +86,17 @@ def part_answers(estimator: Any, X: Any, method: Callable, *args: Any, **kwargs:
     return [method(estimator, X, *args, **kwargs)]
 
 
+def decoded_parts(owner: str, X: Any, function: Callable[[Any], Any]) -> list:
+    """What a function makes of each part of rows of any type: a block of a file, a partition, or all rows in memory."""
+    if isinstance(X, Rows):
+        return [function(X.decode(block.X)) for block in X.read(allow_missing=True, allow_categorical=True)]
+    if is_dask(X):
+        import dask
+
+        return list(dask.compute(*partition_calls(owner, X, function, True, True)))
+    return [function(X)]
+
+
 def known_partitions(estimator: Any, X: Any) -> None:
     """Raise where the columns of a dask collection are not those that the estimator has learnt from."""
     fitted(estimator, "n_features_in_")

@@ -1,0 +1,159 @@
+"""Fit every estimator to every split, time it, and score the rows that the split holds out."""
+
+import warnings
+from collections.abc import Callable, Collection
+from time import perf_counter, process_time
+from typing import Any, NamedTuple
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.utils import _safe_indexing
+
+from auclid.columns import Columns
+from auclid.data.encoding import is_frame
+from auclid.metrics._cross_val import _Rows, _rows_to_score, _weight_name
+from auclid.metrics._scorer import scores_of
+from auclid.validation import take_rows
+
+FAILURES = (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError)
+"""Errors of a fit that are recorded where the caller asks for it."""
+
+WARM_UP_ROWS = 300, 60
+"""Negatives and positives of the fit that compiles what is to be compiled, before fits are timed."""
+
+Tell = Callable[[str], None] | None
+"""Hears the name of what is fitted next."""
+
+
+class SplitTrial(NamedTuple):
+    """One estimator on one split."""
+
+    scores: Any = None
+    """Of the test rows of the split."""
+    of_partition: Any = None
+    """Of the test rows of all folds of its partition."""
+    probabilities: Any = None
+    seconds: float = np.nan
+    fitted: Any = None
+    trouble: str = ""
+    converged: bool = True
+
+
+class Budget(NamedTuple):
+    """Seconds for a comparison, and the numbers of splits after which it may stop."""
+
+    seconds: float | None
+    stops: Collection[int]
+
+    def affordable(self, splits: int, taken: float) -> int:
+        """How many of so many splits to run, where the first took so many seconds."""
+        if self.seconds is None:
+            return splits
+        return max([stop for stop in self.stops if stop * taken <= self.seconds], default=min(self.stops))
+
+
+def run_trials(
+    estimators: dict[str, Any], rows: _Rows, budget: Budget, n_jobs: int | None, tell: Tell, keep_failures: bool
+) -> list[list[SplitTrial]]:
+    """The trials of each estimator on each split; of fewer splits where a budget does not last for all.
+
+    The first split runs in this process: it compiles, and its seconds tell how many splits are affordable.
+    """
+    start = perf_counter()
+    first = _split_trials(estimators, rows, 0, keep_failures, tell)
+    count = budget.affordable(len(rows.splits), perf_counter() - start)
+    if n_jobs in (None, 1):
+        rest = [_split_trials(estimators, rows, k, keep_failures, tell) for k in range(1, count)]
+    else:
+        work = delayed(_split_trials)
+        rest = Parallel(n_jobs=n_jobs)(work(estimators, rows, k, keep_failures) for k in range(1, count))
+    return [first, *rest]
+
+
+def _split_trials(
+    estimators: dict[str, Any], rows: _Rows, number: int, keep_failures: bool, tell: Tell = None
+) -> list[SplitTrial]:
+    """All estimators on one split, of which those behind equal `Columns` share the prepared rows."""
+    prepared: dict[str, tuple[Any, Any, Any]] = {}
+    trials = []
+    for name, estimator in estimators.items():
+        if tell is not None:
+            done = f" ({number + 1} of {len(rows.splits)})" if len(rows.splits) > 1 else ""
+            tell(f"{name}{done}")
+        try:
+            trials.append(_trial(clone(estimator), rows, number, prepared))
+        except FAILURES as error:
+            if not keep_failures:
+                raise
+            trials.append(SplitTrial(trouble=" ".join(str(error).split()) or type(error).__name__))
+    return trials
+
+
+def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> SplitTrial:
+    """Fit an estimator to the training rows of a split and score the test rows of its partition."""
+    train, test = rows.splits[number][0], _rows_to_score(rows.splits)[number]
+    own = np.isin(test, rows.splits[number][1])
+    y = rows.y[train]
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        columns, model, X, X_test = _prepare(estimator, rows, train, test, prepared)
+        weights = {} if rows.weight is None else {_weight_name(model): rows.weight[train]}
+        if number == 0:  # compile before fits are timed
+            few = _few(rows.is_pos[train])
+            clone(model).fit(_some(X, few), y[few])
+            heard.clear()
+        start = process_time()
+        model.fit(X, y, **weights)
+        seconds = process_time() - start
+        scores, probabilities = _predictions(model, X_test, rows)
+    converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in heard)
+    fitted = model if columns is None else make_pipeline(columns, model)
+    return SplitTrial(
+        scores[own],
+        scores,
+        None if probabilities is None else probabilities[own],
+        seconds,
+        fitted if number == 0 else None,
+        converged=converged,
+    )
+
+
+def _predictions(model: Any, X: Any, rows: _Rows) -> tuple[np.ndarray, np.ndarray | None]:
+    """Scores of the positive label and, where the model has them, probabilities."""
+    scores = scores_of("compare", model, X).astype(np.float64)
+    probabilities = np.asarray(model.predict_proba(X))[:, -1] if hasattr(model, "predict_proba") else None
+    classes = getattr(model, "classes_", None)
+    if classes is not None and not rows.is_pos[rows.y == classes[-1]].any():  # the other label is the positive one
+        scores, probabilities = -scores, None if probabilities is None else 1.0 - probabilities
+    if not np.isfinite(scores).all():
+        raise ValueError(f"compare expects finite scores. Got others from {type(model).__name__}.")
+    return scores, probabilities
+
+
+def _prepare(
+    estimator: Any, rows: _Rows, train: np.ndarray, test: np.ndarray, prepared: dict[str, tuple[Any, Any, Any]]
+) -> tuple[Any, Any, Any, Any]:
+    """(fitted `Columns` or None, the rest of the estimator, its training rows, its test rows)."""
+    if not isinstance(estimator, Pipeline) or len(estimator) != 2 or not isinstance(estimator[0], Columns):
+        return None, estimator, _some(rows.X, train), _some(rows.X, test)
+    key = repr(sorted(estimator[0].get_params().items(), key=str))
+    if key not in prepared:
+        X = _some(rows.X, train)
+        columns = estimator[0].fit(X)
+        prepared[key] = columns, columns.transform(X), columns.transform(_some(rows.X, test))
+    columns, X, X_test = prepared[key]
+    return columns, estimator[-1], X, X_test
+
+
+def _few(is_pos: np.ndarray) -> np.ndarray:
+    """Numbers of some rows of each class."""
+    negatives, positives = WARM_UP_ROWS
+    return np.sort(np.concatenate([np.flatnonzero(~is_pos)[:negatives], np.flatnonzero(is_pos)[:positives]]))
+
+
+def _some(X: Any, numbers: np.ndarray) -> Any:
+    """The rows of these numbers of any table."""
+    return take_rows(X, numbers) if is_frame(X) else _safe_indexing(X, numbers)
