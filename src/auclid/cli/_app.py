@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from auclid._version import __version__
-from auclid.cli import _plugins, _show
+from auclid.cli import _plugins, _show, stdin
 from auclid.cli.defaults import AGAINST, BASELINE_NAMES, BUDGET
 from auclid.cli.wording import memory_size, rate, sentence
 
@@ -34,7 +34,8 @@ class Polite(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         _show.any_character()
         try:
-            return super().invoke(ctx)
+            with _show.logged():
+                return super().invoke(ctx)
         except (UsageProblem, typer.Exit, typer.Abort):
             raise
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
@@ -57,7 +58,12 @@ app = typer.Typer(
 )
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        callback=stdin.source,
+        help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob; -: standard input.",
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
 Card = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit --method Scorecard` wrote.")]
@@ -89,6 +95,21 @@ Settings = Annotated[
     typer.Option(
         "--set", metavar="NAME=VALUE", help="A parameter, as in Python; METHOD:NAME=VALUE of one method; repeatable."
     ),
+]
+Scale = Annotated[
+    str | None, typer.Option(help="Scorecard: points that double the odds. Default: auto, as rounding allows.")
+]
+Base = Annotated[float | None, typer.Option(help="Scorecard: points of a row with the odds --odds. Default: 600.")]
+Odds = Annotated[
+    float | None, typer.Option(help="Scorecard: odds of the label, to one, of a row with --base points. Default: 50.")
+]
+MaxBins = Annotated[
+    str | None,
+    typer.Option(metavar="N", help="Scorecard: bins of a column, at the most; auto; none: one for each whole point."),
+]
+Higher = Annotated[
+    str | None,
+    typer.Option(help="Scorecard: riskier (default): points rise with the odds of the positive label; safer: fall."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
@@ -193,6 +214,11 @@ def fit(
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
     settings: Settings = None,
+    scale: Scale = None,
+    base: Base = None,
+    odds: Odds = None,
+    max_bins: MaxBins = None,
+    higher: Higher = None,
     group: Group = None,
     event: Event = None,
     time: Time = None,
@@ -207,7 +233,10 @@ def fit(
 
         orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
         return
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
+    points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+    how = rows.Options(
+        target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
+    )
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -216,7 +245,9 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("scores.csv"),
+    output: Annotated[
+        Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file; -: csv on standard output.")
+    ] = Path("scores.csv"),
     identifier: Annotated[
         list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
     ] = None,
@@ -242,7 +273,11 @@ def predict(
 def evaluate(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="MODEL DATA", help="Also: MODEL... --data DATA, or a table with --score COLUMN."),
+        typer.Argument(
+            metavar="MODEL DATA",
+            callback=stdin.source,
+            help="Also: MODEL... --data DATA, or a table with --score COLUMN.",
+        ),
     ],
     data: Annotated[Path | None, typer.Option(help="Rows for several models, compared with the first.")] = None,
     score: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of scores, without a model.")] = None,
@@ -310,7 +345,10 @@ def export(
 @app.command()
 def monitor(
     model: Model,
-    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="Files of new rows, with or without labels.")],
+    new: Annotated[
+        list[Path],
+        typer.Argument(metavar="NEW...", callback=stdin.source, help="Files of new rows, with or without labels."),
+    ],
     target: Target = None,
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
     reference: Annotated[
@@ -332,22 +370,21 @@ def monitor(
 @app.command()
 def points(
     model: Card,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file.")] = Path("points.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("points.csv"),
     page: Annotated[Path | None, typer.Option(metavar="FILE", help="The page of the scorecard too, .html.")] = None,
-    scale: Annotated[str, typer.Option(help="Points that double the odds; auto: what the fit has chosen.")] = "auto",
-    base: Annotated[float, typer.Option(help="Points of a row with the odds --odds.")] = 600.0,
-    odds: Annotated[float, typer.Option(help="Odds, to one, of a row with --base points.")] = 50.0,
-    max_bins: Annotated[
-        str, typer.Option(metavar="N", help="Bins of a column, at the most; auto; none: a bin for each whole point.")
-    ] = "auto",
-    higher: Annotated[
-        str, typer.Option(help="riskier: points rise with the odds of the positive label; safer: of the other.")
-    ] = "riskier",
+    scale: Scale = None,
+    base: Base = None,
+    odds: Odds = None,
+    max_bins: MaxBins = None,
+    higher: Higher = None,
 ) -> None:
-    """Write the points of a scorecard: bins with counts, rates and what each is worth."""
-    from auclid.cli import scorecards
+    """Write the points of a scorecard: bins with counts, rates and what each is worth.
 
-    scorecards.points(model, output, page, scorecards.PointTableOptions(scale, base, odds, max_bins, higher))
+    Options that are not given are those of `auclid fit`.
+    """
+    from auclid.cli import scorecards, settings
+
+    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher))
 
 
 @app.command()
@@ -376,7 +413,9 @@ def edit(
 @app.command()
 def update(
     model: Model,
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Labelled rows to learn from.")],
+    new: Annotated[
+        Path, typer.Argument(metavar="NEW", callback=stdin.source, help="Labelled rows; -: standard input.")
+    ],
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
     target: Target = None,
     memory: Memory = None,

@@ -11,6 +11,7 @@ from scipy import sparse
 
 from auclid._hints import listed
 from auclid.cli.labels import ask_for_positive
+from auclid.cli.settings import PointTableOptions
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
 from auclid.data import as_array
@@ -56,6 +57,8 @@ class Options(NamedTuple):
     """The column with the date of each row, which is not learnt from."""
     settings: Sequence[str] = ()
     """Parameters of the method, NAME=VALUE."""
+    points: PointTableOptions = PointTableOptions()
+    """How a scorecard's points are made."""
 
 
 class Task(NamedTuple):

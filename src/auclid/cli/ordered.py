@@ -201,7 +201,10 @@ def load_ranker(path: Path) -> Any:
     """A saved model of ordered rows."""
     made = io.load(path)
     if not ranks_order(made):
-        raise DataError(f"{path} must be a model of ordered rows, as `auclid fit --ordered` writes it.")
+        raise DataError(
+            f"{path} must be a model of ordered rows, as `auclid fit --ordered` writes it, where --group, --event, "
+            "--time or --ordered is given. The AUC of a classifier by the values of a column: --groups."
+        )
     return made
 
 

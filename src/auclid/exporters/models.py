@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.base import LinearRanker, Ranker
+from auclid.baselines import threshold
 from auclid.boost import RankBoost
 from auclid.calibrated import Calibrated
 from auclid.columns import Columns
@@ -72,7 +73,7 @@ def score_of(model: Any, names: Sequence[str] | None = None) -> Score:
     classes = getattr(model, "classes_", ORDER_CLASSES).tolist()
     return Score(
         expression, _probability(model, expression, inputs), inputs, own is not None or names is not None,
-        (classes[0], classes[1]), type(model).__name__,
+        (classes[0], classes[1]), type(model).__name__, threshold(model),
     )  # fmt: skip
 
 
