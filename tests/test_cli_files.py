@@ -132,7 +132,7 @@ def test_links_are_followed(here):
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_refused_before_work(here, monkeypatch, words, said):
-    monkeypatch.setattr("auclid.cli.verbs.open_task", None)
+    monkeypatch.setattr("auclid.cli.comparing.open_task", None)
     monkeypatch.setattr("auclid.cli.fitting.open_task", None)
     monkeypatch.setattr("auclid.cli.saved.load", None)
     before = sorted(here.rglob("*"))

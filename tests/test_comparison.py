@@ -259,3 +259,12 @@ def test_a_notebook_shows_models_and_differences(rows):
     shown = compare({"<a>": LeastSquaresAUC(), "b": LogisticRegression()}, X, y, cv=3)._repr_html_()
     assert shown.count("<table>") == 2 and shown.count("<tr>") == 5
     assert "&lt;a&gt;" in shown and "<a>" not in shown
+
+
+def test_names_stand_for_the_same_models_as_in_the_command(rows):
+    frame = pytest.importorskip("pandas").DataFrame(rows[0]).rename(columns=str).assign(town=["Rome", "Oslo"] * 300)
+    found = compare(["Scorecard", "RankSVM", "auto"], frame[:200], rows[1][:200], cv=2, repeats=1, random_state=None)
+    fitted = {model.name: model.fitted for model in found.models}
+    for name in ("Scorecard", "RankSVM", "auto"):
+        assert type(fitted[name]) is type(ours(name, 0)[1])
+    assert type(fitted["RankSVM"][-1]) is type(ours("RankSVM", 0)[1][-1])

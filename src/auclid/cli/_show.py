@@ -27,7 +27,7 @@ from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
 
-    from auclid.cli.compare import Block, HeldOutComparison
+    from auclid.cli.compare import HeldOutComparison, TimeBlock
     from auclid.cli.evaluation import Evaluation
     from auclid.comparison import ComparedModel, TableComparison
     from auclid.data.files import Rows
@@ -211,7 +211,7 @@ def comparison(result: "HeldOutComparison") -> None:
         say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
 
 
-def _blocks(name: str, blocks: "list[Block]") -> None:
+def _blocks(name: str, blocks: "list[TimeBlock]") -> None:
     """The AUC and the average precision of a model over time."""
     table = _table("from", "rows", "positives", "AUC (95 %)", "AP (95 %)")
     table.title = f"{escape(name)} over time, until {blocks[-1].end}"
@@ -341,10 +341,12 @@ def methods(records: "Iterable[Method]") -> None:
     table = _table("method", "kind", "good for", "reference", "published form", left=4)
     for method in records:
         kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}
+        kinds[method.target] = method.target != "classes"
         kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
         name, form = f"[{OURS}]{escape(method.name)}[/]", escape(method.differs or "the same")
         table.add_row(name, kind, escape(method.good_for), escape(method.reference), form)
     Console().print(table)
+    say("Levels and times: auclid fit --ordered, or --event and --time.")
     say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 
 

@@ -1,7 +1,9 @@
 """The rows a command works on: scanned, with labels 0 and 1, and in memory where they fit."""
 
+import ctypes
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ from scipy import sparse
 
 from auclid._hints import listed
 from auclid.cli.labels import ask_for_positive
+from auclid.cli.settings import PointTableOptions
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
 from auclid.data import as_array
@@ -40,6 +43,9 @@ MOST_CLASSES = 20
 
 NO_LABELS = "DATA must have labels: name their column with --target (csv, parquet), or store y (npz)."
 
+M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 1 << 20
+"""The option of glibc's mallopt, and the size from which on an allocation is returned to the system once freed."""
+
 
 class Options(NamedTuple):
     """What a user asks of `auclid fit` and `auclid compare`."""
@@ -56,6 +62,8 @@ class Options(NamedTuple):
     """The column with the date of each row, which is not learnt from."""
     settings: Sequence[str] = ()
     """Parameters of the method, NAME=VALUE."""
+    points: PointTableOptions = PointTableOptions()
+    """How a scorecard's points are made."""
 
 
 class Task(NamedTuple):
@@ -95,7 +103,19 @@ def scan_columns(
 ) -> Rows:
     """The rows of a source; where it has labels of its own, the name of the target is of another one."""
     own = has_own_labels(path)
+    if memory is not None:
+        _return_freed_memory()
     return open_rows(path, ColumnSelection(None if own else target, None, columns, drop), memory or IN_MEMORY)
+
+
+def _return_freed_memory() -> None:
+    """Give freed blocks back to the system at once: Arrow's own pools and the C library keep them for later."""
+    with suppress(ImportError):
+        import pyarrow as pa
+
+        pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no mallopt
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
 
 
 def open_task(path: Path, options: Options, columns: Sequence[str] | None = None) -> Task:

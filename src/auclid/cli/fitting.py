@@ -22,7 +22,7 @@ from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, pos
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
-from auclid.cli.scorecards import PointTableOptions, card_facts, card_paths, leave_scorecard
+from auclid.cli.scorecards import card_facts, card_paths, check_points, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
 from auclid.errors import DataError
@@ -70,7 +70,9 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     start = perf_counter()
     if stream is not None and stdin.is_copy(data):
         raise DataError("--checkpoint must be used with files, which can be read again; got standard input.")
-    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings), how.max_fpr)
+    named = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    models.refuse_whole_list(*named, how.max_fpr)
+    check_points(*named, how.points)
     if scheduler is not None:
         fitted = _fit_on_cluster(data, how, scheduler)
     else:
@@ -83,7 +85,8 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     estimator = fitted.estimator
     known = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
     profiled = {} if fitted.profile is None else {"profile": fitted.profile.to_dict()}
-    save(model, estimator, about={**known, "target": how.target, "dense": fitted.dense, **profiled})
+    in_points = {"points": how.points.given} if isinstance(estimator, Scorecard) and how.points.given else {}
+    save(model, estimator, about={**known, "target": how.target, "dense": fitted.dense, **profiled, **in_points})
     if profiled:
         _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
     if hasattr(estimator, "leaderboard_"):
@@ -93,7 +96,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     _show.say(escape(f"{fitted.name}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
         for path in leave_scorecard(
-            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, PointTableOptions()
+            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, how.points
         ):
             _show.say(escape(f"To read: {path}"))
 

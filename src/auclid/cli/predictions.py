@@ -143,12 +143,10 @@ def _parquet(file: Any) -> Writer:
 
 
 def _arrow_type(values: Any) -> Any:
-    """The type of a column: its own, or of an array text or floats."""
+    """The type of a column of Arrow or of an array."""
     import pyarrow as pa
 
-    if hasattr(values, "type"):
-        return values.type
-    return pa.string() if values.dtype == object else pa.float64()
+    return values.type if hasattr(values, "type") else pa.array(values).type
 
 
 def _excel(file: Any) -> Writer:
