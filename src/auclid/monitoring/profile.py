@@ -149,16 +149,21 @@ def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None, held
         assert is_pos is not None
         measured = auc_interval(is_pos, scores)
         return measured.auc, measured.se, placement_spreads(is_pos, scores)
-    lines = [
-        line for line in getattr(model, "leaderboard_", []) if line.name in (getattr(model, "best_", None), "blend")
-    ]
+    auc, se = _cross_validated_auc(model)
+    if auc is not None and se is None and both:
+        assert is_pos is not None
+        se = auc_standard_error(auc, int(is_pos.sum()), int((~is_pos).sum()))
+    return (auc, se, None) if se is not None else (None, None, None)
+
+
+def _cross_validated_auc(model: Any) -> tuple[float | None, float | None]:
+    """The AUC that a model's own cross-validation found, and its standard error where that is known."""
+    used = getattr(model, "best_", None), "blend"
+    lines = [line for line in getattr(model, "leaderboard_", []) if line.name in used]
     if lines and np.isfinite(lines[0].auc):
-        return float(lines[0].auc), float(lines[0].high - lines[0].low) / (2.0 * 1.96), None
+        return float(lines[0].auc), float(lines[0].high - lines[0].low) / (2.0 * 1.96)
     found = getattr(model, "cv_auc_", None)
-    if not both or not isinstance(found, float) or not np.isfinite(found):
-        return None, None, None
-    assert is_pos is not None
-    return float(found), auc_standard_error(found, int(is_pos.sum()), int((~is_pos).sum())), None
+    return (float(found) if isinstance(found, float) and np.isfinite(found) else None), None
 
 
 def placement_spreads(is_pos: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
