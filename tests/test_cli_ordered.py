@@ -65,3 +65,15 @@ def test_bad_options_are_said_in_a_sentence(data, words, sentence):
     result = run("fit", data[0], *words)
     assert result.exit_code == 2
     assert sentence in " ".join(result.output.split())
+
+
+def test_a_classifier_is_not_evaluated_as_a_ranker_of_ordered_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    path, model = tmp_path / "rows.csv", tmp_path / "model.auclid"
+    pd.DataFrame({"x": x, "y": (x + rng.normal(size=200) > 0).astype(int), "site": np.arange(200) % 3}).to_csv(path)
+    run("fit", path, "--target", "y", "--drop", "site", "--method", "LeastSquaresAUC", "--model", model)
+    result = run("evaluate", model, path, "--target", "y", "--group", "site")
+    assert result.exit_code == 2
+    assert "must be a model of ordered rows" in " ".join(result.output.split())
+    assert "by the values of a column: --groups" in " ".join(result.output.split())

@@ -23,7 +23,7 @@ ORDER = """
 _version _sizes _hints _rounding errors _sparse _threads _generic _random _page
 data _progress losses penalties schedules stats validation columns metrics solvers plot pairs objectives
 base square pairwise online ordered kernels semi additive boost torch
-registry warm baselines trees auto calibrated comparison exporters monitoring reports
+registry warm baselines trees auto streams calibrated comparison exporters monitoring reports
 datasets io cli
 """.split()
 
@@ -213,6 +213,16 @@ def test_the_library_does_not_speak_of_the_commands_options():
         for node in nodes:
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docstrings:
                 assert not options.search(" " + node.value), f"{name}:{node.lineno} speaks of an option"
+
+
+WHERE_ROWS_ARE = re.compile(r"\b(isinstance\([^()]*\b(Rows|FileDataset|DaskDataset)\b|is_dask\b)")
+
+
+def test_only_data_and_validation_ask_where_rows_are():
+    for name, path in modules(SOURCE).items():
+        if name.split(".")[0] not in ("data", "validation"):
+            found = WHERE_ROWS_ARE.search(path.read_text(encoding="utf-8"))
+            assert found is None, f"{name} asks where rows are: {found[0]}"
 
 
 # --- the picture of the layout in docs/architecture.md ------------------------------------------------

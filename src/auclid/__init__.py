@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from auclid.reports import report as report
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
+    from auclid.streams import RiverAdapter as RiverAdapter
 
 FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordered", "pairwise", "semi", "square")
 """Packages whose exported names are all public; each lists them once, in its ``__all__``."""
@@ -59,6 +60,7 @@ OTHER_NAMES = {
     "io": ("load", "save"),
     "registry": ("algorithms", "make"),
     "reports": ("report",),
+    "streams": ("RiverAdapter",),
 }
 """Public names of other modules."""
 

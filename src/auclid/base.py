@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.validation import _check_y
 
 from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
@@ -117,6 +118,21 @@ class Ranker(ClassifierMixin, BaseEstimator):
         validation.known_labels(self, y, known)
         self.classes_ = known
         return table, y == known[1], weight, first
+
+    def _begin_raw_partial(
+        self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
+        """`_begin_partial` of a batch that may have any columns: the table stays as it came."""
+        first = not hasattr(self, "classes_")
+        validation.require_labels(self, y)
+        y = validation.labels(_check_y(y, estimator=self))
+        X = validation.checked_table(self, X, reset=first)
+        check_consistent_length(X, y)
+        weight = validation.weights(sample_weight, X)
+        known = self._stream_classes(y, classes, first)
+        validation.known_labels(self, y, known)
+        self.classes_ = known
+        return X, y == known[1], weight, first
 
     def _stream_classes(self, y: np.ndarray, classes: Any, first: bool) -> np.ndarray:
         if not first:

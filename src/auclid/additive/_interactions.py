@@ -18,7 +18,7 @@ two columns can hold as well; scores do not tell which. Moving them from the gri
 variance, weighed by the training rows) changes no score by more than a constant, and makes both readable.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache
 from itertools import combinations
 from typing import NamedTuple
@@ -459,25 +459,23 @@ def ranked_pairs(
 ) -> list[list[tuple[int, int]]]:
     """The ``most`` of these pairs that could add the most, best first: by the rows outside each fold, and by all."""
     n_folds, counts = int(held_out.fold.max()) + 1, [len(coarse_places(f)) for f in features]
-    pairs = [pair for pair in pairs if min(counts[j] for j in pair) > 1]
+    pairs = [(a, b) for a, b in pairs if min(counts[a], counts[b]) > 1]
     if not pairs:
         return [[] for _ in range(n_folds + 1)]
     at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
     rows, score = held_out.rows(at), score[at]
     weight = np.ones(len(at)) if rows.weight is None else rows.weight.astype(np.float64)
-    codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in {j for pair in pairs for j in pair}}
+    codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in np.unique(pairs).tolist()}
     kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
     moments = ScoreMoments.of(score, rows.is_pos, weight * kept[:, rows.fold])
     gains: list[list[tuple[float, tuple[int, int]]]] = [[] for _ in kept]
-    for shape, members in _by_shape(counts, pairs).items():
-        for start in range(0, len(members), HISTOGRAM_BATCH):
-            batch = members[start : start + HISTOGRAM_BATCH]
-            histograms = np.zeros((len(batch), n_folds, shape[0] * shape[1], 4))
-            for (a, b), own in zip(batch, histograms, strict=True):
-                pair_histogram(codes[a], codes[b], shape[1], rows.fold, rows.is_pos, score, weight, own)
-            outside = np.einsum("tk,pkcs->tpcs", kept, histograms)
-            for found, own in zip(gains, moments.gains(outside, shape), strict=True):
-                found += zip(own, batch, strict=True)
+    for shape, batch in _batches(counts, pairs):
+        histograms = np.zeros((len(batch), n_folds, shape[0] * shape[1], 4))
+        for (a, b), own in zip(batch, histograms, strict=True):
+            pair_histogram(codes[a], codes[b], shape[1], rows.fold, rows.is_pos, score, weight, own)
+        outside = np.einsum("tk,pkcs->tpcs", kept, histograms)
+        for found, own in zip(gains, moments.gains(outside, shape), strict=True):
+            found += zip(own, batch, strict=True)
     return [_best_pairs(found, most) for found in gains]
 
 
@@ -487,12 +485,16 @@ def _best_pairs(gains: list[tuple[float, tuple[int, int]]], most: int) -> list[t
     return [pair for gain, pair in gains[:most] if gain > 0.0]
 
 
-def _by_shape(counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """The pairs by the numbers of coarse slots of their columns."""
-    out: dict[tuple[int, int], list[tuple[int, int]]] = {}
+def _batches(
+    counts: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, int], list[tuple[int, int]]]]:
+    """The numbers of coarse slots of two columns, and a batch of the pairs whose columns have these."""
+    by_shape: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, b in pairs:
-        out.setdefault((counts[a], counts[b]), []).append((a, b))
-    return out
+        by_shape.setdefault((counts[a], counts[b]), []).append((a, b))
+    for shape, members in by_shape.items():
+        for start in range(0, len(members), HISTOGRAM_BATCH):
+            yield shape, members[start : start + HISTOGRAM_BATCH]
 
 
 # What belongs to a column

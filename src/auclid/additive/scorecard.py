@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_y
 
 from auclid import _random, _sizes, validation
 from auclid._random import RandomState
@@ -278,15 +277,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
                 "Scorecard.partial_fit must have a ranker that learns from moments: None, LeastSquaresAUC or "
                 f"LeastSquaresAUCCV. Got ranker={self.ranker!r} instead. Use fit on all rows."
             )
-        first = not hasattr(self, "classes_")
-        validation.require_labels(self, y)
-        y = validation.labels(_check_y(y, estimator=self))
-        X = checked_table(self, X, reset=first)
-        check_consistent_length(X, y)
-        weight = validation.weights(sample_weight, X)
-        classes = self._stream_classes(y, classes, first)
-        validation.known_labels(self, y, classes)
-        self.classes_ = classes
+        X, is_pos, weight, first = self._begin_raw_partial(X, y, classes, sample_weight)
         if first:
             specs, given, _ = self._columns_of(encoded_batch(self, X, weight, self._categories))
             columns = ScorecardColumns(specs, given, _fit.monotone_directions(self, specs))
@@ -296,10 +287,10 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         else:
             columns, features, basis = self._stream_columns(), self._features, self._learnt_card.basis
             cells = table_cells(self, X, columns.specs)
-        moments = class_sums(basis, cells, y == classes[1], weight).classes()
+        moments = class_sums(basis, cells, is_pos, weight).classes()
         counts = stream_counts(features, basis) if first else self._counts
         if counts is not None:
-            counts = counts.plus(cells, y == classes[1], weight, basis)
+            counts = counts.plus(cells, is_pos, weight, basis)
         both = moments if first else ClassMoments(*self._seen) + moments
         return self._resume(columns, features, basis, both, counts)
 

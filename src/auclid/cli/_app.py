@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from auclid._version import __version__
-from auclid.cli import _plugins, _show
+from auclid.cli import _plugins, _show, stdin
 from auclid.cli.defaults import AGAINST, BASELINE_NAMES, BUDGET
 from auclid.cli.wording import memory_size, rate, sentence
 
@@ -34,7 +34,8 @@ class Polite(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         _show.any_character()
         try:
-            return super().invoke(ctx)
+            with _show.logged():
+                return super().invoke(ctx)
         except (UsageProblem, typer.Exit, typer.Abort):
             raise
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
@@ -57,7 +58,12 @@ app = typer.Typer(
 )
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        callback=stdin.source,
+        help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob; -: standard input.",
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
 Card = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit --method Scorecard` wrote.")]
@@ -238,7 +244,9 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("scores.csv"),
+    output: Annotated[
+        Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file; -: csv on standard output.")
+    ] = Path("scores.csv"),
     identifier: Annotated[
         list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
     ] = None,
@@ -264,7 +272,11 @@ def predict(
 def evaluate(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="MODEL DATA", help="Also: MODEL... --data DATA, or a table with --score COLUMN."),
+        typer.Argument(
+            metavar="MODEL DATA",
+            callback=stdin.source,
+            help="Also: MODEL... --data DATA, or a table with --score COLUMN.",
+        ),
     ],
     data: Annotated[Path | None, typer.Option(help="Rows for several models, compared with the first.")] = None,
     score: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of scores, without a model.")] = None,
@@ -331,7 +343,10 @@ def export(
 @app.command()
 def monitor(
     model: Model,
-    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="Files of new rows, with or without labels.")],
+    new: Annotated[
+        list[Path],
+        typer.Argument(metavar="NEW...", callback=stdin.source, help="Files of new rows, with or without labels."),
+    ],
     target: Target = None,
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
     reference: Annotated[
@@ -396,7 +411,9 @@ def edit(
 @app.command()
 def update(
     model: Model,
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Labelled rows to learn from.")],
+    new: Annotated[
+        Path, typer.Argument(metavar="NEW", callback=stdin.source, help="Labelled rows; -: standard input.")
+    ],
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
     target: Target = None,
     memory: Memory = None,

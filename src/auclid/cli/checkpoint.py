@@ -16,6 +16,9 @@ from auclid.errors import DataError
 from auclid.io import about, load, save
 from auclid.validation import names_known
 
+TEXT_ENDINGS = (".csv", ".tsv", ".data", ".libsvm", ".svm", ".svmlight", ".txt", ".t")
+"""Endings of files to which lines can be appended."""
+
 FACTS = {
     "method": "another --method",
     "target": "another --target",
@@ -33,7 +36,7 @@ class Checkpoint:
 
     The file is compared with the command before any row is learnt: settings and files at first, columns and labels
     once they are known. Files are compared by path, size and content. Those that a checkpoint knows must be the first
-    ones: more may come after them.
+    ones: more may come after them, and the last one, if it is text, may have more lines than it had.
 
     Parameters
     ----------
@@ -62,17 +65,17 @@ class Checkpoint:
     def agree_on_files(self, data: Path) -> None:
         """Note paths, sizes and contents of all files; refuse where the first ones are not those of the file."""
         paths = [each for path in source_paths(data) for each in (path, *companions(path)) if each.is_file()]
-        found = [[str(path.resolve()), path.stat().st_size] for path in paths]
+        found = [(str(path.resolve()), path.stat().st_size) for path in paths]
         known = [] if self.saved is None else self.saved["files"]
         for k, (path, size, _) in enumerate(known):
             if k >= len(found) or found[k][0] != path:
                 raise self._refusal(f"it was written for files in which {path!r} is number {k + 1}")
-            if found[k][1] != size:
+            if found[k][1] != size and not (k == len(known) - 1 and _may_grow(paths[k], size)):
                 raise self._refusal(f"{path!r} has changed: it had {size:,} bytes and has {found[k][1]:,}")
-        self.identity["files"] = [[*each, _digest(path)] for each, path in zip(found, paths, strict=True)]
-        for (path, _, content), now in zip(known, self.identity["files"], strict=False):
-            if now[2] != content:
+        for (path, size, content), now in zip(known, paths, strict=False):
+            if _digest(now, size) != content:
                 raise self._refusal(f"{path!r} has other content than it had")
+        self.identity["files"] = [[*each, _digest(path, each[1])] for each, path in zip(found, paths, strict=True)]
 
     def resumed(self) -> tuple[Any, int]:
         """The model and how many rows it has learnt from; nothing where there is no checkpoint."""
@@ -82,6 +85,7 @@ class Checkpoint:
 
     def write(self, model: Any, rows: int) -> None:
         """Write down where the stream is; the file is whole or the one before."""
+        _show.LOGGER.info("checkpoint %s at row %s", self.path, f"{rows:,}")
         save(self.path, model, about={**self.identity, "rows": rows})
 
     def _refusal(self, why: str) -> DataError:
@@ -100,9 +104,23 @@ def _is_checkpoint(told: Any) -> bool:
     return isinstance(rows, int) and rows >= 0 and all(each == [str, int, str] for each in kinds)
 
 
-def _digest(path: Path) -> str:
+def _may_grow(path: Path, size: int) -> bool:
+    """Whether lines may have been written below those of a text file that had so many bytes."""
+    if path.suffix.lower() not in TEXT_ENDINGS or path.stat().st_size < size:
+        return False
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(size - 1)
+        return file.read(1) == b"\n"
+
+
+def _digest(path: Path, size: int) -> str:
+    """A digest of the first ``size`` bytes of a file."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while size > 0 and (block := file.read(min(size, 1 << 20))):
+            digest.update(block)
+            size -= len(block)
+    return digest.hexdigest()
 
 
 def require_stream(name: str, model: Any) -> None:

@@ -32,7 +32,7 @@ class Protocol(NamedTuple):
     n_jobs: int | None = None
 
 
-class Block(NamedTuple):
+class TimeBlock(NamedTuple):
     """The best model on one block of later rows."""
 
     start: str
@@ -55,7 +55,7 @@ class HeldOutComparison(NamedTuple):
     shapes: list[Any] = []  # of the best of ours, where it is a scorecard
     max_fpr: float = 1.0  # right end of the region that counts
     tune: int = 0  # settings that each model tried
-    blocks: list[Block] = []  # the best model over time, where rows are split by it
+    blocks: list[TimeBlock] = []  # the best model over time, where rows are split by it
 
     @property
     def is_pos(self) -> np.ndarray:
@@ -154,7 +154,7 @@ def _splits(data: BinaryTable, protocol: Protocol) -> dict[str, Any]:
     }
 
 
-def _over_time(data: BinaryTable, found: ModelComparison) -> list[Block]:
+def _over_time(data: BinaryTable, found: ModelComparison) -> list[TimeBlock]:
     """The best model on each block of later rows, where there are several."""
     if data.time is None or len(found.splits) < 2 or not found.ranked:
         return []
@@ -164,7 +164,7 @@ def _over_time(data: BinaryTable, found: ModelComparison) -> list[Block]:
         is_pos, scores, ends = data.is_pos[test], every[test], [data.time[test].min(), data.time[test].max()]
         first, last = (str(np.datetime64(int(end), "D")) if data.time_is_date else f"{end:g}" for end in ends)
         auc, ap = auc_interval(is_pos, scores), average_precision_interval(is_pos, scores)
-        blocks.append(Block(first, last, len(test), int(is_pos.sum()), auc, ap))
+        blocks.append(TimeBlock(first, last, len(test), int(is_pos.sum()), auc, ap))
     return blocks
 
 

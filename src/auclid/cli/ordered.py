@@ -123,7 +123,10 @@ def evaluate(model: Path, data: Path, options: OrderOptions) -> None:
     """Measure a saved ranker: the concordance, AUC over time of censored times, the mean AUC by group of two levels."""
     made = io.load(model)
     if not isinstance(made, Pipeline) or not isinstance(made[-1], OrderedRanker | SurvivalRanker):
-        raise DataError(f"{model} must be a model of ordered rows, as `auclid fit --ordered` writes it.")
+        raise DataError(
+            f"{model} must be a model of ordered rows, as `auclid fit --ordered` writes it, where --group, --event, "
+            "--time or --ordered is given. The AUC of a classifier by the values of a column: --groups."
+        )
     table = read(data, options, made[0].feature_names_in_.tolist())
     scores, every = made.predict(table.X), np.arange(len(table.values))
     values, more = table.measure(every)

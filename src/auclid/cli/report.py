@@ -31,7 +31,6 @@ def report(result: HeldOutComparison) -> str:
     page = resources.files("auclid.cli") / "page"
     template = (page / "report.html").read_text("utf-8")
     rows, is_pos = result.found.ranked, result.is_pos
-    best, rival = result.best(ours=True), result.best(ours=False)
     scored = [Scored(f"{k + 1} {row.name}", row.scores, row.probabilities) for k, row in enumerate(rows)]
     found = [numbers(is_pos, each) for each in scored]
     models = [_model(k, row, is_pos) for k, row in enumerate(rows)]
@@ -48,9 +47,7 @@ def report(result: HeldOutComparison) -> str:
         region=_region(result.max_fpr),
         facts=escape(_facts(result, is_pos)),
         leaderboard=_leaderboard(result.found.models),
-        roc=plots.roc_plot(is_pos, rows, best, rival, result.max_fpr) if rows else "",
-        forest=plots.forest_plot(rows, rival, result.max_fpr) if rows else "",
-        time=plots.time_plot(rows, result.max_fpr) if rows else "",
+        **_plots(result),
         blocks=_blocks(result),
         explained=_explained(result),
         decisions=section(found, classes) if found else "",
@@ -63,6 +60,18 @@ def report(result: HeldOutComparison) -> str:
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
         version=escape(__version__),
     )
+
+
+def _plots(result: HeldOutComparison) -> dict[str, str]:
+    """ROC curves, intervals and times of the models; nothing where none could be fitted."""
+    rows, best, rival = result.found.ranked, result.best(ours=True), result.best(ours=False)
+    if not rows:
+        return {"roc": "", "forest": "", "time": ""}
+    return {
+        "roc": plots.roc_plot(result.is_pos, rows, best, rival, result.max_fpr),
+        "forest": plots.forest_plot(rows, rival, result.max_fpr),
+        "time": plots.time_plot(rows, result.max_fpr),
+    }
 
 
 def _answers(answers: list[Answer]) -> str:

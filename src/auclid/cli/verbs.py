@@ -12,6 +12,7 @@ from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers, CountedAnswers, SavedModel
+from auclid.cli.stdin import STDIN
 from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold, joined
 from auclid.data.encoding import is_missing
 from auclid.data.files import read_column
@@ -67,11 +68,12 @@ def predict(
             notes.append(f"{called} are called {saved.positive}: those with a score above {threshold:.6g}.")
         count = predictions.write_scores(output, answers, copies)
     _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
-    _show.say(escape(f"{count:,} scores: {output}"))
+    say = _show.note if output == STDIN else _show.say
+    say(escape(f"{count:,} scores: {output}"))
     if keep:
         saved.keep_threshold(threshold)
         save(model, saved.estimator, about=saved.known or None)
-        _show.say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
+        say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
 
 
 def evaluate(

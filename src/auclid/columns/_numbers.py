@@ -59,6 +59,13 @@ class NumericScaling(NamedTuple):
     ranked: np.ndarray
     """Numbers of the columns with heavy tails."""
     grids: list[NormalScores]
+    mass: float = 0.0
+    """The weight of the rows whose mean and deviation these are."""
+
+    @property
+    def reach(self) -> np.ndarray:
+        """From the least value to the greatest: values are clipped as far beyond both."""
+        return (self.high - self.low) / 3.0
 
 
 class SparseScaling(NamedTuple):
@@ -199,7 +206,8 @@ def _learn_dense(rows: Dataset, ends: Extremes, sample: ColumnSample, scale: str
     deviation = np.sqrt(moments.scatter / moments.mass)
     deviation = np.where((deviation > 0.0) & ~ends.constant, deviation, 1.0).astype(X.dtype)
     reach = high - low
-    return learnt._replace(low=low - reach, high=high + reach, middle=middle, spread=deviation)
+    mass = moments.mass * ends.largest_weight
+    return learnt._replace(low=low - reach, high=high + reach, middle=middle, spread=deviation, mass=mass)
 
 
 def _medians(ends: Extremes, sample: ColumnSample) -> np.ndarray:
@@ -251,6 +259,34 @@ def part_moments(part: Part, learnt: NumericScaling, largest_weight: float) -> C
     share = weight / mass
     mean = share @ Z
     return ColumnMoments(mass, mean, mass * (share @ np.square(Z - mean)))
+
+
+def add_rows(
+    learnt: NumericScaling | SparseScaling, X: Any, weight: np.ndarray | None, scale: str | None
+) -> NumericScaling | SparseScaling:
+    """What was learnt, with more rows counted in: means, deviations and ranges follow, medians and ranks stay."""
+    part = positive_rows(Part(0, X, None, weight))
+    if scale is None or not part.X.shape[0]:
+        return learnt
+    if isinstance(learnt, SparseScaling):
+        ends = extremes(part)
+        larger = np.maximum(learnt.size, ends.size(learnt.size.dtype, scaled=True))
+        return learnt._replace(size=np.where(ends.stored > 0, larger, learnt.size))
+    dtype, constant = learnt.middle.dtype, learnt.reach == 0.0
+    scatter = np.where(constant, 0.0, np.square(learnt.spread, dtype=np.float64)) * learnt.mass
+    both = ColumnMoments(learnt.mass, learnt.middle, scatter) + part_moments(part, learnt, 1.0)
+    filled = np.where(np.isnan(part.X), learnt.median, part.X)
+    Z = rank_columns(filled / learnt.size, learnt.ranked, learnt.grids)
+    low = np.minimum(learnt.low + learnt.reach, Z.min(axis=0))
+    high = np.maximum(learnt.high - learnt.reach, Z.max(axis=0))
+    deviation, reach = np.sqrt(both.scatter / both.mass), high - low
+    return learnt._replace(
+        low=(low - reach).astype(dtype),
+        high=(high + reach).astype(dtype),
+        middle=both.mean.astype(dtype),
+        spread=np.where(deviation > 0.0, deviation, 1.0).astype(dtype),
+        mass=both.mass,
+    )
 
 
 def _learn_sparse(ends: Extremes, sample: ColumnSample, scale: str | None) -> SparseScaling:

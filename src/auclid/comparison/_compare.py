@@ -159,9 +159,10 @@ def _compared(
 ) -> tuple[list[ComparedModel], list[Any]]:
     """The models, the best first, with their differences to the best baseline; and all differences."""
     models = [model._replace(is_baseline=model.name in rivals) for model in models]
-    order = sorted(models, key=lambda model: (bool(model.trouble), 0.0 if model.trouble else -model.auc))
     fitted = [model for model in models if not model.trouble]
-    best = next((model for model in order if model.is_baseline and not model.trouble), None)
+    ranked = sorted(fitted, key=lambda model: -model.auc)
+    order = [*ranked, *(model for model in models if model.trouble)]
+    best = next((model for model in ranked if model.is_baseline), None)
     if best is None:
         return order, [] if rivals else paired_differences(list(combinations(fitted, 2)), judge, correction)
     pairs = [(model, best) for model in fitted if model.name != best.name]

@@ -28,7 +28,7 @@ Tell = Callable[[str], None] | None
 """Hears the name of what is fitted next."""
 
 
-class Trial(NamedTuple):
+class SplitTrial(NamedTuple):
     """One estimator on one split."""
 
     scores: Any = None
@@ -57,7 +57,7 @@ class Budget(NamedTuple):
 
 def run_trials(
     estimators: dict[str, Any], rows: _Rows, budget: Budget, n_jobs: int | None, tell: Tell, keep_failures: bool
-) -> list[list[Trial]]:
+) -> list[list[SplitTrial]]:
     """The trials of each estimator on each split; of fewer splits where a budget does not last for all.
 
     The first split runs in this process: it compiles, and its seconds tell how many splits are affordable.
@@ -75,7 +75,7 @@ def run_trials(
 
 def _split_trials(
     estimators: dict[str, Any], rows: _Rows, number: int, keep_failures: bool, tell: Tell = None
-) -> list[Trial]:
+) -> list[SplitTrial]:
     """All estimators on one split, of which those behind equal `Columns` share the prepared rows."""
     prepared: dict[str, tuple[Any, Any, Any]] = {}
     trials = []
@@ -88,11 +88,11 @@ def _split_trials(
         except FAILURES as error:
             if not keep_failures:
                 raise
-            trials.append(Trial(trouble=" ".join(str(error).split()) or type(error).__name__))
+            trials.append(SplitTrial(trouble=" ".join(str(error).split()) or type(error).__name__))
     return trials
 
 
-def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> Trial:
+def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> SplitTrial:
     """Fit an estimator to the training rows of a split and score the test rows of its partition."""
     train, test = rows.splits[number][0], _rows_to_score(rows.splits)[number]
     own = np.isin(test, rows.splits[number][1])
@@ -108,16 +108,10 @@ def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[A
         start = process_time()
         model.fit(X, y, **weights)
         seconds = process_time() - start
-        scores = scores_of("compare", model, X_test).astype(np.float64)
-        probabilities = np.asarray(model.predict_proba(X_test))[:, -1] if hasattr(model, "predict_proba") else None
-    classes = getattr(model, "classes_", None)
-    if classes is not None and not rows.is_pos[rows.y == classes[-1]].any():  # the other label is the positive one
-        scores, probabilities = -scores, None if probabilities is None else 1.0 - probabilities
-    if not np.isfinite(scores).all():
-        raise ValueError(f"compare expects finite scores. Got others from {type(model).__name__}.")
+        scores, probabilities = _predictions(model, X_test, rows)
     converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in heard)
     fitted = model if columns is None else make_pipeline(columns, model)
-    return Trial(
+    return SplitTrial(
         scores[own],
         scores,
         None if probabilities is None else probabilities[own],
@@ -125,6 +119,18 @@ def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[A
         fitted if number == 0 else None,
         converged=converged,
     )
+
+
+def _predictions(model: Any, X: Any, rows: _Rows) -> tuple[np.ndarray, np.ndarray | None]:
+    """Scores of the positive label and, where the model has them, probabilities."""
+    scores = scores_of("compare", model, X).astype(np.float64)
+    probabilities = np.asarray(model.predict_proba(X))[:, -1] if hasattr(model, "predict_proba") else None
+    classes = getattr(model, "classes_", None)
+    if classes is not None and not rows.is_pos[rows.y == classes[-1]].any():  # the other label is the positive one
+        scores, probabilities = -scores, None if probabilities is None else 1.0 - probabilities
+    if not np.isfinite(scores).all():
+        raise ValueError(f"compare expects finite scores. Got others from {type(model).__name__}.")
+    return scores, probabilities
 
 
 def _prepare(

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.comparison._measure import Trial
+from auclid.comparison._measure import SplitTrial
 from auclid.comparison._model import ComparedModel
 from auclid.metrics import (
     PairComparison,
@@ -44,7 +44,7 @@ class Judgement(NamedTuple):
         return self.rows.is_pos[numbers], {"groups": groups, "sample_weight": weight, "level": self.level}
 
 
-def measured(name: str, trials: list[Trial], judge: Judgement) -> ComparedModel:
+def measured(name: str, trials: list[SplitTrial], judge: Judgement) -> ComparedModel:
     """The figures of one estimator over all splits."""
     trouble = next((trial.trouble for trial in trials if trial.trouble), "")
     if trouble:
@@ -61,7 +61,7 @@ def measured(name: str, trials: list[Trial], judge: Judgement) -> ComparedModel:
     )
 
 
-def _auc(trials: list[Trial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
+def _auc(trials: list[SplitTrial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
     """(Mean AUC, ends of its interval, AUC of each split)."""
     region = judge.region
     if judge.one_split:
@@ -73,7 +73,7 @@ def _auc(trials: list[Trial], judge: Judgement) -> tuple[float, float, float, np
     return found.auc, found.low, found.high, found.folds
 
 
-def _average_precision(trials: list[Trial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
+def _average_precision(trials: list[SplitTrial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
     """(Mean average precision, ends of its interval, average precision of each split).
 
     Splits that hold out different rows are independent, repeats of the same rows are taken for fully dependent:

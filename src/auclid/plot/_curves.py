@@ -121,7 +121,7 @@ def roc(
             look.band(ax, x_of(at), low, high)
     if level is not None and band is not None:
         ax.fill([], [], color=FAINT, alpha=0.3, linewidth=0, label=f"{100 * level:.4g} % band, {band}")
-    ax.set(xlabel=X_AXES[x_axis], ylabel="true positive rate" if x_axis == "fpr" else "sensitivity", aspect="equal")
+    ax.set(**X_AXES[x_axis], aspect="equal")
     if any(models) or level is not None:
         legend(ax, "lower right")
     tidy(unit_square(ax))
@@ -130,8 +130,11 @@ def roc(
     return ax
 
 
-X_AXES = {"fpr": "false positive rate", "specificity": "specificity"}
-"""What the horizontal axis of a ROC curve can show, and its label."""
+X_AXES = {
+    "fpr": {"xlabel": "false positive rate", "ylabel": "true positive rate"},
+    "specificity": {"xlabel": "specificity", "ylabel": "sensitivity"},
+}
+"""What the horizontal axis of a ROC curve can show, and the labels of both."""
 
 
 def _false_positive_rate(fpr: np.ndarray) -> np.ndarray:
