@@ -19,7 +19,10 @@ def rows():
     return X, y
 
 
-@pytest.mark.parametrize("name", ["logistic", "ridge", "linear_svc", "boosting", "small_boosting", "lightgbm", "SmallLightGBM"])
+NAMES = "logistic", "ridge", "linear_svc", "boosting", "small_boosting", "lightgbm", "SmallLightGBM"
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_each_ranks_and_takes_parameters(name, rows):
     if "lightgbm" in name.lower():
         pytest.importorskip("lightgbm")

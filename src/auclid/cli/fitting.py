@@ -113,7 +113,7 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
     with _noted(table.notes), _show.progress() as tell:
         tell(name)
         estimator = _with_probabilities(estimator).fit(table.X, y)
-    facts = card_facts(estimator, table) if isinstance(estimator, Scorecard) else []
+    facts = card_facts(estimator, table, how.points) if isinstance(estimator, Scorecard) else []
     dense = not sparse.issparse(table.X)
     return Fitted(name, estimator, table.feature_names, table.classes, dense, facts, _profile(estimator, table.X, y))
 
@@ -150,7 +150,7 @@ def _facts(estimator: Scorecard, task: Task, how: Options) -> list[str]:
     """What the page says of the rows: counts are of all, the rest of those that fit in memory."""
     share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
     with names_known():
-        return card_facts(estimator, load_table(task, how), task.rows.shape[0], share)
+        return card_facts(estimator, load_table(task, how), how.points, task.rows.shape[0], share)
 
 
 def _with_probabilities(model: Any) -> Any:
