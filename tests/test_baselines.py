@@ -19,10 +19,9 @@ def rows():
     return X, y
 
 
-NAMES = "logistic", "ridge", "linear_svc", "boosting", "small_boosting", "lightgbm", "SmallLightGBM"
-
-
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize(
+    "name", ["logistic", "ridge", "linear_svc", "boosting", "small_boosting", "lightgbm", "SmallLightGBM"]
+)
 def test_each_ranks_and_takes_parameters(name, rows):
     if "lightgbm" in name.lower():
         pytest.importorskip("lightgbm")

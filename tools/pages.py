@@ -121,14 +121,18 @@ def run_console(text: str, check: Callable[[str, str, str], None], where: str) -
 
 
 def run_in_shell(line: str) -> str:
-    """What a line of bash prints, in which `auclid` is the one of this Python; exit code 3 is an alarm of `monitor`."""
-    script = f'auclid() {{ "{sys.executable}" -m auclid.cli "$@"; }}; set -o pipefail; {line}'
+    """What a line of bash prints, in which `python` and `auclid` are those of this Python.
+
+    Lines of progress are left out. Exit code 3 is an alarm of `monitor`.
+    """
+    own = f'python() {{ "{sys.executable}" "$@"; }}; auclid() {{ python -m auclid.cli "$@"; }}'
+    script = f"{own}; set -o pipefail; {line}"
     done = subprocess.run(
         ["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
     )
     if done.returncode not in (0, 3):
         raise AssertionError(f"{line} ends with exit code {done.returncode}:\n{done.stdout}")
-    return done.stdout
+    return re.sub(r"^auclid: (?:pass|fitting|checkpoint|AUCClassifier tries) .*\n", "", done.stdout, flags=re.M)
 
 
 def run_installed(line: str) -> None:

@@ -78,7 +78,7 @@ Memory = Annotated[
         metavar="SIZE",
         callback=memory_size,
         help="Rows to keep in memory, such as 500MB; more are read by blocks. Default: 512MiB. "
-        "The process needs some 300MB besides.",
+        "The process needs 300 to 450MB besides; methods that step from row to row (SPAM) up to 650MB.",
     ),
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
@@ -174,7 +174,8 @@ def compare(
         if len(data) > 1:
             raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
         when, share = None if event is None else time, 0.3 if test_size is None else test_size
-        orders.compare(data[0], orders.OrderOptions(target, event, when, group, ordered, drop or []), share, seed)
+        options = orders.OrderOptions(target, event, when, group, ordered, drop or [])
+        orders.compare(data[0], options, share, seed, output)
         return
     from auclid.cli import comparing
 
@@ -305,7 +306,8 @@ def evaluate(
 
         if len(paths) + (data is not None) != 2 or score is not None:
             raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
-        orders.evaluate(paths[0], data or paths[1], orders.OrderOptions(target, event, time, group, ordered))
+        order = orders.OrderOptions(target, event, time, group, ordered)
+        orders.evaluate(paths[0], data or paths[1], order, plot, html)
         return
     options = evaluation.EvaluationOptions(groups, max_fpr, alerts, plot, html)
     if score is not None:

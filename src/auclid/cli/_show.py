@@ -99,14 +99,15 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class NowAndThen(logging.Filter):
-    """Lets a message pass where the last one, or the start, was long enough ago."""
+    """Lets a message pass where the last one that passed, or the very first one, was long enough ago."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._last = perf_counter()
+        self._last: float | None = None
 
     def filter(self, record: logging.LogRecord) -> bool:
         now = perf_counter()
+        self._last = now if self._last is None else self._last
         if now - self._last < SECONDS_BETWEEN_LINES:
             return False
         self._last = now
@@ -340,10 +341,12 @@ def methods(records: "Iterable[Method]") -> None:
     table = _table("method", "kind", "good for", "reference", "published form", left=4)
     for method in records:
         kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}
+        kinds[method.target] = method.target != "classes"
         kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
         name, form = f"[{OURS}]{escape(method.name)}[/]", escape(method.differs or "the same")
         table.add_row(name, kind, escape(method.good_for), escape(method.reference), form)
     Console().print(table)
+    say("Levels and times: auclid fit --ordered, or --event and --time.")
     say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 
 
