@@ -50,14 +50,8 @@ def check_points(name: str, model: Any, options: PointTableOptions) -> None:
     if not isinstance(model, Scorecard):
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options.given)
         raise DataError(f"{names} must be used with --method Scorecard; {name} has no points.")
-<<<<<<< HEAD
     how: dict[str, Any] = {"scale": "auto", "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
     model._scale(1.0 if how["scale"] == "auto" else how["scale"], how["base"], how["odds"], True, how["higher"])
-=======
-    how: dict[str, Any] = {"scale": 1.0, "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
-    scale = 1.0 if how["scale"] == "auto" else how["scale"]
-    model._scale(scale, how["base"], how["odds"], True, how["higher"])
->>>>>>> main
 
 
 def card_paths(path: Path) -> tuple[Path, Path]:
