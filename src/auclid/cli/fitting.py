@@ -83,12 +83,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
         _show.introduce(task.source, task.rows.shape, share, task.classes[1], by_blocks=not in_memory)
         fitted = _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
     estimator = fitted.estimator
-    known = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
-    profiled = {} if fitted.profile is None else {"profile": fitted.profile.to_dict()}
-    in_points = {"points": how.points.given} if isinstance(estimator, Scorecard) and how.points.given else {}
-    save(model, estimator, about={**known, "target": how.target, "dense": fitted.dense, **profiled, **in_points})
-    if profiled:
-        _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
+    _save(model, fitted, how)
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(how.max_fpr)} {best.auc:.4f}"
@@ -99,6 +94,19 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
             estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, how.points
         ):
             _show.say(escape(f"To read: {path}"))
+
+
+def _save(model: Path, fitted: Fitted, how: Options) -> None:
+    """Write the model file, with what later commands need to know."""
+    known: dict[str, Any] = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
+    known |= {"target": how.target, "dense": fitted.dense}
+    if fitted.profile is not None:
+        known["profile"] = fitted.profile.to_dict()
+    if how.points.given:
+        known["points"] = how.points.given
+    save(model, fitted.estimator, about=known)
+    if fitted.profile is not None:
+        _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
 
 
 def _fit_in_memory(task: Task, how: Options) -> Fitted:
