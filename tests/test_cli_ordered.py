@@ -12,7 +12,7 @@ from auclid.metrics import concordance, group_auc
 
 @pytest.fixture
 def data(tmp_path):
-    rng, n = np.random.default_rng(0), 300
+    rng, n = np.random.default_rng(0), 1200  # more different times than there can be classes
     x, town = rng.normal(size=n), rng.choice(list("abc"), n)
     failure, observed = rng.exponential(np.exp(-x)), rng.uniform(0.2, 3.0, n)
     frame = pd.DataFrame({"x": x, "town": town, "seen": failure <= observed, "days": np.minimum(failure, observed)})

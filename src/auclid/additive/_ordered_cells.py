@@ -10,7 +10,7 @@ from auclid.additive._basis import Basis
 from auclid.additive._order_moments import MAX_LEVELS, OrderWeights, PairMoments, pair_moments, part_level_sums
 from auclid.data.dask import is_dask
 from auclid.ordered._rows import OrderedRows, PartitionedRows
-from auclid.validation import checked_table, encoded_batch, encoded_rows, is_partitioned, own_labels, own_weight
+from auclid.validation import checked_table, encoded_batch, encoded_rows, is_partitioned, own_outcome, own_weight
 from auclid.validation.outcomes import checked_weights
 
 
@@ -18,7 +18,7 @@ def ordered_card_rows(
     model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, categories: Callable[[list[str]], list[int]]
 ) -> OrderedRows:
     """Rows of which every cell is a number, with the order that the ranker of a `Scorecard` sees in y."""
-    y, sample_weight = own_labels(X, y), own_weight(X, sample_weight)
+    y, sample_weight = own_outcome(model, X, y), own_weight(X, sample_weight)
     if is_partitioned(model, X):
         parts: Any = encoded_rows(model, X, sample_weight if is_dask(X) else None, categories)
     else:

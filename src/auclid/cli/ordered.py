@@ -89,11 +89,10 @@ def read(data: Path, options: OrderOptions, names: Sequence[str] | None = None) 
     X = decode(X, rows.columns, rows.encodings)
     groups = None if options.group is None else group_codes("auclid", read_column(data, options.group), X.shape[0])
     if options.event is None:
-        values = ordered_values("auclid", "target", rows.target())
+        values = ordered_values("auclid", "target", rows.target(classes=False))
         return OrderedTable(X, values, None, values, groups)
-    survival = Survival(
-        time_column("auclid", "time", rows.target()), event_column("auclid", _numbers(read_column(data, options.event)))
-    )
+    event = event_column("auclid", _numbers(read_column(data, options.event)))
+    survival = Survival(time_column("auclid", "time", rows.target(classes=False)), event)
     y = np.empty(len(survival.time), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = survival.event, survival.time
     return OrderedTable(X, y, survival, survival.time, groups)

@@ -154,7 +154,7 @@ class Kernelized(MetaRanker):
         rows = embedded(table, self.feature_map_)
         made = parts.transformed(partial(embedded_part, self.feature_map_), rows.shape[1])
         weight = validation.own_weight(X, sample_weight)
-        ranker, y = clone(self.ranker), validation.own_labels(X, y)
+        ranker, y = clone(self.ranker), validation.own_outcome(self, X, y)
         self.ranker_ = ranker.fit(PartitionedRows(made, sizes), y, sample_weight=weight, **params)
         return self._publish(rows)
 

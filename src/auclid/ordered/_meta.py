@@ -54,7 +54,7 @@ class MetaRanker(Ranker):
         ranker = self._order_ranker
         if ranker is None:
             return super().score(X, y, sample_weight)
-        y, sample_weight = validation.own_labels(X, y), validation.own_weight(X, sample_weight)
+        y, sample_weight = validation.own_outcome(self, X, y), validation.own_weight(X, sample_weight)
         return ranker._concordance(self.decision_function(X), y, groups, sample_weight)
 
     def __sklearn_tags__(self) -> Tags:

@@ -124,7 +124,7 @@ class OrderedRanker(LinearOrderRanker):
 
     def _values(self, X: Any, y: Any) -> np.ndarray:
         """The numbers that rows are ordered by."""
-        y, _ = validation.labels_to_score(self, X, y, None, allow_missing=True)
+        y = validation.own_outcome(self, X, y)
         validation.require_labels(self, y)
         return ordered_values(type(self).__name__, "y", y)
 
