@@ -161,7 +161,7 @@ def _apply_edits(
     shown = {name: other for other, name in own.items()}
     for each in card.edits_[before:]:
         _show.say(escape(edit_text(_renamed(each, shown), card.shapes_)))
-    _show.say(escape(f"{len(card.edits_) - before} edits, {len(card.edits_)} in all: {output}"))
+    _show.say(escape(f"Edits: {len(card.edits_) - before}, in all {len(card.edits_)}: {output}"))
 
 
 def _own_names(saved: SavedModel) -> dict[str, str]:
