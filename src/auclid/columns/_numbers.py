@@ -277,7 +277,8 @@ def add_rows(
     scatter = np.where(constant, 0.0, np.square(learnt.spread, dtype=np.float64)) * learnt.mass
     both = ColumnMoments(learnt.mass, learnt.middle, scatter) + part_moments(part, learnt, 1.0)
     filled = np.where(np.isnan(part.X), learnt.median, part.X)
-    Z = rank_columns(filled / learnt.size, learnt.ranked, learnt.grids)
+    Z = filled / learnt.size
+    rank_columns(Z, learnt.ranked, learnt.grids)
     low = np.minimum(learnt.low + learnt.reach, Z.min(axis=0))
     high = np.maximum(learnt.high - learnt.reach, Z.max(axis=0))
     deviation, reach = np.sqrt(both.scatter / both.mass), high - low
