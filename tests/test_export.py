@@ -25,10 +25,12 @@ from auclid import (
     KMeansNystroem,
     LeastSquaresAUC,
     MulticlassAUC,
+    OrderedRanker,
     RandomFourier,
     RankBoost,
     RankSVM,
     Scorecard,
+    SurvivalRanker,
 )
 from auclid.exporters._scorecards import step_boundary
 from auclid.stats.odds import LOG_ODDS_STEP
@@ -324,6 +326,20 @@ def test_trees_in_sql(train, test, dialect, rows):
 
 
 # --- What is said, and what cannot be ---
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_models_of_ordered_rows(train, test, dialect):
+    """Their scores are written down; they have no probability."""
+    X, y = train
+    time = np.where(y == y.max(), 1.0, 2.0) + np.arange(len(y)) / len(y)
+    target = np.array(list(zip(np.arange(len(y)) % 3 > 0, time, strict=True)), dtype=[("event", bool), ("time", float)])
+    line = make_pipeline(Columns(), SurvivalRanker(alpha=0.1)).fit(X[NUMBERS], target)
+    card = Scorecard(OrderedRanker(alpha=0.1), interactions=1, n_knots=5).fit(X[NUMBERS], -time)
+    scores = sqlite_scores if dialect == "sqlite" else duckdb_scores
+    for model in (line, card):
+        close(scores(auclid.export(model, dialect=dialect), test), model.predict(test[NUMBERS]))
+        assert json.loads(auclid.export(model, to="json"))["classes"] == ["lower", "higher"]
 
 
 def test_a_step_is_where_floating_point_has_it():

@@ -16,9 +16,12 @@ from auclid.metrics import (
     ROC,
     auc_by_group,
     auc_interval,
+    auc_over_time,
     average_precision,
     compare_many,
+    concordance_interval,
     cross_val_auc,
+    group_auc,
     interval_at,
     lift_table,
     net_benefit,
@@ -68,6 +71,14 @@ RECORDS = [
      "values": np.arange(6.0).reshape(3, 2), "missing": 0.0, "error": None},
 ]  # fmt: skip
 
+def times(n=300):
+    """Times, risks of two models, and events."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    time, end = rng.exponential(np.exp(-x)), rng.exponential(1.5, size=n)
+    return np.minimum(time, end), {"risk": x + rng.normal(size=n), "another risk": rng.normal(size=n)}, time <= end
+
+
 DRAWN = {
     "roc": lambda ax=None: plot.roc(*models(), ax=ax),
     "roc, a region": lambda ax=None: plot.roc(*models(), ax=ax, max_fpr=0.5, min_tpr=0.1),
@@ -78,6 +89,11 @@ DRAWN = {
     "intervals": lambda ax=None: plot.intervals(*models(), ax=ax),
     "intervals, region": lambda ax=None: plot.intervals(*models(), ax=ax, max_fpr=0.2),
     "intervals, measured": lambda ax=None: plot.intervals(compare_many(*models()).intervals, ax=ax, sort=False),
+    "intervals of concordance": lambda ax=None: plot.intervals(
+        {name: concordance_interval(times()[0], risk, event=times()[2]) for name, risk in times()[1].items()}, ax=ax
+    ),
+    "AUC over time": lambda ax=None: plot.auc_over_time(*times(), ax=ax),
+    "AUC by group": lambda ax=None: plot.group_auc(*rows(), np.arange(400) // 10, ax=ax),
     "scores": lambda ax=None: plot.scores(*rows(), ax=ax, name="a model of a rather long name"),
     "scores, huge": lambda ax=None: plot.scores(rows()[0], 1e9 * rows()[1], ax=ax, threshold="accuracy"),
     "calibration": lambda ax=None: plot.calibration(rows()[0], probability(rows()[1] - 1.5), ax=ax),
@@ -278,6 +294,34 @@ def test_intervals_of_any_kind():
     plot.intervals(auc_by_group(y, s, np.arange(400) % 3).intervals)
     plot.intervals({"folds": cross_val_auc(LeastSquaresAUC(), X, y), "rows": auc_interval(y, s)})
     plot.intervals(auc_interval(y, s))
+
+
+def test_concordances_are_in_the_order_of_their_values():
+    y, models, event = times()
+    found = {name: concordance_interval(y, risk, event=event) for name, risk in models.items()}
+    ax = plot.intervals(found)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["risk", "another risk"]
+    assert ax.get_xlabel() == "concordance"
+
+
+def test_auc_over_time_draws_the_metric():
+    y, models, event = times()
+    ax = plot.auc_over_time(y, models, event)
+    found = auc_over_time(y, models["risk"], event)
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), np.column_stack([found.times, found.auc]))
+    band = ax.collections[0].get_paths()[0].vertices
+    assert band[:, 1].min() == found.low.min() and band[:, 1].max() == found.high.max()
+
+
+def test_group_auc_draws_every_group_and_the_mean():
+    y, s = rows()
+    groups = np.arange(400) // 10
+    ax = plot.group_auc(y, s, groups, weight="equal")
+    both = sum(0 < y[groups == group].sum() < 10 for group in range(40))
+    assert sum(bar.get_height() for bar in ax.patches[:-1]) == both  # the last patch is the interval
+    assert ax.lines[0].get_xdata()[0] == group_auc(y, s, groups, weight="equal").auc
+    with pytest.raises(ValueError, match="both classes in some group"):
+        plot.group_auc(y, s, np.arange(400))
 
 
 def test_a_scorecard_is_drawn():

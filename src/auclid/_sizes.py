@@ -60,6 +60,9 @@ PAIR_MOMENT_ROWS = 120_000
 MAX_PAIRED_COLUMNS = 100
 """Columns that are paired with one another; the most important ones."""
 
+ORDERED_CARD_ROWS = 30_000
+"""Rows that knots, penalties and pairs of a scorecard of ordered rows come from, at the most."""
+
 NEWTON_STEP_WORK = 1.5e8
 """Multiplications of a Newton step, at the most, of some sixty in all; 180,000 rows of 20 columns without pairs. Beyond
 it the weights are those of the square loss."""

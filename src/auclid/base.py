@@ -25,6 +25,7 @@ from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.weights import drawn
 from auclid.validation import RowAccess, partwise
+from auclid.validation.outcomes import group_codes, order_of
 from auclid.validation.parameters import number_in
 
 
@@ -247,14 +248,22 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
+        return self._fit_epochs(X, y, sample_weight)
+
+    def _fit_epochs(self, X: RowsLike, y: Any, sample_weight: Any, groups: Any = None) -> Self:
+        """`fit`; of pairs within groups, where they are given."""
         rows = self._labelled_dataset(X, y, sample_weight)
         table, is_pos, weight = rows.labelled_table()
+        group = group_codes(type(self).__name__, groups, table.shape[0])
+        if group is not None:
+            # An error where no group holds both classes.
+            order_of(type(self).__name__, is_pos.astype(np.float64), None, group, weight)
         epochs = EpochSampler(table, is_pos, weight)
         rng, summary = _random.generator(self.random_state), self._first_pass(table, is_pos, epochs.count)
         solver = self._solver() if summary is None else self._fit_solver(summary)
         state = solver.init(table.shape[1]) if summary is None else solver.init_fit(summary)
         for number in fit_iterations(self, self.n_epochs, lambda: _attributes(*solver.weights(state)), X, y):
-            batch = Batch(table, is_pos, epochs.order(rng, self.shuffle), rng, summary)
+            batch = Batch(table, is_pos, epochs.order(rng, self.shuffle), rng, summary, group)
             state = solver.update(batch, state)
             self.n_iter_ = number + 1
         del batch, summary  # frees several numbers per row before the threshold search allocates its own

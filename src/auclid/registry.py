@@ -1,6 +1,6 @@
 """Every method by the name its paper gives it."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 @cache
 def _classes() -> dict[str, type]:
     """The estimators by the names of their classes."""
-    from auclid import additive, boost, kernels, online, pairwise, semi, square
+    from auclid import additive, boost, kernels, online, ordered, pairwise, semi, square
 
-    packages = (additive, boost, kernels, online, pairwise, semi, square)
+    packages = (additive, boost, kernels, online, ordered, pairwise, semi, square)
     return {name: getattr(package, name) for package in packages for name in package.__all__}
 
 
@@ -46,6 +46,7 @@ Scorecard, RankBoost = Deferred("Scorecard"), Deferred("RankBoost")
 KMeansNystroem, RandomFourier = Deferred("KMeansNystroem"), Deferred("RandomFourier")
 CBR, OAM, UniExp = Deferred("CBR"), Deferred("OAM"), Deferred("UniExp")
 FactorizationRanker = Deferred("FactorizationRanker")
+OrderedRanker, SurvivalRanker = Deferred("OrderedRanker"), Deferred("SurvivalRanker")
 ASAM, PSAM, KernelRankSVM, RankSVM = Deferred("ASAM"), Deferred("PSAM"), Deferred("KernelRankSVM"), Deferred("RankSVM")
 PNUAUC, QSGS2AUC, SAMULT = Deferred("PNUAUC"), Deferred("QSGS2AUC"), Deferred("SAMULT")
 FSAUC, OPAUC, SOLAM, SPAM, AdaOAM = map(Deferred, ("FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM"))
@@ -66,6 +67,8 @@ class Method(NamedTuple):
     differs: str = ""  # where the name's defaults are not the paper's algorithm, and what gives that
     published: Callable[..., Any] | Mapping[str, Any] | None = None
     """What builds the paper's algorithm, or the parameters that give it, where the defaults differ from it."""
+    target: str = "classes"
+    """What y holds: two "classes", "levels" or "times"."""
 
     def builder(self, published: bool) -> Callable[..., Any]:
         """What builds it, as published or with our defaults."""
@@ -535,7 +538,16 @@ BOOST = [
     Method("SSRankBoost", NEAR_LABELS, AMINI, "the same, near rows sharing labels", online=False, semi_supervised=True),
 ]
 
+LEE = "Lee & Lin 2014, Large-scale linear RankSVM"
+VAN_BELLE = "Van Belle, Pelckmans, Suykens & Van Huffel 2007, Support vector machines for survival analysis"
+
+ORDERED = [
+    Method("OrderedRanker", OrderedRanker, LEE, "levels, numbers, documents within queries", target="levels"),
+    Method("SurvivalRanker", SurvivalRanker, VAN_BELLE, "censored times", online=False, target="times"),
+]
+
 METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *FACTORIZED, *ADDITIVE, *BOOST, *SEMI]
+"""The methods of two classes."""
 
 ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO", "KernelRankSVM": "RBF-RankSVM"}
 """Names of classes, where a paper calls the method otherwise."""
@@ -546,7 +558,7 @@ def algorithms() -> list[Method]:
 
     Each record has ``name``, ``reference``, ``good_for``, ``online``, ``sparse``, ``kernel``, ``semi_supervised``, and
     ``differs``: where the name's defaults are not the paper's algorithm, and which parameters give that; empty if they
-    are. ``make(name, published=True)`` gives it.
+    are. ``make(name, published=True)`` gives it. ``target`` is what y holds: two "classes", "levels" or "times".
 
     Examples
     --------
@@ -554,7 +566,7 @@ def algorithms() -> list[Method]:
     >>> [m.name for m in algorithms() if m.name.startswith("SPAM")]
     ['SPAM-L2', 'SPAM-NET']
     """
-    return list(METHODS)
+    return [*METHODS, *ORDERED]
 
 
 def make(name: str, published: bool = False, **params: Any) -> Any:
@@ -583,14 +595,14 @@ def make(name: str, published: bool = False, **params: Any) -> Any:
     >>> make("SOLAM", published=True, zeta=10.0)
     SOLAM(centre=False, n_epochs=1, radius=1.0, zeta=10.0)
     """
-    return find(name).builder(published)(**params)
+    return find(name, algorithms()).builder(published)(**params)
 
 
-def find(name: str) -> Method:
-    """The record of a method."""
-    known = {plain(method.name): method for method in METHODS}
+def find(name: str, methods: Sequence[Method] = METHODS) -> Method:
+    """The record of a method, by default one of two classes."""
+    known = {plain(method.name): method for method in methods}
     known.update({plain(alias): known[plain(target)] for alias, target in ALIASES.items()})
     if plain(name) not in known:
-        names = [method.name for method in METHODS]
+        names = [method.name for method in methods]
         raise unknown_name("make", "name", "be the name of a method", name, names, ALIASES)
     return known[plain(name)]

@@ -39,6 +39,10 @@ class Penalty(NamedTuple):
     focus: float = 0.0
 
 
+FEW_ROWS_PENALTY = Penalty(0.3, 5.0)
+"""What is used where nothing is cross-validated; alpha in units of twice the mean variance of the basis."""
+
+
 class PenaltyTerms(NamedTuple):
     """What `Penalty` multiplies: P of the roughness w·P·w, and where the coefficients of each column or pair begin."""
 

@@ -174,7 +174,8 @@ def compare(
         if len(data) > 1:
             raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
         when, share = None if event is None else time, 0.3 if test_size is None else test_size
-        orders.compare(data[0], orders.OrderOptions(target, event, when, group, ordered, drop or []), share, seed)
+        options = orders.OrderOptions(target, event, when, group, ordered, drop or [])
+        orders.compare(data[0], options, share, seed, output)
         return
     from auclid.cli import comparing
 
@@ -305,7 +306,8 @@ def evaluate(
 
         if len(paths) + (data is not None) != 2 or score is not None:
             raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
-        orders.evaluate(paths[0], data or paths[1], orders.OrderOptions(target, event, time, group, ordered))
+        order = orders.OrderOptions(target, event, time, group, ordered)
+        orders.evaluate(paths[0], data or paths[1], order, plot, html)
         return
     options = evaluation.EvaluationOptions(groups, max_fpr, alerts, plot, html)
     if score is not None:

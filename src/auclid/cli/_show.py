@@ -341,10 +341,12 @@ def methods(records: "Iterable[Method]") -> None:
     table = _table("method", "kind", "good for", "reference", "published form", left=4)
     for method in records:
         kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}
+        kinds[method.target] = method.target != "classes"
         kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
         name, form = f"[{OURS}]{escape(method.name)}[/]", escape(method.differs or "the same")
         table.add_row(name, kind, escape(method.good_for), escape(method.reference), form)
     Console().print(table)
+    say("Levels and times: auclid fit --ordered, or --event and --time.")
     say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 
 

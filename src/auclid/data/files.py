@@ -180,12 +180,17 @@ class Rows:
         self._reader.resolve_schema()
         return self._reader.has_weight
 
-    def target(self) -> np.ndarray | None:
+    def target(self, classes: bool = True) -> np.ndarray | None:
         """The label of each row, an array of n; None where the rows have none.
 
-        Read by themselves where the source allows it, else in a pass over everything.
+        Read by themselves where the source allows it, else in a pass over everything. More than 1,000 different labels
+        are refused, unless ``classes`` is False and they are numbers.
         """
-        return self.labels().values() if self.has_target else None
+        if not self.has_target:
+            return None
+        if classes:
+            self.labels().require_classes()
+        return self.labels().values()
 
     def sample_weight(self) -> np.ndarray | None:
         """The weight of each row, an array of n; None where the rows have none."""

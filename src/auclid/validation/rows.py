@@ -288,6 +288,14 @@ def own_labels(X: Any, y: Any) -> Any:
     return X.target() if y is None and isinstance(X, Rows) else y
 
 
+def own_outcome(estimator: Any, X: Any, y: Any) -> Any:
+    """The levels, numbers or times given, else the target of rows of files, of however many different numbers."""
+    if y is None and isinstance(X, Rows):
+        require_target(estimator, X)
+        return X.target(classes=False)
+    return y
+
+
 def own_columns(X: Any) -> list[str] | None:
     """The names of the columns of rows of files, which their blocks do not have; None: X has names, or needs none."""
     return X.columns if isinstance(X, Rows) else None
