@@ -59,7 +59,7 @@ def test_edits_are_applied_measured_and_kept(card):
     before = Path("card.auclid").read_bytes()
     said = run("edit", "card.auclid", "edits.json", "--data", "loans.csv", "--output", "new.auclid")
     assert "set age 30 to below 40 value 0.5 (policy)" in said and "remove job: AUC 0." in said
-    assert "2 edits, 2 in all: new.auclid" in said and Path("card.auclid").read_bytes() == before
+    assert "Edits: 2, in all 2: new.auclid" in said and Path("card.auclid").read_bytes() == before
     new = auclid.load("new.auclid")
     assert [edit["action"] for edit in new.edits_] == ["set", "remove"]
     assert new.edits_[-1]["effect"]["rows"] == 600

@@ -18,6 +18,8 @@ from sklearn.preprocessing import StandardScaler
 import auclid
 from auclid import Columns, LeastSquaresAUC, _sizes
 from auclid.columns._numbers import tail_share
+from auclid.data import as_array
+from auclid.data.blocks import stack_rows
 from auclid.metrics import roc_auc
 
 pd = pytest.importorskip("pandas")
@@ -504,3 +506,19 @@ def test_batches_of_sparse_rows_have_size_one_at_the_most():
     columns = Columns().partial_fit(X[:100]).partial_fit(3.0 * X[100:])
     whole = Columns().fit(sparse.vstack([X[:100], 3.0 * X[100:]], format="csr"))
     np.testing.assert_allclose(columns.transform(X).toarray(), whole.transform(X).toarray())
+
+
+def test_blocks_stay_as_they_are():
+    X = np.random.default_rng(0).normal(size=(200, 3)) ** 3
+    X[5, 1] = np.nan
+    columns = Columns().fit(X)
+    passed = X.copy()
+    columns.transform(passed)
+    np.testing.assert_array_equal(passed, X)
+
+
+@pytest.mark.parametrize("made", [np.asarray, sparse.csr_array])
+def test_rows_are_stacked_in_their_order(made):
+    X = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32)
+    parts = (made(X[a:b]) for a, b in ((0, 4), (4, 4), (4, 9)))
+    np.testing.assert_array_equal(as_array(stack_rows(parts, 9)), X)

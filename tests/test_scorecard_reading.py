@@ -336,3 +336,14 @@ def test_a_notebook_shows_the_card_once_it_is_fitted():
 def test_a_reason_prints_numbers_to_six_digits():
     assert str(ReasonCode("income", 16100.123456, 0.25)) == "income = 16100.1: +0.250"
     assert str(ReasonCode(("age", "home"), (3.0, "rent"), -0.5)) == "age × home = 3 × rent: -0.500"
+
+
+def test_the_label_of_missing_values_stands_where_the_curve_is_far():
+    """A category that no row lacks has no line for missing values."""
+    rng, table = np.random.default_rng(0), np.empty((800, 2), dtype=object)
+    x = np.where(rng.random(800) < 0.2, np.nan, np.exp(rng.normal(8.0, 1.5, 800)))
+    y = (np.nan_to_num(-np.log(x), nan=-6.0) + rng.logistic(size=800) > -7.0).astype(int)
+    table[:, 0], table[:, 1] = x, rng.choice(["a", "b"], 800)
+    page = Scorecard(interactions=0, random_state=0).fit(table, y).to_html()
+    labels = re.findall(r'text-anchor="(\w+)" >missing<', page)
+    assert labels == ["end"]  # the curve falls from where the line is

@@ -117,6 +117,9 @@ MAX_CURVED_COLUMNS = 2_000
 MAX_SCORECARD_COLUMNS = 100
 """Columns up to which a scorecard is tried."""
 
+MIN_ROWS_TO_FACTOR = 100
+"""Rows of the rarer class below which no factorization machine is tried on sparse rows."""
+
 MAX_NETWORK_COLUMNS = 500
 """Columns up to which a network is tried."""
 

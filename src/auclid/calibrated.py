@@ -151,7 +151,7 @@ class Calibrated(Ranker):
         True
         """
         X, is_pos, weight, first = self._begin_raw_partial(X, y, classes, sample_weight)
-        ranker = clone(LeastSquaresAUC() if self.ranker is None else self.ranker) if first else self.ranker_
+        ranker = self._new_ranker() if first else self.ranker_
         before = ScoreWindow.empty() if first or self._window is None else self._window
         follows = first or self.threshold_ == before.threshold
         with validation.names_known():
@@ -161,13 +161,17 @@ class Calibrated(Ranker):
             if scored is None:
                 unit, scored = score_unit(ranker), scores(ranker, X)
         window = before.plus(np.asarray(scored, dtype=np.float64) / unit, is_pos, weight)
-        if window.due or (window.has_both and not before.has_both):
+        if window.due or window.has_both > before.has_both:  # or both classes are there for the first time
             odds, window = window.odds(), window._replace(unused=0)
         self._odds = odds._replace(slope=odds.slope / score_unit(ranker))
         if follows:
             self.threshold_ = window.threshold
         self.ranker_, self._window = ranker, window
         return self
+
+    def _new_ranker(self) -> Any:
+        """A ranker for a stream, before any row."""
+        return LeastSquaresAUC() if self.ranker is None else clone(self.ranker)
 
     def _fit_around(self, ranker: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """`fit` of the sigmoid alone, around a ranker that has learnt from all rows already, as from a stream."""

@@ -11,8 +11,8 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 40
 ASIDE = 16
 """Where the label of the upright axis stands: the larger letters of a phone need so much."""
 
-LETTER = 9.0
-"""The width of a letter of a phone, at the most: long labels of ticks are kept inside of the picture."""
+LETTER, LONG = 9.0, 6
+"""The width of a letter of a phone, at the most; labels of ticks with more letters are kept inside of the picture."""
 
 Span = tuple[float, float]
 
@@ -57,7 +57,7 @@ class Frame:
             label = (x_format or _number)(tick)
             half = 0.5 * LETTER * len(label)
             inside = min(max(at, self.left + half - LETTER), WIDTH - half)
-            parts.append(text(inside, self.height - BOTTOM + 16, label, "middle"))
+            parts.append(text(inside if len(label) > LONG else at, self.height - BOTTOM + 16, label, "middle"))
         for tick in y_ticks:
             at = float(self.up(tick))
             parts.append(f'<line class="grid" x1="{self.left}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')

@@ -17,14 +17,15 @@ def ordered_card_rows(
     model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, categories: Callable[[list[str]], list[int]]
 ) -> OrderedRows:
     """Rows of which every cell is a number, with the order that the ranker of a `Scorecard` sees in y."""
+    y, weight = own_outcome(model, X, y), own_weight(X, sample_weight)
     if is_partitioned(model, X):
         parts: Any = encoded_rows(model, X, sample_weight, categories)
     else:
         table = checked_table(model, X, reset=True)
-        weight = checked_weights(type(model).__name__, sample_weight, table.shape[0])
-        parts = encoded_batch(model, table, weight, categories)
-    y, sample_weight, ranker = own_outcome(model, X, y), own_weight(X, sample_weight), clone(model.ranker)
-    return ranker._ordered_rows(PartitionedRows(parts, parts.part_sizes()), y, groups, sample_weight)
+        weights = checked_weights(type(model).__name__, weight, table.shape[0])
+        parts = encoded_batch(model, table, weights, categories)
+    ranker = clone(model.ranker)
+    return ranker._ordered_rows(PartitionedRows(parts, parts.part_sizes()), y, groups, weight)
 
 
 def all_pair_moments(cells: OrderedRows, basis: Basis) -> PairMoments:

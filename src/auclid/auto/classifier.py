@@ -97,7 +97,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         `LeastSquaresAUCCV`) and "network" (two networks of two hidden layers on the prepared columns). "auto":
         LeastSquaresAUC and logistic, with RankSVM where ``max_fpr`` is below 1; up to 2,000 columns boosting, slow
         boosting, forest and kernel too (trees up to 500 where X is sparse or has more columns than rows); up to 100
-        dense columns Scorecard. With quality="fast" only slow boosting and forest of these; with "best" also slowest
+        dense columns Scorecard; FactorizationRanker where X is sparse, with 100 rows of the rarer class or more. With
+        quality="fast" only slow boosting and forest of these; with "best" also slowest
         boosting, random forest, and up to 500 columns network.
     cv : int in [2, inf), splitter or list of (train, test), default=5
         Stratified folds. For linear candidates they are repeated below 300 rows of the rarer class, up to six times;

@@ -78,7 +78,7 @@ Memory = Annotated[
         metavar="SIZE",
         callback=memory_size,
         help="Rows to keep in memory, such as 500MB; more are read by blocks. Default: 512MiB. "
-        "The process needs some 300MB besides.",
+        "The process needs 300 to 450MB besides; methods that step from row to row (SPAM) up to 650MB.",
     ),
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]

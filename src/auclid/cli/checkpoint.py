@@ -65,17 +65,23 @@ class Checkpoint:
     def agree_on_files(self, data: Path) -> None:
         """Note paths, sizes and contents of all files; refuse where the first ones are not those of the file."""
         paths = [each for path in source_paths(data) for each in (path, *companions(path)) if each.is_file()]
-        found = [(str(path.resolve()), path.stat().st_size) for path in paths]
-        known = [] if self.saved is None else self.saved["files"]
-        for k, (path, size, _) in enumerate(known):
-            if k >= len(found) or found[k][0] != path:
+        if self.saved is not None:
+            self._check_files(self.saved["files"], paths)
+        sizes = [path.stat().st_size for path in paths]
+        self.identity["files"] = [
+            [str(path.resolve()), size, _digest(path, size)] for path, size in zip(paths, sizes, strict=True)
+        ]
+
+    def _check_files(self, known: list[list[Any]], paths: list[Path]) -> None:
+        """Refuse files of other names, sizes or contents; the last known one may have grown."""
+        for k, (path, size, content) in enumerate(known):
+            if k >= len(paths) or str(paths[k].resolve()) != path:
                 raise self._refusal(f"it was written for files in which {path!r} is number {k + 1}")
-            if found[k][1] != size and not (k == len(known) - 1 and _may_grow(paths[k], size)):
-                raise self._refusal(f"{path!r} has changed: it had {size:,} bytes and has {found[k][1]:,}")
-        for (path, size, content), now in zip(known, paths, strict=False):
-            if _digest(now, size) != content:
+            now = paths[k].stat().st_size
+            if now != size and not (k == len(known) - 1 and _may_grow(paths[k], size)):
+                raise self._refusal(f"{path!r} has changed: it had {size:,} bytes and has {now:,}")
+            if _digest(paths[k], size) != content:
                 raise self._refusal(f"{path!r} has other content than it had")
-        self.identity["files"] = [[*each, _digest(path, each[1])] for each, path in zip(found, paths, strict=True)]
 
     def resumed(self) -> tuple[Any, int]:
         """The model and how many rows it has learnt from; nothing where there is no checkpoint."""

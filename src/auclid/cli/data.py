@@ -1,7 +1,9 @@
 """The rows a command works on: scanned, with labels 0 and 1, and in memory where they fit."""
 
+import ctypes
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,6 +42,9 @@ MOST_CLASSES = 20
 """A target with more different values than this is hardly meant as classes."""
 
 NO_LABELS = "DATA must have labels: name their column with --target (csv, parquet), or store y (npz)."
+
+M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 1 << 20
+"""The option of glibc's mallopt, and the size from which on an allocation is returned to the system once freed."""
 
 
 class Options(NamedTuple):
@@ -98,7 +103,19 @@ def scan_columns(
 ) -> Rows:
     """The rows of a source; where it has labels of its own, the name of the target is of another one."""
     own = has_own_labels(path)
+    if memory is not None:
+        _return_freed_memory()
     return open_rows(path, ColumnSelection(None if own else target, None, columns, drop), memory or IN_MEMORY)
+
+
+def _return_freed_memory() -> None:
+    """Give freed blocks back to the system at once: Arrow's own pools and the C library keep them for later."""
+    with suppress(ImportError):
+        import pyarrow as pa
+
+        pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no mallopt
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
 
 
 def open_task(path: Path, options: Options, columns: Sequence[str] | None = None) -> Task:

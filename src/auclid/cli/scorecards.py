@@ -24,15 +24,22 @@ from auclid.io import about, replacing, save
 from auclid.validation import names_known
 
 
-def card_facts(model: Scorecard, rows: BinaryTable, count: int | None = None, share: float | None = None) -> list[str]:
+def card_facts(
+    model: Scorecard,
+    rows: BinaryTable,
+    options: PointTableOptions,
+    count: int | None = None,
+    share: float | None = None,
+) -> list[str]:
     """What the page tells of the rows: all of them, or some that were drawn of ``count`` with a share of positives."""
+    how = {name: value for name, value in options.keywords().items() if name in ("scale", "max_bins")}
     y, all_rows = rows.is_pos.astype(int), count is None or count == len(rows.is_pos)
     whose = "these rows" if all_rows else f"{len(y):,} of these rows, drawn at random"
     return [
         f"{len(y) if count is None else count:,} rows of {rows.source}, {y.mean() if share is None else share:.2%} "
         f"positive (label {rows.classes[1]}).",
-        f"The points cost {model.auc_lost(rows.X, y):.5f} of the AUC on {whose}; rounding alone, without bins, "
-        f"{model.auc_lost(rows.X, y, max_bins=None):.5f}.",
+        f"The points cost {model.auc_lost(rows.X, y, **how):.5f} of the AUC on {whose}; rounding alone, without bins, "
+        f"{model.auc_lost(rows.X, y, **{**how, 'max_bins': None}):.5f}.",
     ]
 
 
@@ -43,9 +50,8 @@ def check_points(name: str, model: Any, options: PointTableOptions) -> None:
     if not isinstance(model, Scorecard):
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options.given)
         raise DataError(f"{names} must be used with --method Scorecard; {name} has no points.")
-    how: dict[str, Any] = {"scale": 1.0, "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
-    scale = 1.0 if how["scale"] == "auto" else how["scale"]
-    model._scale(scale, how["base"], how["odds"], True, how["higher"])
+    how: dict[str, Any] = {"scale": "auto", "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
+    model._scale(1.0 if how["scale"] == "auto" else how["scale"], how["base"], how["odds"], True, how["higher"])
 
 
 def card_paths(path: Path) -> tuple[Path, Path]:
@@ -155,7 +161,7 @@ def _apply_edits(
     shown = {name: other for other, name in own.items()}
     for each in card.edits_[before:]:
         _show.say(escape(edit_text(_renamed(each, shown), card.shapes_)))
-    _show.say(escape(f"{len(card.edits_) - before} edits, {len(card.edits_)} in all: {output}"))
+    _show.say(escape(f"Edits: {len(card.edits_) - before}, in all {len(card.edits_)}: {output}"))
 
 
 def _own_names(saved: SavedModel) -> dict[str, str]:

@@ -251,7 +251,8 @@ def part_moments(part: Part, learnt: NumericScaling, largest_weight: float) -> C
     if not n:
         return ColumnMoments(0.0, np.zeros(d), np.zeros(d))
     filled = np.where(np.isnan(part.X), learnt.median, part.X)
-    Z = rank_columns(filled / learnt.size, learnt.ranked, learnt.grids)
+    Z = filled / learnt.size
+    rank_columns(Z, learnt.ranked, learnt.grids)
     if part.weight is None:
         return ColumnMoments(float(n), Z.mean(axis=0, dtype=np.float64), n * Z.var(axis=0, dtype=np.float64))
     weight = part.weight / largest_weight
@@ -276,7 +277,8 @@ def add_rows(
     scatter = np.where(constant, 0.0, np.square(learnt.spread, dtype=np.float64)) * learnt.mass
     both = ColumnMoments(learnt.mass, learnt.middle, scatter) + part_moments(part, learnt, 1.0)
     filled = np.where(np.isnan(part.X), learnt.median, part.X)
-    Z = rank_columns(filled / learnt.size, learnt.ranked, learnt.grids)
+    Z = filled / learnt.size
+    rank_columns(Z, learnt.ranked, learnt.grids)
     low = np.minimum(learnt.low + learnt.reach, Z.min(axis=0))
     high = np.maximum(learnt.high - learnt.reach, Z.max(axis=0))
     deviation, reach = np.sqrt(both.scatter / both.mass), high - low
@@ -374,14 +376,10 @@ def normal_scores(x: np.ndarray, weight: np.ndarray | None = None) -> NormalScor
     return NormalScores(values, ndtri(share))
 
 
-def rank_columns(Z: np.ndarray, ranked: np.ndarray, grids: list[NormalScores]) -> np.ndarray:
-    """Z with the normal scores of its ranked columns."""
-    if not len(ranked):
-        return Z
-    Z = Z.copy()
+def rank_columns(Z: np.ndarray, ranked: np.ndarray, grids: list[NormalScores]) -> None:
+    """Overwrite the ranked columns of Z by their normal scores."""
     for k, grid in zip(ranked, grids, strict=True):
         Z[:, k] = np.interp(Z[:, k], grid.values, grid.scores)
-    return Z
 
 
 # Applying
@@ -392,10 +390,11 @@ def apply_dense(learnt: NumericScaling, X: np.ndarray) -> np.ndarray:
     missing = np.isnan(X)
     Z = np.where(missing, learnt.median.astype(X.dtype), X) if missing.any() else X
     with np.errstate(over="ignore"):
-        Z = Z / learnt.size.astype(X.dtype)
-    Z = rank_columns(Z, learnt.ranked, learnt.grids)
-    Z = np.clip(Z, learnt.low.astype(X.dtype), learnt.high.astype(X.dtype))
-    Z = (Z - learnt.middle.astype(X.dtype)) / learnt.spread.astype(X.dtype)
+        Z = Z / learnt.size.astype(X.dtype)  # a copy; from here on in place, since blocks may be large
+    rank_columns(Z, learnt.ranked, learnt.grids)
+    np.clip(Z, learnt.low.astype(X.dtype), learnt.high.astype(X.dtype), out=Z)
+    Z -= learnt.middle.astype(X.dtype)
+    Z /= learnt.spread.astype(X.dtype)
     return np.column_stack([Z, missing[:, learnt.marked]]).astype(X.dtype, copy=False) if len(learnt.marked) else Z
 
 

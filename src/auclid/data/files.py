@@ -9,7 +9,7 @@ import numpy as np
 
 from auclid import _random
 from auclid._threads import allowed_threads
-from auclid.data.blocks import concatenate_rows, first_nonfinite
+from auclid.data.blocks import concatenate_rows, first_nonfinite, stack_rows
 from auclid.data.encoding import ColumnEncoding, decode, non_numeric
 from auclid.data.labels import Labels
 from auclid.data.parallel_read import MIN_RUNS, check_block_size, count_missing, map_runs, missing_error, refuse_array
@@ -318,10 +318,11 @@ class Rows:
     def _gather_stored(self, index: np.ndarray) -> Any:
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
         numbers = np.searchsorted(starts, index, side="right") - 1
-        return concatenate_rows([
+        parts = (
             self._reader.conform(self._store.get(number))[index[numbers == number] - starts[number]]
             for number in (np.unique(numbers) if len(index) else [0])
-        ])  # fmt: skip
+        )
+        return stack_rows(parts, len(index))
 
     def _join(self, blocks: Iterator[Block]) -> tuple[Any, np.ndarray | None]:
         """(X, y) of blocks."""

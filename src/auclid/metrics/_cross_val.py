@@ -162,7 +162,7 @@ def compare_cross_val_auc(
     -----
     Of simulated true null hypotheses the default rejects 3 to 8 % at p < 0.05 where the signal is weak (a best possible
     AUC of .6) and 0.3 to 3 % where it is strong, since the correction allows for more correlation than there is;
-    "ledell" rejects 5 to 8 % and 1 to 5 %.
+    "ledell" rejects 5 to 8 % and 1 to 5 %. Of three repeats of five folds at a weak signal they reject 9 and 5 %.
 
     Examples
     --------
@@ -281,14 +281,13 @@ def _numbers(chosen: ArrayLike) -> np.ndarray:
 def _partitions(splits: list[tuple[np.ndarray, np.ndarray]]) -> list[list[np.ndarray]]:
     """The test rows of consecutive splits that are disjoint: all folds of K-fold, those of one repeat if repeated."""
     parts: list[list[np.ndarray]] = []
-    tested: set[int] = set()
+    tested: np.ndarray = np.zeros(1 + max(int(test.max(initial=0)) for _, test in splits), bool)
     for _, test in splits:
-        rows = set(test.tolist())
-        if not parts or not tested.isdisjoint(rows):
+        if not parts or tested[test].any():
             parts.append([])
-            tested = set()
+            tested[:] = False
         parts[-1].append(test)
-        tested |= rows
+        tested[test] = True
     return parts
 
 
