@@ -28,7 +28,8 @@ from auclid.errors import DataError
 from auclid.metrics import auc_over_time, compare_concordance, concordance_interval, group_auc
 from auclid.metrics._results import ConcordanceInterval, PairComparison
 from auclid.ordered import OrderedRanker, SurvivalRanker
-from auclid.ordered._base import LOSSES, LinearOrderRanker
+from auclid.ordered._base import LOSSES
+from auclid.ordered._meta import ranks_order
 from auclid.validation.outcomes import Survival, event_column, group_codes, ordered_values, time_column
 from auclid.validation.tables import take_rows
 
@@ -205,12 +206,6 @@ def load_ranker(path: Path) -> Any:
             "--time or --ordered is given. The AUC of a classifier by the values of a column: --groups."
         )
     return made
-
-
-def ranks_order(model: Any) -> bool:
-    """Whether a model ranks ordered rows, and tells no classes."""
-    last = model[-1] if isinstance(model, Pipeline) else model
-    return isinstance(last, LinearOrderRanker) or isinstance(getattr(last, "ranker", None), LinearOrderRanker)
 
 
 def column_names_of(model: Any) -> list[str]:
