@@ -1,7 +1,12 @@
-"""Peak memory of whole fits beyond X: each in a process of its own, against 64 MB + 40 bytes a row + O(d^2)."""
+"""Peak memory of whole fits beyond X: each in a process of its own, against 64 MB + 40 bytes a row + O(d^2).
 
+`python benchmarks/bench_memory.py --command`: the resident memory of `auclid fit --memory 20MB` on files of 10^6 x 20.
+"""
+
+import os
 import subprocess
 import sys
+import tempfile
 
 CODE = """
 import resource, sys
@@ -31,7 +36,7 @@ model.fit(X, label)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
-MODELS = sys.argv[1:] or [
+MODELS = [name for name in sys.argv[1:] if name != "--command"] or [
     "LeastSquaresAUC()",
     "LeastSquaresAUCCV()",
     "SPAM(n_epochs=1)",
@@ -50,8 +55,40 @@ MODELS = sys.argv[1:] or [
 SHAPES = [("C", 3_000_000, 10), ("C", 1_000_000, 30), ("F", 1_000_000, 30), ("csr", 1_000_000, 60)]
 
 
+WRITE = """
+import sys
+import numpy as np, pyarrow as pa, pyarrow.csv, pyarrow.parquet
+rng = np.random.default_rng(0)
+X = rng.standard_normal((1_000_000, 20)).astype(np.float32)
+table = pa.table({**{f"x{k}": x for k, x in enumerate(X.T)}, "y": (X[:, 0] > 1.5).astype(int)})
+pa.parquet.write_table(table, sys.argv[1] + "/rows.parquet", row_group_size=100_000)
+pa.csv.write_csv(table, sys.argv[1] + "/rows.csv")
+"""
+
+CONTAINER = 512
+"""MB of the smallest container in which a linear model should be fitted from files."""
+
+
+def command_peaks():
+    """Print the peak of the resident memory of each fit by the command; a process's first run, which compiles, too."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([sys.executable, "-c", WRITE, folder], check=True)
+        for name in ("rows.parquet", "rows.csv"):
+            for method in ("LeastSquaresAUC", "RankSVM", "SPAM"):
+                fit = ["-m", "auclid.cli", "fit", f"{folder}/{name}", "--target", "y", "--method", method]
+                fit += ["--memory", "20MB", "--model", f"{folder}/model.auclid"]
+                done = subprocess.Popen([sys.executable, *fit], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+                _, status, used = os.wait4(done.pid, 0)
+                peak = used.ru_maxrss / 1024
+                word = "failed" if status else "met" if peak <= CONTAINER else "MISSED"
+                print(f"{method}, {name}, --memory 20MB: {peak:.0f} MB  bar {CONTAINER}  {word}", flush=True)
+
+
 def main():
     """Print a line a model and shape."""
+    if "--command" in sys.argv:
+        command_peaks()
+        return
     for kind, n, d in SHAPES:
         for name in MODELS:
             command = [sys.executable, "-c", CODE, kind, name, str(n), str(d)]

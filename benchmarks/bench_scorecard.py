@@ -3,6 +3,8 @@
 `python benchmarks/bench_scorecard.py [--rows 0] [--ebm] [--memory]`; EBM takes many minutes, so it is only run when
 asked for (`pip install interpret-core`), once, and stopped when the bar is met twice over. All contenders have one
 thread. The dense table has as many columns as the scorecard has coefficients.
+`python benchmarks/bench_scorecard.py --tables [--most 10000]`: the defaults in seconds of the processor, on all tables
+of at most 200 columns, capped at so many rows, and on those of more than 50,000 rows.
 """
 
 import argparse
@@ -15,13 +17,18 @@ import sys
 import tempfile
 
 import numpy as np
-from clock import best, report
+from clock import best, processor_seconds, report
 from lightgbm import LGBMClassifier
-from tables import require_data, split
+from quality_scorecard import narrow
+from quality_scorecard import split as table_split
+from tables import main_part, require_data, split
 
 from auclid import LeastSquaresAUCCV, Scorecard
 
 KNOTS = 12
+
+LARGE_ROWS = 50_000
+"""Rows of a table that is large."""
 
 MEMORY = """
 import sys
@@ -79,14 +86,45 @@ def memory(X, y, pairs):
     return apart(MEMORY.format(knots=KNOTS, pairs=pairs), X, y)
 
 
+def default_times(names, most, bar):
+    """A line a table: the default fit against LightGBM's 200 trees, in seconds of the processor; then the median."""
+    Scorecard().fit(*table_split(names[0], 0, 1000)[:2])  # loads the kernels
+    ratios = []
+    for name in names:
+        parts = table_split(name, 0, most)
+        if parts is None:
+            continue
+        X, y = parts[:2]
+        ours = processor_seconds(lambda X=X, y=y: Scorecard(random_state=0).fit(X, y))
+        trees = LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1)
+        theirs = processor_seconds(lambda X=X, y=y, trees=trees: trees.fit(X, y))
+        ratios.append(ours / theirs)
+        figures = f"{ours:8.2f} s {theirs:8.2f} s  ratio {ours / theirs:6.2f}"
+        print(f"{name:<38}{len(y):8,} x {X.shape[1]:<4}{figures}", flush=True)
+    middle = float(np.median(ratios))
+    print(f"median of {len(ratios)} tables: ratio {middle:.2f}  bar {bar:.2f}  {'met' if middle <= bar else 'MISSED'}")
+
+
+def all_tables(most):
+    """The defaults on small and on large tables."""
+    default_times(narrow(), most, 2.0)
+    large = [name for name in narrow() if main_part(name)[0].shape[0] > LARGE_ROWS]
+    default_times(large, 0, 1.0)
+
+
 def main():
     """Print each ratio with its bar."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--rows", type=int, default=0)
     parser.add_argument("--ebm", action="store_true")
     parser.add_argument("--memory", action="store_true", help="nothing but the memory")
+    parser.add_argument("--tables", action="store_true", help="nothing but the defaults on all tables")
+    parser.add_argument("--most", type=int, default=10_000)
     options = parser.parse_args()
     require_data()
+    if options.tables:
+        all_tables(options.most)
+        return
     X, y, _, _ = split("covtype", scale=False)
     rows = options.rows or len(y)
     X, y = np.ascontiguousarray(X[:rows]), y[:rows]

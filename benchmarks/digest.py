@@ -162,7 +162,7 @@ def main(words):
     def wanted(name):
         return not words or any(word.casefold() in name.casefold() for word in words)
 
-    for method in filter(lambda method: wanted(method.name), algorithms()):
+    for method in filter(lambda method: method.target == "classes" and wanted(method.name), algorithms()):
         for what, job, *ends in jobs(method, laid):
             print(f"{method.name:<22} {what:<24} {line(built(method.name), job, *ends)}", flush=True)
     for name, params in filter(lambda variant: wanted(variant[0]), VARIANTS):

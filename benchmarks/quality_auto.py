@@ -1,4 +1,5 @@
-"""AUCClassifier against LogisticRegression, balanced RidgeClassifier and LightGBM on every table at hand.
+"""AUCClassifier against LogisticRegression, balanced RidgeClassifier and LightGBM (200 trees with its defaults; small
+trees, small steps and early stopping) on every table at hand.
 
 The rarest class against the rest, random stratified 80/20 splits averaged; the whole table, losses included.
 `python benchmarks/quality_auto.py [--half development|confirmation] [--splits 5] [--rows 0] [--cache DIR]
@@ -15,7 +16,6 @@ import warnings
 from pathlib import Path
 
 import numpy as np
-from lightgbm import LGBMClassifier
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression, RidgeClassifier
 from sklearn.model_selection import train_test_split
@@ -23,8 +23,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 from tables import HALVES, capped, main_part, names, require_data
 
-from auclid import AUCClassifier
+from auclid import AUCClassifier, baselines
 from auclid.metrics import average_precision, compare_auc, roc_auc
+
+RIVALS = "logistic", "ridge", "lightgbm", "small"
 
 
 def load(name, cap):
@@ -46,15 +48,15 @@ def others(X, y, X_test, seed):
     models = {
         "logistic": scaled(LogisticRegression(), X),
         "ridge": scaled(RidgeClassifier(class_weight="balanced"), X),
-        "lightgbm": LGBMClassifier(n_estimators=200, n_jobs=1, verbose=-1, random_state=seed),
+        "lightgbm": baselines.lightgbm(n_jobs=1, random_state=seed),
+        "small": baselines.SmallLightGBM(random_state=seed),
     }
     found = {}
     for key, model in models.items():
         start = time.process_time()
         model.fit(X, y)
         seconds = time.process_time() - start
-        scores = model.predict_proba(X_test)[:, 1] if key == "lightgbm" else model.decision_function(X_test)
-        found[key] = np.append(scores, seconds)
+        found[key] = np.append(baselines.scores(model, X_test), seconds)
     return found
 
 
@@ -85,7 +87,7 @@ def run(name, seed, cap, cache=None, **settings):
     scores = {"ours": ours.decision_function(X_test)} | {key: values[:-1] for key, values in found.items()}
     aucs = {key: roc_auc(y_test, s) for key, s in scores.items()}
     aps = {key: average_precision(y_test, s) for key, s in scores.items()}
-    best = max(("logistic", "ridge", "lightgbm"), key=aucs.get)
+    best = max(RIVALS, key=aucs.get)
     worse = False
     if min(y_test.sum(), (~y_test).sum()) >= 2 and aucs["ours"] < aucs[best]:
         worse = compare_auc(y_test, scores["ours"], scores[best]).pvalue < 0.05
@@ -116,7 +118,7 @@ def main():
     require_data()
     warnings.simplefilter("ignore")
     warm_up()
-    keys = ["ours", "logistic", "ridge", "lightgbm"]
+    keys = ["ours", *RIVALS]
     heads = "".join(f"{key:>10}" for key in keys)
     print(f"{'table':<38}{heads}{'regret':>9}{'worse':>7}{'time/lgb':>10}  model")
     lines, precisions = [], []
@@ -136,13 +138,14 @@ def main():
         row = "".join(f"{auc[key]:10.4f}" for key in keys)
         print(f"{name:<38}{row}{regret:9.4f}{worse:7.2f}{ratio:10.1f}  {runs[0][3]}", flush=True)
     table = np.array(lines, dtype=float)
-    means = dict(zip(keys, table[:, :4].mean(axis=0), strict=True))
+    means = dict(zip(keys, table[:, : len(keys)].mean(axis=0), strict=True))
     print("mean AUC:", {key: round(float(value), 4) for key, value in means.items()})
     ap = dict(zip(keys, np.mean(precisions, axis=0), strict=True))
     print("mean AP: ", {key: round(float(value), 4) for key, value in ap.items()})
-    print(f"mean regret {table[:, 4].mean():.4f} (bar 0.003)")
-    print(f"significantly worse, in most splits, on {table[:, 5].sum():.0f} tables (bar 2)")
-    print(f"median time {np.median(table[:, 6]):.1f} x LightGBM's (bar 5), worst {table[:, 6].max():.1f} x (bar 20)")
+    regret, worse, ratio = table[:, len(keys) :].T
+    print(f"mean regret {regret.mean():.4f} (bar 0.003)")
+    print(f"significantly worse, in most splits, on {worse.sum():.0f} tables (bar 2)")
+    print(f"median time {np.median(ratio):.1f} x LightGBM's (bar 5), worst {ratio.max():.1f} x (bar 20)")
 
 
 if __name__ == "__main__":

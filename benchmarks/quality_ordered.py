@@ -12,7 +12,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, SplineTransformer, StandardScaler
 
-from auclid import Kernelized, KMeansNystroem, SurvivalRanker
+from auclid import Kernelized, KMeansNystroem, Scorecard, SurvivalRanker
 
 SPLITS = 10
 
@@ -41,7 +41,9 @@ def models():
         "square": prepared(SurvivalRanker()),
         "squared hinge": prepared(SurvivalRanker("squared_hinge")),
         "logistic": prepared(SurvivalRanker("logistic")),
-        "additive": prepared(SurvivalRanker(), splines=True),
+        "splines": prepared(SurvivalRanker(), splines=True),
+        "scorecard": Scorecard(SurvivalRanker(), interactions=0),
+        "with pairs": Scorecard(SurvivalRanker()),
         "kernel": prepared(Kernelized(KMeansNystroem(100, random_state=0), SurvivalRanker())),
     }
 

@@ -41,6 +41,18 @@ def drawn_pairs(X, is_pos, steps, seed):
     return pos[(draws[:, 0] * len(pos)).astype(int)] - neg[(draws[:, 1] * len(neg)).astype(int)]
 
 
+def drawn_pairs_within(X, is_pos, groups, steps, seed):
+    """z of the pairs that `fit` draws within groups: a pair of the list of all, and a negative of its positive row."""
+    order = in_order(X, is_pos)
+    beside = {i: [j for j in order if groups[j] == groups[i] and not is_pos[j]] for i in order if is_pos[i]}
+    pairs = [i for i, negatives in beside.items() for _ in negatives]
+    Z = []
+    for first, second in np.random.default_rng(seed).random((steps, 2)):
+        i = pairs[int(first * len(pairs))]
+        Z.append(X[i] - X[beside[i][int(second * len(beside[i]))]])
+    return np.array(Z)
+
+
 def streamed_pairs(X, is_pos, capacity, seed):
     """z of the pairs that `partial_fit` makes: each row with one of the other class's reservoir."""
     rng, held, seen, Z = np.random.default_rng(seed), {True: [], False: []}, {True: 0, False: 0}, []

@@ -121,6 +121,23 @@ def test_held_out_auc_is_what_refitting_by_hand_gives():
 SIMPLE, TREES = ["LeastSquaresAUC", "logistic"], ["boosting", "slow boosting", "forest"]
 
 
+def test_factors_are_tried_on_sparse_rows_and_taken_where_they_pay():
+    assert "FactorizationRanker" in suited(TableShape(5000, 800, True, 100))
+    assert "FactorizationRanker" not in suited(TableShape(5000, 800, False, 100))
+    rng = np.random.default_rng(0)
+    traits = rng.normal(size=(60, 2)), rng.normal(size=(40, 2))
+    user, item = rng.integers(60, size=4000), rng.integers(40, size=4000)
+    y = rng.random(4000) < 1.0 / (1.0 + np.exp(-3.0 * (traits[0][user] * traits[1][item]).sum(axis=1)))
+    places = np.column_stack([user, 60 + item]).ravel()
+    X = sparse.csr_array((np.ones(8000), (np.repeat(np.arange(4000), 2), places)), shape=(4000, 100))
+    names = ["LeastSquaresAUC", "FactorizationRanker"]
+    model = AUCClassifier(methods=names, random_state=0).fit(X[:3000], y[:3000])
+    assert "FactorizationRanker" in [member.name for member in model.members_]
+    assert model.score(X[3000:], y[3000:]) > 0.7
+    linear = AUCClassifier(methods=names[:1], random_state=0).fit(X[:3000], y[:3000])
+    assert model.score(X[3000:], y[3000:]) > linear.score(X[3000:], y[3000:]) + 0.1
+
+
 @pytest.mark.parametrize(
     ("n", "d", "is_sparse", "names"),
     [
@@ -252,13 +269,13 @@ def test_times_that_do_not_suit_get_one_sentence():
     hour = np.arange(200.0)
     with pytest.raises(ValueError, match=r"time of AUCClassifier must be an array of shape \(200,\)"):
         new().fit(X, y, time=hour[:50])
-    with pytest.raises(ValueError, match=r"must be numbers, dates, or texts of dates such as 2024-05-31"):
+    with pytest.raises(ValueError, match=r"must hold dates or numbers in each row, .* got 'soon'"):
         new().fit(X, y, time=np.array(["soon", "later"] * 100))
     with pytest.raises(ValueError, match=r"'cv' parameter of AUCClassifier must be an int where fit is given time="):
         new(cv=TimeSeriesSplit(3)).fit(X, y, time=hour)
     with pytest.raises(ValueError, match=r"must leave rows of both classes before and after at least one cut"):
         new().fit(X, y, time=np.zeros(200))
-    with pytest.raises(ValueError, match=r"must not be missing; got 1 missing ones"):
+    with pytest.raises(ValueError, match=r"must be known in each row; it is missing in 1"):
         new().fit(X, y, time=np.where(hour == 3, np.datetime64("NaT", "us"), np.datetime64("2024-01-01")))
 
 

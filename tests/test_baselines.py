@@ -8,6 +8,7 @@ from sklearn.base import is_classifier
 from auclid import baselines
 from auclid.auto import _candidates
 from auclid.cli import models
+from auclid.metrics import roc_auc
 
 
 @pytest.fixture(scope="module")
@@ -18,9 +19,11 @@ def rows():
     return X, y
 
 
-@pytest.mark.parametrize("name", ["logistic", "ridge", "linear_svc", "boosting", "lightgbm"])
+@pytest.mark.parametrize(
+    "name", ["logistic", "ridge", "linear_svc", "boosting", "small_boosting", "lightgbm", "SmallLightGBM"]
+)
 def test_each_ranks_and_takes_parameters(name, rows):
-    if name == "lightgbm":
+    if "lightgbm" in name.lower():
         pytest.importorskip("lightgbm")
     X, y = rows
     model = getattr(baselines, name)(random_state=3)
@@ -45,3 +48,19 @@ def test_missing_values_are_filled_and_sparse_rows_stay_sparse(rows):
     assert baselines.has_missing(holes) and not baselines.has_missing(sparse.csr_matrix(X))
     for Z in (holes, sparse.csr_matrix(X), sparse.csr_matrix(holes)):
         assert np.isfinite(baselines.scores(baselines.behind_scaler(baselines.logistic(), Z).fit(Z, y), Z)).all()
+
+
+def test_small_trees_stop_where_held_out_rows_say():
+    pytest.importorskip("lightgbm")
+    rng = np.random.default_rng(1)
+    X = rng.standard_normal((1200, 5))
+    y = np.where(X[:, 0] + rng.logistic(size=1200) > 2.0, "b", "a")
+    model = baselines.SmallLightGBM(random_state=0).fit(X, y)
+    assert 1 <= model.n_trees_ < baselines.MAX_TREES and model.model_.n_estimators_ == model.n_trees_
+    assert set(model.predict(X)) <= {"a", "b"} and model.predict_proba(X).shape == (1200, 2)
+    fresh = rng.standard_normal((4000, 5))
+    truth = fresh[:, 0] + rng.logistic(size=4000) > 2.0
+    many = baselines.lightgbm(random_state=0).fit(X, y)
+    assert roc_auc(truth, model.predict_proba(fresh)[:, 1]) > roc_auc(truth, many.predict_proba(fresh)[:, 1]) + 0.02
+    few = baselines.SmallLightGBM(random_state=0).fit(X[:30], np.arange(30) < 3)
+    assert few.n_trees_ == baselines.PATIENCE

@@ -179,3 +179,24 @@ def test_a_new_label_in_a_stream():
         model.partial_fit(X, y, classes=[1, 2])
     with pytest.raises(ValueError, match="Only binary"):
         LeastSquaresAUC().partial_fit(X, y, classes=[0, 1, 2])
+
+def test_text_and_missing_values_name_their_column():
+    pd = pytest.importorskip("pandas")
+    y = np.array([0, 1] * 10)
+    X = pd.DataFrame({"age": np.arange(20.0), "town": ["Rome", "Oslo"] * 10})
+    advice = r" Put Columns\(\) before it: make_pipeline\(Columns\(\), LeastSquaresAUC\(\)\)\."
+    with pytest.raises(ValueError, match=r"Got text in column 'town', such as 'Rome', instead\." + advice):
+        LeastSquaresAUC().fit(X, y)
+    dated = X[["age"]].assign(day=pd.date_range("2026-01-01", periods=20))
+    with pytest.raises(ValueError, match=r"Got date in column 'day', such as .*2026"):
+        LeastSquaresAUC().fit(dated, y)
+    gaps = X[["age"]].assign(debt=np.where(np.arange(20) == 3, np.nan, 1.0))
+    with pytest.raises(ValueError, match=r"Got NaN in column 'debt', in 1 of 20 rows, instead\." + advice):
+        LeastSquaresAUC().fit(gaps, y)
+    with pytest.raises(ValueError, match=r"Got NaN in column 'x1', in 1 of 20 rows"):
+        LeastSquaresAUC().fit(gaps.to_numpy(), y)
+    model = LeastSquaresAUC().fit(X[["age"]], y)
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(X)
+    with pytest.raises(ValueError, match="infinity"):
+        LeastSquaresAUC().fit(X[["age"]].replace(3.0, np.inf), y)

@@ -5,7 +5,7 @@ import pytest
 from sklearn.metrics import average_precision_score
 from sklearn.model_selection import StratifiedKFold
 
-from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, scan
+from auclid import LeastSquaresAUC, LeastSquaresAUCCV, RankSVM, Scorecard, scan
 
 
 def rows(n=600, d=8, seed=0):
@@ -61,7 +61,30 @@ def test_rank_svm_chooses_alpha_by_it():
     assert False in found  # the two are not the same question
 
 
-@pytest.mark.parametrize("estimator", [RankSVM, LeastSquaresAUCCV])
+def test_a_scorecard_is_chosen_by_it():
+    X, y = rows(900)
+    alphas = np.array([1e-3, 10.0])
+    settings = {"n_knots": 4, "smooth": 0.0, "interactions": 0, "random_state": 0}
+    both = {}
+    for metric in ("roc_auc", "average_precision"):
+        card = Scorecard(LeastSquaresAUCCV(alphas), metric=metric, **settings).fit(X, y)
+        both[metric] = card, card._fit_and_hold_out(X, y)
+    card, held_out = both["average_precision"]
+    assert card.cv_auc_ < both["roc_auc"][0].cv_auc_  # of one row in ten the precision is far below the AUC
+    assert card.cv_auc_ == pytest.approx(average_precision_score(y, held_out), abs=0.1)
+
+
+def test_the_choice_of_a_scorecard_differs_by_metric():
+    settings = {"n_knots": 4, "interactions": 0, "random_state": 0}
+    chosen = []
+    for seed in range(4):
+        X, y = rows(seed=seed)
+        cards = [Scorecard(metric=metric, **settings).fit(X, y) for metric in ("roc_auc", "average_precision")]
+        chosen.append(len({(card.alpha_, card.smooth_, card.focus_, card.loss_) for card in cards}))
+    assert 2 in chosen
+
+
+@pytest.mark.parametrize("estimator", [RankSVM, LeastSquaresAUCCV, Scorecard])
 def test_a_metric_that_is_not_known_is_refused(estimator):
     X, y = rows(60)
     with pytest.raises(ValueError, match="metric"):

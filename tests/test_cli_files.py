@@ -20,6 +20,7 @@ from auclid.cli._app import app  # noqa: E402
 from auclid.cli.paths import check_ending, check_paths  # noqa: E402
 from auclid.cli.predictions import cell  # noqa: E402
 from auclid.errors import DataError  # noqa: E402
+from auclid.io import about  # noqa: E402
 
 posix = pytest.mark.skipif(os.name != "posix", reason="links by name")
 
@@ -131,7 +132,7 @@ def test_links_are_followed(here):
     ],
 )  # fmt: skip
 def test_what_cannot_be_written_is_refused_before_work(here, monkeypatch, words, said):
-    monkeypatch.setattr("auclid.cli.verbs.open_task", None)
+    monkeypatch.setattr("auclid.cli.comparing.open_task", None)
     monkeypatch.setattr("auclid.cli.fitting.open_task", None)
     monkeypatch.setattr("auclid.cli.saved.load", None)
     before = sorted(here.rglob("*"))
@@ -266,7 +267,9 @@ CHANGES = {
     "labels of equal size": (relabelled, [], "has other content than it had"),
     "a file in front": (lambda here: write_csv("fold/0.csv", rows(60, 9)), [], "is number 1"),
     "a file that is gone": (lambda here: (here / "fold" / "b.csv").unlink(), [], "is number 2"),
-    "a file that grew": (lambda here: write_csv("fold/b.csv", rows(80, 1)), [], "has changed: it had"),
+    "a file that grew": (lambda here: write_csv("fold/b.csv", rows(80, 9)), [], "b.csv' has changed: it had"),
+    "a file that shrank": (lambda here: write_csv("fold/b.csv", rows(20, 1)), [], "has changed: it had"),
+    "an earlier file that grew": (lambda here: append_csv("fold/a.csv", rows(5, 9)), [], "has changed: it had"),
     "another method": (None, ["--method", "SOLAM"], "written for another --method"),
     "another seed": (None, ["--seed", "3"], "written for another --seed"),
     "another column less": (None, ["--drop", "b"], "written for another --drop"),
@@ -306,6 +309,29 @@ def test_files_that_come_after_the_others_are_learnt_too(here):
     write_csv("fold/c.csv", rows(60, 9))
     assert "resuming at row 120" in run("fit", "fold", *STREAM, "--model", "y", "--every", "50")
     assert weights("x") != weights("y")
+
+
+def append_csv(path, table):
+    """Write the rows of a table below those of a file."""
+    write_csv("appended.csv", table)
+    with open(path, "a") as file:
+        file.write("".join(Path("appended.csv").read_text().splitlines(keepends=True)[1:]))
+
+
+def test_lines_below_the_others_of_the_last_file_are_learnt_too(here):
+    run("fit", "fold", *STREAM, "--model", "x", "--every", "50")
+    append_csv("fold/b.csv", rows(60, 9))
+    assert "resuming at row 120" in run("fit", "fold", *STREAM, "--model", "y", "--every", "50")
+    assert about("c")["rows"] == 180
+    assert weights("x") != weights("y")
+
+
+def test_a_last_line_that_was_not_whole_is_not_taken_for_one(here):
+    path = Path("fold/b.csv")
+    path.write_text(path.read_text().rstrip("\n"))
+    run("fit", "fold", *STREAM, "--model", "x", "--every", "50")
+    append_csv("fold/b.csv", rows(5, 9))
+    assert "has changed" in run("fit", "fold", *STREAM, "--model", "x", "--every", "50", code=2)
 
 
 def test_labels_beside_an_array_belong_to_the_data(here):

@@ -7,12 +7,12 @@ from typer.testing import CliRunner
 
 import auclid
 from auclid.cli._app import app
-from auclid.metrics import concordance
+from auclid.metrics import concordance, group_auc
 
 
 @pytest.fixture
 def data(tmp_path):
-    rng, n = np.random.default_rng(0), 300
+    rng, n = np.random.default_rng(0), 1200  # more different times than there can be classes
     x, town = rng.normal(size=n), rng.choice(list("abc"), n)
     failure, observed = rng.exponential(np.exp(-x)), rng.uniform(0.2, 3.0, n)
     frame = pd.DataFrame({"x": x, "town": town, "seen": failure <= observed, "days": np.minimum(failure, observed)})
@@ -35,8 +35,11 @@ def test_censored_times(data, tmp_path):
     scores = auclid.load(model).predict(frame[["x", "town"]])
     assert f"Concordance {concordance(frame.days, scores, event=frame.seen):.4f}" in said
     assert said.count("AUC by time") == 10
-    said = run("compare", path, *times, "--drop", "stage", "--drop", "query").output
-    assert "SurvivalRanker square" in said and "ridge on log time" in said
+    report = tmp_path / "report.html"
+    said = run("compare", path, *times, "--drop", "stage", "--drop", "query", "--output", report).output
+    assert "SurvivalRanker square" in said and "ridge on log time" in said and "Scorecard" in said
+    page = report.read_text(encoding="utf-8")
+    assert "AUC over time" in page and "concordance with 95 % interval" in page and page.count("<tr>") >= 5
 
 
 def test_levels_within_queries(data, tmp_path):
@@ -48,8 +51,48 @@ def test_levels_within_queries(data, tmp_path):
     scores = auclid.load(model).predict(frame[["x", "town"]])
     expected = concordance(frame.stage, scores, groups=frame["query"])
     assert f"Concordance {expected:.4f}" in run("evaluate", model, path, *order).output
-    said = run("compare", path, *order, *drop).output
+    said = run("compare", path, *order, *drop, "--output", tmp_path / "report.html").output
     assert "OrderedRanker square" in said and "ridge regression" in said and "lambdarank" in said
+
+
+def test_a_scorecard_of_times_and_its_page(data, tmp_path):
+    path, _ = data
+    times = ("--event", "seen", "--time", "days")
+    model, page = tmp_path / "m.auclid", tmp_path / "page.html"
+    drop = ("--drop", "stage", "--drop", "query")
+    assert run("fit", path, *times, *drop, "--method", "scorecard", "--model", model).exit_code == 0
+    assert isinstance(auclid.load(model), auclid.Scorecard)
+    result = run("evaluate", model, path, *times, "--html", page, "--plot", tmp_path / "times.svg")
+    assert result.exit_code == 0, result.output
+    assert "AUC over time" in page.read_text(encoding="utf-8") and (tmp_path / "times.svg").stat().st_size > 1000
+
+
+def test_clicks_within_sessions(data, tmp_path):
+    """Two levels within groups: the mean AUC by group, as a line, a picture and a histogram on the page."""
+    path, frame = data
+    frame = frame.assign(click=(frame.stage > 1).astype(int)).drop(columns=["stage", "seen", "days"])
+    frame.to_csv(path, index=False)
+    order, model, page = ("--target", "click", "--group", "query"), tmp_path / "m.auclid", tmp_path / "page.html"
+    assert run("fit", path, *order, "--model", model).exit_code == 0
+    said = run("evaluate", model, path, *order, "--html", page, "--plot", tmp_path / "groups.png").output
+    mean = group_auc(frame.click, auclid.load(model).predict(frame[["x", "town"]]), frame["query"])
+    assert f"Mean AUC by group: {mean.auc:.4f}" in said
+    assert "AUC within groups" in page.read_text(encoding="utf-8") and (tmp_path / "groups.png").exists()
+    said = run("compare", path, *order, "--output", tmp_path / "report.html").output
+    assert "logistic regression" in said and "lambdarank" in said and "Report:" in said
+
+
+def test_predict_writes_the_scores(data, tmp_path):
+    path, frame = data
+    model, out = tmp_path / "m.auclid", tmp_path / "scores.csv"
+    times = ("--event", "seen", "--time", "days", "--drop", "stage", "--drop", "query")
+    run("fit", path, *times, "--model", model)
+    frame[["x", "town"]].to_csv(tmp_path / "new.csv", index=False)
+    result = run("predict", model, tmp_path / "new.csv", "--output", out)
+    assert result.exit_code == 0, result.output
+    written = pd.read_csv(out)
+    np.testing.assert_allclose(written["score"], auclid.load(model).predict(frame[["x", "town"]]), rtol=1e-6)
+    assert list(written.columns) == ["score"]
 
 
 @pytest.mark.parametrize(
@@ -65,3 +108,15 @@ def test_bad_options_are_said_in_a_sentence(data, words, sentence):
     result = run("fit", data[0], *words)
     assert result.exit_code == 2
     assert sentence in " ".join(result.output.split())
+
+
+def test_a_classifier_is_not_evaluated_as_a_ranker_of_ordered_rows(tmp_path):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=200)
+    path, model = tmp_path / "rows.csv", tmp_path / "model.auclid"
+    pd.DataFrame({"x": x, "y": (x + rng.normal(size=200) > 0).astype(int), "site": np.arange(200) % 3}).to_csv(path)
+    run("fit", path, "--target", "y", "--drop", "site", "--method", "LeastSquaresAUC", "--model", model)
+    result = run("evaluate", model, path, "--target", "y", "--group", "site")
+    assert result.exit_code == 2
+    assert "must be a model of ordered rows" in " ".join(result.output.split())
+    assert "by the values of a column: --groups" in " ".join(result.output.split())

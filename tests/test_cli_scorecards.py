@@ -59,7 +59,7 @@ def test_edits_are_applied_measured_and_kept(card):
     before = Path("card.auclid").read_bytes()
     said = run("edit", "card.auclid", "edits.json", "--data", "loans.csv", "--output", "new.auclid")
     assert "set age 30 to below 40 value 0.5 (policy)" in said and "remove job: AUC 0." in said
-    assert "2 edits, 2 in all: new.auclid" in said and Path("card.auclid").read_bytes() == before
+    assert "Edits: 2, in all 2: new.auclid" in said and Path("card.auclid").read_bytes() == before
     new = auclid.load("new.auclid")
     assert [edit["action"] for edit in new.edits_] == ["set", "remove"]
     assert new.edits_[-1]["effect"]["rows"] == 600
@@ -101,3 +101,30 @@ def test_bad_input_gets_a_sentence(card, case):
     run(*fit, "--method", "LeastSquaresAUC", "--model", "line.auclid")
     arguments, says = BAD[case]
     assert says in run(*arguments, code=2)
+
+
+def test_fit_makes_the_points_that_it_is_told_and_keeps_how(card):
+    words = ["fit", "loans.csv", "--target", "y", "--positive", "bad", "--method", "Scorecard", "--model", "own.auclid"]
+    run(*words, "--scale", 20, "--base", 500, "--odds", 10, "--higher", "safer", "--max-bins", 4)
+    asked = ["--scale", 20, "--base", 500, "--odds", 10, "--higher", "safer", "--max-bins", 4]
+    run("points", "card.auclid", *asked, "--output", "asked.csv")
+    assert Path("own.points.csv").read_text() == Path("asked.csv").read_text()
+    assert "500 points are odds of good of 10 to one, and 20 more double them." in Path("own.html").read_text("utf-8")
+    run("points", "own.auclid", "--output", "again.csv")
+    assert Path("again.csv").read_text() == Path("asked.csv").read_text()
+    run("points", "own.auclid", "--scale", 40, "--output", "other.csv")
+    assert Path("other.csv").read_text() != Path("asked.csv").read_text()
+    assert "The 'higher' of Scorecard.points must be 'riskier' or 'safer'" in run(*words, "--higher", "up", code=2)
+    refused = run("fit", "loans.csv", "--target", "y", "--positive", "bad", "--method", "RankSVM", "--base", 1, code=2)
+    assert "--base must be used with --method Scorecard; RankSVM has no points." in refused
+
+
+def test_points_as_a_workbook(card):
+    openpyxl = pytest.importorskip("openpyxl")
+    run("points", "card.auclid", "--output", "points.xlsx")
+    run("points", "card.auclid", "--output", "points.csv")
+    cells = list(openpyxl.load_workbook("points.xlsx").active.values)
+    lines = Path("points.csv").read_text().splitlines()
+    assert list(cells[0]) == lines[0].split(",") and len(cells) == len(lines) and isinstance(cells[1][4], int)
+    refused = run("points", "card.auclid", "--output", "points.doc", code=2)
+    assert "--output must end in .csv, .parquet, .pq, .xlsx or .txt" in refused

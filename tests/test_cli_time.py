@@ -9,6 +9,7 @@ from auclid import AUCClassifier, Calibrated, LeastSquaresAUC
 from auclid.cli.compare import Protocol, compare
 from auclid.cli.data import BinaryTable, Options, load_table, open_task, with_test_rows
 from auclid.cli.leakage import leakage_notes
+from auclid.cli.report import report
 
 runner = pytest.importorskip("typer.testing").CliRunner()
 
@@ -60,6 +61,12 @@ def test_the_latest_rows_are_tested_on(files):
     assert len(rolling.splits) == 3 and "rolling origin" in rolling.how
     for train, test in rolling.splits:
         assert days[train].max() < days[test].min()
+    result = compare(table, ["LeastSquaresAUC"], [], protocol=Protocol(cv=3))
+    assert [(block.start, block.end) for block in result.blocks] == [
+        (days[test].min(), days[test].max()) for _, test in rolling.splits
+    ]
+    assert np.mean([block.auc.auc for block in result.blocks]) == pytest.approx(rolling.best.auc)
+    assert "over time</h2>" in report(result)
     words = ["--time", "day", "--methods", "LeastSquaresAUC", "--against", ""]
     done = run("compare", "train.csv", "--target", "y", *words)
     assert done.exit_code == 0, done.output
@@ -92,6 +99,12 @@ def test_leaks_are_pointed_out():
     assert [note.split("'")[1] for note in said] == ["settled", "state", "day"]
     assert "--drop settled" in said[0] and "--time day" in said[2]
     assert len(leakage_notes(table._replace(time=np.arange(500.0)))) == 2
+    when = pd.to_datetime(rows.day)
+    late = X[["a"]].assign(settled=(when + pd.Timedelta(days=9)).where(rows.y == 1), opened=when - pd.Timedelta(days=9))
+    days = (when - pd.Timestamp(0)).dt.days.to_numpy(float)
+    dated = table._replace(X=late, feature_names=list(late.columns), time=days, time_is_date=True)
+    label, after = leakage_notes(dated)
+    assert "'settled' alone has an AUC of 1.000" in label and "'settled' is later than --time in 100%" in after
 
 
 @pytest.mark.parametrize("cv", [TimeSeriesSplit(3), PredefinedSplit(np.r_[np.full(400, -1), np.zeros(200, int)])])

@@ -18,6 +18,8 @@ from sklearn.preprocessing import StandardScaler
 import auclid
 from auclid import Columns, LeastSquaresAUC, _sizes
 from auclid.columns._numbers import tail_share
+from auclid.data import as_array
+from auclid.data.blocks import stack_rows
 from auclid.metrics import roc_auc
 
 pd = pytest.importorskip("pandas")
@@ -449,3 +451,74 @@ def test_tails_of_all_columns_at_once_are_those_of_each():
     np.testing.assert_allclose(tail_share(Z), tail_share(Z, np.ones(301)))
     np.testing.assert_allclose(tail_share(Z[:20]), tail_share(Z[:20], np.full(20, 2.0)))
     np.testing.assert_allclose(tail_share(Z[:1]), tail_share(Z[:1], np.ones(1)))
+
+
+# --- streams ---------------------------------------------------------------------------------------------
+
+
+def stream_rows(n=900, seed=0):
+    """Numbers, gaps and categories; the second column is constant in the first third."""
+    rng = np.random.default_rng(seed)
+    second = np.where(np.arange(n) < n // 3, 2.0, rng.normal(size=n))
+    gaps = np.where(rng.random(n) < 0.1, np.nan, rng.normal(5.0, 3.0, n))
+    return pd.DataFrame({"a": rng.normal(1.0, 10.0, n), "b": second, "c": gaps, "d": rng.choice(["x", "y"], n)})
+
+
+@pytest.mark.parametrize("weighted", [False, True], ids=["plain", "weighted"])
+def test_batches_have_the_means_and_deviations_of_all_rows(weighted):
+    X = stream_rows()
+    weight = np.random.default_rng(1).random(len(X)) if weighted else np.ones(len(X))
+    X["c"] = X["c"].fillna(5.0)  # its median would be that of the first batch
+    columns = Columns(scale="standard")
+    for at in range(0, len(X), 300):
+        columns.partial_fit(X[at : at + 300], sample_weight=weight[at : at + 300] if weighted else None)
+    whole = Columns(scale="standard").fit(X, sample_weight=weight if weighted else None)
+    np.testing.assert_allclose(columns.transform(X), whole.transform(X), atol=1e-12)
+    far = X.assign(a=1e9)
+    np.testing.assert_allclose(columns.transform(far), whole.transform(far), atol=1e-12)
+
+
+def test_the_first_batch_fixes_what_comes_out():
+    X = stream_rows()
+    columns = Columns().partial_fit(X[:300])
+    names = columns.get_feature_names_out().tolist()
+    assert columns.constants_ == ["b"]
+    later = X[300:].assign(d="new", a=np.nan)
+    columns.partial_fit(later)
+    assert columns.get_feature_names_out().tolist() == names and columns.constants_ == []
+    Z = columns.transform(later)
+    assert np.isfinite(Z).all() and Z.shape[1] == len(names)
+
+
+def test_a_batch_that_fails_changes_nothing():
+    X = stream_rows()
+    columns = Columns().partial_fit(X[:300])
+    before = columns.transform(X)
+    with pytest.raises(ValueError):
+        columns.partial_fit(X[["b", "a", "c", "d"]])
+    with pytest.raises(ValueError, match="sample_weight"):
+        columns.partial_fit(X[300:], sample_weight=[1.0])
+    np.testing.assert_array_equal(columns.transform(X), before)
+
+
+def test_batches_of_sparse_rows_have_size_one_at_the_most():
+    X = sparse.random_array((200, 5), density=0.2, rng=np.random.default_rng(0), format="csr")
+    columns = Columns().partial_fit(X[:100]).partial_fit(3.0 * X[100:])
+    whole = Columns().fit(sparse.vstack([X[:100], 3.0 * X[100:]], format="csr"))
+    np.testing.assert_allclose(columns.transform(X).toarray(), whole.transform(X).toarray())
+
+
+def test_blocks_stay_as_they_are():
+    X = np.random.default_rng(0).normal(size=(200, 3)) ** 3
+    X[5, 1] = np.nan
+    columns = Columns().fit(X)
+    passed = X.copy()
+    columns.transform(passed)
+    np.testing.assert_array_equal(passed, X)
+
+
+@pytest.mark.parametrize("made", [np.asarray, sparse.csr_array])
+def test_rows_are_stacked_in_their_order(made):
+    X = np.random.default_rng(0).normal(size=(9, 2)).astype(np.float32)
+    parts = (made(X[a:b]) for a, b in ((0, 4), (4, 4), (4, 9)))
+    np.testing.assert_array_equal(as_array(stack_rows(parts, 9)), X)

@@ -252,3 +252,19 @@ def test_tables_are_compared_and_drawn(rows):
     texts = " ".join(text.get_text() for text in ax.texts)
     assert all(name in texts for name in found.names) and f"CD = {found.critical_difference:.2f}" in texts
     pyplot.close("all")
+
+
+def test_a_notebook_shows_models_and_differences(rows):
+    X, y = rows
+    shown = compare({"<a>": LeastSquaresAUC(), "b": LogisticRegression()}, X, y, cv=3)._repr_html_()
+    assert shown.count("<table>") == 2 and shown.count("<tr>") == 5
+    assert "&lt;a&gt;" in shown and "<a>" not in shown
+
+
+def test_names_stand_for_the_same_models_as_in_the_command(rows):
+    frame = pytest.importorskip("pandas").DataFrame(rows[0]).rename(columns=str).assign(town=["Rome", "Oslo"] * 300)
+    found = compare(["Scorecard", "RankSVM", "auto"], frame[:200], rows[1][:200], cv=2, repeats=1, random_state=None)
+    fitted = {model.name: model.fitted for model in found.models}
+    for name in ("Scorecard", "RankSVM", "auto"):
+        assert type(fitted[name]) is type(ours(name, 0)[1])
+    assert type(fitted["RankSVM"][-1]) is type(ours("RankSVM", 0)[1][-1])

@@ -161,7 +161,7 @@ def torch_names():
 def test_the_reference_has_every_public_name_once():
     expand = runpy.run_path(str(DOCS / "hooks" / "reference.py"))["expand"]
     pages = "\n".join(expand(path.read_text(encoding="utf-8")) for path in sorted((DOCS / "reference").glob("*.md")))
-    entries = re.findall(r"^::: (\S+)$", pages, flags=re.M)
+    entries = re.findall(r"^(?:#+ )?::: (\S+)$", pages, flags=re.M)
     assert len(entries) == len(set(entries))
     assert set(public_names()) - set(entries) == set()
 
@@ -194,3 +194,34 @@ def test_links_between_pages_lead_somewhere():
             target = (path.parent / link).resolve()
             known = target.exists() or target.relative_to(DOCS).as_posix() in made
             assert known, f"{path.name} links to {link}"
+
+
+NUMBERS = [DOCS / f"{name}.md" for name in ("quality", "speed", "coverage")]
+FIGURE = re.compile(r"(?<![\d.])0?(\.\d{3,4})\b")
+
+
+def prose(path):
+    """A page without its code."""
+    return re.sub(r"`[^`]+`", "", re.sub(r"^```.*?^```", "", path.read_text(encoding="utf-8"), flags=re.M | re.S))
+
+
+def test_a_figure_that_prose_quotes_is_on_a_page_of_numbers():
+    pages = [*NUMBERS, *(DOCS / "record").glob("*.md"), *(DOCS / "tables").glob("*.md")]
+    known = {figure for path in pages for figure in FIGURE.findall(path.read_text(encoding="utf-8"))}
+    examples = {DOCS / "migrating.md", *(DOCS / "tutorials").glob("*.md")}  # their figures are results of their code
+    for path in PAGES:
+        if path not in NUMBERS and path not in examples:
+            assert set(FIGURE.findall(prose(path))) <= known, f"{path.name} quotes a figure that no page of numbers has"
+
+
+@pytest.mark.parametrize("name", ["`AUCClassifier`", "LightGBM", "logistic regression"])
+def test_the_readme_quotes_the_means_of_the_quality_page(name):
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    (quoted,) = re.findall(rf"47 tables:.*?{name} (\.\d+)", readme)
+    table = (DOCS / "quality.md").read_text(encoding="utf-8")
+    assert re.search(rf"^\| {name}.*? \| \**{re.escape(quoted)}\** \|", table, flags=re.M)
+
+
+def test_every_script_that_the_readme_names_exists():
+    named = re.findall(r"\b((?:benchmarks|docs|examples|tools)/[\w/]+\.py)", (ROOT / "README.md").read_text("utf-8"))
+    assert len(named) >= 3 and all((ROOT / name).exists() for name in named)

@@ -4,6 +4,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from itertools import product
 from pathlib import Path
 
@@ -24,10 +25,12 @@ from auclid import (
     KMeansNystroem,
     LeastSquaresAUC,
     MulticlassAUC,
+    OrderedRanker,
     RandomFourier,
     RankBoost,
     RankSVM,
     Scorecard,
+    SurvivalRanker,
 )
 from auclid.exporters._scorecards import step_boundary
 from auclid.stats.odds import LOG_ODDS_STEP
@@ -167,7 +170,19 @@ def duckdb_scores(statement: str, table: pd.DataFrame) -> list[float]:
         return [row[-1] for row in database.execute(statement).fetchall()]
 
 
+def spark_scores(statement: str, table: pd.DataFrame) -> list[float]:
+    sql = pytest.importorskip("pyspark.sql", reason="pyspark, which needs Java, is not installed")
+    settings = {"spark.sql.session.timeZone": "UTC", "spark.ui.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+    session = sql.SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        table.astype(dict.fromkeys(table.select_dtypes("datetime"), "datetime64[us]")).to_parquet(path)
+        session.read.parquet(str(path)).createOrReplaceTempView("t")
+        return [row[-1] for row in session.sql(statement).collect()]
+
+
 ENGINES = {
+    "spark": spark_scores,
     "sqlite": sqlite_scores,
     "duckdb": duckdb_scores,
     "ansi": duckdb_scores,
@@ -175,7 +190,7 @@ ENGINES = {
 }
 """What runs a dialect: DuckDB understands what the dialects ansi and postgresql use."""
 
-OTHERS = ["sqlite", "ansi", "postgresql"]
+OTHERS = ["sqlite", "ansi", "postgresql", "spark"]
 
 
 @pytest.mark.parametrize(
@@ -223,7 +238,8 @@ def test_python_and_json(fitted, test, tmp_path, kind, name):
         "import json, sys; sys.path.insert(0, sys.argv[1]); import model\n"
         "rows = json.load(open(sys.argv[1] + '/rows.json', encoding='utf-8'))\n"
         "kept = json.load(open(sys.argv[1] + '/model.json', encoding='utf-8'))\n"
-        "json.dump([[model.score(row), model.evaluate(kept['score'], row)] for row in rows], sys.stdout)"
+        "scores = [[model.score(row), model.evaluate(kept['score'], row), model.predict(row)] for row in rows]\n"
+        "json.dump(scores, sys.stdout)"
     )
     done = subprocess.run(
         [sys.executable, "-I", "-S", "-c", script, str(tmp_path)], capture_output=True, text=True, check=True
@@ -232,6 +248,7 @@ def test_python_and_json(fitted, test, tmp_path, kind, name):
     expected = model.decision_function(rows if kind == "table" else rows.to_numpy())
     close(found[:, 0], expected)
     close(found[:, 1], expected)
+    assert np.mean(found[:, 2] == model.predict(rows if kind == "table" else rows.to_numpy())) > 0.999
 
 
 # --- ONNX ---
@@ -309,6 +326,20 @@ def test_trees_in_sql(train, test, dialect, rows):
 
 
 # --- What is said, and what cannot be ---
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
+def test_models_of_ordered_rows(train, test, dialect):
+    """Their scores are written down; they have no probability."""
+    X, y = train
+    time = np.where(y == y.max(), 1.0, 2.0) + np.arange(len(y)) / len(y)
+    target = np.array(list(zip(np.arange(len(y)) % 3 > 0, time, strict=True)), dtype=[("event", bool), ("time", float)])
+    line = make_pipeline(Columns(), SurvivalRanker(alpha=0.1)).fit(X[NUMBERS], target)
+    card = Scorecard(OrderedRanker(alpha=0.1), interactions=1, n_knots=5).fit(X[NUMBERS], -time)
+    scores = sqlite_scores if dialect == "sqlite" else duckdb_scores
+    for model in (line, card):
+        close(scores(auclid.export(model, dialect=dialect), test), model.predict(test[NUMBERS]))
+        assert json.loads(auclid.export(model, to="json"))["classes"] == ["lower", "higher"]
 
 
 def test_a_step_is_where_floating_point_has_it():

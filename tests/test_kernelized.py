@@ -448,3 +448,13 @@ def test_a_seed_by_name_goes_to_both():
 
 def test_scikit_learn_checks():
     check_estimator(Kernelized())
+
+
+def test_landmarks_of_sparse_rows_with_long_indices():
+    rng = np.random.default_rng(0)
+    X = sparse.random_array((300, 20), density=0.3, rng=rng, format="csr")
+    y = rng.random(300) < 0.3
+    wide = sparse.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
+    model = Kernelized(KMeansNystroem(25, random_state=0), LeastSquaresAUC())
+    short, long = (clone(model).fit(each, y).decision_function(each) for each in (X, wide))
+    np.testing.assert_array_equal(long, short)

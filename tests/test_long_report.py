@@ -1,20 +1,15 @@
 """report.html in a real browser: no console errors, plots are there, controls work, a screenshot is made."""
 
 import re
-import shutil
-import subprocess
 
 import pytest
 
 from auclid.cli.compare import compare
 from auclid.cli.data import embedded_table
 from auclid.cli.report import report
+from browser import browse, in_browser
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed, so the report was not opened"),
-]
+pytestmark = [pytest.mark.long, in_browser]
 
 PROBE = """
 <script>
@@ -50,16 +45,6 @@ def page(tmp_path_factory):
     result = compare(embedded_table(), ["SPAM", "LeastSquaresAUC"], ["logistic", "ridge"])
     path.write_text(report(result), encoding="utf-8")
     return path
-
-
-def browse(page, *options, width=1200):
-    usual = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
-    usual += [f"--user-data-dir={page.parent / 'profile'}", f"--window-size={width},2400"]
-    command = [CHROMIUM, *usual, *options, page.as_uri()]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "CONSOLE" not in done.stderr, done.stderr
-    return done.stdout
 
 
 @pytest.mark.parametrize("width", [390, 1200])

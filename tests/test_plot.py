@@ -13,11 +13,16 @@ from sklearn.linear_model import LogisticRegression
 import auclid
 from auclid import LeastSquaresAUC, Scorecard, plot
 from auclid.metrics import (
+    ROC,
     auc_by_group,
     auc_interval,
+    auc_over_time,
     average_precision,
     compare_many,
+    concordance_interval,
     cross_val_auc,
+    group_auc,
+    interval_at,
     lift_table,
     net_benefit,
     reliability,
@@ -66,15 +71,29 @@ RECORDS = [
      "values": np.arange(6.0).reshape(3, 2), "missing": 0.0, "error": None},
 ]  # fmt: skip
 
+def times(n=300):
+    """Times, risks of two models, and events."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=n)
+    time, end = rng.exponential(np.exp(-x)), rng.exponential(1.5, size=n)
+    return np.minimum(time, end), {"risk": x + rng.normal(size=n), "another risk": rng.normal(size=n)}, time <= end
+
+
 DRAWN = {
     "roc": lambda ax=None: plot.roc(*models(), ax=ax),
     "roc, a region": lambda ax=None: plot.roc(*models(), ax=ax, max_fpr=0.5, min_tpr=0.1),
     "roc, one": lambda ax=None: plot.roc(*rows(), ax=ax),
     "roc, bare": lambda ax=None: plot.roc(*rows(), ax=ax, level=None),
+    "roc, specificity": lambda ax=None: plot.roc(*rows(), ax=ax, x_axis="specificity", max_fpr=0.3),
     "roc, weights": lambda ax=None: plot.roc(*rows(), ax=ax, sample_weight=np.arange(1.0, 401.0)),
     "intervals": lambda ax=None: plot.intervals(*models(), ax=ax),
     "intervals, region": lambda ax=None: plot.intervals(*models(), ax=ax, max_fpr=0.2),
     "intervals, measured": lambda ax=None: plot.intervals(compare_many(*models()).intervals, ax=ax, sort=False),
+    "intervals of concordance": lambda ax=None: plot.intervals(
+        {name: concordance_interval(times()[0], risk, event=times()[2]) for name, risk in times()[1].items()}, ax=ax
+    ),
+    "AUC over time": lambda ax=None: plot.auc_over_time(*times(), ax=ax),
+    "AUC by group": lambda ax=None: plot.group_auc(*rows(), np.arange(400) // 10, ax=ax),
     "scores": lambda ax=None: plot.scores(*rows(), ax=ax, name="a model of a rather long name"),
     "scores, huge": lambda ax=None: plot.scores(rows()[0], 1e9 * rows()[1], ax=ax, threshold="accuracy"),
     "calibration": lambda ax=None: plot.calibration(rows()[0], probability(rows()[1] - 1.5), ax=ax),
@@ -168,6 +187,81 @@ def test_the_curve_is_the_curve():
     assert np.trapezoid(line.get_ydata(), line.get_xdata()) == pytest.approx(roc_auc(y, s), abs=2e-3)
 
 
+def test_a_roc_object_is_drawn_as_its_rows_are():
+    y, score = rows()
+    weight, groups = np.arange(1.0, 401.0), np.arange(400) // 2
+    given = {"sample_weight": weight, "groups": groups}
+    curve = ROC(y, score, **given)
+    for draw in (plot.roc, plot.precision_recall):
+        ours, theirs = draw(curve, name="a"), draw(y, score, name="a", **given)
+        for mine, other in zip(ours.lines, theirs.lines, strict=True):
+            np.testing.assert_array_equal(mine.get_xydata(), other.get_xydata())
+        assert ours.get_legend_handles_labels()[1] == theirs.get_legend_handles_labels()[1]
+        both = draw({"a": curve, "b": ROC(y[:200], -score[:200])})  # of other rows
+        assert len(both.get_legend().get_texts()) >= 2
+        with pytest.raises(ValueError, match=r"'groups' parameter of plot\.\w+ must be None where a ROC"):
+            draw(curve, groups=groups)
+        with pytest.raises(ValueError, match=r"'y_score' parameter of plot\.\w+ must be given"):
+            draw(y)
+    mine, other = (ax.get_legend_handles_labels()[1] for ax in (curve.plot(name="a"), plot.roc(curve, name="a")))
+    assert mine == other
+
+
+def test_specificity_runs_from_one_to_zero():
+    y, score = rows()
+    usual, turned = plot.roc(y, score), plot.roc(y, score, x_axis="specificity")
+    assert (turned.get_xlabel(), turned.get_ylabel()) == ("specificity", "sensitivity")
+    left, right = turned.get_xlim()
+    assert left > 1.0 > 0.0 > right
+    for a, b in zip(usual.lines, turned.lines, strict=True):
+        np.testing.assert_allclose(a.get_xdata(), 1.0 - np.asarray(b.get_xdata()))
+    with pytest.raises(ValueError, match=r"'x_axis' parameter of plot.roc must be one of"):
+        plot.roc(y, score, x_axis="tnr")
+
+
+@pytest.mark.parametrize("given", [{"sample_weight": np.arange(1.0, 401.0)}, {"groups": np.arange(400) // 4}], ids=str)
+def test_bands_allow_for_weights_and_groups(given):
+    y, score = rows()
+    ax = plot.roc(y, score, **given)
+    edge = ax.collections[0].get_paths()[0].vertices
+    at = interval_at(y, score, "tpr", at={"fpr": 0.25}, **given)
+    heights = edge[np.isclose(edge[:, 0], 0.25), 1]
+    assert heights.min() == pytest.approx(at.low) and heights.max() == pytest.approx(at.high)
+    wide = plot.roc(y, score, band="simultaneous", **given).collections[0].get_paths()[0].vertices
+    there = wide[np.isclose(wide[:, 0], 0.25), 1]
+    assert there.min() < at.low and there.max() > at.high
+
+
+def test_groups_of_equal_rows_widen_a_simultaneous_band():
+    y, score = rows(100)
+    twice = np.repeat(y, 4), np.repeat(score, 4)
+    alone, grouped = (
+        plot.roc(*twice, band="simultaneous", groups=groups).collections[0].get_paths()[0].vertices
+        for groups in (np.arange(400), np.arange(400) // 4)
+    )
+    widths = [np.ptp(edge[np.isclose(edge[:, 0], 0.25), 1]) for edge in (alone, grouped)]
+    assert widths[1] > 1.25 * widths[0]
+
+
+@pytest.mark.parametrize("draw", ["roc", "precision_recall", "lift", "decision_curve", "calibration"])
+def test_colours_and_line_styles_are_the_users(draw):
+    y, score = rows()
+    two = {"a": probability(score - 1.5), "b": probability(-score)}
+    drawn = {line.get_label().split(":")[0]: line for line in getattr(plot, draw)(y, two, colors="grey").lines}
+    greys = [to_rgb(drawn[name].get_color()) for name in two]
+    assert all(len(set(grey)) == 1 for grey in greys) and greys[0] != greys[1]
+    ax = getattr(plot, draw)(y, two, colors=["red", "blue"], linestyles=["-", ":"])
+    drawn = {line.get_label().split(":")[0]: line for line in ax.lines}
+    assert [drawn[name].get_color() for name in two] == ["red", "blue"]
+    assert [drawn[name].get_linestyle() for name in two] == ["-", ":"]
+
+
+@every
+def test_a_figure_is_saved_as_pdf(draw, tmp_path):
+    draw().figure.savefig(tmp_path / "figure.pdf")
+    assert (tmp_path / "figure.pdf").read_bytes().startswith(b"%PDF")
+
+
 def test_gain_is_that_of_the_table():
     y, s = rows()
     ax, table = plot.lift(y, s, name="mine"), lift_table(y, s)
@@ -200,6 +294,34 @@ def test_intervals_of_any_kind():
     plot.intervals(auc_by_group(y, s, np.arange(400) % 3).intervals)
     plot.intervals({"folds": cross_val_auc(LeastSquaresAUC(), X, y), "rows": auc_interval(y, s)})
     plot.intervals(auc_interval(y, s))
+
+
+def test_concordances_are_in_the_order_of_their_values():
+    y, models, event = times()
+    found = {name: concordance_interval(y, risk, event=event) for name, risk in models.items()}
+    ax = plot.intervals(found)
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["risk", "another risk"]
+    assert ax.get_xlabel() == "concordance"
+
+
+def test_auc_over_time_draws_the_metric():
+    y, models, event = times()
+    ax = plot.auc_over_time(y, models, event)
+    found = auc_over_time(y, models["risk"], event)
+    np.testing.assert_array_equal(ax.lines[0].get_xydata(), np.column_stack([found.times, found.auc]))
+    band = ax.collections[0].get_paths()[0].vertices
+    assert band[:, 1].min() == found.low.min() and band[:, 1].max() == found.high.max()
+
+
+def test_group_auc_draws_every_group_and_the_mean():
+    y, s = rows()
+    groups = np.arange(400) // 10
+    ax = plot.group_auc(y, s, groups, weight="equal")
+    both = sum(0 < y[groups == group].sum() < 10 for group in range(40))
+    assert sum(bar.get_height() for bar in ax.patches[:-1]) == both  # the last patch is the interval
+    assert ax.lines[0].get_xdata()[0] == group_auc(y, s, groups, weight="equal").auc
+    with pytest.raises(ValueError, match="both classes in some group"):
+        plot.group_auc(y, s, np.arange(400))
 
 
 def test_a_scorecard_is_drawn():

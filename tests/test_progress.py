@@ -37,9 +37,16 @@ ITERATING = [
     cls
     for cls in CLASSES
     if {"n_epochs", "n_iter", "max_iter"} & set(inspect.signature(cls).parameters)
-    and cls not in (auclid.OrderedRanker, auclid.SurvivalRanker)  # whose Newton steps take no callbacks
 ]
 every = pytest.mark.parametrize("cls", ITERATING, ids=lambda cls: cls.__name__)
+
+
+def problem_of(cls):
+    """Rows as a class learns from them: SurvivalRanker takes times."""
+    X, y = problem()
+    if cls is auclid.SurvivalRanker:
+        y = np.array([(True, time) for time in np.exp(-y - X[:, 1])], dtype=[("event", bool), ("time", float)])
+    return X, y
 
 
 def short(cls):
@@ -75,7 +82,7 @@ class Watch:
 @with_callbacks
 @every
 def test_every_iterating_estimator_tells_its_steps_and_gives_the_same_model(cls):
-    X, y = problem()
+    X, y = problem_of(cls)
     watch, model = Watch(), short(cls)
     expected = short(cls).fit(X, y)
     model.set_callbacks(watch).fit(X, y)
@@ -92,7 +99,7 @@ def test_every_iterating_estimator_tells_its_steps_and_gives_the_same_model(cls)
 @with_callbacks
 @every
 def test_a_callback_can_stop_a_fit(cls):
-    X, y = problem()
+    X, y = problem_of(cls)
     model = short(cls).set_callbacks(Watch(stop_after=0)).fit(X, y)
     assert model.n_iter_ == 1
     assert np.isfinite(model.decision_function(X)).all()
@@ -111,6 +118,18 @@ def test_every_iterating_solver_of_least_squares_tells_its_steps(settings):
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # asked to stop is not failed to converge
         assert LeastSquaresAUC(**settings).set_callbacks(Watch(stop_after=0)).fit(X, y).n_iter_ == 1
+
+
+@with_callbacks
+@pytest.mark.parametrize("loss", ["squared_hinge", "hinge", "logistic"])
+@pytest.mark.parametrize("cls", [auclid.OrderedRanker, auclid.SurvivalRanker])
+def test_newton_steps_of_ordered_rankers_are_told(cls, loss):
+    X, y = problem_of(cls)
+    watch = Watch()
+    model = cls(loss, alpha=0.1).set_callbacks(watch).fit(X, y)
+    assert watch.steps() >= model.n_iter_ >= 1
+    np.testing.assert_allclose(watch.scores[-1], model.decision_function(X), rtol=1e-9, atol=1e-12)
+    assert cls(loss, alpha=0.1).set_callbacks(Watch(stop_after=0)).fit(X, y).n_iter_ == 1
 
 
 @with_callbacks

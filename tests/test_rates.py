@@ -1,5 +1,6 @@
 """Points of the curve, lists and tables, several models, several classes, groups, folds and the size of a study."""
 
+import tracemalloc
 import warnings
 
 import numpy as np
@@ -463,6 +464,18 @@ def test_of_two_groups_the_gap_is_theirs_and_the_same_rows_give_the_same_bits():
     first, second = (group == name for name in (got.gap.first, got.gap.second))
     assert got.gap.comparison == compare_auc_unpaired(is_pos[first], score[first], is_pos[second], score[second])
     assert got.worst == again.worst and 0.0 < got.worst.comparison.pvalue <= 1.0
+
+
+def test_many_groups_take_memory_of_rows_times_groups():
+    rng = np.random.default_rng(0)
+    n, groups = 5_000, 40
+    is_pos, member = rng.random(n) < 0.3, rng.integers(0, groups, n)
+    tracemalloc.start()
+    got = auc_by_group(is_pos, rng.normal(size=n) + is_pos, member)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert got.table.shape == (groups, groups)
+    assert peak < 100e6  # terms of every pair of groups for every row would take several times as much
 
 
 def test_groups_that_cannot_be_measured_are_named():

@@ -18,7 +18,9 @@ RankSVM SOLAM SPAM-L2 SPAM-NET SVMpAUC TopPush Uni-Exp
 """.split()
 
 RECORDS = algorithms()
-every = pytest.mark.parametrize("method", RECORDS, ids=lambda method: method.name)
+every = pytest.mark.parametrize(
+    "method", [method for method in RECORDS if method.target == "classes"], ids=lambda method: method.name
+)
 
 
 @pytest.mark.parametrize("name", PUBLISHED)
@@ -48,6 +50,17 @@ def test_a_method_fits_and_takes_parameters(method):
         model = make(method.name, random_state=3)
         assert model.random_state == 3
     assert model.fit(X, y).score(X, y) > 0.6
+
+
+def test_methods_of_ordered_rows():
+    """They are listed and made, but offered to no one who has two classes."""
+    ordered = [method for method in RECORDS if method.target != "classes"]
+    assert [type(make(method.name)) for method in ordered] == [auclid.OrderedRanker, auclid.SurvivalRanker]
+    for method in ordered:
+        assert method.reference and method.good_for and method.online == hasattr(make(method.name), "partial_fit")
+        assert not is_classifier(make(method.name))
+    with pytest.raises(ValueError, match="SurvivalRanker"):
+        auclid.AUCClassifier(methods=["SurvivalRanker"]).fit(np.eye(40), np.arange(40) % 2)
 
 
 OWN = """

@@ -2,8 +2,6 @@
 
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -24,9 +22,7 @@ from auclid.metrics import (
     top_k,
 )
 from auclid.reports._numbers import COSTS
-
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed, so the page was not opened")
+from browser import browse, in_browser
 
 
 @pytest.fixture(scope="module")
@@ -219,15 +215,6 @@ window.addEventListener("load", () => {
 });
 </script>
 """
-
-
-def browse(page, *options, width=1200):
-    usual = ["--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--enable-logging=stderr"]
-    usual += [f"--user-data-dir={page.parent / 'profile'}", f"--window-size={width},2400"]
-    done = subprocess.run([CHROMIUM, *usual, *options, page.as_uri()], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0, done.stderr
-    assert "CONSOLE" not in done.stderr, done.stderr
-    return done.stdout
 
 
 @in_browser

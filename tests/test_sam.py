@@ -11,12 +11,13 @@ from scipy.optimize import minimize
 from sklearn.base import clone
 
 import auclid
-from auclid import ASAM, PSAM, RankSVM
+from auclid import ASAM, PSAM, Kernelized, RandomFourier, RankSVM
 from auclid.losses import LOSSES, prox_step, slope, value
+from auclid.metrics import group_auc
 from auclid.pairwise.sam import RULE_ALPHA, STREAM_ALPHA
 from auclid.solvers import random_pairs
 from reference import all_pairs
-from reference_sam import STEPS, drawn_pairs, streamed_pairs, walk
+from reference_sam import STEPS, drawn_pairs, drawn_pairs_within, streamed_pairs, walk
 
 BOTH = pytest.mark.parametrize("method", [ASAM, PSAM])
 
@@ -64,6 +65,38 @@ def test_fit_is_the_plain_walk(method, loss):
     make = getattr(auclid, method)
     np.testing.assert_allclose(make(**keywords).fit(X, is_pos).coef_[0], mean, rtol=1e-10)
     np.testing.assert_allclose(make(**keywords, average=False).fit(X, is_pos).coef_[0], last, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("method", "loss"), [("ASAM", "hinge"), ("PSAM", "hinge"), ("PSAM", "square")])
+def test_pairs_within_groups_take_the_plain_walk(method, loss):
+    X, is_pos = table()
+    groups = np.random.default_rng(3).choice(["a", "b", "c", "d", "e"], len(X))
+    Z = drawn_pairs_within(X, is_pos, groups, 2 * len(X), 0)
+    keywords = {"alpha": 0.05, "loss": loss, "n_epochs": 2, "t0": 3.0, "rskip": 3, "askip": 4, "random_state": 0}
+    model = getattr(auclid, method)(**keywords).fit(X, is_pos, groups=groups)
+    np.testing.assert_allclose(model.coef_[0], walk(Z, STEPS[method, loss], 0.05, 3.0, 3, 4)[1], rtol=1e-10)
+
+
+def test_pairs_within_groups_rank_within_groups():
+    """What differs between groups is of no use, and only misleads where pairs are of all rows."""
+    rng = np.random.default_rng(0)
+    groups = np.repeat(np.arange(80), 15)
+    level = rng.normal(size=80)[groups]
+    X = np.column_stack([rng.normal(size=1200) + 4.0 * level, rng.normal(size=1200)])
+    is_pos = X[:, 0] - 8.0 * level + X[:, 1] + rng.normal(size=1200) > 0.0
+    within, overall = PSAM(random_state=0).fit(X, is_pos, groups=groups), PSAM(random_state=0).fit(X, is_pos)
+    mean = [group_auc(is_pos, model.decision_function(X), groups).auc for model in (within, overall)]
+    assert mean[0] > mean[1] + 0.2
+    under_map = Kernelized(RandomFourier(20, random_state=0), PSAM(random_state=0)).fit(X, is_pos, groups=groups)
+    assert np.isfinite(under_map.decision_function(X)).all()
+
+
+def test_groups_without_a_pair_are_said():
+    X, is_pos = table()
+    with pytest.raises(ValueError, match=r"PSAM must hold two levels or more within a group"):
+        PSAM().fit(X, is_pos, groups=np.arange(len(X)))
+    with pytest.raises(ValueError, match="groups"):
+        PSAM().fit(X, is_pos, groups=np.arange(len(X) - 1))
 
 
 def compiled(layout):

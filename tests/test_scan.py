@@ -422,6 +422,24 @@ def test_a_target_of_too_many_values():
         auclid.scan(pd.DataFrame({"a": np.zeros(1500), "y": np.arange(1500.0)}), target="y").target()
 
 
+def test_a_target_of_many_numbers_ranks():
+    """It names no classes, but rankers of ordered rows learn from it."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(2500, 2))
+    y = X[:, 0] + rng.normal(size=2500)
+
+    def read():
+        for part in (slice(0, 900), slice(900, 2500)):
+            yield X[part], y[part]
+
+    rows = auclid.scan(read)
+    np.testing.assert_array_equal(rows.target(classes=False), y)
+    models = [auclid.OrderedRanker(alpha=0.1).fit(*given) for given in ((rows,), (X, y))]
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_)
+    with pytest.raises(ValueError, match="must name classes; it has more than 1000 different values"):
+        auclid.LeastSquaresAUC().fit(rows)
+
+
 @pytest.mark.parametrize("ending", ["parquet", "npy"])
 def test_a_file_that_shrinks_or_vanishes_between_passes(tmp_path, ending):
     path = tmp_path / f"a.{ending}"

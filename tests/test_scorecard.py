@@ -77,9 +77,9 @@ def test_moments_of_the_basis_are_those_of_its_rows_and_blocks_add_up():
     Z = dense_rows(features, basis, X)
     for w in (None, weight):
         expected = class_moments(Z, y, w)
-        whole = _moments.class_sums(basis, X, y, w).classes()
+        whole = _moments.class_sums(basis, X, y, w).moments()
         halves = [
-            _moments.class_sums(basis, X[part], y[part], None if w is None else w[part]).classes()
+            _moments.class_sums(basis, X[part], y[part], None if w is None else w[part]).moments()
             for part in (slice(0, 250), slice(250, None))
         ]
         for found in (whole, halves[0] + halves[1]):
@@ -100,8 +100,8 @@ def test_the_moments_outside_each_fold_are_those_of_its_rows():
         np.testing.assert_allclose(found.delta, expected.delta, atol=1e-13)
         np.testing.assert_allclose(found.mean, expected.all.mean, atol=1e-13)
     whole = class_moments(Z[fold >= 0], y[fold >= 0], weight[fold >= 0])
-    np.testing.assert_allclose(sums.classes().within, whole.within, atol=1e-13)
-    np.testing.assert_allclose(sums.classes().all.scatter, whole.all.scatter, atol=1e-11)
+    np.testing.assert_allclose(sums.moments().within, whole.within, atol=1e-13)
+    np.testing.assert_allclose(sums.moments().all.scatter, whole.all.scatter, atol=1e-11)
 
 
 def test_fewer_knots_are_a_mixture_of_more():

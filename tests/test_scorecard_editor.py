@@ -4,17 +4,15 @@ import copy
 import html
 import json
 import re
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
 
 from auclid import Scorecard
 from auclid.metrics import roc_auc
+from browser import browse, in_browser
 
 pd = pytest.importorskip("pandas")
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 @pytest.fixture(scope="module")
@@ -87,17 +85,14 @@ window.addEventListener("load", () => {
 """
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason="no chromium is installed, so the editor was not opened")
+@in_browser
 @pytest.mark.parametrize("width", [500, 1200])
 def test_what_is_dragged_is_saved_and_gives_the_same_numbers_in_python(fitted, tmp_path, width):
     model, X, y = fitted
     page = tmp_path / "editor.html"
     page.write_text(model.editor(X=X, y=y).replace("</body>", DRAG + "</body>"), encoding="utf-8")
-    usual = ["--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--dump-dom"]
-    usual += [f"--user-data-dir={tmp_path / 'profile'}", f"--window-size={width},1600"]
-    done = subprocess.run([CHROMIUM, *usual, page.as_uri()], capture_output=True, text=True, timeout=120)
-    assert done.returncode == 0 and "CONSOLE" not in done.stderr, done.stderr
-    answer = json.loads(html.unescape(re.search(r'<pre id="answer">(.*?)</pre>', done.stdout, re.S).group(1)))
+    dom = browse(page, "--dump-dom", width=width, height=1600)
+    answer = json.loads(html.unescape(re.search(r'<pre id="answer">(.*?)</pre>', dom, re.S).group(1)))
     shown, edits = answer["shown"], answer["edits"]
     assert shown["wide"] and shown["name"] == "edits.json" and shown["size"] > 100
     kinds = [sorted(set(edit) & {"at", "levels", "missing", "low", "high"}) for edit in edits["edits"]]

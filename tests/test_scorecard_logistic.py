@@ -39,7 +39,7 @@ def seen(monkeypatch):
 
 def slow_loss(plan, rows):
     """L(w, b) and its slope, by dense rows."""
-    cells, is_pos, weight = rows
+    cells, (is_pos, weight, _) = rows.cells, rows.target
     Z = basis_rows(plan.basis, np.ascontiguousarray(cells)).toarray()
     mass = np.ones(len(is_pos)) if weight is None else weight
     mass = np.where(is_pos, 0.5 * mass / mass[is_pos].sum(), 0.5 * mass / mass[~is_pos].sum())
@@ -115,9 +115,9 @@ def test_a_weight_counts_rows(seen):
     plan, rows, w, _, _ = seen[0][0]
     twice = np.random.default_rng(0).random(len(y)) < 0.5
     total = TrainingMoments(plan.moments.within, plan.moments.delta, plan.moments.all.mean)
-    double = rows.rows(np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
+    double = rows.take(np.concatenate([np.arange(len(y)), np.flatnonzero(twice)]))
     found = []
-    for some, mass in ((rows, 1.0 + twice), (double, np.ones(len(double.is_pos)))):
+    for some, mass in ((rows, 1.0 + twice), (double, np.ones(double.target.size))):
         models = LogisticModels.of(plan, some, mass[:, None], [total])
         found.append(minimise(models, plan.basis, some, w[:, None], []))
     a, b = found

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from auclid import LeastSquaresAUC, Scorecard, scan
 from auclid.additive import _fit
 from auclid.additive._basis import make_basis
+from auclid.additive._reading import ReasonCode
 from auclid.additive._selection import ShapeSelection
 from auclid.additive._solve import Penalty, monotone_columns, penalised, penalty_terms, solve_bounded
 from auclid.metrics import roc_auc
@@ -321,3 +322,28 @@ def test_bands_shrink_with_rows():
     small, large = (Scorecard(n_knots=8, interactions=0, smooth=0.2).fit(*problem(n)) for n in (400, 6400))
     assert large.shapes_[2].error.mean() < 0.6 * small.shapes_[2].error.mean()
     assert make_basis(large._features).size == large._card.basis.size
+
+
+def test_a_notebook_shows_the_card_once_it_is_fitted():
+    X, y = problem()
+    card = Scorecard(interactions=0, n_knots=4, random_state=0)
+    assert "<iframe" not in card._repr_html_()
+    shown = card.fit(X, y)._repr_html_()
+    assert shown.count("<iframe") == 1 and " sandbox " in shown and "Points" in shown
+    assert "sk-top-container" in shown
+
+
+def test_a_reason_prints_numbers_to_six_digits():
+    assert str(ReasonCode("income", 16100.123456, 0.25)) == "income = 16100.1: +0.250"
+    assert str(ReasonCode(("age", "home"), (3.0, "rent"), -0.5)) == "age × home = 3 × rent: -0.500"
+
+
+def test_the_label_of_missing_values_stands_where_the_curve_is_far():
+    """A category that no row lacks has no line for missing values."""
+    rng, table = np.random.default_rng(0), np.empty((800, 2), dtype=object)
+    x = np.where(rng.random(800) < 0.2, np.nan, np.exp(rng.normal(8.0, 1.5, 800)))
+    y = (np.nan_to_num(-np.log(x), nan=-6.0) + rng.logistic(size=800) > -7.0).astype(int)
+    table[:, 0], table[:, 1] = x, rng.choice(["a", "b"], 800)
+    page = Scorecard(interactions=0, random_state=0).fit(table, y).to_html()
+    labels = re.findall(r'text-anchor="(\w+)" >missing<', page)
+    assert labels == ["end"]  # the curve falls from where the line is

@@ -6,7 +6,8 @@
 
 The blocks of a page run in order, in one namespace. A ``text`` block after a ``python`` block is what that one prints:
 words must be equal, decimals may differ by one unit of the last place or by half a percent, "..." stands for anything.
-Lines of ``sh`` blocks go through the command if they begin with ``auclid``.
+Lines of ``sh`` blocks go through the command if they begin with ``auclid``. In a ``console`` block commands stand after
+"$ ", and what each prints stands below it; these lines, and those of ``sh`` blocks with a pipe, are run by bash.
 """
 
 import contextlib
@@ -95,17 +96,43 @@ def run_page(
             check(printed, text, where)
         elif language == "sh":
             run_lines(commands(text), run_command, not_run, where)
+        elif language == "console":
+            run_console(text, check, where)
         elif language not in NOT_CODE:
-            raise AssertionError(f"{where}: a block is python, text or sh, not {language!r}")
+            raise AssertionError(f"{where}: a block is python, text, sh or console, not {language!r}")
 
 
 def run_lines(lines: list[str], run_command: Callable[[str], None], not_run: Collection[str], where: str) -> None:
     """Run the `auclid` lines of a shell block; all others must be among those that are not run."""
     for line in lines:
-        if line.startswith("auclid"):
+        if "| auclid" in line:
+            run_in_shell(line)
+        elif line.startswith("auclid"):
             run_command(line)
         elif line not in not_run:
             raise AssertionError(f"{where} shows {line!r}, which no test runs")
+
+
+def run_console(text: str, check: Callable[[str, str, str], None], where: str) -> None:
+    """Run the commands of a console block, and compare what each prints with what stands below it."""
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, _, shown = part.partition("\n")
+        check(run_in_shell(command), shown, where)
+
+
+def run_in_shell(line: str) -> str:
+    """What a line of bash prints, in which `python` and `auclid` are those of this Python.
+
+    Lines of progress are left out. Exit code 3 is an alarm of `monitor`.
+    """
+    own = f'python() {{ "{sys.executable}" "$@"; }}; auclid() {{ python -m auclid.cli "$@"; }}'
+    script = f"{own}; set -o pipefail; {line}"
+    done = subprocess.run(
+        ["bash", "-c", script], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8"
+    )
+    if done.returncode not in (0, 3):
+        raise AssertionError(f"{line} ends with exit code {done.returncode}:\n{done.stdout}")
+    return re.sub(r"^auclid: (?:pass|fitting|checkpoint|AUCClassifier tries) .*\n", "", done.stdout, flags=re.M)
 
 
 def run_installed(line: str) -> None:

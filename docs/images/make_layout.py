@@ -50,6 +50,7 @@ WORDS = {
     "baselines": (4, "honest peers"),
     "auto": (4, "AUCClassifier"),
     "calibrated": (4, "probabilities"),
+    "streams": (4, "pipelines, dict rows"),
     "metrics": (5, "areas, intervals, tests"),
     "plot": (5, "curves and bands"),
     "exporters": (5, "SQL, ONNX, JSON, Python"),

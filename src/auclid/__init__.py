@@ -1,7 +1,14 @@
-"""Train models that maximise the area under the ROC curve.
+"""Train models that put positives above negatives, and measure how well they do.
 
-A public name is imported on first use, with the modules that it needs: `import auclid` itself is fast. The names of a
-method family are listed once, in the ``__all__`` of its package.
+Where to start:
+
+- ``AUCClassifier`` chooses, tunes, blends and calibrates models for any table;
+- ``LeastSquaresAUCCV`` and ``RankSVM`` are linear, ``Scorecard`` is a sum of one readable shape per column;
+- ``auclid.metrics`` has AUC, average precision and concordance with intervals and tests, ``auclid.plot`` draws them;
+- ``auclid.scan`` opens files that do not fit in memory, ``auclid.save`` and ``auclid.load`` keep models;
+- ``auclid.algorithms()`` lists every method with its paper, ``auclid.make(name)`` builds one.
+
+A public name is imported on first use, so `import auclid` itself is fast.
 """
 
 import ast
@@ -40,9 +47,10 @@ if TYPE_CHECKING:
     from auclid.reports import report as report
     from auclid.semi import *  # noqa: F403
     from auclid.square import *  # noqa: F403
+    from auclid.streams import RiverAdapter as RiverAdapter
 
 FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordered", "pairwise", "semi", "square")
-"""Packages whose exported names are all public."""
+"""Packages whose exported names are all public; each lists them once, in its ``__all__``."""
 
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
@@ -52,6 +60,7 @@ OTHER_NAMES = {
     "io": ("load", "save"),
     "registry": ("algorithms", "make"),
     "reports": ("report",),
+    "streams": ("RiverAdapter",),
 }
 """Public names of other modules."""
 

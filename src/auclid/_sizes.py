@@ -23,7 +23,7 @@ MIN_CLASS_ROWS = 10
 """Rows of a class that are drawn from files or partitions, if it has so many, whatever its share."""
 
 KNOT_SAMPLE = 50_000
-"""Rows that knots come from, of more."""
+"""Rows that knots and narrow bins come from, of more."""
 
 MAX_COEFFICIENTS = 1_200
 """Coefficients of a scorecard without pairs, as far as fewer knots can help."""
@@ -59,6 +59,9 @@ PAIR_MOMENT_ROWS = 120_000
 
 MAX_PAIRED_COLUMNS = 100
 """Columns that are paired with one another; the most important ones."""
+
+ORDERED_CARD_ROWS = 30_000
+"""Rows that knots, penalties and pairs of a scorecard of ordered rows come from, at the most."""
 
 NEWTON_STEP_WORK = 1.5e8
 """Multiplications of a Newton step, at the most, of some sixty in all; 180,000 rows of 20 columns without pairs. Beyond
@@ -113,6 +116,9 @@ MAX_CURVED_COLUMNS = 2_000
 
 MAX_SCORECARD_COLUMNS = 100
 """Columns up to which a scorecard is tried."""
+
+MIN_ROWS_TO_FACTOR = 100
+"""Rows of the rarer class below which no factorization machine is tried on sparse rows."""
 
 MAX_NETWORK_COLUMNS = 500
 """Columns up to which a network is tried."""

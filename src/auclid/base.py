@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils.validation import _check_y
 
 from auclid import _random, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
@@ -24,6 +25,7 @@ from auclid.stats.epochs import EpochSampler
 from auclid.stats.labelled import LabelledDataset
 from auclid.stats.weights import drawn
 from auclid.validation import RowAccess, partwise
+from auclid.validation.outcomes import group_codes, order_of
 from auclid.validation.parameters import number_in
 
 
@@ -117,6 +119,21 @@ class Ranker(ClassifierMixin, BaseEstimator):
         validation.known_labels(self, y, known)
         self.classes_ = known
         return table, y == known[1], weight, first
+
+    def _begin_raw_partial(
+        self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None
+    ) -> tuple[Any, np.ndarray, np.ndarray | None, bool]:
+        """`_begin_partial` of a batch that may have any columns: the table stays as it came."""
+        first = not hasattr(self, "classes_")
+        validation.require_labels(self, y)
+        y = validation.labels(_check_y(y, estimator=self))
+        X = validation.checked_table(self, X, reset=first)
+        check_consistent_length(X, y)
+        weight = validation.weights(sample_weight, X)
+        known = self._stream_classes(y, classes, first)
+        validation.known_labels(self, y, known)
+        self.classes_ = known
+        return X, y == known[1], weight, first
 
     def _stream_classes(self, y: np.ndarray, classes: Any, first: bool) -> np.ndarray:
         if not first:
@@ -231,14 +248,22 @@ class StreamRanker(CallbackSupportMixin, LinearRanker):
         -------
         self
         """
+        return self._fit_epochs(X, y, sample_weight)
+
+    def _fit_epochs(self, X: RowsLike, y: Any, sample_weight: Any, groups: Any = None) -> Self:
+        """`fit`; of pairs within groups, where they are given."""
         rows = self._labelled_dataset(X, y, sample_weight)
         table, is_pos, weight = rows.labelled_table()
+        group = group_codes(type(self).__name__, groups, table.shape[0])
+        if group is not None:
+            # An error where no group holds both classes.
+            order_of(type(self).__name__, is_pos.astype(np.float64), None, group, weight)
         epochs = EpochSampler(table, is_pos, weight)
         rng, summary = _random.generator(self.random_state), self._first_pass(table, is_pos, epochs.count)
         solver = self._solver() if summary is None else self._fit_solver(summary)
         state = solver.init(table.shape[1]) if summary is None else solver.init_fit(summary)
         for number in fit_iterations(self, self.n_epochs, lambda: _attributes(*solver.weights(state)), X, y):
-            batch = Batch(table, is_pos, epochs.order(rng, self.shuffle), rng, summary)
+            batch = Batch(table, is_pos, epochs.order(rng, self.shuffle), rng, summary, group)
             state = solver.update(batch, state)
             self.n_iter_ = number + 1
         del batch, summary  # frees several numbers per row before the threshold search allocates its own

@@ -4,7 +4,7 @@ Each is built here and nowhere else, so that a name means one model throughout; 
 """
 
 import importlib.util
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 from scipy import sparse
@@ -53,6 +53,9 @@ MAX_TREES, PATIENCE, STOPPING_FOLDS = 1000, 50, 5
 ENOUGH_TO_STOP_BY = 1000
 """Rows of the rarer class from which on one fold says when to stop."""
 
+MANY_ENTRIES = 5_000_000
+"""Entries of a table beyond which one fold must do."""
+
 
 def small_boosting(**params: Any) -> HistGradientBoostingClassifier:
     """scikit-learn's boosted trees for rare positives: few leaves, small steps, stopped early by the held-out AUC."""
@@ -66,7 +69,7 @@ class SmallLightGBM(ClassifierMixin, BaseEstimator):
     """LightGBM's boosted trees for rare positives: few leaves, small steps, early stopping.
 
     The number of trees is where the AUC on held-out rows is highest, the mean of five folds; of one fold where each
-    class has 1,000 rows or more. All rows are then learnt from.
+    class has 1,000 rows or more, or the table more than five million entries. All rows are then learnt from.
 
     Parameters
     ----------
@@ -111,10 +114,10 @@ class SmallLightGBM(ClassifierMixin, BaseEstimator):
                 params | {"objective": "binary", "metric": "auc"},
                 lightgbm.Dataset(X, label, weight=sample_weight),
                 MAX_TREES,
-                folds=folds[:1] if rarest >= ENOUGH_TO_STOP_BY else folds,
+                folds=folds[:1] if rarest >= ENOUGH_TO_STOP_BY or np.prod(X.shape) > MANY_ENTRIES else folds,
                 callbacks=[lightgbm.early_stopping(PATIENCE, verbose=False)],
             )
-            self.n_trees_ = np.size(found["valid auc-mean"])
+            self.n_trees_ = len(cast(list, found["valid auc-mean"]))
         self.model_ = lightgbm.LGBMClassifier(n_estimators=self.n_trees_, **params).fit(X, y, sample_weight)
         return self
 

@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.model_selection import StratifiedKFold, check_cv
 from sklearn.utils import Tags, get_tags
 from sklearn.utils._param_validation import HasMethods
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import has_fit_parameter
 
 from auclid import _sizes, validation
@@ -15,11 +16,25 @@ from auclid.base import Ranker
 from auclid.baselines import scores
 from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import InvalidValueError
-from auclid.square import LeastSquaresAUCCV
+from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import BoundedSample, LabelledDataset, balanced_sample
-from auclid.stats.odds import fit_sigmoid, log_odds, prior_log_odds, probability, standardize
+from auclid.stats.odds import (
+    Odds,
+    ScoreWindow,
+    class_masses,
+    fit_sigmoid,
+    log_odds,
+    prior_log_odds,
+    probability,
+    standardize,
+)
 from auclid.stats.weights import normalize_weights
+from auclid.streams import learn_batch, learns_from_streams, score_unit
 from auclid.validation import RowAccess, binary_source, checked_table, floating, partwise, take_rows
+
+
+def _ranker_learns_from_streams(model: "Calibrated") -> bool:
+    return model.ranker is None or learns_from_streams(model.ranker)
 
 
 class Calibrated(Ranker):
@@ -31,7 +46,7 @@ class Calibrated(Ranker):
     Parameters
     ----------
     ranker : estimator with decision_function or predict_proba, or None, default=None
-        None: `LeastSquaresAUCCV`.
+        None: `LeastSquaresAUCCV`, and `LeastSquaresAUC` of a stream.
     cv : int in [2, inf), splitter or list of (train, test), default=5
         Stratified folds that are held out in turn.
 
@@ -72,6 +87,10 @@ class Calibrated(Ranker):
 
     _row_access = RowAccess.PARTS
 
+    ranker_: Any
+    _odds: Odds
+    _window: ScoreWindow | None
+
     def __init__(self, ranker: Any = None, *, cv: Any = 5) -> None:
         self.ranker = ranker
         self.cv = cv
@@ -93,6 +112,66 @@ class Calibrated(Ranker):
         """
         rows = validation.labelled_dataset(self, X, y, sample_weight, raw=True)
         return self._fit_sigmoid(self._fit_ranker(*binary_source(rows, X, y, sample_weight)), rows)
+
+    @available_if(_ranker_learns_from_streams)
+    @validation.checked_with_parts
+    def partial_fit(self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a batch of a stream: the ranker by its own `partial_fit`, the sigmoid from scores given before.
+
+        Each row is scored before the ranker learns from it, but for the first batch. The sigmoid is that of the latest
+        1,000 scores of each class. In a pipeline, steps before the ranker that have a `partial_fit` (`Columns`,
+        scikit-learn's scalers) learn from the batch as well; others are fitted to the first batch. Before a ranker that
+        adds up moments, which has a method `merge`, all of them stay as the first batch, or `fit`, left them.
+
+        Parameters
+        ----------
+        X : whatever the ranker takes
+        y : array of shape (n,)
+        classes : the two labels, optional
+            Needed on the first call unless that batch holds both.
+        sample_weight : array of shape (n,), optional
+            As in the ranker's `partial_fit`.
+
+        Returns
+        -------
+        self
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.pipeline import make_pipeline
+        >>> from auclid import SPAM, Calibrated, Columns
+        >>> rng = np.random.default_rng(0)
+        >>> model = Calibrated(make_pipeline(Columns(), SPAM(random_state=0)))
+        >>> for _ in range(20):
+        ...     y = rng.random(100) < 0.2
+        ...     X = rng.standard_normal((100, 3)) + y[:, None]
+        ...     model = model.partial_fit(X, y, classes=[False, True])
+        >>> bool(abs(model.predict_proba(X)[:, 1].mean() - 0.2) < 0.1)
+        True
+        """
+        X, is_pos, weight, first = self._begin_raw_partial(X, y, classes, sample_weight)
+        ranker = self._new_ranker() if first else self.ranker_
+        before = ScoreWindow.empty() if first or self._window is None else self._window
+        follows = first or self.threshold_ == before.threshold
+        with validation.names_known():
+            unit, scored = score_unit(ranker), None if first else scores(ranker, X)
+            odds = Odds() if first else self._odds._replace(slope=self._odds.slope * unit)
+            ranker = learn_batch(ranker, X, is_pos, weight)
+            if scored is None:
+                unit, scored = score_unit(ranker), scores(ranker, X)
+        window = before.plus(np.asarray(scored, dtype=np.float64) / unit, is_pos, weight)
+        if window.due or window.has_both > before.has_both:  # or both classes are there for the first time
+            odds, window = window.odds(), window._replace(unused=0)
+        self._odds = odds._replace(slope=odds.slope / score_unit(ranker))
+        if follows:
+            self.threshold_ = window.threshold
+        self.ranker_, self._window = ranker, window
+        return self
+
+    def _new_ranker(self) -> Any:
+        """A ranker for a stream, before any row."""
+        return LeastSquaresAUC() if self.ranker is None else clone(self.ranker)
 
     def _fit_around(self, ranker: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """`fit` of the sigmoid alone, around a ranker that has learnt from all rows already, as from a stream."""
@@ -118,7 +197,11 @@ class Calibrated(Ranker):
         mass = share if mass is None else mass if share is None else share * mass
         judged = ~np.isnan(held_out)  # a splitter may hold out some rows only
         held_out, is_pos, mass = held_out[judged], is_pos[judged], None if mass is None else mass[judged]
-        self._odds, self.threshold_ = fit_sigmoid(held_out, is_pos, mass), prior_log_odds(is_pos, mass)
+        self._odds, masses = fit_sigmoid(held_out, is_pos, mass), class_masses(is_pos, mass)
+        self.threshold_ = prior_log_odds(masses)
+        self._window = None
+        if learns_from_streams(ranker):
+            self._window = ScoreWindow.empty().plus(held_out / score_unit(ranker), is_pos, mass)._replace(unused=0)
         return self
 
     def _sample(self, rows: LabelledDataset) -> BoundedSample:

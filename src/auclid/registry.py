@@ -1,6 +1,6 @@
 """Every method by the name its paper gives it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
 from inspect import Signature, signature
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 @cache
 def _classes() -> dict[str, type]:
     """The estimators by the names of their classes."""
-    from auclid import additive, boost, kernels, online, pairwise, semi, square
+    from auclid import additive, boost, kernels, online, ordered, pairwise, semi, square
 
-    packages = (additive, boost, kernels, online, pairwise, semi, square)
+    packages = (additive, boost, kernels, online, ordered, pairwise, semi, square)
     return {name: getattr(package, name) for package in packages for name in package.__all__}
 
 
@@ -46,6 +46,7 @@ Scorecard, RankBoost = Deferred("Scorecard"), Deferred("RankBoost")
 KMeansNystroem, RandomFourier = Deferred("KMeansNystroem"), Deferred("RandomFourier")
 CBR, OAM, UniExp = Deferred("CBR"), Deferred("OAM"), Deferred("UniExp")
 FactorizationRanker = Deferred("FactorizationRanker")
+OrderedRanker, SurvivalRanker = Deferred("OrderedRanker"), Deferred("SurvivalRanker")
 ASAM, PSAM, KernelRankSVM, RankSVM = Deferred("ASAM"), Deferred("PSAM"), Deferred("KernelRankSVM"), Deferred("RankSVM")
 PNUAUC, QSGS2AUC, SAMULT = Deferred("PNUAUC"), Deferred("QSGS2AUC"), Deferred("SAMULT")
 FSAUC, OPAUC, SOLAM, SPAM, AdaOAM = map(Deferred, ("FSAUC", "OPAUC", "SOLAM", "SPAM", "AdaOAM"))
@@ -64,11 +65,16 @@ class Method(NamedTuple):
     kernel: bool = False
     semi_supervised: bool = False
     differs: str = ""  # where the name's defaults are not the paper's algorithm, and what gives that
-    published: Callable[..., Any] | None = None  # builds the paper's algorithm, where the defaults differ from it
+    published: Callable[..., Any] | Mapping[str, Any] | None = None
+    """What builds the paper's algorithm, or the parameters that give it, where the defaults differ from it."""
+    target: str = "classes"
+    """What y holds: two "classes", "levels" or "times"."""
 
     def builder(self, published: bool) -> Callable[..., Any]:
         """What builds it, as published or with our defaults."""
-        return self.published if published and self.published is not None else self.build
+        if not published or self.published is None:
+            return self.build
+        return self.published if callable(self.published) else partial(self.build, **self.published)
 
 
 CHAPELLE = "Chapelle & Keerthi 2010, Efficient algorithms for ranking with SVMs"
@@ -141,10 +147,10 @@ OWN_KERNEL_FORM = (
 )
 OWN_PNU = OWN_KERNEL_FORM + " Where the risk is not convex, the weight is reduced, here as well."
 
-NATURAL_SPAM = {"schedule": "thm2", "guard": False, "average": False, "centre": False, "n_epochs": 1, "alpha": 1.0}
-PUBLISHED_SPAM = partial(SPAM, **NATURAL_SPAM)
-PUBLISHED_SOLAM = partial(SOLAM, zeta=1.0, radius=1.0, centre=False, n_epochs=1)
+PUBLISHED_SPAM = {"schedule": "thm2", "guard": False, "average": False, "centre": False, "n_epochs": 1, "alpha": 1.0}
+PUBLISHED_SOLAM = {"zeta": 1.0, "radius": 1.0, "centre": False, "n_epochs": 1}
 PUBLISHED_SAM = {"alpha": 1e-8}
+SMALL_STEP = {"step": 2.0**-6}
 
 SQUARE = [
     Method("B-LS-SVM", LeastSquaresAUC, GAO, "the exact square-loss answer in one mergeable pass"),
@@ -156,7 +162,7 @@ SQUARE = [
         NATOLE,
         "few features out of many",
         differs=OWN_SPAM,
-        published=partial(PUBLISHED_SPAM, l1=1e-3),
+        published=PUBLISHED_SPAM,
     ),
     Method(
         "SOLAM",
@@ -172,7 +178,7 @@ SQUARE = [
         NATOLE,
         "the same with a penalty in place of the ball",
         differs=OWN_SOLAM_L2,
-        published=partial(SOLAM, zeta=1.0, alpha=1.0, centre=False, n_epochs=1),
+        published={"zeta": 1.0, "alpha": 1.0, "centre": False, "n_epochs": 1},
     ),
     Method(
         "FSAUC",
@@ -181,23 +187,16 @@ SQUARE = [
         "wide sparse rows, in few passes",
         online=False,
         differs=OWN_FSAUC,
-        published=partial(FSAUC, radius=1.0, step=0.1, norm="l1", centre=False, n_epochs=1),
+        published={"radius": 1.0, "step": 0.1, "norm": "l1", "centre": False, "n_epochs": 1},
     ),
-    Method(
-        "OPAUC",
-        OPAUC,
-        GAO,
-        "a single pass over up to a thousand columns",
-        differs=OWN_OPAUC,
-        published=partial(OPAUC, step=2.0**-6),
-    ),
+    Method("OPAUC", OPAUC, GAO, "a single pass over up to a thousand columns", differs=OWN_OPAUC, published=SMALL_STEP),
     Method(
         "OPAUCr",
         partial(OPAUC, rank=50),
         GAO,
         "a single pass over more columns, roughly",
         differs=OWN_OPAUCR,
-        published=partial(OPAUC, rank=50, step=2.0**-6, sketch="plain"),
+        published={**SMALL_STEP, "sketch": "plain"},
     ),
     Method(
         "AdaOAM",
@@ -205,7 +204,7 @@ SQUARE = [
         DING,
         "a single pass over columns of unlike frequency",
         differs=OWN_ADAOAM,
-        published=partial(AdaOAM, step=2.0**-6),
+        published=SMALL_STEP,
     ),
 ]
 
@@ -216,24 +215,10 @@ PAIRWISE = [
         KHALID,
         "the plain step that ASAM and PSAM improve on",
         differs=OWN_SAM,
-        published=partial(ASAM, average=False, **PUBLISHED_SAM),
+        published=PUBLISHED_SAM,
     ),
-    Method(
-        "ASAM",
-        ASAM,
-        KHALID,
-        "very many rows, in a few passes",
-        differs=OWN_SAM,
-        published=partial(ASAM, **PUBLISHED_SAM),
-    ),
-    Method(
-        "PSAM",
-        PSAM,
-        KHALID,
-        "the same with steps that cannot overshoot",
-        differs=OWN_SAM,
-        published=partial(PSAM, **PUBLISHED_SAM),
-    ),
+    Method("ASAM", ASAM, KHALID, "very many rows, in a few passes", differs=OWN_SAM, published=PUBLISHED_SAM),
+    Method("PSAM", PSAM, KHALID, "the same with steps that cannot overshoot", differs=OWN_SAM, published=PUBLISHED_SAM),
     Method("RankSVM", RankSVM, CHAPELLE, "all pairs exactly, up to millions of rows", online=False),
     Method("BAM", RankSVM, KHALID, "the same, by the name of its batch baseline", online=False),
     Method("PRSVM+", RankSVM, CHAPELLE, "the same, by the name of its solver", online=False),
@@ -245,7 +230,7 @@ PAIRWISE = [
         "the top of the list",
         online=False,
         differs=OWN_TOP,
-        published=partial(RankSVM, loss="hinge", max_fpr=0.1, softness=1e-7),
+        published={"softness": 1e-7},
     ),
     Method(
         "TopPush",
@@ -254,7 +239,7 @@ PAIRWISE = [
         "the very first rows of the list",
         online=False,
         differs=OWN_TOP,
-        published=partial(RankSVM, max_fpr="top", softness=1e-10),
+        published={"softness": 1e-10},
     ),
     Method("RBF-RankSVM", KernelRankSVM, KUO, "curves in some thousand rows", online=False, kernel=True),
     Method(
@@ -270,49 +255,36 @@ PAIRWISE = [
 RESERVOIR_OAM = partial(OAM, buffer="reservoir", average=False)
 GRADIENT_OAM = partial(RESERVOIR_OAM, update="gradient")
 RESERVOIR_CBR = partial(CBR, buffer="reservoir")
-PRINTED_CBR = partial(CBR, covariance="printed_full", C=1.0)
+PUBLISHED_OAM = {"buffer": "reservoir", "average": False, "C": 2.0**-6}
+PRINTED_COVARIANCE = {"covariance": "printed_full", "C": 1.0}
 
 ONLINE = [
-    Method(
-        "OAM",
-        OAM,
-        ZHAO,
-        "streams, where a buffer of rows pays",
-        differs=OWN_OAM,
-        published=partial(RESERVOIR_OAM, C=2.0**-6),
-    ),
+    Method("OAM", OAM, ZHAO, "streams, where a buffer of rows pays", differs=OWN_OAM, published=PUBLISHED_OAM),
     Method(
         "OAMseq",
         RESERVOIR_OAM,
         ZHAO,
         "comparison; OAM's own defaults rank better",
         differs=OWN_C,
-        published=partial(RESERVOIR_OAM, C=2.0**-6),
+        published=PUBLISHED_OAM,
     ),
-    Method(
-        "OAMgra",
-        GRADIENT_OAM,
-        ZHAO,
-        "the same, one update a row",
-        differs=OWN_C,
-        published=partial(GRADIENT_OAM, C=2.0**-6),
-    ),
+    Method("OAMgra", GRADIENT_OAM, ZHAO, "the same, one update a row", differs=OWN_C, published={"C": 2.0**-6}),
     Method(
         "CBR-RS",
         RESERVOIR_CBR,
         KHALID,
         "streams of up to some hundred columns",
         differs=OWN_CBR,
-        published=partial(PRINTED_CBR, buffer="reservoir"),
+        published=PRINTED_COVARIANCE,
     ),
-    Method("CBR-FIFO", CBR, KHALID, "the same, late rows first", differs=OWN_CBR, published=PRINTED_CBR),
+    Method("CBR-FIFO", CBR, KHALID, "the same, late rows first", differs=OWN_CBR, published=PRINTED_COVARIANCE),
     Method(
         "CBR-diag",
         partial(CBR, covariance="diagonal"),
         KHALID,
         "streams of wide or sparse rows",
         differs=OWN_DIAGONAL,
-        published=partial(CBR, covariance="printed", C=1.0),
+        published={"covariance": "printed", "C": 1.0},
     ),
     Method(
         "Uni-Exp",
@@ -320,7 +292,7 @@ ONLINE = [
         KOTLOWSKI,
         "streams, at the least cost a row",
         differs=OWN_UNI_EXP,
-        published=partial(UniExp, update="gradient", centre=False, step=2.0**-6),
+        published={**SMALL_STEP, "update": "gradient", "centre": False},
     ),
 ]
 
@@ -343,7 +315,7 @@ FOURIER_300 = partial(RandomFourier, n_components=300)
 PUBLISHED_NYSTROEM = partial(KMeansNystroem, n_components=1600, gamma="variance", rows_per_landmark=None)
 PHASES_1600 = partial(RandomFourier, n_components=1600, form="phase")
 PRINTED_300 = partial(RandomFourier, n_components=300, form="printed", gamma=0.005)
-PRINTED_FCBR = partial(PRINTED_CBR, mean_step=0.5)
+PRINTED_FCBR = partial(CBR, mean_step=0.5, **PRINTED_COVARIANCE)
 
 OWN_LANDMARKS = (
     "800 landmarks from k-means on ten rows each, and our own rule for the width. Published: n_components=1600, "
@@ -446,7 +418,7 @@ EMBEDDED = [
     _on_landmarks(
         "NSOLAM",
         SOLAM,
-        partial(PUBLISHED_SOLAM, n_epochs=15),
+        partial(SOLAM, **PUBLISHED_SOLAM | {"n_epochs": 15}),
         KHALID,
         "curved rankings, a row a step",
         f"{OWN_SOLAM} In the dissertation 15 passes.",
@@ -542,7 +514,7 @@ SEMI = [
         kernel=True,
         semi_supervised=True,
         differs=OWN_QSG,
-        published=partial(QSGS2AUC, offset=0, alpha=1.0, gamma=1.0),
+        published={"offset": 0, "alpha": 1.0, "gamma": 1.0},
     ),
 ]
 
@@ -566,7 +538,16 @@ BOOST = [
     Method("SSRankBoost", NEAR_LABELS, AMINI, "the same, near rows sharing labels", online=False, semi_supervised=True),
 ]
 
+LEE = "Lee & Lin 2014, Large-scale linear RankSVM"
+VAN_BELLE = "Van Belle, Pelckmans, Suykens & Van Huffel 2007, Support vector machines for survival analysis"
+
+ORDERED = [
+    Method("OrderedRanker", OrderedRanker, LEE, "levels, numbers, documents within queries", target="levels"),
+    Method("SurvivalRanker", SurvivalRanker, VAN_BELLE, "censored times", online=False, target="times"),
+]
+
 METHODS = [*SQUARE, *PAIRWISE, *ONLINE, *KERNEL, *FACTORIZED, *ADDITIVE, *BOOST, *SEMI]
+"""The methods of two classes."""
 
 ALIASES = {"LeastSquaresAUC": "B-LS-SVM", "SPAM": "SPAM-L2", "CBR": "CBR-FIFO", "KernelRankSVM": "RBF-RankSVM"}
 """Names of classes, where a paper calls the method otherwise."""
@@ -577,7 +558,7 @@ def algorithms() -> list[Method]:
 
     Each record has ``name``, ``reference``, ``good_for``, ``online``, ``sparse``, ``kernel``, ``semi_supervised``, and
     ``differs``: where the name's defaults are not the paper's algorithm, and which parameters give that; empty if they
-    are. ``make(name, published=True)`` gives it.
+    are. ``make(name, published=True)`` gives it. ``target`` is what y holds: two "classes", "levels" or "times".
 
     Examples
     --------
@@ -585,7 +566,7 @@ def algorithms() -> list[Method]:
     >>> [m.name for m in algorithms() if m.name.startswith("SPAM")]
     ['SPAM-L2', 'SPAM-NET']
     """
-    return list(METHODS)
+    return [*METHODS, *ORDERED]
 
 
 def make(name: str, published: bool = False, **params: Any) -> Any:
@@ -614,14 +595,14 @@ def make(name: str, published: bool = False, **params: Any) -> Any:
     >>> make("SOLAM", published=True, zeta=10.0)
     SOLAM(centre=False, n_epochs=1, radius=1.0, zeta=10.0)
     """
-    return find(name).builder(published)(**params)
+    return find(name, algorithms()).builder(published)(**params)
 
 
-def find(name: str) -> Method:
-    """The record of a method."""
-    known = {plain(method.name): method for method in METHODS}
+def find(name: str, methods: Sequence[Method] = METHODS) -> Method:
+    """The record of a method, by default one of two classes."""
+    known = {plain(method.name): method for method in methods}
     known.update({plain(alias): known[plain(target)] for alias, target in ALIASES.items()})
     if plain(name) not in known:
-        names = [method.name for method in METHODS]
+        names = [method.name for method in methods]
         raise unknown_name("make", "name", "be the name of a method", name, names, ALIASES)
     return known[plain(name)]

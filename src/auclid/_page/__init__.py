@@ -1,5 +1,7 @@
-"""What our pages share: a style sheet, axes for plots, and how a difference is written."""
+"""What pages and notebooks share: a style sheet, axes for plots, tables, and how a difference is written."""
 
+from collections.abc import Mapping, Sequence
+from html import escape
 from importlib import resources
 
 
@@ -16,3 +18,19 @@ def read(name: str) -> str:
 def signed(number: float | None) -> str:
     """A difference of AUCs, with a sign that is as wide as the other one."""
     return "" if number is None else f"{number:+.4f}".replace("-", "−")
+
+
+def table(title: str, rows: Sequence[Mapping[str, str]]) -> str:
+    """An HTML table with a caption: a line for each row, a column for each name of the first."""
+    head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
+    lines = ("".join(f"<td>{escape(value)}</td>" for value in row.values()) for row in rows)
+    body = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def framed(title: str, page: str, height: int = 480) -> str:
+    """A whole page within another, such as a notebook: its styles stay inside, and its scripts do not run."""
+    return (
+        f'<iframe title="{escape(title)}" sandbox style="width: 100%; height: {height}px; border: 0" '
+        f'srcdoc="{escape(page)}"></iframe>'
+    )

@@ -11,6 +11,9 @@ LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 40
 ASIDE = 16
 """Where the label of the upright axis stands: the larger letters of a phone need so much."""
 
+LETTER, LONG = 9.0, 6
+"""The width of a letter of a phone, at the most; labels of ticks with more letters are kept inside of the picture."""
+
 Span = tuple[float, float]
 
 
@@ -51,7 +54,10 @@ class Frame:
         for tick in x_ticks:
             at = float(self.across(tick))
             parts.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{self.height - BOTTOM}"/>')
-            parts.append(text(at, self.height - BOTTOM + 16, (x_format or _number)(tick), "middle"))
+            label = (x_format or _number)(tick)
+            half = 0.5 * LETTER * len(label)
+            inside = min(max(at, self.left + half - LETTER), WIDTH - half)
+            parts.append(text(inside if len(label) > LONG else at, self.height - BOTTOM + 16, label, "middle"))
         for tick in y_ticks:
             at = float(self.up(tick))
             parts.append(f'<line class="grid" x1="{self.left}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>')

@@ -308,16 +308,6 @@ def add_scores(basis: Basis, cells: np.ndarray, W: np.ndarray, out: np.ndarray) 
 
 
 @kernel
-def add_transpose_product(basis: Basis, cells: np.ndarray, rest: np.ndarray, out: np.ndarray) -> None:
-    """out += Z' rest."""
-    slot, along, index, value = room(basis, cells)
-    for i in range(cells.shape[0]):
-        count = touch(basis, cells, i, slot, along, index, value)
-        for e in range(count):
-            out[index[e]] += rest[i] * value[e]
-
-
-@kernel
 def write_touched(basis: Basis, cells: np.ndarray, ends: np.ndarray, places: np.ndarray, values: np.ndarray) -> None:
     """The rows as CSR; ``ends[i + 1]`` becomes the end of row i."""
     slot, along, index, value = room(basis, cells)

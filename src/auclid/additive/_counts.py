@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._rounding import roundest
 from auclid.additive._basis import Basis
 from auclid.additive._columns import cell_blocks
@@ -116,39 +117,37 @@ class CardCounts(NamedTuple):
     variance: float
     """The sum of the variances of the scores of both classes."""
 
-    def add_columns(self, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None) -> None:
-        """Add rows to the counts of the columns."""
+    def add_columns(self, cells: Any, masses: np.ndarray) -> None:
+        """Add rows to the counts of the columns; ``masses`` as of `class_masses`."""
         for rows, block in cell_blocks(cells):
             for j in range(block.shape[1]):
-                self._add_column(j, block[:, j], is_pos[rows], _mass(weight, is_pos)[rows])
+                self._add_column(j, block[:, j], masses[:, rows])
 
-    def add_pairs(
-        self, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, pairs: Sequence[Sequence[int]]
-    ) -> None:
+    def add_pairs(self, cells: Any, masses: np.ndarray, pairs: Sequence[Sequence[int]]) -> None:
         """Add rows to the counts of the pairs."""
         paired = {int(j) for pair in pairs for j in pair}
         for rows, block in cell_blocks(cells) if paired else ():
             bins = {j: column_bins(self.columns[j], block[:, j]) for j in paired}
             for (a, b), counts in zip(pairs, self.pairs, strict=True):
-                _add_pair(counts, bins[a], bins[b], is_pos[rows], _mass(weight, is_pos)[rows])
+                _add_pair(counts, bins[a], bins[b], masses[:, rows])
 
-    def _add_column(self, j: int, values: np.ndarray, is_pos: np.ndarray, mass: np.ndarray) -> None:
+    def _add_column(self, j: int, values: np.ndarray, masses: np.ndarray) -> None:
         counts = self.columns[j]
-        bins = column_bins(counts, values)
-        for side, of in enumerate((~is_pos, is_pos)):
-            present = of & (bins >= 0)
-            counts.rows[side] += np.bincount(bins[present], mass[present], counts.rows.shape[1])
-            counts.missing[side] += mass[of & (bins < 0)].sum()
+        slot, width = column_bins(counts, values) + 1, counts.rows.shape[1] + 1  # the first is that of missing cells
+        found = np.stack([np.bincount(slot, mass, width) for mass in masses])
+        counts.rows[:] += found[:, 1:]
+        counts.missing[:] += found[:, 0]
         if counts.edges is not None:
-            present = bins >= 0
-            counts.total[:] += np.bincount(bins[present], mass[present] * values[present], counts.rows.shape[1])
+            total = masses.sum(axis=0) * np.where(slot > 0, values, 0.0)
+            counts.total[:] += np.bincount(slot, total, width)[1:]
 
-    def plus(self, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None, basis: Basis) -> "CardCounts":
-        """The counts of these rows and of those before."""
+    def plus(self, cells: Any, positive: np.ndarray, weight: np.ndarray | None, basis: Basis) -> "CardCounts":
+        """The counts of these rows and of those before; ``positive`` as of `class_masses`."""
         out = self.scaled(np.ones(2))
         pairs = list(zip(basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True))
-        out.add_columns(cells, is_pos, weight)
-        out.add_pairs(cells, is_pos, weight, pairs)
+        masses = class_masses(positive, weight)
+        out.add_columns(cells, masses)
+        out.add_pairs(cells, masses, pairs)
         return out
 
     def scaled(self, factors: np.ndarray) -> "CardCounts":
@@ -168,9 +167,13 @@ class CardCounts(NamedTuple):
         return self._replace(columns=columns, pairs=pairs)
 
 
-def _mass(weight: np.ndarray | None, is_pos: np.ndarray) -> np.ndarray:
-    """The weight of each row: 1 where none was given."""
-    return np.ones(len(is_pos)) if weight is None else np.asarray(weight, dtype=np.float64)
+def class_masses(positive: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
+    """(2, rows): how much of the weight of each row counts as negative and as positive.
+
+    ``positive`` is the share that is positive: 0 or 1 for two classes.
+    """
+    mass = np.ones(len(positive)) if weight is None else np.asarray(weight, dtype=np.float64)
+    return np.stack([mass * (1.0 - positive), mass * positive])
 
 
 def _scaled_column(counts: ColumnCounts, factors: np.ndarray) -> ColumnCounts:
@@ -181,11 +184,11 @@ def _scaled_column(counts: ColumnCounts, factors: np.ndarray) -> ColumnCounts:
     return ColumnCounts(counts.edges, total, rows, counts.missing * factors)
 
 
-def _add_pair(counts: PairCounts, a: np.ndarray, b: np.ndarray, is_pos: np.ndarray, mass: np.ndarray) -> None:
+def _add_pair(counts: PairCounts, a: np.ndarray, b: np.ndarray, masses: np.ndarray) -> None:
     present, width = (a >= 0) & (b >= 0), counts.rows.shape[2]
     cell = counts.groups[0][a[present]] * width + counts.groups[1][b[present]]
-    for side, of in enumerate((~is_pos[present], is_pos[present])):
-        found = np.bincount(cell[of], mass[present][of], counts.rows[side].size)
+    for side, mass in enumerate(masses):
+        found = np.bincount(cell, mass[present], counts.rows[side].size)
         counts.rows[side] += found.reshape(counts.rows[side].shape)
 
 
@@ -200,20 +203,29 @@ def _merged_columns(a: ColumnCounts, b: ColumnCounts) -> ColumnCounts:
 
 
 def count_rows(
-    features: Sequence[Feature], basis: Basis, cells: Any, is_pos: np.ndarray, weight: np.ndarray | None
+    features: Sequence[Feature], basis: Basis, cells: Any, positive: np.ndarray, weight: np.ndarray | None
 ) -> CardCounts:
-    """The counts of these rows, in narrow bins that they are given."""
-    mass = _mass(weight, is_pos)
-    sides = [max(float(mass[of].sum()), 1e-300) for of in (~is_pos, is_pos)]
-    balanced = mass / np.where(is_pos, sides[1], sides[0])  # so that the rarer class has bins of its own
-    edges = [None if f.knots is None else narrow_edges(f, _column(cells, j), balanced) for j, f in enumerate(features)]
+    """The counts of these rows, in narrow bins that they are given; ``positive`` as of `class_masses`."""
+    masses, some = class_masses(positive, weight), _edge_rows(positive > 0.5)
+    few, sides = cells[some], np.maximum(masses[:, some].sum(axis=1, keepdims=True), 1e-300)
+    balanced = (masses[:, some] / sides).sum(axis=0)  # so that the rarer class has bins of its own
+    edges = [None if f.knots is None else narrow_edges(f, _column(few, j), balanced) for j, f in enumerate(features)]
     columns = [empty_counts(*each) for each in zip(features, edges, strict=True)]
     counts = CardCounts(columns, [], np.nan, np.nan)
-    counts.add_columns(cells, is_pos, weight)
+    counts.add_columns(cells, masses)
     pairs = list(zip(basis.pair_a.tolist(), basis.pair_b.tolist(), strict=True))
     counts = counts._replace(pairs=[_empty_pair(columns[a], columns[b]) for a, b in pairs])
-    counts.add_pairs(cells, is_pos, weight, pairs)
+    counts.add_pairs(cells, masses, pairs)
     return counts
+
+
+def _edge_rows(is_pos: np.ndarray) -> np.ndarray | slice:
+    """The rows that edges come from: all, or about `_sizes.KNOT_SAMPLE`, every so manieth of each class."""
+    most = _sizes.KNOT_SAMPLE // 2
+    if len(is_pos) <= 2 * most:
+        return slice(None)
+    classes = np.flatnonzero(is_pos), np.flatnonzero(~is_pos)
+    return np.sort(np.concatenate([rows[:: -(-len(rows) // most) or 1] for rows in classes]))
 
 
 def _column(cells: Any, j: int) -> np.ndarray:

@@ -17,7 +17,7 @@ from auclid.additive._point_table import BinSettings, renamed
 from auclid.additive._points import range_text
 from auclid.additive._shapes import Card, PairShape, Shape, locked, read_only
 from auclid.errors import DataError, InvalidValueError
-from auclid.metrics import compare_auc, roc_auc
+from auclid.metrics import compare_auc, compare_concordance, roc_auc
 from auclid.validation import labels_to_score, partwise
 
 
@@ -31,6 +31,7 @@ class Editable:
     _card: Any
     _counts: Any
     _odds: Any
+    _order_ranker: Any
     _edits: list = []
     _unedited: tuple[Card, list] | None = None
     """The card and the shapes as they were learnt, of an edited model."""
@@ -221,6 +222,8 @@ class Editable:
             raise InvalidValueError(
                 f"The 'max_rows' of Scorecard.editor must be an int of at least 1; got {max_rows!r}."
             )
+        if self._order_ranker is not None:
+            raise InvalidValueError("The page of Scorecard.editor must have rows of two classes, or none. Leave out X.")
         y, _ = labels_to_score(self, X, y, None)
         cells, parts, scores = self._dense_cells(X), self.contributions(X), self.decision_function(X)
         some = slice(None, None, max(1, -(-len(scores) // int(max_rows))))
@@ -242,10 +245,15 @@ class Editable:
     def _effect(self, before: Any, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
         """The AUC of rows before and after, and the interval of the difference."""
         y, weight = labels_to_score(self, X, y, sample_weight)
-        after = self.decision_function(X)
-        more = {"sample_weight": weight, "pos_label": self.classes_[1]}
-        change = compare_auc(y, after, before, **more)
-        both = [float(roc_auc(y, scores, **more)) for scores in (before, after)]
+        after, ranker = self.decision_function(X), self._order_ranker
+        if ranker is None:
+            more = {"sample_weight": weight, "pos_label": self.classes_[1]}
+            change = compare_auc(y, after, before, **more)
+            both = [float(roc_auc(y, scores, **more)) for scores in (before, after)]
+        else:
+            values, options = ranker._measured(y)
+            change = compare_concordance(values, after, before, sample_weight=weight, **options)
+            both = [ranker._concordance(scores, y, None, weight) for scores in (before, after)]
         found = {"rows": len(np.asarray(before)), "auc_before": both[0], "auc_after": both[1]}
         return found | {"difference": float(change.difference), "low": float(change.low), "high": float(change.high)}
 

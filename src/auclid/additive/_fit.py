@@ -6,7 +6,6 @@ from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
 from auclid.additive._basis import Basis, basis_rows
@@ -16,23 +15,23 @@ from auclid.additive._folds import RowFolds
 from auclid.additive._interactions import purified, with_pairs
 from auclid.additive._logistic import affordable, logistic_weights
 from auclid.additive._moments import LazyFolds
+from auclid.additive._order_moments import PairMoments
 from auclid.additive._selection import (
     KNOT_COUNTS,
     FitSettings,
-    HeldOutRows,
-    LabelledCells,
     ShapeSelection,
     ridge_unit,
     select,
 )
 from auclid.additive._shapes import Card, PairShape, Shape, card_scores, make_card, make_shapes
 from auclid.additive._solve import Penalty, minimiser, monotone_columns, penalised, penalty_terms, solve_monotone
+from auclid.additive._targets import CardRows
 from auclid.data.encoding import column_indices
+from auclid.ordered._base import LinearOrderRanker
 from auclid.solvers.iterative import at_most, coordinate_descent, run
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.moments import ClassMoments, Moments
-from auclid.stats.odds import Odds, fit_sigmoid, sigmoid_from_moments
-from auclid.stats.weights import normalize_weights
+from auclid.stats.odds import Odds, sigmoid_from_moments
 
 STREAM_PENALTY = Penalty(1e-3, 0.2)
 """Penalties of a stream, where nothing can be held out; alpha in units of twice the mean variance of the basis."""
@@ -59,7 +58,7 @@ class ScorecardFit(NamedTuple):
     card: Card
     shapes: list[Shape | PairShape]
     penalty: Penalty
-    moments: ClassMoments
+    moments: ClassMoments | PairMoments
     odds: Odds
     cv_auc: float
     scale: float
@@ -82,7 +81,7 @@ class ScorecardColumns(NamedTuple):
     """Which may only rise (1) or fall (-1)."""
 
 
-def fit_scorecard(model: Any, columns: ScorecardColumns, rows: LabelledCells, settings: FitSettings) -> ScorecardFit:
+def fit_scorecard(model: Any, columns: ScorecardColumns, rows: CardRows, settings: FitSettings) -> ScorecardFit:
     """What a `Scorecard` learns from these rows."""
     weighted = _choose_weights(model, _features(model, columns, rows, settings), columns.monotone, rows, settings)
     selection, all_rows = weighted.selection, weighted.selection.moments.all
@@ -105,17 +104,17 @@ def fit_scorecard(model: Any, columns: ScorecardColumns, rows: LabelledCells, se
         point_scale(odds, w, selection.moments, shapes),
         weighted.loss,
         _separation(w, selection.moments),
-        held_out if held_out is not None and len(held_out) == len(rows.is_pos) else None,
+        held_out if held_out is not None and len(held_out) == rows.target.size else None,
     )
 
 
-def _features(model: Any, columns: ScorecardColumns, rows: LabelledCells, settings: FitSettings) -> list[Feature]:
+def _features(model: Any, columns: ScorecardColumns, rows: CardRows, settings: FitSettings) -> list[Feature]:
     wanted = _fixed_knots(model.n_knots) or KNOT_COUNTS[-1]
     knots = max_knots(columns.specs, wanted, rows.cells.shape[0] if _may_add_knots(model) else None)
     features = learn_features(
-        columns.specs, rows.cells, rows.weight, knots, columns.given, settings.rng, _may_add_knots(model)
+        columns.specs, rows.cells, rows.target.weight, knots, columns.given, settings.rng, _may_add_knots(model)
     )
-    if isinstance(model.ranker, LeastSquaresAUC) and model.ranker.l1 > 0.0:
+    if _is_sparse(model.ranker):
         features = [f._replace(reference=int(f.share.argmax())) for f in features]  # zero is then one shape only
     return features
 
@@ -130,7 +129,7 @@ class _WeightedSelection(NamedTuple):
 
 
 def _choose_weights(
-    model: Any, features: list[Feature], monotone: Mapping[int, int], rows: LabelledCells, settings: FitSettings
+    model: Any, features: list[Feature], monotone: Mapping[int, int], rows: CardRows, settings: FitSettings
 ) -> _WeightedSelection:
     """The weights without pairs or with them, whichever rank held-out rows better in the end."""
     plain = select(features, rows, settings)
@@ -144,7 +143,7 @@ def _choose_weights(
 
 
 def _weights_of(
-    model: Any, selection: ShapeSelection, rows: LabelledCells, monotone: Mapping[int, int], settings: FitSettings
+    model: Any, selection: ShapeSelection, rows: CardRows, monotone: Mapping[int, int], settings: FitSettings
 ) -> _WeightedSelection:
     """The weights of the square loss, or of the logistic one where that surely ranks better."""
     if learns_from_rows(model.ranker):
@@ -178,7 +177,7 @@ def _square_weights(
 
 def _closed_form(ranker: Any) -> bool:
     """Whether a ranker asks for nothing but the minimiser."""
-    return not isinstance(ranker, LeastSquaresAUC) or (ranker.l1 == 0.0 and not ranker.positive)
+    return not _is_sparse(ranker) and not getattr(ranker, "positive", False)
 
 
 def _square_minimiser(
@@ -193,14 +192,14 @@ def _square_minimiser(
     return solve_monotone(H, 2.0 * delta, monotone_columns(selection.features, selection.basis, monotone))
 
 
-def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: LeastSquaresAUC) -> np.ndarray:
+def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: Any) -> np.ndarray:
     """The minimiser with l1 or with weights that may not be negative, to the ranker's tolerance."""
-    iterates = coordinate_descent(H, b, float(ranker.l1), bool(ranker.positive))
+    iterates = coordinate_descent(H, b, float(ranker.l1), bool(getattr(ranker, "positive", False)))
     result = run(iterates, np.zeros_like(b), ranker.tol, at_most(ranker.max_iter))
     if not result.converged:
         warnings.warn(
             f"Scorecard stopped after {ranker.max_iter} rounds before reaching tol={ranker.tol}. Raise max_iter, alpha "
-            "or tol of its LeastSquaresAUC.",
+            f"or tol of its {type(ranker).__name__}.",
             ConvergenceWarning,
             stacklevel=2,
         )
@@ -209,11 +208,18 @@ def _sparse_weights(H: np.ndarray, b: np.ndarray, ranker: LeastSquaresAUC) -> np
 
 def learns_from_rows(ranker: Any) -> bool:
     """Whether a ranker learns from rows, and not from moments."""
+    if isinstance(ranker, LinearOrderRanker):
+        return ranker.loss != "square"
     return ranker is not None and not isinstance(ranker, (LeastSquaresAUC, LeastSquaresAUCCV))
 
 
+def _is_sparse(ranker: Any) -> bool:
+    """Whether a ranker has an absolute penalty on weights that come from moments."""
+    return not learns_from_rows(ranker) and getattr(ranker, "l1", 0.0) > 0.0
+
+
 def _weights_from_rows(
-    ranker: Any, selection: ShapeSelection, rows: LabelledCells
+    ranker: Any, selection: ShapeSelection, rows: CardRows
 ) -> tuple[np.ndarray, list[np.ndarray]]:
     """Weights of the basis by any linear ranker: of all rows, and of those outside each fold."""
     Z = basis_rows(selection.basis, cell_block(rows.cells, slice(None)))
@@ -221,13 +227,12 @@ def _weights_from_rows(
         return np.zeros(0), [np.zeros(0) for _ in selection.folds]
 
     def learnt(index: np.ndarray) -> np.ndarray:
-        more = {} if rows.weight is None else {"sample_weight": rows.weight[index]}
-        return clone(ranker).fit(Z[index], rows.is_pos[index], **more).coef_[0]
+        return rows.target.take(index).ranker_weights(ranker, Z[index])
 
     fold, outside = selection.fold, []
     if fold is not None:
         outside = [np.flatnonzero((fold >= 0) & (fold != k)) for k in range(len(selection.folds))]
-    return learnt(np.arange(len(rows.is_pos))), [learnt(index) for index in outside]
+    return learnt(np.arange(rows.target.size)), [learnt(index) for index in outside]
 
 
 # Cards, scores and the sigmoid
@@ -248,36 +253,21 @@ def _held_out_scores(cards: Sequence[Card], selection: ShapeSelection) -> np.nda
     """The score of each row that is held out; None where there are too few rows to hold some out."""
     if selection.held_out is None:
         return None
-    scores = np.zeros(len(selection.held_out.is_pos))
+    scores = np.zeros(selection.held_out.target.size)
     for k, card in enumerate(cards):
         rows = selection.held_out.in_fold(k)
         scores[rows] = card_scores(card, selection.held_out.cells[rows])
     return scores
 
 
-def _fit_odds(card: Card, rows: LabelledCells, held_out: HeldOutRows | None, scores: np.ndarray | None) -> Odds:
-    """The sigmoid of held-out scores, or of the card's own where there are none; weights count as rows."""
+def _fit_odds(card: Card, rows: CardRows, held_out: CardRows | None, scores: np.ndarray | None) -> Odds:
+    """The sigmoid of held-out scores, or of the card's own where there are none."""
     if held_out is None or scores is None:
-        return fit_sigmoid(card_scores(card, rows.cells), rows.is_pos, normalize_weights(rows.weight))
-    return fit_sigmoid(scores, held_out.is_pos, _held_out_weights(held_out, rows))
+        return rows.target.odds(card_scores(card, rows.cells), rows.target)
+    return held_out.target.odds(scores, rows.target)
 
 
-def _held_out_weights(held_out: HeldOutRows, rows: LabelledCells) -> np.ndarray | None:
-    """Weights that give each class of the held-out rows its weight among all rows; None where all weigh 1.
-
-    The held-out rows of a large table are a sample with more of the rarer class.
-    """
-    if len(held_out.is_pos) == len(rows.is_pos):
-        return normalize_weights(held_out.weight)
-    counted = normalize_weights(rows.weight)
-    mass = np.ones(len(rows.is_pos)) if counted is None else counted
-    out = np.ones(len(held_out.is_pos)) if held_out.weight is None else held_out.weight.copy()
-    for label in (True, False):
-        out[held_out.is_pos == label] *= mass[rows.is_pos == label].sum() / out[held_out.is_pos == label].sum()
-    return out
-
-
-def point_scale(odds: Odds, w: np.ndarray, moments: ClassMoments, shapes: Sequence[Any]) -> float:
+def point_scale(odds: Odds, w: np.ndarray, moments: ClassMoments | PairMoments, shapes: Sequence[Any]) -> float:
     """Points that double the odds, so many that whole points blur scores by at most MAX_ROUNDING of their spread.
 
     What m shapes that are rounded one by one add to a sum is a deviation of √(m/12) points.
@@ -288,13 +278,15 @@ def point_scale(odds: Odds, w: np.ndarray, moments: ClassMoments, shapes: Sequen
     return fine[0] if fine else (POINT_SCALES[-1] if spread > 0.0 else POINT_SCALES[0])
 
 
-def _separation(w: np.ndarray, moments: ClassMoments) -> tuple[float, float]:
+def _separation(w: np.ndarray, moments: ClassMoments | PairMoments) -> tuple[float, float]:
     """The gap between the mean scores of the classes, and the sum of the variances of both."""
     return float(moments.delta @ w), _within_variance(w, moments)
 
 
-def _within_variance(w: np.ndarray, moments: ClassMoments) -> float:
-    """The sum of the variances of the scores of both classes."""
+def _within_variance(w: np.ndarray, moments: ClassMoments | PairMoments) -> float:
+    """The sum of the variances of the scores of both classes; of ordered rows, that of the differences of pairs."""
+    if isinstance(moments, PairMoments):
+        return max(float(w @ (moments.within @ w)), 0.0)
     return max(sum(float(w @ (m.scatter @ w)) / m.n for m in (moments.pos, moments.neg) if m.n > 0.0), 0.0)
 
 
@@ -312,7 +304,7 @@ def first_features(
 
 
 def fit_moments(
-    model: Any, columns: ScorecardColumns, features: list[Feature], basis: Basis, moments: ClassMoments
+    model: Any, columns: ScorecardColumns, features: list[Feature], basis: Basis, moments: ClassMoments | PairMoments
 ) -> tuple[ScorecardFit, float]:
     """What rows that were added up give, and the score halfway between their classes."""
     penalty, terms = _stream_penalty(model, moments), penalty_terms(features, basis)
@@ -323,7 +315,7 @@ def fit_moments(
         w = _square_minimiser(selection, moments.within, moments.delta, columns.monotone, model.ranker)
     w = purified(features, basis, w, all_rows.mean, columns.monotone)
     card = make_card(features, basis, w, all_rows)
-    if complete:
+    if complete and isinstance(moments, ClassMoments):
         odds = sigmoid_from_moments(moments, w)
     odds = odds._replace(offset=odds.offset + odds.slope * float(all_rows.mean @ w))
     shapes = make_shapes(features, card, all_rows, w, [])
@@ -334,7 +326,7 @@ def fit_moments(
     return fit, float((moments.midpoint - all_rows.mean) @ w)
 
 
-def _stream_penalty(model: Any, moments: ClassMoments) -> Penalty:
+def _stream_penalty(model: Any, moments: ClassMoments | PairMoments) -> Penalty:
     """The penalty that `fit` chose, where it came first; else what the user gave, or what mostly does well."""
     chosen = getattr(model, "_chosen", None)
     if chosen is not None:
@@ -362,7 +354,7 @@ def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generato
     alphas = None
     if isinstance(model.ranker, LeastSquaresAUCCV) and model.ranker.alphas is not None:
         alphas = np.asarray(model.ranker.alphas, dtype=np.float64)
-    if isinstance(model.ranker, LeastSquaresAUC):
+    elif isinstance(model.ranker, (LeastSquaresAUC, LinearOrderRanker)) and model.ranker.alpha != "auto":
         alphas = np.array([float(model.ranker.alpha)])
     return FitSettings(
         _fixed_knots(model.n_knots),
@@ -373,6 +365,7 @@ def settings_of(model: Any, monotone: Mapping[int, int], rng: np.random.Generato
         5,
         rng,
         refine=model.ranker is None,
+        metric=model.metric,
     )
 
 
@@ -380,11 +373,12 @@ def monotone_directions(model: Any, specs: list[ColumnSpec]) -> dict[int, int]:
     """Which columns may only rise (1) or fall (-1), by the number of the column."""
     if model.monotone is None:
         return {}
-    sparse = isinstance(model.ranker, LeastSquaresAUC) and bool(model.ranker.l1 > 0.0 or model.ranker.positive)
+    sparse = _is_sparse(model.ranker) or getattr(model.ranker, "positive", False)
     if learns_from_rows(model.ranker) or sparse:
         raise ValueError(
-            "The 'monotone' parameter of Scorecard must go with the square loss: ranker=None, LeastSquaresAUCCV or "
-            f"LeastSquaresAUC without l1 and positive. Got ranker={model.ranker!r} instead."
+            "The 'monotone' parameter of Scorecard must go with the square loss: ranker=None, LeastSquaresAUCCV, "
+            "LeastSquaresAUC without l1 and positive, OrderedRanker or SurvivalRanker without l1. "
+            f"Got ranker={model.ranker!r} instead."
         )
     places = column_indices(model, "monotone", model.monotone, [spec.name for spec in specs])
     pairs = zip(places, model.monotone.values(), strict=True)

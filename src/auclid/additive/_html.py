@@ -12,7 +12,7 @@ from auclid.additive._plot import by_importance
 from auclid.additive._points import Bin
 from auclid.additive._shapes import PairShape, Shape
 from auclid.plot._shapes import Z, counts_by_name, outline
-from auclid.plot._views import View, rate_bars, rows_of, tick_text, view_of
+from auclid.plot._views import View, label_on_right, rate_bars, rows_of, tick_text, view_of
 
 BAR_HEIGHT = 22
 """The height of a level's bar."""
@@ -81,7 +81,9 @@ def _line(shape: Shape, counts: ColumnCounts | None) -> str:
     if shape.missing:
         ends = frame.path(frame.x, [shape.missing, shape.missing])
         body.append(f'<path class="chance rival" d="{ends}"/>')
-        body.append(text(float(frame.across(frame.x[0])) + 4, float(frame.up(shape.missing)) - 4, "missing", "start"))
+        right = label_on_right(places, v, shape.missing)
+        at_end = float(frame.across(frame.x[right])) + (-4 if right else 4)
+        body.append(text(at_end, float(frame.up(shape.missing)) - 4, "missing", "end" if right else "start"))
     return frame.svg(f"What {shape.name} adds", "".join(body))
 
 
@@ -127,14 +129,13 @@ def _room(values: np.ndarray, error: np.ndarray, missing: float) -> tuple[float,
 def _bars(shape: Shape) -> str:
     levels, order, error = shape.levels or [], np.argsort(-shape.values), _reach(shape)
     low, high = _room(shape.values, error, shape.missing)
-    height = 52 + BAR_HEIGHT * (len(order) + 1)
     lines = [(_named(str(levels[k]), float(shape.share[k])), float(shape.values[k]), float(error[k])) for k in order]
-    lines.append(("missing", shape.missing, 0.0))
+    lines += [("missing", shape.missing, 0.0)] * bool(shape.missing)
     left = 12.0 + LETTER_WIDTH * max(len(word) for word, *_ in lines)
-    frame = Frame((low, high), (0.0, len(order) + 1.0), left=left, height=height)
+    frame = Frame((low, high), (0.0, float(len(lines))), left=left, height=52 + BAR_HEIGHT * len(lines))
     body = [frame.axes("adds to the score", "", nice(low, high, 3), ())]
     for k, (word, value, reach) in enumerate(lines):
-        y = float(frame.up(len(order) + 1 - k - 0.2))
+        y = float(frame.up(len(lines) - k - 0.2))
         a, b = sorted((float(frame.across(0.0)), float(frame.across(value))))
         body.append(f'<rect class="bars ours" x="{a:.1f}" y="{y:.1f}" width="{b - a:.1f}" height="{BAR_HEIGHT - 8}"/>')
         if reach > 0.0:

@@ -18,10 +18,10 @@ two columns can hold as well; scores do not tell which. Moving them from the gri
 variance, weighed by the training rows) changes no score by more than a constant, and makes both readable.
 """
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import cache
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -35,8 +35,6 @@ from auclid.additive._selection import (
     KNOT_COUNTS,
     SMOOTHS,
     FitSettings,
-    HeldOutRows,
-    LabelledCells,
     ShapeSelection,
     grid_auc,
     held_out_scores,
@@ -45,6 +43,7 @@ from auclid.additive._selection import (
     sure_gain,
 )
 from auclid.additive._solve import Penalty, minimiser, penalty_terms
+from auclid.additive._targets import CardRows, ClassTarget
 
 PAIR_COUNTS = (5, 15, 30)
 """Numbers of pairs that are tried, besides none."""
@@ -64,7 +63,7 @@ RIDGE_FACTORS = (0.01, 0.1, 1.0, 10.0)
 CELL_SHRINKAGE = 5.0
 """λ in units of 1/n+ + 1/n−: a cell of few rows cannot promise much."""
 
-MAX_HISTOGRAM_CELLS = 5e8
+MAX_HISTOGRAM_CELLS = 2e8
 """Cells of all histograms that are looked at; of more rows than that allows, a part is taken."""
 
 HISTOGRAM_BATCH = 256
@@ -86,11 +85,11 @@ class PairTrial(NamedTuple):
     grid: int = FINE_GRID
 
 
-def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
+def with_pairs(plain: ShapeSelection, rows: CardRows, settings: FitSettings) -> ShapeSelection:
     """The selection with the best pairs of columns, where they rank held-out rows better."""
     if plain.held_out is None or plain.fold is None or settings.pairs == 0 or not plain.basis.size:
         return plain
-    if _rarer_class(rows.is_pos, plain.fold) < _sizes.MIN_ROWS_FOR_PAIRS:
+    if rows.target.take(np.flatnonzero(plain.fold >= 0)).n_rarer() < _sizes.MIN_ROWS_FOR_PAIRS:
         return plain
     scores = _additive_scores(plain, plain.held_out)
     candidates = _candidate_pairs(plain, settings)
@@ -100,15 +99,7 @@ def with_pairs(plain: ShapeSelection, rows: LabelledCells, settings: FitSettings
     pairs = ranked_pairs(plain.features, plain.held_out, scores, candidates, chosen.n_pairs)[-1]
     features = _with_grid(plain.features, chosen.grid)
     basis = make_basis(features, pairs)
-    cells, is_pos, weight, fold = _moment_rows(rows, plain.fold, settings.rng)
-    folds: Sequence[TrainingMoments]
-    if basis.size >= _sizes.ROW_FOLD_COEFFICIENTS and len(is_pos) <= _sizes.ROW_FOLD_ROWS * basis.size:
-        mass = np.where(fold >= 0, 1.0 if weight is None else weight, 0.0)
-        total = class_sums(basis, cells, is_pos, mass).classes()
-        folds = RowFolds(basis, cells, is_pos, weight, fold)
-    else:
-        sums = class_sums(basis, cells, is_pos, weight, fold)
-        total, folds = sums.classes(), LazyFolds(sums)
+    total, folds = _fold_moments(basis, _moment_rows(rows._replace(fold=plain.fold), settings.rng))
     terms = penalty_terms(features, basis)
     ridge = chosen.ridge * ridge_unit(total) if settings.alphas is None else chosen.ridge
     penalty = Penalty(ridge, chosen.smooth, chosen.focus)
@@ -130,35 +121,31 @@ def _with_grid(features: Sequence[Feature], grid: int) -> list[Feature]:
     return [feature._replace(pair_knots=grid) for feature in features]
 
 
-def _rarer_class(is_pos: np.ndarray, fold: np.ndarray) -> int:
-    """Rows of the rarer class that are in a fold."""
-    n_pos, n = int(is_pos[fold >= 0].sum()), int((fold >= 0).sum())
-    return min(n_pos, n - n_pos)
+def _moment_rows(rows: CardRows, rng: np.random.Generator) -> CardRows:
+    """The rows that moments with pairs come from: all, or `_sizes.PAIR_MOMENT_ROWS` that stand for them."""
+    assert rows.fold is not None
+    index, limit = np.flatnonzero(rows.fold >= 0), _sizes.PAIR_MOMENT_ROWS
+    if len(index) <= limit:
+        return rows
+    used = rows.target.take(index)
+    chosen = used.drawn(limit, rng)
+    return CardRows(rows.cells[index[chosen]], used.represented(chosen), rows.fold[index[chosen]])
 
 
-def _moment_rows(
-    rows: LabelledCells, fold: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None, np.ndarray]:
-    """Cells, classes, weights and folds of the rows that moments with pairs come from.
-
-    Of more than `_sizes.PAIR_MOMENT_ROWS`, all of the rarer class are taken if they can be; the others are drawn, and
-    weigh as much as all rows of their class did.
-    """
-    limit = _sizes.PAIR_MOMENT_ROWS
-    if (fold >= 0).sum() <= limit:
-        return *rows, fold
-    classes = sorted((np.flatnonzero((rows.is_pos == side) & (fold >= 0)) for side in (True, False)), key=len)
-    drawn, new = [], np.zeros(len(rows.is_pos))
-    old = np.ones(len(rows.is_pos)) if rows.weight is None else rows.weight
-    for members, most in zip(classes, (limit // 2, limit - min(len(classes[0]), limit // 2)), strict=True):
-        chosen = rng.permutation(members)[:most]
-        new[chosen] = old[chosen] * (old[members].sum() / old[chosen].sum())
-        drawn.append(chosen)
-    index = np.sort(np.concatenate(drawn))
-    return rows.cells[index], rows.is_pos[index], new[index], fold[index]
+def _fold_moments(basis: Basis, rows: CardRows) -> tuple[Any, Sequence[TrainingMoments]]:
+    """The moments of all rows, and of those outside each fold: by products with rows where these are few."""
+    target, fold = rows.target, rows.fold
+    few = basis.size >= _sizes.ROW_FOLD_COEFFICIENTS and target.size <= _sizes.ROW_FOLD_ROWS * basis.size
+    if few and isinstance(target, ClassTarget):
+        assert fold is not None
+        mass = np.where(fold >= 0, 1.0 if target.weight is None else target.weight, 0.0)
+        total = class_sums(basis, rows.cells, target.is_pos, mass).moments()
+        return total, RowFolds(basis, rows.cells, target.is_pos, target.weight, fold)
+    sums = rows.sums(basis)
+    return sums.moments(), LazyFolds(sums)
 
 
-def _additive_scores(plain: ShapeSelection, held_out: HeldOutRows) -> np.ndarray:
+def _additive_scores(plain: ShapeSelection, held_out: CardRows) -> np.ndarray:
     """Held-out scores without pairs."""
     weights = [minimiser(fold.S, fold.delta, plain.terms, plain.penalty) for fold in plain.folds]
     return held_out_scores(plain.folds, plain.basis, weights, held_out)
@@ -169,16 +156,15 @@ def _best_trial(
 ) -> PairTrial | None:
     """The best number of pairs and its penalties; None where no number surely pays."""
     assert plain.held_out is not None
-    held_out = _trial_rows(plain.held_out, settings.rng)
-    counts = _pair_counts(settings)
-    score = scores if held_out is plain.held_out else _additive_scores(plain, held_out)
+    drawn = plain.held_out.target.drawn(_sizes.PAIR_TRIAL_ROWS, settings.rng)
+    held_out, score, counts = plain.held_out.take(drawn), scores[drawn], _pair_counts(settings)
     features = fewer_knots(plain.features, KNOT_COUNTS[0])[0]
     every, few = range(len(plain.folds)), _first_pairs(held_out.cells.shape[1], counts)
     own = ranked_pairs(features, held_out, score, candidates, counts[-1])
     aucs_of = _trial_aucs(features, held_out, own, settings)
     alone = aucs_of(0, [_as_trial(plain, settings)], few, every, COARSE_GRID)
     trials, first = _trial_grid(plain, settings), every[:PAIR_FIRST_FOLDS]
-    sizes = _grids(len(held_out.is_pos), min(counts[0], len(candidates)))
+    sizes = _grids(held_out.target.size, min(counts[0], len(candidates)))
     looks = {size: aucs_of(counts[0], trials, few, first, size) for size in sizes}
     size = max(looks, key=lambda each: np.nanmean(looks[each], axis=0).max())
     known = looks[size]
@@ -203,7 +189,7 @@ def _best_trial(
 
 
 def _trial_aucs(
-    features: Sequence[Feature], held_out: HeldOutRows, own: list[list[tuple[int, int]]], settings: FitSettings
+    features: Sequence[Feature], held_out: CardRows, own: list[list[tuple[int, int]]], settings: FitSettings
 ) -> Callable[[int, Sequence[PairTrial], int, Sequence[int], int], np.ndarray]:
     """A function to the (folds, trials) held-out AUCs of so many pairs; it keeps the moments of each fold and grid."""
     by_grid = {size: _with_grid(features, size) for size in (COARSE_GRID, FINE_GRID)}
@@ -248,17 +234,11 @@ class _TrainingPairs(NamedTuple):
     moments: TrainingMoments
 
 
-def _training_rows(held_out: HeldOutRows, k: int) -> HeldOutRows:
-    """The rows outside fold k."""
-    return held_out.rows(np.flatnonzero(held_out.fold != k))
-
-
 def _training_pairs(
-    features: Sequence[Feature], held_out: HeldOutRows, pairs: list[tuple[int, int]], k: int
+    features: Sequence[Feature], held_out: CardRows, pairs: list[tuple[int, int]], k: int
 ) -> _TrainingPairs:
-    rows = _training_rows(held_out, k)
-    sums = class_sums(make_basis(features, pairs), rows.cells, rows.is_pos, rows.weight)
-    return _TrainingPairs(pairs, sums.outside(-1))
+    rows = held_out.outside(k)._replace(fold=None)
+    return _TrainingPairs(pairs, rows.sums(make_basis(features, pairs)).outside(-1))
 
 
 def _aucs(
@@ -266,7 +246,7 @@ def _aucs(
     features: Sequence[Feature],
     count: int,
     grid: Sequence[PairTrial],
-    held_out: HeldOutRows,
+    held_out: CardRows,
     settings: FitSettings,
 ) -> np.ndarray:
     """The AUC of the only fold that is held out, with its own first ``count`` pairs, of each penalty."""
@@ -297,16 +277,6 @@ def _trial_grid(plain: ShapeSelection, settings: FitSettings) -> list[PairTrial]
 def _near_trials(grid: list[PairTrial], best: PairTrial) -> list[PairTrial]:
     """Penalties as smooth and focused as the best, with a ridge near to its: what more pairs are tried with."""
     return [g for g in grid if g[2:4] == best[2:4] and 0.09 < g.ridge / best.ridge < 11.0]
-
-
-def _trial_rows(held_out: HeldOutRows, rng: np.random.Generator) -> HeldOutRows:
-    """As many held-out rows as a trial takes, of both classes alike where that is possible."""
-    limit = _sizes.PAIR_TRIAL_ROWS
-    if len(held_out.is_pos) <= limit:
-        return held_out
-    rare, common = sorted((np.flatnonzero(held_out.is_pos), np.flatnonzero(~held_out.is_pos)), key=len)
-    rare = rng.permutation(rare)[: limit // 2]
-    return held_out.rows(np.sort(np.concatenate([rare, rng.permutation(common)[: limit - len(rare)]])))
 
 
 def _candidate_pairs(plain: ShapeSelection, settings: FitSettings) -> list[tuple[int, int]]:
@@ -416,8 +386,14 @@ def pair_gains(
     """
     p, q, rp, rq = np.moveaxis(histograms, 2, 0)
     g = p * (1.0 + means[1]) - rp - q * (1.0 - means[0]) - rq
-    alone = _effect_gains(*_main_effects(p, q, g, shape), shrink)
-    return _cell_gains(p, q, g, shrink) - alone
+    return gains_beside_columns(p, q, g, shape, shrink)
+
+
+def gains_beside_columns(
+    p: np.ndarray, q: np.ndarray, g: np.ndarray, shape: tuple[int, int], shrink: np.ndarray | float
+) -> np.ndarray:
+    """What an effect of the cells lowers the loss by, less what effects of their rows and columns alone do."""
+    return _cell_gains(p, q, g, shrink) - _effect_gains(*_main_effects(p, q, g, shape), shrink)
 
 
 def _cell_gains(p: np.ndarray, q: np.ndarray, g: np.ndarray, shrink: np.ndarray | float) -> np.ndarray:
@@ -455,30 +431,71 @@ def _main_effects(p: np.ndarray, q: np.ndarray, g: np.ndarray, shape: tuple[int,
 
 
 def ranked_pairs(
-    features: Sequence[Feature], held_out: HeldOutRows, score: np.ndarray, pairs: Sequence[tuple[int, int]], most: int
+    features: Sequence[Feature], held_out: CardRows, score: np.ndarray, pairs: Sequence[tuple[int, int]], most: int
 ) -> list[list[tuple[int, int]]]:
     """The ``most`` of these pairs that could add the most, best first: by the rows outside each fold, and by all."""
+    assert held_out.fold is not None
     n_folds, counts = int(held_out.fold.max()) + 1, [len(coarse_places(f)) for f in features]
-    pairs = [pair for pair in pairs if min(counts[j] for j in pair) > 1]
+    pairs = [(a, b) for a, b in pairs if min(counts[a], counts[b]) > 1]
     if not pairs:
         return [[] for _ in range(n_folds + 1)]
     at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
-    rows, score = held_out.rows(at), score[at]
-    weight = np.ones(len(at)) if rows.weight is None else rows.weight.astype(np.float64)
-    codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in {j for pair in pairs for j in pair}}
+    rows, score = held_out.take(at), score[at]
+    codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in np.unique(pairs).tolist()}
     kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
-    moments = ScoreMoments.of(score, rows.is_pos, weight * kept[:, rows.fold])
+    made = ClassGains if isinstance(rows.target, ClassTarget) else OrderGains
+    gains_of = made(rows, score, kept)
     gains: list[list[tuple[float, tuple[int, int]]]] = [[] for _ in kept]
-    for shape, members in _by_shape(counts, pairs).items():
-        for start in range(0, len(members), HISTOGRAM_BATCH):
-            batch = members[start : start + HISTOGRAM_BATCH]
-            histograms = np.zeros((len(batch), n_folds, shape[0] * shape[1], 4))
-            for (a, b), own in zip(batch, histograms, strict=True):
-                pair_histogram(codes[a], codes[b], shape[1], rows.fold, rows.is_pos, score, weight, own)
-            outside = np.einsum("tk,pkcs->tpcs", kept, histograms)
-            for found, own in zip(gains, moments.gains(outside, shape), strict=True):
-                found += zip(own, batch, strict=True)
+    for shape, batch in _batches(counts, pairs):
+        for found, own in zip(gains, gains_of([(codes[a], codes[b]) for a, b in batch], shape), strict=True):
+            found += zip(own, batch, strict=True)
     return [_best_pairs(found, most) for found in gains]
+
+
+class ClassGains:
+    """What pairs of columns can add to scores of two classes, by several sets of folds."""
+
+    def __init__(self, rows: CardRows, score: np.ndarray, kept: np.ndarray) -> None:
+        assert rows.fold is not None
+        self.is_pos, self.fold, self.score, self.kept, target = rows.target.is_pos, rows.fold, score, kept, rows.target
+        self.weight = np.ones(target.size) if target.weight is None else target.weight.astype(np.float64)
+        self.moments = ScoreMoments.of(score, target.is_pos, self.weight * kept[:, rows.fold])
+
+    def __call__(self, codes: Sequence[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int]) -> np.ndarray:
+        """(sets, pairs), of pairs of columns whose coarse slots are these."""
+        histograms = np.zeros((len(codes), self.kept.shape[1], shape[0] * shape[1], 4))
+        for (a, b), own in zip(codes, histograms, strict=True):
+            pair_histogram(a, b, shape[1], self.fold, self.is_pos, self.score, self.weight, own)
+        return self.moments.gains(np.einsum("tk,pkcs->tpcs", self.kept, histograms), shape)
+
+
+class OrderGains:
+    """What pairs of columns can add to scores of ordered rows, by several sets of folds.
+
+    p and q are the shares of the pairs whose upper, and whose lower row is in a cell; g is the sum over its rows of
+    half of what the loss falls by where their scores rise. A takes the two rows of a pair for independent.
+    """
+
+    def __init__(self, rows: CardRows, score: np.ndarray, kept: np.ndarray) -> None:
+        assert rows.fold is not None
+        self.sets = []
+        for folds in kept:
+            index = np.flatnonzero(folds[rows.fold] > 0.0)
+            found = rows.target.take(index).residuals(score[index])
+            counts = [max(int(np.count_nonzero(share)), 1) for share in (found.upper, found.lower)]
+            shrink = CELL_SHRINKAGE * (1.0 / counts[0] + 1.0 / counts[1])
+            self.sets.append((index, found, shrink))
+
+    def __call__(self, codes: Sequence[tuple[np.ndarray, np.ndarray]], shape: tuple[int, int]) -> np.ndarray:
+        """(sets, pairs), of pairs of columns whose coarse slots are these."""
+        size, out = shape[0] * shape[1], []
+        cells = [np.where((a >= 0) & (b >= 0), a.astype(np.int64) * shape[1] + b, size) for a, b in codes]
+        for index, shares, shrink in self.sets:
+            p, q, g = (
+                np.array([np.bincount(cell[index], share, size + 1)[:size] for cell in cells]) for share in shares
+            )
+            out.append(gains_beside_columns(p, q, g, shape, shrink))
+        return np.array(out)
 
 
 def _best_pairs(gains: list[tuple[float, tuple[int, int]]], most: int) -> list[tuple[int, int]]:
@@ -487,12 +504,16 @@ def _best_pairs(gains: list[tuple[float, tuple[int, int]]], most: int) -> list[t
     return [pair for gain, pair in gains[:most] if gain > 0.0]
 
 
-def _by_shape(counts: Sequence[int], pairs: Sequence[tuple[int, int]]) -> dict[tuple[int, int], list[tuple[int, int]]]:
-    """The pairs by the numbers of coarse slots of their columns."""
-    out: dict[tuple[int, int], list[tuple[int, int]]] = {}
+def _batches(
+    counts: Sequence[int], pairs: Sequence[tuple[int, int]]
+) -> Iterator[tuple[tuple[int, int], list[tuple[int, int]]]]:
+    """The numbers of coarse slots of two columns, and a batch of the pairs whose columns have these."""
+    by_shape: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for a, b in pairs:
-        out.setdefault((counts[a], counts[b]), []).append((a, b))
-    return out
+        by_shape.setdefault((counts[a], counts[b]), []).append((a, b))
+    for shape, members in by_shape.items():
+        for start in range(0, len(members), HISTOGRAM_BATCH):
+            yield shape, members[start : start + HISTOGRAM_BATCH]
 
 
 # What belongs to a column

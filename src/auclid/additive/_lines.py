@@ -71,8 +71,8 @@ def splice(line: BrokenLine, low: float, high: float, inner: BrokenLine) -> Brok
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.additive._lines import Line, flat, splice
-    >>> line = Line(np.array([0.0, 10.0]), np.array([0.0, 1.0]), np.zeros(2, dtype=bool))
+    >>> from auclid.additive._lines import BrokenLine, flat, splice
+    >>> line = BrokenLine(np.array([0.0, 10.0]), np.array([0.0, 1.0]), np.zeros(2, dtype=bool))
     >>> splice(line, 2.0, 4.0, flat(5.0, line)).at([1.0, 2.0, 3.0, 4.0, 8.0]).round(6)
     array([0.1, 5. , 5. , 0.4, 0.8])
     """

@@ -22,7 +22,7 @@ from auclid import _sizes
 from auclid.additive._basis import Basis
 from auclid.additive._folds import WeighedRows, fold_masses
 from auclid.additive._moments import TrainingMoments, class_sums
-from auclid.additive._selection import HeldOutRows, LabelledCells, ShapeSelection, basis_products, mean_auc, sure_gain
+from auclid.additive._selection import ShapeSelection, basis_products, mean_auc, sure_gain
 from auclid.additive._solve import (
     MonotoneColumn,
     Penalty,
@@ -32,7 +32,7 @@ from auclid.additive._solve import (
     solve_monotone,
     with_penalty,
 )
-from auclid.metrics._auc import auc_from_parts
+from auclid.additive._targets import CardRows
 from auclid.solvers.iterative import conjugate_gradients
 from auclid.solvers.newton import Move
 from auclid.stats.odds import fit_sigmoid
@@ -79,13 +79,13 @@ class LogisticModels(NamedTuple):
     """(coefficients, models): the C of K."""
 
     @classmethod
-    def of(cls, selection: ShapeSelection, rows: LabelledCells, mass: np.ndarray, training: Any) -> "LogisticModels":
+    def of(cls, selection: ShapeSelection, rows: CardRows, mass: np.ndarray, training: Any) -> "LogisticModels":
         """The models whose rows have these weights, (rows, models), and these `TrainingMoments`."""
         terms, penalty, size = selection.terms, selection.penalty, selection.basis.size
         costs = [coefficient_cost(each.S, each.delta, terms, penalty) for each in training]
         cost = np.stack([np.broadcast_to(each, size) for each in costs], axis=1)
         strengths = (2.0 * PENALTY_FACTOR * each for each in (penalty.alpha, penalty.smooth))
-        weighed = WeighedRows.of(selection.basis, rows.cells, rows.is_pos, mass)
+        weighed = WeighedRows.of(selection.basis, rows.cells, rows.target.is_pos, mass)
         return cls(weighed, terms, Penalty(*strengths), cost)
 
     @property
@@ -113,7 +113,7 @@ def affordable(selection: ShapeSelection, cells: Any) -> bool:
 
 def logistic_weights(
     selection: ShapeSelection,
-    rows: LabelledCells,
+    rows: CardRows,
     w: np.ndarray,
     others: list[np.ndarray],
     monotone: Sequence[MonotoneColumn],
@@ -121,7 +121,7 @@ def logistic_weights(
     """The weights after steps from those of the square loss, where held-out rows surely rank better; else None."""
     held_out, fold, moments = selection.held_out, selection.fold, selection.moments
     assert held_out is not None and fold is not None
-    masses = fold_masses(fold, rows.weight)
+    masses = fold_masses(fold, rows.target.weight)
     total = TrainingMoments(moments.within, moments.delta, moments.all.mean)
     models = LogisticModels.of(selection, rows, masses, [*selection.folds, total])
     moved = minimise(models, selection.basis, rows, np.stack([*others, w], axis=1), monotone).T
@@ -132,19 +132,16 @@ def logistic_weights(
     return LogisticWeights(moved[-1], list(moved[:-1]), float(mean_auc(np.array(gains)[:, None])[0]))
 
 
-def _gain(basis: Basis, held_out: HeldOutRows, k: int, W: np.ndarray) -> float:
-    """How much higher the AUC of fold k is by the second weights than by the first; nan where it has one class only."""
+def _gain(basis: Basis, held_out: CardRows, k: int, W: np.ndarray) -> float:
+    """The gain in AUC (or what counts) of fold k by the second weights; nan where it has one class only."""
     rows = held_out.in_fold(k)
-    label, weight = held_out.is_pos[rows], None if held_out.weight is None else held_out.weight[rows]
-    if not label.any() or label.all():
-        return np.nan
     scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W).T)
-    before, after = (auc_from_parts(label, column, weight) for column in scores)
+    before, after = held_out.target.take(rows).auc(scores)
     return float(after - before)
 
 
 def minimise(
-    models: LogisticModels, basis: Basis, rows: LabelledCells, W: np.ndarray, monotone: Sequence[MonotoneColumn]
+    models: LogisticModels, basis: Basis, rows: CardRows, W: np.ndarray, monotone: Sequence[MonotoneColumn]
 ) -> np.ndarray:
     """The weights of least L of each model (a column each), by Newton's method from those of the square loss."""
     z = models.Z @ W
@@ -195,15 +192,15 @@ class _Expansion(NamedTuple):
         """The move of weights and scores, with that of the offset."""
         return Move(move.w, move.scores + self.offset - (self.share * move.scores).sum(axis=0))
 
-    def hessian(self, models: LogisticModels, basis: Basis, rows: LabelledCells, model: int) -> np.ndarray:
+    def hessian(self, models: LogisticModels, basis: Basis, rows: CardRows, model: int) -> np.ndarray:
         """The Hessian of one model: moments about the mean, and the penalty."""
-        sums = class_sums(basis, rows.cells, rows.is_pos, np.ascontiguousarray(self.curvature[:, model]))
+        sums = class_sums(basis, rows.cells, rows.target.is_pos, np.ascontiguousarray(self.curvature[:, model]))
         H = with_penalty(sums.pooled().scatter, models.terms, models.penalty, models.cost[:, model])
         H[np.diag_indices_from(H)] += 1e-12 * max(float(np.trace(H)) / len(H), 1e-300)
         return H
 
 
-def _preconditioner(models: LogisticModels, at: _Expansion, basis: Basis, rows: LabelledCells) -> Any:
+def _preconditioner(models: LogisticModels, at: _Expansion, basis: Basis, rows: CardRows) -> Any:
     """The Cholesky factor of the Hessian of the last model, with half the digits."""
     H = at.hessian(models, basis, rows, -1).astype(np.float32)
     H[np.diag_indices_from(H)] *= 1.0 + 1e-5
@@ -236,7 +233,7 @@ def _monotone_step(
     models: LogisticModels,
     at: _Expansion,
     basis: Basis,
-    rows: LabelledCells,
+    rows: CardRows,
     W: np.ndarray,
     monotone: Sequence[MonotoneColumn],
 ) -> Move:

@@ -87,7 +87,7 @@ class BasisSums:
             if len(rows):
                 add_sums(self.basis, cells, rows, weight, self.total[g], self.first[g], self.second[g])
 
-    def classes(self) -> ClassMoments:
+    def moments(self) -> ClassMoments:
         """Moments of the positives and of the negatives of all folds."""
         neg, pos = (self._moments(np.arange(side, len(self.total), 2)) for side in (0, 1))
         return ClassMoments(pos, neg)
@@ -131,9 +131,9 @@ class BasisSums:
 
 
 class LazyFolds(Sequence):
-    """The `TrainingMoments` of all folds, made when they are asked for: with many coefficients each is large."""
+    """The `TrainingMoments` of all folds of some sums, made when they are asked for: each may be large."""
 
-    def __init__(self, sums: BasisSums) -> None:
+    def __init__(self, sums: Any) -> None:
         self.sums = sums
 
     def __len__(self) -> int:

@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from sklearn.utils import estimator_html_repr
 
 from auclid import validation
 from auclid._hints import listed
+from auclid._page import framed
 from auclid.additive._binning import BinLimits, BinnedCard, binned_card
 from auclid.additive._html import scorecard_page
 from auclid.additive._points import Bin, Scale, as_frame, binned_lines, binned_row_points, point_bins, row_points
@@ -57,6 +59,7 @@ class PointTable:
     _odds: Any
     _kept_columns: list
     _cells: Any
+    _order_ranker: Any
     decision_function: Any
 
     def points(
@@ -64,7 +67,7 @@ class PointTable:
         scale: float | str = "auto",
         *,
         base: float = 600.0,
-        odds: float = 50.0,
+        odds: float | str = "auto",
         max_bins: int | str | None = "auto",
         higher: str = "riskier",
         min_share: float = 0.002,
@@ -74,11 +77,12 @@ class PointTable:
     ) -> Any:
         """The scorecard as a table of bins and points: the points of a row are those of its bins, added up.
 
-        points = base + scale · log2(odds of the row / odds), the odds being those of `predict_proba`. Each shape is cut
-        into few bins: edges are round numbers, whole ones for columns of whole numbers, and bins go where one more
-        lowers the loss of AUC most. The values of a bin are the mean of the shape over its training rows, so points
-        do not run on beyond the data. A pair of columns is cut into rectangles. Columns and pairs that hardly add
-        anything have no line.
+        points = base + scale · log2(odds of the row / odds), the odds being those of `predict_proba`; of ordered rows,
+        those that the row is ranked above one of mean score: the ratio of hazards, if these are proportional. Each
+        shape is cut into few bins: edges are round numbers, whole ones for columns of whole numbers, and bins go where
+        one more lowers the loss of AUC most. The values of a bin are the mean of the shape over its training rows, so
+        points do not run on beyond the data. A pair of columns is cut into rectangles. Columns and pairs that hardly
+        add anything have no line.
 
         Parameters
         ----------
@@ -87,7 +91,8 @@ class PointTable:
             each to whole points would blur the ranking; ``scale_`` holds it.
         base : float, default=600
             Points of a row with the odds ``odds``.
-        odds : float in (0, inf), default=50
+        odds : float in (0, inf) or "auto", default="auto"
+            "auto": 50; of ordered rows 1, so that a row of mean score has ``base`` points.
         max_bins : int of at least 1, "auto" or None, default="auto"
             Bins of a column or pair, at the most. "auto": 8, and where more than ``max_auc_lost`` would be lost, up to
             24 for some, with no more than 120 lines in all, or 6 a column. None: a bin for each stretch of values that
@@ -133,7 +138,7 @@ class PointTable:
         scale: float | str = "auto",
         *,
         base: float = 600.0,
-        odds: float = 50.0,
+        odds: float | str = "auto",
         max_bins: int | str | None = "auto",
         higher: str = "riskier",
         names: Any = None,
@@ -162,7 +167,7 @@ class PointTable:
         scale: float | str = "auto",
         *,
         base: float = 600.0,
-        odds: float = 50.0,
+        odds: float | str = "auto",
         max_bins: int | str | None = "auto",
         higher: str = "riskier",
         min_share: float = 0.002,
@@ -194,7 +199,9 @@ class PointTable:
         max_bins: int | str | None = "auto",
         sample_weight: Any = None,
     ) -> float:
-        """How much lower the AUC of the points is than that of the scores; negative where it is higher.
+        """How much lower the AUC of the points is than that of the scores, of ordered rows the concordance.
+
+        Negative where it is higher.
 
         Parameters
         ----------
@@ -212,12 +219,16 @@ class PointTable:
         """
         y, sample_weight = labels_to_score(self, X, y, sample_weight)
         points = self.total_points(X, scale, max_bins=max_bins)
-        exact = checked_auc("Scorecard.auc_lost", y, self.decision_function(X), sample_weight, self.classes_[1])
-        whole = checked_auc("Scorecard.auc_lost", y, points, sample_weight, self.classes_[1])
+        ranker, scores = self._order_ranker, self.decision_function(X)
+        if ranker is not None:
+            exact, whole = (ranker._concordance(each, y, None, sample_weight) for each in (scores, points))
+        else:
+            more = sample_weight, self.classes_[1]
+            exact, whole = (checked_auc("Scorecard.auc_lost", y, each, *more) for each in (scores, points))
         return float(exact - whole)
 
     def _table(
-        self, scale: float | str, base: float, odds: float, whole: bool, higher: str, bins: BinSettings
+        self, scale: float | str, base: float, odds: float | str, whole: bool, higher: str, bins: BinSettings
     ) -> "_Table":
         """What makes lines and the points of rows with these parameters."""
         validation.fitted(self, "shapes_")
@@ -240,14 +251,16 @@ class PointTable:
             return usual
         return binned_card(self._card, self._counts, BinLimits(MOST_BINS, share, bound, most))
 
-    def _scale(self, scale: float | str, base: float, odds: float, whole: bool, higher: str) -> Scale:
+    def _scale(self, scale: float | str, base: float, odds: float | str, whole: bool, higher: str) -> Scale:
         given: Any = self.scale_ if isinstance(scale, str) and scale == "auto" else scale
-        for name, value, low in (("scale", given, 0.0), ("base", base, -np.inf), ("odds", odds, 0.0)):
+        usual = 50.0 if self._order_ranker is None else 1.0
+        to_one: Any = usual if isinstance(odds, str) and odds == "auto" else odds
+        for name, value, low in (("scale", given, 0.0), ("base", base, -np.inf), ("odds", to_one, 0.0)):
             if not _is_real(value) or not low < value < np.inf:
                 raise _invalid(name, f"be a float in ({low}, inf)", value)
         if higher not in ("riskier", "safer"):
             raise _invalid("higher", "be 'riskier' or 'safer'", higher)
-        return Scale(float(given), float(base), float(odds), bool(whole), 1.0 if higher == "riskier" else -1.0)
+        return Scale(float(given), float(base), float(to_one), bool(whole), 1.0 if higher == "riskier" else -1.0)
 
     def to_html(
         self,
@@ -259,7 +272,7 @@ class PointTable:
         facts: Any = (),
         scale: float | str = "auto",
         base: float = 600.0,
-        odds: float = 50.0,
+        odds: float | str = "auto",
         max_bins: int | str | None = "auto",
         higher: str = "riskier",
     ) -> str:
@@ -286,25 +299,44 @@ class PointTable:
         validation.fitted(self, "shapes_")
         shapes = renamed(self.shapes_, [column.name for column in self._kept_columns], names)
         bins = self.point_bins(scale, base=base, odds=odds, max_bins=max_bins, higher=higher, names=names)
-        labels = _as_many("classes", classes, self.classes_.tolist())
+        labels = None if self._order_ranker is not None else _as_many("classes", classes, self.classes_.tolist())
         in_points = self._scale(scale, base, odds, True, higher)
         page = scorecard_page(title, [*self._facts(in_points, labels), *facts], shapes, bins, self._counts)
         if path is not None:
             Path(os.fspath(path)).write_text(page, encoding="utf-8")
         return page
 
-    def _facts(self, in_points: Scale, labels: list) -> list[str]:
+    def _html_repr(self) -> str:
+        """What notebooks show: scikit-learn's diagram, and below it the card once it is fitted."""
+        diagram = estimator_html_repr(self)
+        return diagram + framed("The scorecard", self.to_html()) if hasattr(self, "shapes_") else diagram
+
+    def _facts(self, in_points: Scale, labels: list | None) -> list[str]:
         """What the head of the page says of the card."""
-        label = labels[1] if in_points.sign > 0.0 else labels[0]
         out = [
             f"{len(self._kept_columns)} columns, {len(self.interactions_)} pairs; "
             f"ridge {self.alpha_:.3g}, smoothness {self.smooth_:.3g}.",
-            f"The more points, the likelier {label}: {in_points.base:g} points are odds of {label} of "
-            f"{in_points.odds:g} to one, and {in_points.scale:g} more double them.",
+            _meaning_of_points(in_points, labels),
         ]
         if np.isfinite(self.cv_auc_):
-            out.insert(1, f"Cross-validated AUC {self.cv_auc_:.4f}.")
+            out.insert(1, f"Cross-validated {'AUC' if labels else 'concordance'} {self.cv_auc_:.4f}.")
         return out
+
+
+def _meaning_of_points(in_points: Scale, labels: list | None) -> str:
+    """What points say of a row: of one of two classes, or of an order where ``labels`` is None."""
+    base, odds, scale = in_points.base, in_points.odds, in_points.scale
+    if labels is None:
+        rank = "higher" if in_points.sign > 0.0 else "lower"
+        return (
+            f"The more points, the {rank} a row is ranked: {base:g} points are odds of {odds:g} to one to be ranked "
+            f"{rank} than a row of mean score, and {scale:g} more double them."
+        )
+    label = labels[1] if in_points.sign > 0.0 else labels[0]
+    return (
+        f"The more points, the likelier {label}: {base:g} points are odds of {label} of {odds:g} to one, and "
+        f"{scale:g} more double them."
+    )
 
 
 class _Table(NamedTuple):

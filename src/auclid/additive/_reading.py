@@ -13,6 +13,11 @@ from auclid.data.types import OutputFile, RowsLike
 from auclid.validation import part_answers, partwise
 
 
+def _shown(value: Any) -> str:
+    """A cell as a line of reasons shows it: numbers to six digits."""
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
 class ReasonCode(NamedTuple):
     """A column (or a pair), the row's value in it, and what that adds to the score."""
 
@@ -22,7 +27,7 @@ class ReasonCode(NamedTuple):
 
     def __str__(self) -> str:
         name = " × ".join(self.name) if isinstance(self.name, tuple) else self.name
-        value = " × ".join(map(str, self.value)) if isinstance(self.value, tuple) else self.value
+        value = " × ".join(map(_shown, self.value)) if isinstance(self.value, tuple) else _shown(self.value)
         return f"{name} = {value}: {self.contribution:+.3f}"
 
 
@@ -34,6 +39,7 @@ class Readable:
     _card: Any
     _counts: Any
     _cells: Any
+    _order_ranker: Any
 
     @partwise
     def contributions(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
@@ -59,7 +65,8 @@ class Readable:
         X : array, CSR matrix, frame, `Rows` or dask collection of shape (n, d)
         n : int of at least 1, default=4
         toward : one of ``classes_``, optional
-            Only what speaks for this class, most first: ``classes_[0]`` gives what lowers the score.
+            Only what speaks for this class, most first: ``classes_[0]`` gives what lowers the score. Of ordered rows,
+            "higher" or "lower".
 
         Returns
         -------
@@ -80,11 +87,10 @@ class Readable:
         """`reasons` of rows in memory."""
         cells = self._cells(X)
         _positive("n", "reasons", n)
-        if toward is not None and toward not in self.classes_.tolist():
-            raise ValueError(
-                f"The 'toward' of Scorecard.reasons must be one of {self.classes_.tolist()}; got {toward!r}."
-            )
-        sign = 0 if toward is None else (1 if toward == self.classes_[1] else -1)
+        classes = self.classes_.tolist() if self._order_ranker is None else ["lower", "higher"]
+        if toward is not None and toward not in classes:
+            raise ValueError(f"The 'toward' of Scorecard.reasons must be one of {classes}; got {toward!r}.")
+        sign = 0 if toward is None else (1 if toward == classes[1] else -1)
         parts = card_contributions(self._card, cells)
         places = largest_contributions(parts, int(n), sign)
         every = reasons_of(self.shapes_, cell_block(cells, slice(None)), parts, places)

@@ -5,16 +5,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
-from sklearn.model_selection import StratifiedKFold
 
 from auclid import _sizes
 from auclid.additive._basis import Basis, basis_scores, fewer_knots, make_basis
 from auclid.additive._columns import cell_block, cell_blocks
 from auclid.additive._features import Feature
-from auclid.additive._moments import BasisSums, LazyFolds, TrainingMoments, class_sums, congruence
-from auclid.additive._solve import Penalty, PenaltyTerms, directions, penalty_terms
-from auclid.metrics._auc import auc_from_parts
-from auclid.stats.moments import ClassMoments, Moments
+from auclid.additive._moments import BasisSums, LazyFolds, TrainingMoments, congruence
+from auclid.additive._order_moments import OrderSums, PairMoments
+from auclid.additive._solve import FEW_ROWS_PENALTY, Penalty, PenaltyTerms, directions, penalty_terms
+from auclid.additive._targets import CardRows
+from auclid.solvers.path import AUC
+from auclid.stats.moments import ClassMoments
 
 KNOT_COUNTS = (8, 16, 32)
 """Numbers of knots that "auto" tries: every smaller one is a thinning of the largest."""
@@ -35,54 +36,6 @@ FOCUSES = (0.5, 1.0)
 MIN_REFINED_GRID = 20
 """Penalties from which on not all are tried."""
 
-FEW_ROWS_PENALTY = Penalty(0.3, 5.0)
-"""What is used where nothing is cross-validated; alpha in units of twice the mean variance of the basis."""
-
-
-class LabelledCells(NamedTuple):
-    """Cells with the class and the weight of each row."""
-
-    cells: Any
-    """An array or a CSR matrix."""
-    is_pos: np.ndarray
-    weight: np.ndarray | None
-
-    def rows(self, index: np.ndarray) -> "LabelledCells":
-        """Some of the rows."""
-        return LabelledCells(
-            self.cells[index], self.is_pos[index], None if self.weight is None else self.weight[index]
-        )
-
-
-class HeldOutRows(NamedTuple):
-    """Rows that are scored by the folds they are not in."""
-
-    cells: np.ndarray
-    is_pos: np.ndarray
-    weight: np.ndarray | None
-    fold: np.ndarray
-
-    def in_fold(self, k: int) -> np.ndarray:
-        """The numbers of the rows that fold k holds out."""
-        return np.flatnonzero(self.fold == k)
-
-    def rows(self, index: np.ndarray) -> "HeldOutRows":
-        """Some of the rows."""
-        weight = None if self.weight is None else self.weight[index]
-        return HeldOutRows(self.cells[index], self.is_pos[index], weight, self.fold[index])
-
-    def at_most(self, count: int) -> "HeldOutRows":
-        """About ``count`` rows, the rarer class first: every so manieth of a class, so evenly of all folds."""
-        rare, common = sorted((np.flatnonzero(self.is_pos), np.flatnonzero(~self.is_pos)), key=len)
-        rare = rare[:: -(-len(rare) // (count // 2)) or 1]
-        common = common[:: -(-len(common) // (count - len(rare))) or 1]
-        return self.rows(np.sort(np.concatenate([rare, common])))
-
-    def as_only_fold(self, k: int) -> "HeldOutRows":
-        """The rows of fold k, as the only fold."""
-        held_out = self.rows(self.in_fold(k))
-        return held_out._replace(fold=np.zeros_like(held_out.fold))
-
 
 class FitSettings(NamedTuple):
     """What the user decided: None where it is to be chosen."""
@@ -99,6 +52,8 @@ class FitSettings(NamedTuple):
     """Whether a few penalties are enough: for a scorecard that is one member of a blend."""
     refine: bool = False
     """Whether the logistic loss may follow the square loss."""
+    metric: str = AUC.name
+    """What held-out rows judge by."""
 
 
 class ShapeSelection(NamedTuple):
@@ -109,62 +64,43 @@ class ShapeSelection(NamedTuple):
     basis: Basis
     terms: PenaltyTerms
     penalty: Penalty
-    moments: ClassMoments
+    moments: ClassMoments | PairMoments
     folds: Sequence[TrainingMoments]
-    held_out: HeldOutRows | None
+    held_out: CardRows | None
     fold: np.ndarray | None
     """The fold of each row; -1 where it weighs nothing."""
     cv_auc: float
 
 
-def select(features: Sequence[Feature], rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
+def select(features: Sequence[Feature], rows: CardRows, settings: FitSettings) -> ShapeSelection:
     """Choose the number of knots and the penalties."""
-    fold = fold_numbers(rows.is_pos, rows.weight, settings)
+    fold = rows.target.folds(settings.n_folds, settings.rng)
     if fold is None:
         return _without_folds(features, rows, settings)
-    held_out = _held_out_rows(rows, fold, settings.rng)
-    sums = class_sums(make_basis(features), *rows, fold)
+    held_out = _held_out_rows(rows, fold, settings)
+    sums = rows._replace(fold=fold).sums(make_basis(features))
     return _select_by_folds(list(features), sums, held_out, settings)._replace(fold=fold)
 
 
-def fold_numbers(is_pos: np.ndarray, weight: np.ndarray | None, settings: FitSettings) -> np.ndarray | None:
-    """The fold of each row, or None where there are too few rows to hold some out."""
-    counted = np.ones(len(is_pos), dtype=bool) if weight is None else weight > 0.0
-    n_pos, n = int(is_pos[counted].sum()), int(counted.sum())
-    if min(n_pos, n - n_pos) < _sizes.MIN_ROWS_FOR_CV:
-        return None
-    fold = np.full(len(is_pos), -1)
-    rows = np.flatnonzero(counted)
-    splitter = StratifiedKFold(settings.n_folds, shuffle=True, random_state=int(settings.rng.integers(2**31)))
-    for k, (_, test) in enumerate(splitter.split(rows, is_pos[rows])):
-        fold[rows[test]] = k
-    return fold
+def _held_out_rows(rows: CardRows, fold: np.ndarray, settings: FitSettings) -> CardRows:
+    """The rows that are scored: all, or as many as `_sizes.HELD_OUT_ROWS`."""
+    index, target = np.flatnonzero(fold >= 0), rows.target.judged_by(settings.metric)
+    index = index[target.take(index).drawn(_sizes.HELD_OUT_ROWS, settings.rng)]
+    return CardRows(cell_block(rows.cells, index), target.take(index), fold[index])
 
 
-def _held_out_rows(rows: LabelledCells, fold: np.ndarray, rng: np.random.Generator) -> HeldOutRows:
-    """The rows that are scored: all, or as many of each class as can be, the rarer class first."""
-    index, limit = np.flatnonzero(fold >= 0), _sizes.HELD_OUT_ROWS
-    if len(index) > limit:
-        rare, common = sorted((index[rows.is_pos[index]], index[~rows.is_pos[index]]), key=len)
-        rare = rng.permutation(rare)[: limit // 2]
-        common = rng.permutation(common)[: limit - len(rare)]
-        index = np.sort(np.concatenate([rare, common]))
-    weight = None if rows.weight is None else rows.weight[index]
-    return HeldOutRows(cell_block(rows.cells, index), rows.is_pos[index], weight, fold[index])
-
-
-def ridge_unit(moments: ClassMoments) -> float:
+def ridge_unit(moments: ClassMoments | PairMoments) -> float:
     """Twice the mean variance of the basis: the unit in which strengths of the ridge are measured."""
     variance = np.diag(moments.within)
     size = float(variance.mean()) if len(variance) else 0.0
     return 2.0 * (size if size > 0.0 else 0.5)
 
 
-def _without_folds(features: Sequence[Feature], rows: LabelledCells, settings: FitSettings) -> ShapeSelection:
+def _without_folds(features: Sequence[Feature], rows: CardRows, settings: FitSettings) -> ShapeSelection:
     """No cross-validation: few knots and strong penalties."""
     thin = fewer_knots(features, settings.n_knots or KNOT_COUNTS[0])[0]
     basis = make_basis(thin)
-    moments = class_sums(basis, *rows).classes()
+    moments = rows.sums(basis).moments()
     usual = FEW_ROWS_PENALTY
     alpha = usual.alpha * ridge_unit(moments) if settings.alphas is None else float(np.median(settings.alphas))
     penalty = Penalty(alpha, usual.smooth if settings.smooth is None else settings.smooth)
@@ -192,30 +128,30 @@ class _Best(NamedTuple):
 
 
 def _select_by_folds(
-    features: list[Feature], sums: BasisSums, held_out: HeldOutRows, settings: FitSettings
+    features: list[Feature], sums: BasisSums | OrderSums, held_out: CardRows, settings: FitSettings
 ) -> ShapeSelection:
     """The number of knots and the penalties: a whole grid on the fewest knots, then the best one's surroundings."""
-    folds, total = list(LazyFolds(sums)), sums.classes()
+    folds, total = list(LazyFolds(sums)), sums.moments()
     best = _best_of_grids(features, folds, total, sums.basis, held_out, settings)
     M, thin = best.knots.M, best.knots.features
     projected = [fold.projected(M) for fold in folds]
     auc, penalty = _with_focus(projected, sums.basis, held_out, settings, best)
-    moments = ClassMoments(*(_projected_moments(m, M) for m in (total.pos, total.neg)))
     basis, terms = make_basis(thin), best.knots.terms
-    return ShapeSelection(thin, [], basis, terms, penalty, moments, projected, held_out, None, auc)
+    return ShapeSelection(thin, [], basis, terms, penalty, total.projected(M), projected, held_out, None, auc)
 
 
 def _best_of_grids(
     features: list[Feature],
     folds: list[TrainingMoments],
-    total: ClassMoments,
+    total: ClassMoments | PairMoments,
     basis: Basis,
-    held_out: HeldOutRows,
+    held_out: CardRows,
     settings: FitSettings,
 ) -> _Best:
     """The best number of knots, and the best penalty with it; no more knots are tried once they do not help."""
     best: _Best | None = None
-    judges = held_out.at_most(_sizes.JUDGE_ROWS) if len(held_out.is_pos) > _sizes.JUDGE_ROWS else held_out
+    cautious = held_out.target.cautious
+    judges = held_out.at_most(_sizes.JUDGE_ROWS) if held_out.target.size > _sizes.JUDGE_ROWS else held_out
     for count in _knot_counts(features, settings):
         knots = _knot_count(features, count, total, len(folds))
         here = [fold.projected(knots.M) for fold in folds]
@@ -225,9 +161,9 @@ def _best_of_grids(
 
         grid = _penalty_grid(settings, knots.unit, best)
         if best is not None or len(grid) < MIN_REFINED_GRID:
-            found = _best_penalty(grid, aucs_of(grid), knots)
+            found = _best_penalty(grid, aucs_of(grid), knots, cautious)
         else:
-            found = _refined_penalty(grid, aucs_of, settings, knots)
+            found = _refined_penalty(grid, aucs_of, settings, knots, cautious)
         if best is not None and found.auc <= best.auc:
             break
         best = found
@@ -235,23 +171,38 @@ def _best_of_grids(
     return best
 
 
-def _best_penalty(grid: list[Penalty], aucs: np.ndarray, knots: _KnotCount) -> _Best:
-    """The smoothest of the penalties that are nearly the best."""
+def _best_penalty(grid: list[Penalty], aucs: np.ndarray, knots: _KnotCount, cautious: bool) -> _Best:
+    """The best penalty; of those that held-out rows cannot tell apart, the smoothest, or if ``cautious``, the nearest
+    to what is used without folds."""
     mean = nearly_best(aucs)
-    k = max(range(len(grid)), key=lambda at: (mean[at], grid[at].smooth, grid[at].alpha))
+    preferences = [_preference(each, knots.unit, cautious) for each in grid]
+    k = max(range(len(grid)), key=lambda at: (mean[at], preferences[at]))
     return _Best(float(mean[k]), grid[k], knots)
 
 
+def _preference(penalty: Penalty, unit: float, cautious: bool) -> tuple[float, ...]:
+    """What is largest for the penalty to take; ``unit`` is that of the ridge."""
+    if not cautious:
+        return penalty.smooth, penalty.alpha
+    usual, tiny = FEW_ROWS_PENALTY, 1e-4
+    pairs = ((penalty.alpha / unit, usual.alpha), (penalty.smooth, usual.smooth))
+    return (-sum(abs(np.log((value + tiny) / normal)) for value, normal in pairs),)
+
+
 def _refined_penalty(
-    grid: list[Penalty], aucs_of: Callable[[list[Penalty]], np.ndarray], settings: FitSettings, knots: _KnotCount
+    grid: list[Penalty],
+    aucs_of: Callable[[list[Penalty]], np.ndarray],
+    settings: FitSettings,
+    knots: _KnotCount,
+    cautious: bool,
 ) -> _Best:
     """The best penalty of a grid of which every other strength is tried first, then those near the best."""
     smooths, alphas = (sorted({getattr(each, name) for each in grid}) for name in ("smooth", "alpha"))
     few = [each for each in grid if each.smooth in smooths[-1::-2] and each.alpha in alphas[::2]]
     aucs = aucs_of(few)
-    near = _penalty_grid(settings, knots.unit, _best_penalty(few, aucs, knots))
+    near = _penalty_grid(settings, knots.unit, _best_penalty(few, aucs, knots, cautious))
     more = [each for each in grid if each in near and each not in few]
-    return _best_penalty(few + more, np.hstack([aucs, aucs_of(more)]), knots)
+    return _best_penalty(few + more, np.hstack([aucs, aucs_of(more)]), knots, cautious)
 
 
 def _knot_counts(features: list[Feature], settings: FitSettings) -> list[int]:
@@ -263,7 +214,7 @@ def _knot_counts(features: list[Feature], settings: FitSettings) -> list[int]:
 
 
 def _with_focus(
-    folds: list[TrainingMoments], basis: Basis, held_out: HeldOutRows, settings: FitSettings, best: _Best
+    folds: list[TrainingMoments], basis: Basis, held_out: CardRows, settings: FitSettings, best: _Best
 ) -> tuple[float, Penalty]:
     """AUC and penalty after trying to make columns dearer that add little, where that surely pays."""
     auc, penalty, knots = best
@@ -288,7 +239,7 @@ def _with_focus(
     return (auc + float(gain), grid[k]) if sure[k] > 0.0 else (auc, penalty)
 
 
-def _knot_count(features: list[Feature], count: int, total: ClassMoments, n_folds: int) -> _KnotCount:
+def _knot_count(features: list[Feature], count: int, total: ClassMoments | PairMoments, n_folds: int) -> _KnotCount:
     thin, dense = fewer_knots(features, count)
     M = sparse.csr_array(dense)
     variance = np.diag(congruence(total.within, M))
@@ -297,27 +248,29 @@ def _knot_count(features: list[Feature], count: int, total: ClassMoments, n_fold
 
 
 def _penalty_grid(settings: FitSettings, unit: float, best: _Best | None) -> list[Penalty]:
-    """All penalties to try, or those near the best one so far, which was found with another unit."""
+    """All penalties to try, or those beside the best one so far, which was found with another unit."""
     alphas, smooths = (COARSE_ALPHAS, COARSE_SMOOTHS) if settings.coarse else (RIDGE_ALPHAS, SMOOTHS)
     if settings.smooth is not None:
         smooths = np.array([settings.smooth])
     if settings.alphas is not None:
         return [Penalty(float(alpha), smooth) for smooth in smooths for alpha in settings.alphas]
-    if best is not None:
-        smooths = neighbours(smooths, best.penalty.smooth)
-        alphas = neighbours(alphas, best.penalty.alpha / best.knots.unit)
-    return [Penalty(float(unit * alpha), float(smooth)) for smooth in smooths for alpha in alphas]
+    if best is None:
+        return [Penalty(float(unit * alpha), float(smooth)) for smooth in smooths for alpha in alphas]
+    size, smooth = best.penalty.alpha / best.knots.unit, nearest(smooths, best.penalty.smooth)
+    beside = [(nearest(alphas, size), each) for each in neighbours(smooths, smooth) if each != smooth]
+    beside += [(each, smooth) for each in neighbours(alphas, size)]
+    return [Penalty(float(unit * alpha), float(smooth)) for alpha, smooth in beside]
+
+
+def nearest(values: np.ndarray, value: float) -> float:
+    """The one of some values that is nearest to a value."""
+    return float(values[int(np.abs(values - value).argmin())])
 
 
 def neighbours(values: np.ndarray, value: float) -> np.ndarray:
     """The one of some ascending values that is nearest to a value, and those beside it."""
     k = int(np.abs(values - value).argmin())
     return values[max(k - 1, 0) : k + 2]
-
-
-def _projected_moments(m: Moments, M: Any) -> Moments:
-    """The moments of the rows M'z."""
-    return Moments(m.n, M.T @ m.mean, congruence(m.scatter, M))
 
 
 # Held-out scores and their AUC
@@ -336,23 +289,20 @@ def grid_auc(
     basis: Basis,
     terms: PenaltyTerms,
     penalties: Sequence[Penalty],
-    held_out: HeldOutRows,
+    held_out: CardRows,
     M: Any = None,
     solution_cache: Sequence[dict] | None = None,
 ) -> np.ndarray:
-    """The held-out AUC of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
+    """The held-out AUC (or what counts) of each penalty in each fold (folds × penalties); M as in `fewer_knots`.
 
     ``solution_cache``: for each fold, as in `directions`.
     """
     aucs = np.full((len(folds), len(penalties)), np.nan)
     for k, fold in enumerate(folds):
         rows = held_out.in_fold(k)
-        label, weight = held_out.is_pos[rows], None if held_out.weight is None else held_out.weight[rows]
-        if not label.any() or label.all():
-            continue
         W = directions(fold.S, fold.delta, terms, penalties, None if solution_cache is None else solution_cache[k])
         scores = np.ascontiguousarray(basis_products(basis, held_out.cells[rows], W if M is None else M @ W).T)
-        aucs[k] = [auc_from_parts(label, column, weight) for column in scores]
+        aucs[k] = held_out.target.take(rows).auc(scores)
     return aucs
 
 
@@ -383,10 +333,10 @@ def sure_gain(gains: np.ndarray) -> float:
 
 
 def held_out_scores(
-    folds: Sequence[TrainingMoments], basis: Basis, weights: Sequence[np.ndarray], held_out: HeldOutRows
+    folds: Sequence[TrainingMoments], basis: Basis, weights: Sequence[np.ndarray], held_out: CardRows
 ) -> np.ndarray:
     """The score of each held-out row by its fold's weights, less the mean score of that fold's training rows."""
-    out = np.zeros(len(held_out.is_pos))
+    out = np.zeros(held_out.target.size)
     for k, w in enumerate(weights):
         rows = held_out.in_fold(k)
         out[rows] = basis_products(basis, held_out.cells[rows], w[:, None])[:, 0] - folds[k].mean @ w

@@ -39,6 +39,10 @@ class Penalty(NamedTuple):
     focus: float = 0.0
 
 
+FEW_ROWS_PENALTY = Penalty(0.3, 5.0)
+"""What is used where nothing is cross-validated; alpha in units of twice the mean variance of the basis."""
+
+
 class PenaltyTerms(NamedTuple):
     """What `Penalty` multiplies: P of the roughness w·P·w, and where the coefficients of each column or pair begin."""
 
@@ -138,7 +142,8 @@ def with_penalty(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.
 def penalty_product(terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float, W: np.ndarray) -> np.ndarray:
     """((smooth/2) CP + (alpha/2) C) W; a C of several columns has one for each column of W."""
     product = 0.5 * penalty.smooth * (terms.P @ W) + 0.5 * penalty.alpha * W
-    return (cost[:, None] if np.ndim(cost) < W.ndim and np.ndim(cost) else cost) * product
+    each = np.asarray(cost)
+    return (each[:, None] if 0 < each.ndim < W.ndim else each) * product
 
 
 def direction(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import StrOptions
-from sklearn.utils.validation import _check_y
+from sklearn.utils.metaestimators import available_if
 
 from auclid import _random, _sizes, validation
 from auclid._random import RandomState
@@ -19,22 +19,29 @@ from auclid.additive._editing import Editable
 from auclid.additive._features import Feature, given_knots, invalid_knots
 from auclid.additive._fit import ScorecardColumns, ScorecardFit
 from auclid.additive._moments import class_sums
+from auclid.additive._order_moments import PairMoments
+from auclid.additive._ordered_cells import all_pair_moments, ordered_card_rows
 from auclid.additive._point_table import PointTable
 from auclid.additive._reading import Readable
-from auclid.additive._selection import LabelledCells
 from auclid.additive._shapes import card_scores, sound_card, sound_moments
-from auclid.base import LinearRanker, Ranker
+from auclid.additive._targets import CardRows, ClassTarget, OrderTarget
+from auclid.base import LinearRanker
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.encoding import column_indices
 from auclid.data.types import OutputFile, RowsLike
+from auclid.errors import invalid_value
 from auclid.metrics._operating_point import best_threshold
+from auclid.ordered._base import LinearOrderRanker
+from auclid.ordered._meta import MetaRanker
+from auclid.ordered._rows import OrderedRows
+from auclid.solvers.path import METRICS
 from auclid.stats.labelled import BoundedSample, LabelledDataset, bounded_sample
 from auclid.stats.moments import ClassMoments
 from auclid.stats.odds import prior_shift
 from auclid.validation import RowAccess, checked_table, encoded_batch, encoded_labelled_rows, partwise
 
 
-class Scorecard(Readable, PointTable, Editable, Ranker):
+class Scorecard(Readable, PointTable, Editable, MetaRanker):
     """An additive ranker f(x) = offset + Σ g_k(x_k) (+ Σ g_kl(x_k, x_l)): every score is a sum that can be read.
 
     A numeric column has a broken line on knots, a category a value for each level, and each a value for missing cells.
@@ -44,10 +51,11 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
 
     in closed form from class moments of the basis, in one pass over the rows. c_k is 1, or with a focus, the dearer the
     less a column adds in a first solution (the adaptive ridge). The number of knots, alpha, smooth, the focus and the
-    number of pairs of columns are chosen by cross-validated AUC from the moments of five folds, as `LeastSquaresAUCCV`
-    chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the same penalties, which
-    is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up to 15,000 rows of
-    20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the training rows.
+    number of pairs of columns are chosen by cross-validated AUC (or ``metric``) from the moments of five folds, as
+    `LeastSquaresAUCCV` chooses alpha. From there a few Newton steps lead to the least balanced logistic loss with the
+    same penalties, which is taken where it surely ranks held-out rows better, and looked at where a step is cheap (up
+    to 15,000 rows of 20 columns and 15 pairs, or 180,000 without pairs, say; see Notes). Each shape is centred on the
+    training rows.
 
     Parameters
     ----------
@@ -56,6 +64,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         ``LeastSquaresAUCCV()`` stays with the square loss. `LeastSquaresAUC` keeps its own
         ``alpha`` and ``l1`` (a column that carries nothing is then exactly zero), `LeastSquaresAUCCV` its ``alphas``;
         any other, such as ``RankSVM(max_fpr=0.1)``, learns from rows of the chosen basis, without smoothing.
+        `OrderedRanker` and `SurvivalRanker` make a scorecard of levels, numbers or censored times, with y and
+        ``groups`` as they take them; with the square loss everything is chosen by cross-validated concordance.
     n_knots : "auto", int of at least 2, or dict, default="auto"
         Knots of a numeric column, at quantiles. "auto": 8, 16 or 32, by cross-validation, fewer with very many
         columns. A dict gives the knots of some columns (by name or number), or the levels of a category: what
@@ -71,6 +81,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         frame, always are.
     smooth : "auto" or float in [0, inf), default="auto"
         Strength of the penalty on second differences; a straight line is free.
+    metric : {"roc_auc", "average_precision"}, default="roc_auc"
+        What knots, penalties, pairs and the loss are chosen by on held-out rows; of ordered rows, the concordance.
     random_state : int, RandomState, Generator or None, default=None
         Deals rows out to folds, and draws the rows that knots and held-out AUCs come from where there are very many.
         None: the same way every time.
@@ -95,11 +107,13 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     edits_ : list of dict
         The edits made by hand since the fit; see `edit` and `apply`.
     cv_auc_ : float
-        The held-out AUC of what was chosen; nan where there were too few rows to hold some out, and of streams.
+        The held-out AUC of what was chosen, or its average precision where ``metric`` says so, of ordered rows the
+        concordance; nan where there were too few rows to hold some out, and of streams.
     intercept_ : array of shape (1,)
         The offset: minus the sum of shapes that maximises Youden's J on the training rows, or on a sample of those that
-        memory cannot hold; of streams, minus the one halfway between the means of the classes.
+        memory cannot hold; of streams, minus the one halfway between the means of the classes; 0 of ordered rows.
     classes_ : array of shape (2,)
+        Not of ordered rows.
     n_features_in_ : int
     feature_names_in_ : array of shape (d,), where X has column names
 
@@ -115,6 +129,12 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     A Newton step costs n t²/2 + p³/30, in multiplications one by one, of n rows that touch t = 2 columns + 4 pairs of
     the p coefficients; beyond 1.5e8 it is not taken. Moments add up to the square loss only: of streams, merged models
     and more rows than memory holds the values are those.
+
+    Of ordered rows, `predict` gives the scores, and there is no `predict_proba`. Points double the odds that a row is
+    ranked above another one: for proportional hazards, the hazard. ``positives`` in tables and plots are events; of
+    levels and numbers, each row counts as the share of the comparable rows that it is ranked above. Without groups,
+    2,048 levels are told apart, and of more, neighbours count as tied; of more than 30,000 rows knots, penalties and
+    pairs come from a sample. Shapes add up to log hazards times a constant, so their form is that of hazards.
 
     References
     ----------
@@ -134,12 +154,13 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     """
 
     _parameter_constraints: dict = {
-        "ranker": [LinearRanker, None],
+        "ranker": [LinearRanker, LinearOrderRanker, None],
         "n_knots": [validation.at_least(2), StrOptions({"auto"}), Mapping],
         "interactions": [validation.at_least(0), StrOptions({"auto"})],
         "monotone": [Mapping, None],
         "categories": [StrOptions({"auto"}), list, tuple, np.ndarray],
         "smooth": [validation.real(), StrOptions({"auto"})],
+        "metric": [StrOptions(set(METRICS))],
         "random_state": _random.RANDOM_STATE,
     }
 
@@ -154,6 +175,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         monotone: dict | None = None,
         categories: Any = "auto",
         smooth: Any = "auto",
+        metric: str = "roc_auc",
         random_state: RandomState = None,
     ) -> None:
         self.ranker = ranker
@@ -162,10 +184,11 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         self.monotone = monotone
         self.categories = categories
         self.smooth = smooth
+        self.metric = metric
         self.random_state = random_state
 
     @validation.checked_with_parts
-    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -176,46 +199,82 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
             penalties, pairs, the sigmoid and the threshold come from a sample of each class by its share, at least
             20,000 rows in all and 10 of each class; levels and values come from all rows.
         y : array of shape (n,), any two labels
+            Or what an `OrderedRanker` or a `SurvivalRanker` learns from.
         sample_weight : array of shape (n,), optional
             A pair weighs the product of its two rows' weights; only their ratios count.
+        groups : array of shape (n,), optional
+            For a ranker of ordered rows: only rows of one group are compared.
 
         Returns
         -------
         self
         """
-        self._fit_and_hold_out(X, y, sample_weight)
+        if groups is not None and self._order_ranker is None:
+            raise invalid_value(
+                self, "groups", "go with a ranker of ordered rows", f"ranker={self.ranker!r}",
+                "Use Scorecard(OrderedRanker()).",
+            )  # fmt: skip
+        if self.metric != "roc_auc" and self._order_ranker is not None:
+            raise invalid_value(self, "metric", "be 'roc_auc' where rows are ordered", self.metric)
+        self._fit_and_hold_out(X, y, sample_weight, groups=groups)
         return self
 
     def _fit_and_hold_out(
-        self, X: Any, y: Any = None, sample_weight: Any = None, coarse: bool = False
+        self, X: Any, y: Any = None, sample_weight: Any = None, coarse: bool = False, groups: Any = None
     ) -> np.ndarray | None:
         """`fit`; returns the score of each row by folds it is not in, or None where not all rows were held out.
 
         ``coarse``: whether a few penalties are enough.
         """
         with limit_threads(1, "blas"):  # factors are too small for more: threads would wait for one another
-            rows = encoded_labelled_rows(self, X, y, sample_weight, self._categories)
-            columns, cells = self._learn_columns(rows)
-            sample = bounded_sample(cells, rows.parts.row_limit(_sizes.MIN_SAMPLE_ROWS), _sizes.MIN_CLASS_ROWS)
-            settings = _fit.settings_of(self, columns.monotone, self._generator())
-            settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and sample.complete)
-            some = LabelledCells(sample.X, sample.labels == 1, sample.weight)
-            fit = _fit.fit_scorecard(self, columns, some, settings)
-            self._edits, self._unedited = [], None
-            self._publish(fit)
-            self._counts = count_rows(fit.features, fit.card.basis, *some).separated(*fit.separation)
-            self._chosen = self.alpha_, self.smooth_, self.focus_
-            if not sample.complete:
-                self._learn_from_all(columns, cells, sample)
-            scores = card_scores(self._card, some.cells)
-            self.intercept_ = np.array([-float(best_threshold(some.is_pos, scores, some.weight))])
-            return fit.held_out
+            if self._order_ranker is None:
+                return self._fit_classes(X, y, sample_weight, coarse)
+            return self._fit_ordered(X, y, groups, sample_weight)
 
-    def _learn_columns(self, rows: LabelledDataset) -> tuple[ScorecardColumns, LabelledDataset]:
-        """The columns by all rows, and the rows with cells: codes for levels, numbers for all others."""
-        specs, given, encoder = self._columns_of(rows.parts)
-        columns = ScorecardColumns(specs, given, _fit.monotone_directions(self, specs))
-        return columns, rows.transformed(encoder)
+    def _fit_classes(self, X: Any, y: Any, sample_weight: Any, coarse: bool) -> np.ndarray | None:
+        rows = encoded_labelled_rows(self, X, y, sample_weight, self._categories)
+        columns, encoder = self._learn_columns(rows.parts)
+        cells = rows.transformed(encoder)
+        sample = bounded_sample(cells, rows.parts.row_limit(_sizes.MIN_SAMPLE_ROWS), _sizes.MIN_CLASS_ROWS)
+        target = ClassTarget(sample.labels == 1, sample.weight)
+        fit = self._fit_sample(columns, CardRows(sample.X, target), coarse, sample.complete)
+        if not sample.complete:
+            self._learn_from_all(columns, cells, sample)
+        scores = card_scores(self._card, sample.X)
+        self.intercept_ = np.array([-float(best_threshold(target.is_pos, scores, target.weight))])
+        return fit.held_out
+
+    def _fit_ordered(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> np.ndarray | None:
+        rows = ordered_card_rows(self, X, y, groups, sample_weight, self._categories)
+        if hasattr(self, "classes_"):
+            del self.classes_
+        columns, encoder = self._learn_columns(rows.parts)
+        cells, target = rows._replace(parts=rows.parts.transformed(encoder)), OrderTarget.of(rows)
+        index = target.drawn(_sizes.ORDERED_CARD_ROWS, self._generator())
+        complete = len(index) == target.size
+        table = cells.table().part(slice(None) if complete else index)
+        fit = self._fit_sample(columns, CardRows(table, target.take(index)), False, complete)
+        if not complete:
+            self._learn_order_from_all(columns, cells, self._counts.scaled(np.full(2, target.size / len(index))))
+        self.intercept_ = np.zeros(1)
+        return fit.held_out
+
+    def _fit_sample(self, columns: ScorecardColumns, rows: CardRows, coarse: bool, complete: bool) -> ScorecardFit:
+        """Learn from rows in memory and publish it, but for the threshold; ``complete``: whether these are all rows."""
+        settings = _fit.settings_of(self, columns.monotone, self._generator())
+        settings = settings._replace(coarse=coarse, refine=settings.refine and not coarse and complete)
+        fit = _fit.fit_scorecard(self, columns, rows, settings)
+        self._edits, self._unedited = [], None
+        self._publish(fit)
+        counts = count_rows(fit.features, fit.card.basis, rows.cells, rows.target.positive, rows.target.weight)
+        self._counts = counts.separated(*fit.separation)
+        self._chosen = self.alpha_, self.smooth_, self.focus_
+        return fit
+
+    def _learn_columns(self, rows: Dataset) -> tuple[ScorecardColumns, Any]:
+        """The columns by all rows, and what makes cells of its parts: codes for levels, numbers for all others."""
+        specs, given, encoder = self._columns_of(rows)
+        return ScorecardColumns(specs, given, _fit.monotone_directions(self, specs)), encoder
 
     def _columns_of(self, rows: Dataset) -> tuple[list[ColumnSpec], dict[int, Any], Any]:
         """The columns of a dataset, the knots or levels that were given for some, and what makes cells of its parts."""
@@ -246,6 +305,17 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         shift = prior_shift(masses, drawn)
         self._odds, self.scale_, self.cv_auc_ = odds._replace(offset=odds.offset + shift), scale, cv_auc
 
+    def _learn_order_from_all(self, columns: ScorecardColumns, cells: OrderedRows, counts: CardCounts) -> None:
+        """Values from the moments of the pairs of all rows, with the knots, penalties and points of a sample."""
+        if not _fit.learns_from_rows(self.ranker):
+            odds, scale, cv_auc = self._odds, self.scale_, self.cv_auc_
+            errors = [shape.error for shape in self.shapes_]
+            self._resume(columns, self._features, self._card.basis, all_pair_moments(cells, self._card.basis), counts)
+            self.shapes_ = [shape._replace(error=error) for shape, error in zip(self.shapes_, errors, strict=True)]
+            self._odds, self.scale_, self.cv_auc_ = odds, scale, cv_auc
+        self._counts = counts
+
+    @available_if(lambda self: self._order_ranker is None)
     @validation.checked_with_parts
     def partial_fit(self, X: RowsLike, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
         """Add a batch of rows; with the same knots, the model is then that of all rows added so far.
@@ -270,15 +340,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
                 "Scorecard.partial_fit must have a ranker that learns from moments: None, LeastSquaresAUC or "
                 f"LeastSquaresAUCCV. Got ranker={self.ranker!r} instead. Use fit on all rows."
             )
-        first = not hasattr(self, "classes_")
-        validation.require_labels(self, y)
-        y = validation.labels(_check_y(y, estimator=self))
-        X = checked_table(self, X, reset=first)
-        check_consistent_length(X, y)
-        weight = validation.weights(sample_weight, X)
-        classes = self._stream_classes(y, classes, first)
-        validation.known_labels(self, y, classes)
-        self.classes_ = classes
+        X, is_pos, weight, first = self._begin_raw_partial(X, y, classes, sample_weight)
         if first:
             specs, given, _ = self._columns_of(encoded_batch(self, X, weight, self._categories))
             columns = ScorecardColumns(specs, given, _fit.monotone_directions(self, specs))
@@ -288,13 +350,14 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         else:
             columns, features, basis = self._stream_columns(), self._features, self._learnt_card.basis
             cells = table_cells(self, X, columns.specs)
-        moments = class_sums(basis, cells, y == classes[1], weight).classes()
+        moments = class_sums(basis, cells, is_pos, weight).moments()
         counts = stream_counts(features, basis) if first else self._counts
         if counts is not None:
-            counts = counts.plus(cells, y == classes[1], weight, basis)
+            counts = counts.plus(cells, is_pos, weight, basis)
         both = moments if first else ClassMoments(*self._seen) + moments
         return self._resume(columns, features, basis, both, counts)
 
+    @available_if(lambda self: self._order_ranker is None)
     def merge(self, other: "Scorecard") -> Self:
         """Add the rows another model has seen; returns self.
 
@@ -329,7 +392,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         columns: ScorecardColumns,
         features: list[Feature],
         basis: Basis,
-        moments: ClassMoments,
+        moments: ClassMoments | PairMoments,
         counts: CardCounts | None,
     ) -> Self:
         """Publish what the moments and the counts of all rows so far give."""
@@ -354,7 +417,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
     def _publish(self, fit: ScorecardFit) -> None:
         """Set the fitted attributes, but for the threshold."""
         self._card, self._kept_columns, self._features = fit.card, fit.specs, fit.features
-        self._seen, self._odds = (fit.moments.pos, fit.moments.neg), fit.odds
+        self._seen = (fit.moments.pos, fit.moments.neg) if isinstance(fit.moments, ClassMoments) else ()
+        self._odds = fit.odds
         self.shapes_ = fit.shapes
         self.cv_auc_, self.scale_, self.loss_ = fit.cv_auc, fit.scale, fit.loss
         self.alpha_, self.smooth_, self.focus_ = map(float, fit.penalty)
@@ -371,7 +435,8 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         if self._unedited is not None and not sound_card(self._unedited[0], self._kept_columns):
             return False
         counted = len(self._kept_columns) == len(self._features) == self.n_features_in_
-        return counted and sound_card(self._card, self._kept_columns) and sound_moments(self._seen, self._card)
+        moments = self._seen == () if self._order_ranker is not None else sound_moments(self._seen, self._card)
+        return counted and moments and sound_card(self._card, self._kept_columns)
 
     def _cells(self, X: Any) -> Any:
         validation.fitted(self, "shapes_")
@@ -379,7 +444,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
 
     @partwise
     def decision_function(self, X: RowsLike, *, out: OutputFile = None) -> Any:
-        """Scores f(x): the higher, the more likely ``classes_[1]``.
+        """Scores f(x): the higher, the more likely ``classes_[1]``, or the higher a row of an order is ranked.
 
         Parameters
         ----------
@@ -393,6 +458,7 @@ class Scorecard(Readable, PointTable, Editable, Ranker):
         scores = card_scores(self._card, cells) + self.intercept_[0]
         return validation.finite_scores(self, scores, getattr(cells, "dtype", np.float64))
 
+    @available_if(lambda self: self._order_ranker is None)
     @partwise
     def predict_proba(self, X: RowsLike, *, out: OutputFile = None) -> np.ndarray:
         """The probability of each class: a sigmoid of the score, fitted to scores of held-out folds.
@@ -446,5 +512,5 @@ def _masses(labels: np.ndarray, weight: np.ndarray | None) -> np.ndarray:
 def part_moments(part: Part, basis: Basis) -> Totals:
     """The moments of both classes, in the basis, of a part of cells."""
     assert part.y is not None
-    moments = class_sums(basis, part.X, part.y == 1, part.weight).classes()
+    moments = class_sums(basis, part.X, part.y == 1, part.weight).moments()
     return Totals([moments.neg, moments.pos])

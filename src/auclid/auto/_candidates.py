@@ -13,7 +13,7 @@ from auclid.additive import Scorecard
 from auclid.auto._learners import Boosting, Forest
 from auclid.auto._network import NetworkRecipe
 from auclid.kernels import Kernelized, KMeansNystroem
-from auclid.pairwise import RankSVM
+from auclid.pairwise import FactorizationRanker, RankSVM
 from auclid.registry import ALIASES, METHODS, find
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 
@@ -77,6 +77,11 @@ def kernel_seconds(recipe: Any, n: float, d: int) -> float:
     return 1e-2 + 2e-8 * n * m * (1.0 + d / 100.0) + 5e-11 * n * m * m + 5e-9 * m**3
 
 
+def factorization_seconds(recipe: Any, n: float, d: int) -> float:
+    """A rough guess at the seconds in which a factorization machine of sparse rows is fitted, whatever their width."""
+    return 1e-2 + 1.5e-4 * n
+
+
 class Candidate(NamedTuple):
     """A model with the name it goes by."""
 
@@ -108,6 +113,7 @@ def suited(shape: TableShape) -> list[str]:
     if d <= _sizes.MAX_SCORECARD_COLUMNS and not shape.is_sparse:
         names.append("Scorecard")
     names += ["kernel"] * (d <= _sizes.MAX_CURVED_COLUMNS)
+    names += ["FactorizationRanker"] * (shape.is_sparse and shape.rarest >= _sizes.MIN_ROWS_TO_FACTOR)
     return names + ["network"] * (shape.quality == "best" and d <= _sizes.MAX_NETWORK_COLUMNS)
 
 
@@ -179,6 +185,10 @@ def _kernel(name: str, shape: TableShape, seed: int) -> Candidate:
     return Candidate(name, model, CURVED, cost=kernel_seconds)
 
 
+def _factorization(name: str, shape: TableShape, seed: int) -> Candidate:
+    return Candidate(name, FactorizationRanker(random_state=seed), CURVED, cost=factorization_seconds)
+
+
 def _boosting(name: str, shape: TableShape, seed: int) -> Candidate:
     leaves = 8 if shape.rarest < _sizes.MIN_ROWS_FOR_LARGE_TREES else 31
     min_leaf_rows = int(np.clip(shape.rarest // 4, 2, 20))
@@ -231,6 +241,7 @@ BUILT = {
     "slowest boosting": _slow_boosting,
     "Scorecard": _scorecard,
     "kernel": _kernel,
+    "FactorizationRanker": _factorization,
     "network": _network,
 }
 """Candidates with settings of their own; all others are built as the registry has them."""

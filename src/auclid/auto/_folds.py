@@ -95,31 +95,6 @@ def rolling_folds(
     return folds
 
 
-def checked_time(owner: str, time: np.ndarray) -> np.ndarray:
-    """Times as numbers that keep their order: dates, texts of dates in ISO format, or numbers."""
-    if time.dtype.kind in "OUS":
-        try:
-            time = time.astype("datetime64[ns]")
-        except (TypeError, ValueError):
-            raise InvalidValueError(
-                owner=owner,
-                subject=f"The times given to {owner}",
-                expected="be numbers, dates, or texts of dates such as 2024-05-31",
-                got=repr(time[0]),
-                hint="Convert them with pandas.to_datetime.",
-            ) from None
-    missing = np.isnat(time) if time.dtype.kind in "mM" else np.isnan(time.astype(np.float64))
-    if missing.any():
-        raise InvalidValueError(
-            owner=owner,
-            subject=f"The times given to {owner}",
-            expected="not be missing",
-            got=f"{int(missing.sum()):,} missing ones",
-            hint="Leave those rows out.",
-        )
-    return time.astype(np.int64) if time.dtype.kind in "mM" else time
-
-
 def _both_in_each(folds: list[Split], is_pos: np.ndarray, what: str) -> list[Split]:
     for part in (part for fold in folds for part in fold):
         if is_pos[part].all() or not is_pos[part].any():

@@ -1,5 +1,6 @@
 """The search: candidates are tried one after the other; at any time it can be concluded."""
 
+import logging
 from functools import partial
 from numbers import Integral
 from typing import Any, NamedTuple
@@ -21,9 +22,11 @@ from auclid.auto._preparation import PreparedRows, TrainingSet, canonical, dense
 from auclid.auto._trial import AllRows, Trial, TrialTask, block_scores, run_trial
 from auclid.baselines import has_missing
 from auclid.columns import Columns
-from auclid.stats.odds import fit_sigmoid, prior_log_odds, standardize
+from auclid.stats.odds import class_masses, fit_sigmoid, prior_log_odds, standardize
 from auclid.stats.weights import normalize_weights
 from auclid.trees.structs import Trees
+
+LOGGER = logging.getLogger("auclid")
 
 
 class Member(NamedTuple):
@@ -76,6 +79,7 @@ class Search:
     def run(self, number: int, parallel: Parallel) -> None:
         """Try one candidate."""
         candidate = self.candidates[number]
+        LOGGER.info("AUCClassifier tries %s, candidate %d of %d", candidate.name, number + 1, len(self.candidates))
         count = len(self.task.folds_for(candidate.level))
         if self.trials and not self.budget.has_room(candidate, count):
             self.dropped[candidate.name] = "dropped: more than the budget leaves"
@@ -207,7 +211,7 @@ def compared_rows(every: TrainingSet, seed: int) -> np.ndarray | None:
 def odds_and_threshold(held_out: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None = None) -> dict[str, Any]:
     """The fitted attributes that held-out scores give: the sigmoid, and the threshold of `predict`."""
     odds = fit_sigmoid(held_out, is_pos, normalize_weights(weight))
-    return {"_odds": odds, "threshold_": prior_log_odds(is_pos, weight)}
+    return {"_odds": odds, "threshold_": prior_log_odds(class_masses(is_pos, weight))}
 
 
 def blend_scores(members: list[Member], columns: Columns, X: Any) -> np.ndarray:

@@ -17,7 +17,7 @@ from auclid._threads import limit_threads
 from auclid.auto._blend import FILLED, untried
 from auclid.auto._candidates import QUALITIES, candidate_names, candidates
 from auclid.auto._cost import ExpectedCost, expected_cost
-from auclid.auto._folds import checked_time, repeat_count
+from auclid.auto._folds import repeat_count
 from auclid.auto._judge import METRICS, Judge
 from auclid.auto._learners import fit_candidate
 from auclid.auto._preparation import PreparedRows, TrainingSet, prepare
@@ -29,6 +29,7 @@ from auclid.columns import Columns
 from auclid.data.types import OutputFile, RowsLike
 from auclid.errors import InvalidValueError
 from auclid.metrics._auc import auc_from_parts
+from auclid.metrics._periods import time_numbers
 from auclid.square import LeastSquaresAUC
 from auclid.stats.odds import log_odds, probability
 from auclid.trees.structs import Trees
@@ -96,7 +97,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         `LeastSquaresAUCCV`) and "network" (two networks of two hidden layers on the prepared columns). "auto":
         LeastSquaresAUC and logistic, with RankSVM where ``max_fpr`` is below 1; up to 2,000 columns boosting, slow
         boosting, forest and kernel too (trees up to 500 where X is sparse or has more columns than rows); up to 100
-        dense columns Scorecard. With quality="fast" only slow boosting and forest of these; with "best" also slowest
+        dense columns Scorecard; FactorizationRanker where X is sparse, with 100 rows of the rarer class or more. With
+        quality="fast" only slow boosting and forest of these; with "best" also slowest
         boosting, random forest, and up to 500 columns network.
     cv : int in [2, inf), splitter or list of (train, test), default=5
         Stratified folds. For linear candidates they are repeated below 300 rows of the rarer class, up to six times;
@@ -252,7 +254,7 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
             columns = _fit_columns(X, sample.weight)
             remember_columns(columns, getattr(self, "feature_names_in_", None), self.n_features_in_)
             own_groups = None if places is None else places.at(sample.places)
-            own_time = None if times is None else checked_time(owner, times.at(sample.places))
+            own_time = None if times is None else time_numbers(owner, times.at(sample.places), len(y))[0]
             prepared = prepare(columns, X)
             table = PreparedTable(X, y, sample.labels, columns, prepared, sample.weight, own_groups, own_time, source)
             if len(self.classes_) > 2:

@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperGroup
 
 from auclid._version import __version__
-from auclid.cli import _plugins, _show
+from auclid.cli import _plugins, _show, stdin
 from auclid.cli.defaults import AGAINST, BASELINE_NAMES, BUDGET
 from auclid.cli.wording import memory_size, rate, sentence
 
@@ -34,7 +34,8 @@ class Polite(TyperGroup):
     def invoke(self, ctx: Any) -> Any:
         _show.any_character()
         try:
-            return super().invoke(ctx)
+            with _show.logged():
+                return super().invoke(ctx)
         except (UsageProblem, typer.Exit, typer.Abort):
             raise
         except (ValueError, TypeError, OSError, ImportError, MemoryError) as error:
@@ -57,7 +58,12 @@ app = typer.Typer(
 )
 
 Data = Annotated[
-    Path, typer.Argument(metavar="DATA", help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob.")
+    Path,
+    typer.Argument(
+        metavar="DATA",
+        callback=stdin.source,
+        help="A csv, parquet, arrow, libsvm, npz or npy file, a folder or a glob; -: standard input.",
+    ),
 ]
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit` wrote.")]
 Card = Annotated[Path, typer.Argument(metavar="MODEL", help="A file that `auclid fit --method Scorecard` wrote.")]
@@ -72,7 +78,7 @@ Memory = Annotated[
         metavar="SIZE",
         callback=memory_size,
         help="Rows to keep in memory, such as 500MB; more are read by blocks. Default: 512MiB. "
-        "The process needs some 300MB besides.",
+        "The process needs 300 to 450MB besides; methods that step from row to row (SPAM) up to 650MB.",
     ),
 ]
 MaxFPR = Annotated[float, typer.Option(callback=rate, help="Partial AUC: only the top counts, up to this FPR.")]
@@ -89,6 +95,21 @@ Settings = Annotated[
     typer.Option(
         "--set", metavar="NAME=VALUE", help="A parameter, as in Python; METHOD:NAME=VALUE of one method; repeatable."
     ),
+]
+Scale = Annotated[
+    str | None, typer.Option(help="Scorecard: points that double the odds. Default: auto, as rounding allows.")
+]
+Base = Annotated[float | None, typer.Option(help="Scorecard: points of a row with the odds --odds. Default: 600.")]
+Odds = Annotated[
+    float | None, typer.Option(help="Scorecard: odds of the label, to one, of a row with --base points. Default: 50.")
+]
+MaxBins = Annotated[
+    str | None,
+    typer.Option(metavar="N", help="Scorecard: bins of a column, at the most; auto; none: one for each whole point."),
+]
+Higher = Annotated[
+    str | None,
+    typer.Option(help="Scorecard: riskier (default): points rise with the odds of the positive label; safer: fall."),
 ]
 Seed = Annotated[int, typer.Option(min=0, max=2**32 - 1, help="Seed of the split and of the methods.")]
 
@@ -153,7 +174,8 @@ def compare(
         if len(data) > 1:
             raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
         when, share = None if event is None else time, 0.3 if test_size is None else test_size
-        orders.compare(data[0], orders.OrderOptions(target, event, when, group, ordered, drop or []), share, seed)
+        options = orders.OrderOptions(target, event, when, group, ordered, drop or [])
+        orders.compare(data[0], options, share, seed, output)
         return
     from auclid.cli import comparing
 
@@ -192,6 +214,11 @@ def fit(
         bool, typer.Option("--published", help="The method exactly as its paper prints it; see `auclid methods`.")
     ] = False,
     settings: Settings = None,
+    scale: Scale = None,
+    base: Base = None,
+    odds: Odds = None,
+    max_bins: MaxBins = None,
+    higher: Higher = None,
     group: Group = None,
     event: Event = None,
     time: Time = None,
@@ -206,7 +233,10 @@ def fit(
 
         orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
         return
-    how = rows.Options(target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [])
+    points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+    how = rows.Options(
+        target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
+    )
     stream = None if checkpoint is None else (checkpoint, every)
     verbs.fit(data, model, how, stream, scheduler)
 
@@ -215,7 +245,9 @@ def fit(
 def predict(
     model: Model,
     data: Data,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("scores.csv"),
+    output: Annotated[
+        Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file; -: csv on standard output.")
+    ] = Path("scores.csv"),
     identifier: Annotated[
         list[str] | None, typer.Option("--id", metavar="NAME", help="A column to copy beside the scores; repeatable.")
     ] = None,
@@ -241,7 +273,11 @@ def predict(
 def evaluate(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="MODEL DATA", help="Also: MODEL... --data DATA, or a table with --score COLUMN."),
+        typer.Argument(
+            metavar="MODEL DATA",
+            callback=stdin.source,
+            help="Also: MODEL... --data DATA, or a table with --score COLUMN.",
+        ),
     ],
     data: Annotated[Path | None, typer.Option(help="Rows for several models, compared with the first.")] = None,
     score: Annotated[str | None, typer.Option(metavar="COLUMN", help="A column of scores, without a model.")] = None,
@@ -270,7 +306,8 @@ def evaluate(
 
         if len(paths) + (data is not None) != 2 or score is not None:
             raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
-        orders.evaluate(paths[0], data or paths[1], orders.OrderOptions(target, event, time, group, ordered))
+        order = orders.OrderOptions(target, event, time, group, ordered)
+        orders.evaluate(paths[0], data or paths[1], order, plot, html)
         return
     options = evaluation.EvaluationOptions(groups, max_fpr, alerts, plot, html)
     if score is not None:
@@ -308,7 +345,10 @@ def export(
 @app.command()
 def monitor(
     model: Model,
-    new: Annotated[list[Path], typer.Argument(metavar="NEW...", help="Files of new rows, with or without labels.")],
+    new: Annotated[
+        list[Path],
+        typer.Argument(metavar="NEW...", callback=stdin.source, help="Files of new rows, with or without labels."),
+    ],
     target: Target = None,
     time: Annotated[str | None, typer.Option(metavar="COLUMN", help="The column with the date of each row.")] = None,
     reference: Annotated[
@@ -330,22 +370,21 @@ def monitor(
 @app.command()
 def points(
     model: Card,
-    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv file.")] = Path("points.csv"),
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The csv, parquet or xlsx file.")] = Path("points.csv"),
     page: Annotated[Path | None, typer.Option(metavar="FILE", help="The page of the scorecard too, .html.")] = None,
-    scale: Annotated[str, typer.Option(help="Points that double the odds; auto: what the fit has chosen.")] = "auto",
-    base: Annotated[float, typer.Option(help="Points of a row with the odds --odds.")] = 600.0,
-    odds: Annotated[float, typer.Option(help="Odds, to one, of a row with --base points.")] = 50.0,
-    max_bins: Annotated[
-        str, typer.Option(metavar="N", help="Bins of a column, at the most; auto; none: a bin for each whole point.")
-    ] = "auto",
-    higher: Annotated[
-        str, typer.Option(help="riskier: points rise with the odds of the positive label; safer: of the other.")
-    ] = "riskier",
+    scale: Scale = None,
+    base: Base = None,
+    odds: Odds = None,
+    max_bins: MaxBins = None,
+    higher: Higher = None,
 ) -> None:
-    """Write the points of a scorecard: bins with counts, rates and what each is worth."""
-    from auclid.cli import scorecards
+    """Write the points of a scorecard: bins with counts, rates and what each is worth.
 
-    scorecards.points(model, output, page, scorecards.PointTableOptions(scale, base, odds, max_bins, higher))
+    Options that are not given are those of `auclid fit`.
+    """
+    from auclid.cli import scorecards, settings
+
+    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher))
 
 
 @app.command()
@@ -374,7 +413,9 @@ def edit(
 @app.command()
 def update(
     model: Model,
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="Labelled rows to learn from.")],
+    new: Annotated[
+        Path, typer.Argument(metavar="NEW", callback=stdin.source, help="Labelled rows; -: standard input.")
+    ],
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="The model file to write; else MODEL.")] = None,
     target: Target = None,
     memory: Memory = None,

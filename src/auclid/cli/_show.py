@@ -2,6 +2,7 @@
 
 import codecs
 import io
+import logging
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -26,13 +27,15 @@ from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
 
-    from auclid.cli.compare import HeldOutComparison
+    from auclid.cli.compare import HeldOutComparison, TimeBlock
     from auclid.cli.evaluation import Evaluation
     from auclid.comparison import ComparedModel, TableComparison
     from auclid.data.files import Rows
     from auclid.datasets.catalogue import CatalogueEntry
     from auclid.metrics import GroupAUC, LiftTable
     from auclid.registry import Method
+
+LOGGER = logging.getLogger("auclid")
 
 OURS, THEIRS = "bold cyan", "yellow"
 
@@ -75,15 +78,58 @@ def say(text: str) -> None:
     Console().print(text, soft_wrap=True, highlight=False)
 
 
+def note(text: str) -> None:
+    """A line on stderr, in rich's markup."""
+    Console(stderr=True).print(text, soft_wrap=True, highlight=False)
+
+
 def trouble(sentence: str) -> None:
     """Why nothing was done."""
-    Console(stderr=True).print(f"[red]auclid:[/red] {escape(sentence)}", soft_wrap=True, highlight=False)
+    note(f"[red]auclid:[/red] {escape(sentence)}")
 
 
 def remarks(notes: Iterable[str]) -> None:
     """What a user should know, on stderr."""
-    for note in notes:
-        Console(stderr=True).print(f"[yellow]note:[/yellow] {escape(note)}", soft_wrap=True, highlight=False)
+    for each in notes:
+        note(f"[yellow]note:[/yellow] {escape(each)}")
+
+
+SECONDS_BETWEEN_LINES = 10.0
+"""From one line of progress to the next, where there is no terminal."""
+
+
+class NowAndThen(logging.Filter):
+    """Lets a message pass where the last one that passed, or the very first one, was long enough ago."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._last: float | None = None
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        now = perf_counter()
+        self._last = now if self._last is None else self._last
+        if now - self._last < SECONDS_BETWEEN_LINES:
+            return False
+        self._last = now
+        return True
+
+
+@contextmanager
+def logged() -> Iterator[None]:
+    """Print messages of the library's logger about its progress as plain lines, where stderr is no terminal."""
+    if Console(stderr=True).is_terminal:
+        yield
+        return
+    handler, before = logging.StreamHandler(sys.stderr), LOGGER.level
+    handler.setFormatter(logging.Formatter("auclid: %(message)s"))
+    handler.addFilter(NowAndThen())
+    LOGGER.addHandler(handler)
+    LOGGER.setLevel(min(before or logging.INFO, logging.INFO))
+    try:
+        yield
+    finally:
+        LOGGER.removeHandler(handler)
+        LOGGER.setLevel(before)
 
 
 @contextmanager
@@ -97,11 +143,15 @@ def _bar(*columns: ProgressColumn) -> Iterator[Progress]:
 
 @contextmanager
 def progress() -> Iterator[Callable[[str], None]]:
-    """A line with the name of what runs and its time, in a terminal; yields a function to tell the name."""
+    """A line with the name of what runs and its time, in a terminal; yields a function to tell the name.
+
+    Where there is no terminal, names are logged.
+    """
     with _bar(SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()) as bar:
         task = bar.add_task("", total=None)
 
         def tell(name: str) -> None:
+            LOGGER.info("fitting %s", name)
             bar.reset(task, description=escape(name), total=None)
 
         yield tell
@@ -109,7 +159,7 @@ def progress() -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def passes(rows: "Rows") -> Iterator[None]:
-    """A line with the number of the pass, rows a second and the time left in it, in a terminal."""
+    """A line with the number of the pass, rows a second and the time left in it, in a terminal; logged elsewhere."""
     words = TextColumn("pass {task.fields[number]}"), TextColumn("{task.fields[pace]}")
     with _bar(words[0], BarColumn(), words[1], TimeRemainingColumn()) as bar:
         task = bar.add_task("", total=None, number=1, pace="")
@@ -122,6 +172,7 @@ def passes(rows: "Rows") -> Iterator[None]:
                 bar.reset(task, total=count, number=number, pace="")
             before = done
             pace = f"{done / max(perf_counter() - start, 1e-9):,.0f} rows/s"
+            LOGGER.info("pass %d: %s rows%s, %s", number, f"{done:,}", f" of {count:,}" if count else "", pace)
             bar.update(task, completed=done, total=count, pace=pace, number=number)
 
         rows.watch = watch
@@ -152,10 +203,23 @@ def comparison(result: "HeldOutComparison") -> None:
     test = "DeLong's" if len(result.found.splits) == 1 else "Nadeau and Bengio's"
     say(f"{colours}The gap is to the best baseline; p is {test}, paired. AP: average precision.")
     say("A fit is timed in seconds of one processor, after one on a few rows: compiling is not counted.")
+    if result.blocks:
+        _blocks(result.found.best.name, result.blocks)
     remarks([*result.notes, *(f"{m.name} failed: {m.trouble}" for m in result.found.models if m.trouble)])
     say("")
     for answer in result.answers:
         say(f"[bold]{escape(answer.question)}[/] {escape(answer.text)}")
+
+
+def _blocks(name: str, blocks: "list[TimeBlock]") -> None:
+    """The AUC and the average precision of a model over time."""
+    table = _table("from", "rows", "positives", "AUC (95 %)", "AP (95 %)")
+    table.title = f"{escape(name)} over time, until {blocks[-1].end}"
+    for block in blocks:
+        auc, ap = block.auc, block.ap
+        figures = f"{auc.auc:.4f} ({auc.low:.2f}–{auc.high:.2f})", f"{ap.ap:.4f} ({ap.low:.2f}–{ap.high:.2f})"
+        table.add_row(block.start, f"{block.rows:,}", f"{block.positives:,}", *figures)
+    Console().print(table)
 
 
 def ranks(found: "TableComparison") -> None:
@@ -277,10 +341,12 @@ def methods(records: "Iterable[Method]") -> None:
     table = _table("method", "kind", "good for", "reference", "published form", left=4)
     for method in records:
         kinds = {"stream": method.online, "kernel": method.kernel, "semi-supervised": method.semi_supervised}
+        kinds[method.target] = method.target != "classes"
         kind = ", ".join(name for name, is_so in kinds.items() if is_so) or "batch"
         name, form = f"[{OURS}]{escape(method.name)}[/]", escape(method.differs or "the same")
         table.add_row(name, kind, escape(method.good_for), escape(method.reference), form)
     Console().print(table)
+    say("Levels and times: auclid fit --ordered, or --event and --time.")
     say("The published form, where it differs: auclid fit --method NAME --published, make(NAME, published=True).")
 
 

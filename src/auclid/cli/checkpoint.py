@@ -16,6 +16,9 @@ from auclid.errors import DataError
 from auclid.io import about, load, save
 from auclid.validation import names_known
 
+TEXT_ENDINGS = (".csv", ".tsv", ".data", ".libsvm", ".svm", ".svmlight", ".txt", ".t")
+"""Endings of files to which lines can be appended."""
+
 FACTS = {
     "method": "another --method",
     "target": "another --target",
@@ -33,7 +36,7 @@ class Checkpoint:
 
     The file is compared with the command before any row is learnt: settings and files at first, columns and labels
     once they are known. Files are compared by path, size and content. Those that a checkpoint knows must be the first
-    ones: more may come after them.
+    ones: more may come after them, and the last one, if it is text, may have more lines than it had.
 
     Parameters
     ----------
@@ -62,16 +65,22 @@ class Checkpoint:
     def agree_on_files(self, data: Path) -> None:
         """Note paths, sizes and contents of all files; refuse where the first ones are not those of the file."""
         paths = [each for path in source_paths(data) for each in (path, *companions(path)) if each.is_file()]
-        found = [[str(path.resolve()), path.stat().st_size] for path in paths]
-        known = [] if self.saved is None else self.saved["files"]
-        for k, (path, size, _) in enumerate(known):
-            if k >= len(found) or found[k][0] != path:
+        if self.saved is not None:
+            self._check_files(self.saved["files"], paths)
+        sizes = [path.stat().st_size for path in paths]
+        self.identity["files"] = [
+            [str(path.resolve()), size, _digest(path, size)] for path, size in zip(paths, sizes, strict=True)
+        ]
+
+    def _check_files(self, known: list[list[Any]], paths: list[Path]) -> None:
+        """Refuse files of other names, sizes or contents; the last known one may have grown."""
+        for k, (path, size, content) in enumerate(known):
+            if k >= len(paths) or str(paths[k].resolve()) != path:
                 raise self._refusal(f"it was written for files in which {path!r} is number {k + 1}")
-            if found[k][1] != size:
-                raise self._refusal(f"{path!r} has changed: it had {size:,} bytes and has {found[k][1]:,}")
-        self.identity["files"] = [[*each, _digest(path)] for each, path in zip(found, paths, strict=True)]
-        for (path, _, content), now in zip(known, self.identity["files"], strict=False):
-            if now[2] != content:
+            now = paths[k].stat().st_size
+            if now != size and not (k == len(known) - 1 and _may_grow(paths[k], size)):
+                raise self._refusal(f"{path!r} has changed: it had {size:,} bytes and has {now:,}")
+            if _digest(paths[k], size) != content:
                 raise self._refusal(f"{path!r} has other content than it had")
 
     def resumed(self) -> tuple[Any, int]:
@@ -82,6 +91,7 @@ class Checkpoint:
 
     def write(self, model: Any, rows: int) -> None:
         """Write down where the stream is; the file is whole or the one before."""
+        _show.LOGGER.info("checkpoint %s at row %s", self.path, f"{rows:,}")
         save(self.path, model, about={**self.identity, "rows": rows})
 
     def _refusal(self, why: str) -> DataError:
@@ -100,9 +110,23 @@ def _is_checkpoint(told: Any) -> bool:
     return isinstance(rows, int) and rows >= 0 and all(each == [str, int, str] for each in kinds)
 
 
-def _digest(path: Path) -> str:
+def _may_grow(path: Path, size: int) -> bool:
+    """Whether lines may have been written below those of a text file that had so many bytes."""
+    if path.suffix.lower() not in TEXT_ENDINGS or path.stat().st_size < size:
+        return False
     with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+        file.seek(size - 1)
+        return file.read(1) == b"\n"
+
+
+def _digest(path: Path, size: int) -> str:
+    """A digest of the first ``size`` bytes of a file."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        while size > 0 and (block := file.read(min(size, 1 << 20))):
+            digest.update(block)
+            size -= len(block)
+    return digest.hexdigest()
 
 
 def require_stream(name: str, model: Any) -> None:

@@ -17,7 +17,7 @@ from auclid.cli.verdict import Answer, answers, by_average_precision, likely, me
 from auclid.comparison import ComparedModel, ModelComparison
 from auclid.comparison import compare as compare_estimators
 from auclid.data.encoding import is_frame
-from auclid.metrics import compare_many
+from auclid.metrics import APInterval, AUCInterval, auc_interval, average_precision_interval, compare_many
 from auclid.validation import take_rows
 
 
@@ -32,6 +32,17 @@ class Protocol(NamedTuple):
     n_jobs: int | None = None
 
 
+class TimeBlock(NamedTuple):
+    """The best model on one block of later rows."""
+
+    start: str
+    end: str
+    rows: int
+    positives: int
+    auc: AUCInterval
+    ap: APInterval
+
+
 class HeldOutComparison(NamedTuple):
     """All models, best first, and what to make of them."""
 
@@ -44,6 +55,7 @@ class HeldOutComparison(NamedTuple):
     shapes: list[Any] = []  # of the best of ours, where it is a scorecard
     max_fpr: float = 1.0  # right end of the region that counts
     tune: int = 0  # settings that each model tried
+    blocks: list[TimeBlock] = []  # the best model over time, where rows are split by it
 
     @property
     def is_pos(self) -> np.ndarray:
@@ -78,7 +90,7 @@ def candidates(
             notes.append(f"{name} is left out: {error}")
             continue
         if name.startswith("lightgbm") and "LightGBM" not in built[0]:
-            notes.append(f"LightGBM is not installed (pip install lightgbm): {built[0]} stands in for it.")
+            notes.append("LightGBM is not installed (pip install lightgbm): HistGradientBoosting stands in for it.")
         chosen.append((False, *built))
     return chosen, list(dict.fromkeys(notes))
 
@@ -120,6 +132,7 @@ def compare(
         notes.append("Missing values were replaced by the median of their column, except for trees and scorecards.")
     told = answers(found, data.is_pos, max_fpr)
     result = HeldOutComparison(data, found, seed, told, [*data.notes, *notes], max_fpr=max_fpr, tune=protocol.tune)
+    result = result._replace(blocks=_over_time(data, found))
     best = result.best(ours=True)
     if best is None:
         return result
@@ -139,6 +152,20 @@ def _splits(data: BinaryTable, protocol: Protocol) -> dict[str, Any]:
         "test_size": protocol.test_size,
         "time": data.time,
     }
+
+
+def _over_time(data: BinaryTable, found: ModelComparison) -> list[TimeBlock]:
+    """The best model on each block of later rows, where there are several."""
+    if data.time is None or len(found.splits) < 2 or not found.ranked:
+        return []
+    blocks, every = [], np.full(len(data.is_pos), np.nan)
+    every[found.rows] = found.best.scores
+    for _, test in found.splits:
+        is_pos, scores, ends = data.is_pos[test], every[test], [data.time[test].min(), data.time[test].max()]
+        first, last = (str(np.datetime64(int(end), "D")) if data.time_is_date else f"{end:g}" for end in ends)
+        auc, ap = auc_interval(is_pos, scores), average_precision_interval(is_pos, scores)
+        blocks.append(TimeBlock(first, last, len(test), int(is_pos.sum()), auc, ap))
+    return blocks
 
 
 def _whole_list(chosen: list[tuple[bool, str, Any]], max_fpr: float) -> list[str]:

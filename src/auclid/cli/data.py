@@ -1,7 +1,9 @@
 """The rows a command works on: scanned, with labels 0 and 1, and in memory where they fit."""
 
+import ctypes
 import warnings
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ from scipy import sparse
 
 from auclid._hints import listed
 from auclid.cli.labels import ask_for_positive
+from auclid.cli.settings import PointTableOptions
 from auclid.cli.wording import LEAVE_OUT
 from auclid.columns import Columns
 from auclid.data import as_array
@@ -40,6 +43,9 @@ MOST_CLASSES = 20
 
 NO_LABELS = "DATA must have labels: name their column with --target (csv, parquet), or store y (npz)."
 
+M_MMAP_THRESHOLD, MAPPED_BYTES = -3, 1 << 20
+"""The option of glibc's mallopt, and the size from which on an allocation is returned to the system once freed."""
+
 
 class Options(NamedTuple):
     """What a user asks of `auclid fit` and `auclid compare`."""
@@ -56,6 +62,8 @@ class Options(NamedTuple):
     """The column with the date of each row, which is not learnt from."""
     settings: Sequence[str] = ()
     """Parameters of the method, NAME=VALUE."""
+    points: PointTableOptions = PointTableOptions()
+    """How a scorecard's points are made."""
 
 
 class Task(NamedTuple):
@@ -84,7 +92,8 @@ class BinaryTable(NamedTuple):
     feature_names: list[str]
     notes: list[str]
     time: np.ndarray | None = None
-    """Numbers that grow with time, where rows are to be split by it."""
+    """Numbers that grow with time, where rows are to be split by it: days since 1970 of dates."""
+    time_is_date: bool = False
     test_rows: np.ndarray | None = None
     """The numbers of the rows to test on, where they come from a file of their own."""
 
@@ -94,7 +103,19 @@ def scan_columns(
 ) -> Rows:
     """The rows of a source; where it has labels of its own, the name of the target is of another one."""
     own = has_own_labels(path)
+    if memory is not None:
+        _return_freed_memory()
     return open_rows(path, ColumnSelection(None if own else target, None, columns, drop), memory or IN_MEMORY)
+
+
+def _return_freed_memory() -> None:
+    """Give freed blocks back to the system at once: Arrow's own pools and the C library keep them for later."""
+    with suppress(ImportError):
+        import pyarrow as pa
+
+        pa.set_memory_pool(pa.system_memory_pool())
+    with suppress(OSError, AttributeError, TypeError):  # other C libraries have no mallopt
+        ctypes.CDLL(None).mallopt(M_MMAP_THRESHOLD, MAPPED_BYTES)
 
 
 def open_task(path: Path, options: Options, columns: Sequence[str] | None = None) -> Task:
@@ -147,12 +168,15 @@ def load_table(task: Task, options: Options, scaled: bool = True) -> BinaryTable
     X = decode(X, rows.columns, rows.encodings) if rows.named else X
     if is_frame(X) and task.in_memory:
         notes += odd_columns(X, scaled)
-    time = None if options.time is None else time_column(task, options.time)[index]
-    return BinaryTable(task.source, X, y == 1, task.classes, rows.columns, notes, time)  # type: ignore[arg-type]
+    table = BinaryTable(task.source, X, y == 1, task.classes, rows.columns, notes)  # type: ignore[arg-type]
+    if options.time is None:
+        return table
+    time, kind = time_column(task, options.time)
+    return table._replace(time=time[index], time_is_date=kind == "date")
 
 
-def time_column(task: Task, name: str) -> np.ndarray:
-    """Numbers that grow with time, of the rows of a task."""
+def time_column(task: Task, name: str) -> tuple[np.ndarray, str]:
+    """Numbers that grow with time, of the rows of a task, and whether they are of kind "date" or "number"."""
     if has_own_labels(task.source):
         raise DataError(f"--time must name a column of DATA; the columns of {task.source!r} have no names.")
     try:
@@ -160,7 +184,7 @@ def time_column(task: Task, name: str) -> np.ndarray:
     except ColumnNotFoundError as error:
         error.parameter = "time"
         raise
-    return time_numbers("compare", values, len(values))[0]
+    return time_numbers("compare", values, len(values))
 
 
 def with_test_rows(table: BinaryTable, path: Path, options: Options) -> BinaryTable:

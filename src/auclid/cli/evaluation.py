@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers
 from auclid.data.encoding import is_missing
 from auclid.data.files import read_column
@@ -72,6 +73,16 @@ class EvaluationOptions(NamedTuple):
     alerts: int | None = None
     plot: Path | None = None
     html: Path | None = None
+
+
+def check_outputs(reads: dict[str, Path | None], options: EvaluationOptions) -> None:
+    """Refuse outputs that cannot be written."""
+    written = {"--plot": options.plot, "--html": options.html}
+    check_paths(reads, {name: path for name, path in written.items() if path is not None})
+    for name, endings in (("--plot", PICTURES), ("--html", (".html", ".htm"))):
+        path = written[name]
+        if path is not None:
+            check_ending(name, path, endings)
 
 
 def evaluate(

@@ -15,14 +15,14 @@ from sklearn.base import clone
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.calibrated import Calibrated
-from auclid.cli import _show, models
+from auclid.cli import _show, models, stdin
 from auclid.cli._show import escape
 from auclid.cli.checkpoint import Checkpoint, require_stream, stream_rows
 from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, positives
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_new
 from auclid.cli.predictions import PARQUET
-from auclid.cli.scorecards import PointTableOptions, card_facts, card_paths, leave_scorecard
+from auclid.cli.scorecards import card_facts, card_paths, check_points, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
 from auclid.errors import DataError
@@ -68,7 +68,11 @@ def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[s
 def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, scheduler: str | None) -> None:
     """Fit a method and save it; a scorecard leaves its page and points too."""
     start = perf_counter()
-    models.refuse_whole_list(*models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings), how.max_fpr)
+    if stream is not None and stdin.is_copy(data):
+        raise DataError("--checkpoint must be used with files, which can be read again; got standard input.")
+    named = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    models.refuse_whole_list(*named, how.max_fpr)
+    check_points(*named, how.points)
     if scheduler is not None:
         fitted = _fit_on_cluster(data, how, scheduler)
     else:
@@ -79,11 +83,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
         _show.introduce(task.source, task.rows.shape, share, task.classes[1], by_blocks=not in_memory)
         fitted = _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
     estimator = fitted.estimator
-    known = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
-    profiled = {} if fitted.profile is None else {"profile": fitted.profile.to_dict()}
-    save(model, estimator, about={**known, "target": how.target, "dense": fitted.dense, **profiled})
-    if profiled:
-        _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
+    _save(model, fitted, how)
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(how.max_fpr)} {best.auc:.4f}"
@@ -91,9 +91,22 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     _show.say(escape(f"{fitted.name}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
         for path in leave_scorecard(
-            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, PointTableOptions()
+            estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, how.points
         ):
             _show.say(escape(f"To read: {path}"))
+
+
+def _save(model: Path, fitted: Fitted, how: Options) -> None:
+    """Write the model file, with what later commands need to know."""
+    known: dict[str, Any] = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
+    known |= {"target": how.target, "dense": fitted.dense}
+    if fitted.profile is not None:
+        known["profile"] = fitted.profile.to_dict()
+    if how.points.given:
+        known["points"] = how.points.given
+    save(model, fitted.estimator, about=known)
+    if fitted.profile is not None:
+        _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
 
 
 def _fit_in_memory(task: Task, how: Options) -> Fitted:
@@ -108,7 +121,7 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
     with _noted(table.notes), _show.progress() as tell:
         tell(name)
         estimator = _with_probabilities(estimator).fit(table.X, y)
-    facts = card_facts(estimator, table) if isinstance(estimator, Scorecard) else []
+    facts = card_facts(estimator, table, how.points) if isinstance(estimator, Scorecard) else []
     dense = not sparse.issparse(table.X)
     return Fitted(name, estimator, table.feature_names, table.classes, dense, facts, _profile(estimator, table.X, y))
 
@@ -145,7 +158,7 @@ def _facts(estimator: Scorecard, task: Task, how: Options) -> list[str]:
     """What the page says of the rows: counts are of all, the rest of those that fit in memory."""
     share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
     with names_known():
-        return card_facts(estimator, load_table(task, how), task.rows.shape[0], share)
+        return card_facts(estimator, load_table(task, how), how.points, task.rows.shape[0], share)
 
 
 def _with_probabilities(model: Any) -> Any:

@@ -18,21 +18,27 @@ MAX_CHECKED_ROWS = 20_000
 MAX_CHECKED_COLUMNS = 1_000
 """Columns up to which each is looked at."""
 
+MOSTLY = 0.5
+"""The share of the rows from which on a date is said to be later than the row."""
+
 MIN_LEVEL_ROWS = 5
 """Mean rows of a level from which on levels are not identifiers of rows."""
 
 
 def leakage_notes(data: BinaryTable) -> list[str]:
-    """Sentences about columns that nearly equal the label, and about dates where rows were split at random."""
+    """Sentences about columns that nearly equal the label, dates after the fact, and dates in a random split."""
     X, is_pos = data.X, data.is_pos
     if X.shape[1] > MAX_CHECKED_COLUMNS or not (is_frame(X) or isinstance(X, np.ndarray)):
         return []
+    some = None
     if len(is_pos) > MAX_CHECKED_ROWS:
         some = np.sort(np.random.default_rng(0).choice(len(is_pos), MAX_CHECKED_ROWS, replace=False))
         X, is_pos = take_rows(X, some), is_pos[some]
     pairs = zip(table_columns("compare", X), data.feature_names, strict=True)
     columns = [column._replace(name=name) for column, name in pairs]
-    return [*_nearly_labels(columns, is_pos), *_forgotten_time(columns, data)]
+    time = data.time if some is None or data.time is None else data.time[some]
+    late = _after_the_fact(columns, time) if data.time_is_date else []
+    return [*_nearly_labels(columns, is_pos), *late, *_forgotten_time(columns, data)]
 
 
 def _nearly_labels(columns: list[Column], is_pos: np.ndarray) -> list[str]:
@@ -48,7 +54,10 @@ def _nearly_labels(columns: list[Column], is_pos: np.ndarray) -> list[str]:
 
 
 def column_auc(column: Column, is_pos: np.ndarray) -> float:
-    """The AUC of a column by itself, in the better direction: of a number, or of the rate of positives of a level."""
+    """The AUC of a column by itself, in the better direction: of a number, or of the rate of positives of a level.
+
+    Missing numbers and dates are put below and above all others, whichever tells more.
+    """
     if column.kind in ("category", "text"):
         _, code = np.unique(as_texts(column).astype(str), return_inverse=True)
         counts = np.bincount(code)
@@ -57,15 +66,33 @@ def column_auc(column: Column, is_pos: np.ndarray) -> float:
         values = (np.bincount(code, is_pos) / counts)[code]
     else:
         values = as_numbers("compare", column)
-        there = ~np.isnan(values)
-        if not there.any():
+        if np.isnan(values).all():
             return 0.5
-        values = np.where(there, values, np.median(values[there]))
     if not is_pos.any() or is_pos.all():
         return 0.5
+    ends = np.nanmin(values) - 1.0, np.nanmax(values) + 1.0
     with warnings.catch_warnings(action="ignore"):  # a column of two values is no mistake
-        auc = roc_auc(is_pos, values)
-    return max(auc, 1.0 - auc)
+        aucs = [roc_auc(is_pos, np.where(np.isnan(values), end, values)) for end in ends]
+    return max(max(auc, 1.0 - auc) for auc in aucs)
+
+
+def _after_the_fact(columns: list[Column], time: np.ndarray | None) -> list[str]:
+    """Columns of dates that are mostly later than the date of the row."""
+    said: list[str] = []
+    if time is None:
+        return said
+    for column in columns:
+        if column.kind != "date":
+            continue
+        days = as_numbers("compare", column)
+        known = ~np.isnan(days)
+        share = float(np.mean(days[known] > time[known])) if known.any() else 0.0
+        if share > MOSTLY:
+            said.append(
+                f"{column.name!r} is later than --time in {share:.0%} of the rows that have it: it was not known then. "
+                f"Leave it out with --drop {column.name}."
+            )
+    return said
 
 
 def _forgotten_time(columns: list[Column], data: BinaryTable) -> list[str]:

@@ -11,11 +11,11 @@ from sklearn.pipeline import make_pipeline
 from auclid import baselines
 from auclid._hints import did_you_mean
 from auclid._random import set_random_state
-from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.cli.defaults import BASELINE_NAMES
 from auclid.cli.settings import Settings, with_settings
 from auclid.columns import Columns
+from auclid.comparison import behind_columns
 from auclid.data.encoding import is_frame
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
@@ -68,10 +68,8 @@ def ours(name: str, seed: int, max_fpr: float = 1.0, published: bool = False, se
     if method.semi_supervised:
         raise ValueError(f"{method.name} learns from rows without labels as well; the command has none. Use Python.")
     model = with_settings(aimed(set_random_state(method.builder(published)(), seed), max_fpr), settings)
-    if isinstance(model, Scorecard):  # it is read in the units of its columns, and knows what a missing cell is
-        return method.name, model
     title = f"{method.name} (as published)" if published and method.differs else method.name
-    return title, make_pipeline(Columns(), model)
+    return title, behind_columns(model)
 
 
 def few_passes(

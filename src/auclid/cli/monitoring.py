@@ -225,7 +225,7 @@ def _frame(periods: int, up: tuple[float, float]) -> Frame:
 
 
 def _axes(frame: Frame, periods: list[Period], label: str) -> str:
-    ticks = np.unique(np.linspace(0, len(periods) - 1, min(len(periods), 4)).astype(int))
+    ticks = np.unique(np.linspace(0, len(periods) - 1, min(len(periods), 3)).astype(int))
     return frame.axes("", label, ticks, nice(*frame.y), x_format=lambda k: periods[int(k)].name)
 
 

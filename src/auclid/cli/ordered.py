@@ -1,27 +1,34 @@
 """`fit`, `compare` and `evaluate` of rows with an order: levels, rows compared within groups, censored times."""
 
 import time as clock
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
+from inspect import signature
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.linear_model import Ridge
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.pipeline import Pipeline
 
 from auclid import io
-from auclid.cli import _show
+from auclid.additive import Scorecard
+from auclid.cli import _show, evaluation, predictions
 from auclid.cli._show import escape
+from auclid.cli.data import scan_columns
+from auclid.cli.ordered_page import OrderedResult, ordered_page
+from auclid.cli.paths import check_paths
 from auclid.columns import Columns
+from auclid.comparison import ComparedModel
 from auclid.data.encoding import decode
 from auclid.data.files import read_column, scan
 from auclid.errors import DataError
 from auclid.metrics import auc_over_time, compare_concordance, concordance_interval, group_auc
+from auclid.metrics._results import ConcordanceInterval, PairComparison
 from auclid.ordered import OrderedRanker, SurvivalRanker
-from auclid.ordered._base import LOSSES
+from auclid.ordered._base import LOSSES, LinearOrderRanker
 from auclid.validation.outcomes import Survival, event_column, group_codes, ordered_values, time_column
 from auclid.validation.tables import take_rows
 
@@ -82,11 +89,10 @@ def read(data: Path, options: OrderOptions, names: Sequence[str] | None = None) 
     X = decode(X, rows.columns, rows.encodings)
     groups = None if options.group is None else group_codes("auclid", read_column(data, options.group), X.shape[0])
     if options.event is None:
-        values = ordered_values("auclid", "target", rows.target())
+        values = ordered_values("auclid", "target", rows.target(classes=False))
         return OrderedTable(X, values, None, values, groups)
-    survival = Survival(
-        time_column("auclid", "time", rows.target()), event_column("auclid", _numbers(read_column(data, options.event)))
-    )
+    event = event_column("auclid", _numbers(read_column(data, options.event)))
+    survival = Survival(time_column("auclid", "time", rows.target(classes=False)), event)
     y = np.empty(len(survival.time), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = survival.event, survival.time
     return OrderedTable(X, y, survival, survival.time, groups)
@@ -99,19 +105,26 @@ def _numbers(values: np.ndarray) -> np.ndarray:
     return values
 
 
-def ranker(options: OrderOptions, loss: str) -> Pipeline:
-    """Columns of any kind to numbers, then a ranker."""
-    model = OrderedRanker(loss) if options.event is None else SurvivalRanker(loss)
-    return Pipeline([("columns", Columns()), ("ranker", model)])
+SCORECARD = "Scorecard"
+"""The method of an additive model with pairs."""
+
+
+def ranker(options: OrderOptions, method: str) -> Any:
+    """A scorecard of columns of any kind; or columns as numbers, then a linear ranker with a loss."""
+    made: Any = OrderedRanker if options.event is None else SurvivalRanker
+    if method == SCORECARD:
+        return Scorecard(made())
+    return Pipeline([("columns", Columns()), ("ranker", made(method))])
 
 
 def fit(data: Path, model: Path, options: OrderOptions, method: str) -> None:
     """Train a ranker on all rows and save it."""
-    loss = "square" if method == "auto" else method
-    if loss not in LOSSES:
-        raise DataError(f"--method must be auto or one of {', '.join(LOSSES)} for ordered rows; got {method!r}.")
+    known = {name.casefold(): name for name in (*LOSSES, SCORECARD)} | {"auto": "square"}
+    if method.casefold() not in known:
+        names = ", ".join((*LOSSES, SCORECARD))
+        raise DataError(f"--method must be auto or one of {names} for ordered rows; got {method!r}.")
     table = read(data, options)
-    made = ranker(options, loss).fit(table.X, table.y, ranker__groups=table.groups)
+    made = fitted(ranker(options, known[method.casefold()]), table.X, table.y, table.groups)
     io.save(model, made)
     values, more = table.measure(np.arange(len(table.values)))
     found = concordance_interval(values, made.predict(table.X), **more)
@@ -119,57 +132,142 @@ def fit(data: Path, model: Path, options: OrderOptions, method: str) -> None:
     _show.say(escape(f"Model: {model}"))
 
 
-def evaluate(model: Path, data: Path, options: OrderOptions) -> None:
+def fitted(model: Any, X: Any, y: Any, groups: np.ndarray | None) -> Any:
+    """The model fitted to these rows, with groups where there are some and the model takes them."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    if groups is None or "groups" not in signature(last.fit).parameters:
+        return model.fit(X, y)
+    return model.fit(X, y, **{"ranker__groups" if isinstance(model, Pipeline) else "groups": groups})
+
+
+def evaluate(
+    model: Path, data: Path, options: OrderOptions, plot: Path | None = None, html: Path | None = None
+) -> None:
     """Measure a saved ranker: the concordance, AUC over time of censored times, the mean AUC by group of two levels."""
-    made = io.load(model)
-    if not isinstance(made, Pipeline) or not isinstance(made[-1], OrderedRanker | SurvivalRanker):
-        raise DataError(f"{model} must be a model of ordered rows, as `auclid fit --ordered` writes it.")
-    table = read(data, options, made[0].feature_names_in_.tolist())
-    scores, every = made.predict(table.X), np.arange(len(table.values))
+    evaluation.check_outputs({"MODEL": model, "DATA": data}, evaluation.EvaluationOptions(plot=plot, html=html))
+    made = load_ranker(model)
+    table = read(data, options, column_names_of(made))
+    scores, every = np.asarray(made.predict(table.X)), np.arange(len(table.values))
     values, more = table.measure(every)
     found = concordance_interval(values, scores, clusters=table.groups, **more)
     _show.say(f"Concordance {found.concordance:.4f}, 95 % interval {found.low:.4f} to {found.high:.4f}.")
+    result = _result(data, table, every, [_compared(model.stem, False, scores, found)])
     if table.survival is not None:
         over = auc_over_time(values, scores, table.survival.event)
         for t, auc, low, high in zip(over.times, over.auc, over.low, over.high, strict=True):
             _show.say(f"AUC by time {t:g}: {auc:.4f}, {low:.4f} to {high:.4f}.")
-    elif table.groups is not None and len(np.unique(values)) == 2:
-        mean = group_auc(values, scores, table.groups)
+    elif result.has_group_aucs:
+        mean = group_auc(values, scores, table.groups)  # type: ignore[arg-type]
         _show.say(f"Mean AUC by group: {mean.auc:.4f}, 95 % interval {mean.low:.4f} to {mean.high:.4f}.")
+    if plot is not None:
+        draw(result).figure.savefig(plot)
+        _show.say(escape(f"Plot: {plot}"))
+    if html is not None:
+        html.write_text(ordered_page(result), encoding="utf-8")
+        _show.say(escape(f"Page: {html}"))
 
 
-class OrderedRow(NamedTuple):
-    """A model of the comparison: its scores on the held-out rows, and the seconds of its fit."""
+def predict(path: Path, data: Path, output: Path, identifiers: list[str], memory: str | None) -> None:
+    """Write the score of every row by a model of ordered rows, block by block: the higher, the higher it is ranked."""
+    made, count = load_ranker(path), 0
+    rows = scan_columns(data, None, memory, column_names_of(made), ())
+    copies = predictions.Copies(data, identifiers) if identifiers else None
 
-    name: str
-    ours: bool
-    scores: np.ndarray
-    seconds: float
+    def blocks() -> Iterator[dict[str, Any]]:
+        nonlocal count
+        for block in rows.read(allow_missing=True, allow_categorical=True):
+            scores = np.asarray(made.predict(rows.decode(block.X)), np.float64)
+            count += len(scores)
+            yield {**({} if copies is None else copies.next(len(scores))), "score": scores}
+
+    predictions.write_columns(output, blocks())
+    _show.say(escape(f"{count:,} scores: {output}"))
 
 
-def compare(data: Path, options: OrderOptions, test_size: float, seed: int) -> None:
+def draw(result: OrderedResult) -> Any:
+    """AUC over time of censored times, AUC by group of two levels within groups, else the interval."""
+    from auclid import plot as plots
+
+    row = result.models[0]
+    if result.event is not None:
+        return plots.auc_over_time(result.values, row.scores, result.event, name=row.name)
+    if result.has_group_aucs:
+        return plots.group_auc(result.values, row.scores, result.groups)  # type: ignore[arg-type]
+    return plots.intervals({row.name: ConcordanceInterval(row.auc, row.low, row.high, np.nan)})
+
+
+def load_ranker(path: Path) -> Any:
+    """A saved model of ordered rows."""
+    made = io.load(path)
+    if not ranks_order(made):
+        raise DataError(
+            f"{path} must be a model of ordered rows, as `auclid fit --ordered` writes it, where --group, --event, "
+            "--time or --ordered is given. The AUC of a classifier by the values of a column: --groups."
+        )
+    return made
+
+
+def ranks_order(model: Any) -> bool:
+    """Whether a model ranks ordered rows, and tells no classes."""
+    last = model[-1] if isinstance(model, Pipeline) else model
+    return isinstance(last, LinearOrderRanker) or isinstance(getattr(last, "ranker", None), LinearOrderRanker)
+
+
+def column_names_of(model: Any) -> list[str]:
+    """The columns that a saved model was fitted to."""
+    return (model[0] if isinstance(model, Pipeline) else model).feature_names_in_.tolist()
+
+
+def _compared(
+    name: str, is_baseline: bool, scores: np.ndarray, found: ConcordanceInterval, seconds: float = np.nan
+) -> ComparedModel:
+    value = found.concordance
+    more: dict[str, Any] = {"scores": scores, "seconds": seconds, "is_baseline": is_baseline}
+    return ComparedModel(name, value, found.low, found.high, np.array([value]), **more)
+
+
+def _result(data: Path, table: OrderedTable, at: np.ndarray, models: list[ComparedModel]) -> OrderedResult:
+    values, more = table.measure(at)
+    facts = [f"{len(at):,} rows"]
+    if more["event"] is not None:
+        facts.append(f"{int(more['event'].sum()):,} events")
+    if more["groups"] is not None:
+        facts.append(f"{len(np.unique(more['groups'])):,} groups")
+    return OrderedResult(data.name, ", ".join(facts) + ".", models, values, more["event"], more["groups"])
+
+
+def compare(data: Path, options: OrderOptions, test_size: float, seed: int, output: Path | None = None) -> None:
     """Train rankers and what else is installed on the same rows; groups are held out whole."""
+    if output is not None:
+        check_paths({"DATA": data}, {"--output": output})
     table = read(data, options)
     train, test = _split(table, test_size, seed)
-    rows = [_scored(name, ours, model, table, train, test) for name, ours, model in _contenders(options, table)]
     values, more = table.measure(test)
-    intervals = [concordance_interval(values, row.scores, clusters=more["groups"], **more) for row in rows]
-    peers = [k for k, row in enumerate(rows) if not row.ours]
-    best = max(peers, key=lambda k: intervals[k].concordance)
+    rows = [
+        _scored(name, is_baseline, model, table, train, test)
+        for name, is_baseline, model in _contenders(options, table)
+    ]
+    best = max((row for row in rows if row.is_baseline), key=lambda row: row.auc)
+    rows = [row if row is best else row._replace(gap=_gap(row, best, values, more)) for row in rows]
+    rows.sort(key=lambda row: -row.auc)
     _show.say(f"{len(train):,} rows to learn from, {len(test):,} to rank. The difference is to the best baseline.")
-    order = sorted(range(len(rows)), key=lambda k: -intervals[k].concordance)
-    for k in order:
-        found = intervals[k]
-        figures = f"{found.concordance:.4f} ({found.low:.4f} to {found.high:.4f}), {rows[k].seconds:.2f} s"
-        line = f"{rows[k].name:<28} {figures}"
-        if rows[k].ours:
-            gap = compare_concordance(values, rows[k].scores, rows[best].scores, clusters=more["groups"], **more)
-            line += f", {gap.difference:+.4f} (p = {gap.pvalue:.2g})"
-        _show.say(escape(line))
+    for row in rows:
+        line = f"{row.name:<28} {row.auc:.4f} ({row.low:.4f} to {row.high:.4f}), {row.seconds:.2f} s"
+        gap = row.gap
+        _show.say(escape(line if gap is None else f"{line}, {gap.difference:+.4f} (p = {gap.pvalue:.2g})"))
     if options.event is None and find_spec("lightgbm") is None:
         _show.say("LightGBM's lambdarank was left out: lightgbm is not installed.")
     if options.event is not None and find_spec("sksurv") is None:
         _show.say("Cox regression was left out: scikit-survival is not installed.")
+    if output is not None:
+        output.write_text(ordered_page(_result(data, table, test, rows)), encoding="utf-8")
+        _show.say(escape(f"Report: {output}"))
+
+
+def _gap(row: ComparedModel, best: ComparedModel, values: np.ndarray, more: dict[str, Any]) -> PairComparison:
+    """The concordance of a model minus that of the best baseline."""
+    gap = compare_concordance(values, row.scores, best.scores, clusters=more["groups"], **more)
+    return PairComparison(row.name, best.name, gap.difference, gap.low, gap.high, gap.pvalue, gap.pvalue)
 
 
 def _split(table: OrderedTable, test_size: float, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -181,24 +279,39 @@ def _split(table: OrderedTable, test_size: float, seed: int) -> tuple[np.ndarray
 
 
 def _contenders(options: OrderOptions, table: OrderedTable) -> list[tuple[str, bool, Any]]:
-    """(name, whether it is ours, estimator) of what suits the rows."""
+    """(name, whether it is a baseline, estimator) of what suits the rows."""
+    own = "SurvivalRanker" if options.event else "OrderedRanker"
+    methods = ("square", "squared_hinge", SCORECARD)
     found: list[tuple[str, bool, Any]] = [
-        (f"{'SurvivalRanker' if options.event else 'OrderedRanker'} {loss}", True, ranker(options, loss))
-        for loss in ("square", "squared_hinge")
+        (method if method == SCORECARD else f"{own} {method}", False, ranker(options, method)) for method in methods
     ]
-    if options.event is None:
-        found.append(("ridge regression", False, Pipeline([("columns", Columns()), ("ranker", Ridge())])))
-    else:
-        found.append(("ridge on log time", False, Pipeline([("columns", Columns()), ("ranker", LogTimeRidge())])))
+
+    def baseline(name: str, model: Any) -> None:
+        found.append((name, True, Pipeline([("columns", Columns()), ("ranker", model)])))
+
+    if options.event is not None:
+        baseline("ridge on log time", LogTimeRidge())
         if find_spec("sksurv") is not None:
             from sksurv.linear_model import CoxPHSurvivalAnalysis
 
-            cox = CoxPHSurvivalAnalysis(alpha=1e-2)
-            found.append(("Cox regression", False, Pipeline([("columns", Columns()), ("ranker", cox)])))
+            baseline("Cox regression", CoxPHSurvivalAnalysis(alpha=1e-2))
+        return found
     levels = len(np.unique(table.values))
-    if options.event is None and table.groups is not None and levels <= 31 and find_spec("lightgbm") is not None:
-        found.append(("LightGBM lambdarank", False, Pipeline([("columns", Columns()), ("ranker", LambdaRank())])))
+    if levels == 2:
+        baseline("logistic regression", LogisticScores(max_iter=1000))
+    else:
+        baseline("ridge regression", Ridge())
+    if table.groups is not None and levels <= 31 and find_spec("lightgbm") is not None:
+        baseline("LightGBM lambdarank", LambdaRank())
     return found
+
+
+class LogisticScores(LogisticRegression):
+    """Logistic regression whose prediction is its score."""
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The log-odds of the higher level."""
+        return self.decision_function(X)
 
 
 class LogTimeRidge(Ridge):
@@ -229,13 +342,14 @@ class LambdaRank(BaseEstimator):
 
 
 def _scored(
-    name: str, ours: bool, model: Pipeline, table: OrderedTable, train: np.ndarray, test: np.ndarray
-) -> OrderedRow:
-    """A model fitted on some rows, and its scores of the others."""
-    X, y, groups = table.part(train)
-    takes_groups = ours or isinstance(model[-1], LambdaRank)
-    more = {"ranker__groups": groups} if takes_groups and groups is not None else {}
+    name: str, is_baseline: bool, model: Any, table: OrderedTable, train: np.ndarray, test: np.ndarray
+) -> ComparedModel:
+    """A model fitted on some rows, and what its scores of the others are worth."""
     start = clock.process_time()
-    model.fit(X, y, **more)
+    fitted(model, *table.part(train))
     seconds = clock.process_time() - start
-    return OrderedRow(name, ours, np.asarray(model.predict(table.part(test)[0])), seconds)
+    scores = np.asarray(model.predict(table.part(test)[0]))
+    values, more = table.measure(test)
+    return _compared(
+        name, is_baseline, scores, concordance_interval(values, scores, clusters=more["groups"], **more), seconds
+    )

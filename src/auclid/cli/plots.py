@@ -42,12 +42,14 @@ def _short(max_fpr: float) -> str:
     return "AUC" if max_fpr == 1.0 else f"partial AUC (FPR ≤ {max_fpr:g})"
 
 
-def forest_plot(rows: list[ComparedModel], rival: ComparedModel | None, max_fpr: float = 1.0) -> str:
-    """The AUC of every model with its interval; the dashed line is the best baseline."""
+def forest_plot(
+    rows: list[ComparedModel], rival: ComparedModel | None, max_fpr: float = 1.0, label: str | None = None
+) -> str:
+    """The AUC of every model with its interval; the dashed line is the best baseline. ``label``: of the axis."""
     low, high = span([row.low for row in rows] + [row.high for row in rows])
     height = TOP + BOTTOM + 30 * len(rows)
     frame = Frame((low, high), (0.0, len(rows)), left=14, height=height)
-    body = [frame.axes(f"{_short(max_fpr)} with 95 % interval", "", nice(low, high), ())]
+    body = [frame.axes(label or f"{_short(max_fpr)} with 95 % interval", "", nice(low, high), ())]
     if rival is not None:
         at = float(frame.across(rival.auc))
         body.append(f'<line class="chance" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{height - BOTTOM}"/>')

@@ -1,7 +1,8 @@
 """The file that `auclid predict` writes: columns copied from the table, score, probability, label."""
 
+import sys
 from collections.abc import Generator, Iterable, Iterator
-from contextlib import closing
+from contextlib import closing, nullcontext
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from auclid._hints import reads_as_number
 from auclid.cli.saved import Answers
+from auclid.cli.stdin import STDIN
 from auclid.data.readers.open import open_columns
 from auclid.datasets import DataError
 from auclid.io import replacing
@@ -106,9 +108,10 @@ def write_scores(path: Path, answers: Iterable[Answers], copies: Copies | None =
 
 
 def write_columns(path: Path, blocks: Iterable[dict[str, Any]]) -> None:
-    """Write columns, block by block: Parquet or Excel where the name of the file says so, else csv."""
+    """Write columns, block by block: Parquet or Excel where the name says so, else csv; "-" is standard output."""
     write = _parquet if is_parquet(path) else _excel if is_excel(path) else _csv
-    with replacing(path, "wb") as file, closing(write(file)) as written:
+    opened = nullcontext(sys.stdout.buffer) if path == STDIN else replacing(path, "wb")
+    with opened as file, closing(write(file)) as written:
         next(written)
         for columns in blocks:
             written.send(columns)
@@ -140,12 +143,10 @@ def _parquet(file: Any) -> Writer:
 
 
 def _arrow_type(values: Any) -> Any:
-    """The type of a column: its own, or of an array text or floats."""
+    """The type of a column of Arrow or of an array."""
     import pyarrow as pa
 
-    if hasattr(values, "type"):
-        return values.type
-    return pa.string() if values.dtype == object else pa.float64()
+    return values.type if hasattr(values, "type") else pa.array(values).type
 
 
 def _excel(file: Any) -> Writer:

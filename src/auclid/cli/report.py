@@ -31,7 +31,6 @@ def report(result: HeldOutComparison) -> str:
     page = resources.files("auclid.cli") / "page"
     template = (page / "report.html").read_text("utf-8")
     rows, is_pos = result.found.ranked, result.is_pos
-    best, rival = result.best(ours=True), result.best(ours=False)
     scored = [Scored(f"{k + 1} {row.name}", row.scores, row.probabilities) for k, row in enumerate(rows)]
     found = [numbers(is_pos, each) for each in scored]
     models = [_model(k, row, is_pos) for k, row in enumerate(rows)]
@@ -48,9 +47,8 @@ def report(result: HeldOutComparison) -> str:
         region=_region(result.max_fpr),
         facts=escape(_facts(result, is_pos)),
         leaderboard=_leaderboard(result.found.models),
-        roc=plots.roc_plot(is_pos, rows, best, rival, result.max_fpr) if rows else "",
-        forest=plots.forest_plot(rows, rival, result.max_fpr) if rows else "",
-        time=plots.time_plot(rows, result.max_fpr) if rows else "",
+        **_plots(result),
+        blocks=_blocks(result),
         explained=_explained(result),
         decisions=section(found, classes) if found else "",
         histograms="".join(model["histogram"] for model in models),
@@ -62,6 +60,18 @@ def report(result: HeldOutComparison) -> str:
         notes="".join(f"<li>{escape(note)}</li>" for note in result.notes),
         version=escape(__version__),
     )
+
+
+def _plots(result: HeldOutComparison) -> dict[str, str]:
+    """ROC curves, intervals and times of the models; nothing where none could be fitted."""
+    rows, best, rival = result.found.ranked, result.best(ours=True), result.best(ours=False)
+    if not rows:
+        return {"roc": "", "forest": "", "time": ""}
+    return {
+        "roc": plots.roc_plot(result.is_pos, rows, best, rival, result.max_fpr),
+        "forest": plots.forest_plot(rows, rival, result.max_fpr),
+        "time": plots.time_plot(rows, result.max_fpr),
+    }
 
 
 def _answers(answers: list[Answer]) -> str:
@@ -170,6 +180,25 @@ def _explained(result: HeldOutComparison) -> str:
         f'<tbody>{lines}</tbody></table></div><p class="caption">On rows that it has not learnt from, each column '
         "shuffled three times. Columns that say the same share what they are worth.</p>"
         f'<div class="shapes">{shapes}</div></section>'
+    )
+
+
+def _blocks(result: HeldOutComparison) -> str:
+    """The best model over time."""
+    if not result.blocks:
+        return ""
+    lines = "".join(
+        f'<tr><th scope="row" class="name">{escape(block.start)} to {escape(block.end)}</th>'
+        f"<td>{block.rows:,}</td><td>{block.positives:,}</td>"
+        f"<td>{block.auc.auc:.4f} <small>{block.auc.low:.4f} – {block.auc.high:.4f}</small></td>"
+        f"<td>{block.ap.ap:.4f} <small>{block.ap.low:.4f} – {block.ap.high:.4f}</small></td></tr>"
+        for block in result.blocks
+    )
+    return (
+        f'<section class="wide"><h2>{escape(result.found.best.name)} over time</h2><div class="scroll">'
+        '<table class="numbers"><thead><tr><th class="name">tested on</th><th>rows</th><th>positives</th><th>AUC</th>'
+        f"<th>average precision</th></tr></thead><tbody>{lines}</tbody></table></div>"
+        '<p class="caption">Each block after a model of all rows before it, with 95 % intervals.</p></section>'
     )
 
 

@@ -13,8 +13,9 @@ from auclid.cli import _show
 from auclid.cli._show import escape
 from auclid.cli.data import NO_LABELS, BinaryTable, positives
 from auclid.cli.paths import check_ending, check_paths
-from auclid.cli.predictions import csv_line
+from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.saved import SavedModel
+from auclid.cli.settings import PointTableOptions
 from auclid.data.files import Rows
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows
@@ -23,41 +24,34 @@ from auclid.io import about, replacing, save
 from auclid.validation import names_known
 
 
-class PointTableOptions(NamedTuple):
-    """How points are made: as the options say it, and as `Scorecard.points` takes it."""
-
-    scale: str = "auto"
-    base: float = 600.0
-    odds: float = 50.0
-    max_bins: str = "auto"
-    higher: str = "riskier"
-
-    def keywords(self) -> dict[str, Any]:
-        """The keywords of `Scorecard.points`."""
-        scale = self.scale if self.scale == "auto" else _number("--scale", self.scale, float)
-        most = {"auto": "auto", "none": None}.get(self.max_bins.lower(), self.max_bins)
-        if most not in ("auto", None):
-            most = _number("--max-bins", most, int)
-        return {"scale": scale, "base": self.base, "odds": self.odds, "max_bins": most, "higher": self.higher}
-
-
-def _number(option: str, text: str, kind: type) -> Any:
-    try:
-        return kind(text)
-    except ValueError:
-        raise DataError(f"{option} must be a number, or a word that its help names; got {text!r}.") from None
-
-
-def card_facts(model: Scorecard, rows: BinaryTable, count: int | None = None, share: float | None = None) -> list[str]:
+def card_facts(
+    model: Scorecard,
+    rows: BinaryTable,
+    options: PointTableOptions,
+    count: int | None = None,
+    share: float | None = None,
+) -> list[str]:
     """What the page tells of the rows: all of them, or some that were drawn of ``count`` with a share of positives."""
+    how = {name: value for name, value in options.keywords().items() if name in ("scale", "max_bins")}
     y, all_rows = rows.is_pos.astype(int), count is None or count == len(rows.is_pos)
     whose = "these rows" if all_rows else f"{len(y):,} of these rows, drawn at random"
     return [
         f"{len(y) if count is None else count:,} rows of {rows.source}, {y.mean() if share is None else share:.2%} "
         f"positive (label {rows.classes[1]}).",
-        f"The points cost {model.auc_lost(rows.X, y):.5f} of the AUC on {whose}; rounding alone, without bins, "
-        f"{model.auc_lost(rows.X, y, max_bins=None):.5f}.",
+        f"The points cost {model.auc_lost(rows.X, y, **how):.5f} of the AUC on {whose}; rounding alone, without bins, "
+        f"{model.auc_lost(rows.X, y, **{**how, 'max_bins': None}):.5f}.",
     ]
+
+
+def check_points(name: str, model: Any, options: PointTableOptions) -> None:
+    """Refuse options of points that no card can follow, before any work."""
+    if not options.given:
+        return
+    if not isinstance(model, Scorecard):
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in options.given)
+        raise DataError(f"{names} must be used with --method Scorecard; {name} has no points.")
+    how: dict[str, Any] = {"scale": "auto", "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
+    model._scale(1.0 if how["scale"] == "auto" else how["scale"], how["base"], how["odds"], True, how["higher"])
 
 
 def card_paths(path: Path) -> tuple[Path, Path]:
@@ -80,21 +74,30 @@ def leave_scorecard(
         with replacing(page, "w") as file:
             file.write(model.to_html(names=names, classes=classes, facts=facts, **how))
     if points is not None:
-        with replacing(points, "w") as file:
-            file.write(csv_line(Bin._fields))
-            for line in model.point_bins(names=names, **how):
-                numbers = [None if np.isnan(number) else float(number) for number in line[2:]]
-                numbers[2] = int(line.points)
-                file.write(csv_line([line.column, line.bin, *numbers]))
+        write_columns(points, [_columns(model.point_bins(names=names, **how))])
     return [path for path in paths if path is not None]
+
+
+def _columns(lines: list[Bin]) -> dict[str, np.ndarray]:
+    """The columns of a table of points: whole points, and nothing for what is not known."""
+    columns = {}
+    for name, values in zip(Bin._fields, zip(*lines, strict=True), strict=True):
+        if name == "points":
+            columns[name] = np.array([int(value) for value in values])
+        else:
+            cells = [None if isinstance(value, float) and np.isnan(value) else value for value in values]
+            columns[name] = np.array(cells, dtype=object)
+    return columns
 
 
 def points(model: Path, output: Path, page: Path | None, options: PointTableOptions) -> None:
     """Write the points of a scorecard, and its page."""
     written = {"--output": output} if page is None else {"--output": output, "--page": page}
     check_paths({"MODEL": model}, written)
-    check_ending("--output", output, (".csv", ".txt"))
+    check_ending("--output", output, (*TABLE_ENDINGS, ".txt"))
+    check_writer(output)
     saved = _open(model)
+    options = PointTableOptions(**{**saved.known.get("points", {}), **options.given})
     for path in leave_scorecard(saved.estimator, (page, output), saved.names, saved.known.get("classes"), [], options):
         _show.say(escape(f"To read: {path}"))
 
@@ -158,7 +161,7 @@ def _apply_edits(
     shown = {name: other for other, name in own.items()}
     for each in card.edits_[before:]:
         _show.say(escape(edit_text(_renamed(each, shown), card.shapes_)))
-    _show.say(escape(f"{len(card.edits_) - before} edits, {len(card.edits_)} in all: {output}"))
+    _show.say(escape(f"Edits: {len(card.edits_) - before}, in all {len(card.edits_)}: {output}"))
 
 
 def _own_names(saved: SavedModel) -> dict[str, str]:

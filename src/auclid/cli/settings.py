@@ -1,8 +1,8 @@
-"""`--set name=value`: parameters of a method, as its class takes them in Python."""
+"""Options that become parameters in Python: `--set name=value` of a method, and those of the points of a scorecard."""
 
 import ast
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from sklearn.base import BaseEstimator
 
@@ -81,3 +81,35 @@ def parsed(text: str) -> Any:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError):
         return text
+
+
+class PointTableOptions(NamedTuple):
+    """How points are made, as the options say it; None: as `auclid fit` was told, else as `Scorecard.points` does."""
+
+    scale: str | None = None
+    base: float | None = None
+    odds: float | None = None
+    max_bins: str | None = None
+    higher: str | None = None
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """The options that are not None."""
+        return {name: value for name, value in self._asdict().items() if value is not None}
+
+    def keywords(self) -> dict[str, Any]:
+        """The keywords of `Scorecard.points`."""
+        found = self.given
+        if self.scale not in (None, "auto"):
+            found["scale"] = _number("--scale", str(self.scale), float)
+        if self.max_bins not in (None, "auto"):
+            most = str(self.max_bins)
+            found["max_bins"] = None if most.lower() == "none" else _number("--max-bins", most, int)
+        return found
+
+
+def _number(option: str, text: str, kind: type) -> Any:
+    try:
+        return kind(text)
+    except ValueError:
+        raise DataError(f"{option} must be a number, or a word that its help names; got {text!r}.") from None

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.pipeline import Pipeline
 
 from auclid.additive import Scorecard
 from auclid.calibrated import Calibrated
@@ -18,6 +17,7 @@ from auclid.data.encoding import is_missing
 from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import save
+from auclid.streams import last_step, learn_batch
 from auclid.validation import names_known
 
 
@@ -26,7 +26,7 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     written = model if output is None else output
     check_paths({"NEW": new}, {"--output": written})
     saved = SavedModel.open(model)
-    before, last = learner(saved.estimator)
+    refuse_other_models(saved.estimator)
     target = target or saved.target
     if target is None and not has_own_labels(new):
         raise DataError(NO_LABELS)
@@ -34,14 +34,15 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     if not rows.has_target:
         raise DataError(NO_LABELS)
     with _show.passes(rows), names_known():
-        count = _learn_blocks(before, last, saved.tables(rows), _labels(saved, rows.target()))
+        count = _learn_blocks(saved.estimator, saved.tables(rows), _labels(saved, rows.target()))
     save(written, saved.estimator, about=saved.known or None)
-    _show.say(escape(f"{type(last).__name__} has learnt from {count:,} more rows: {written}"))
-    if isinstance(saved.estimator, Calibrated):
-        _show.say("Probabilities and the profile are still those of the first fit: fit anew where they matter.")
+    name = type(_ranker(saved.estimator)).__name__
+    _show.say(escape(f"{name} has learnt from {count:,} more rows: {written}"))
+    if "profile" in saved.known:
+        _show.say("The counts for `auclid monitor` are still those of the first fit.")
 
 
-def _learn_blocks(before: list[Any], last: Any, tables: Iterable[Any], y: np.ndarray) -> int:
+def _learn_blocks(estimator: Any, tables: Iterable[Any], y: np.ndarray) -> int:
     """Learn from the labelled rows of each table; returns how many there were."""
     start = 0
     for table in tables:
@@ -50,28 +51,27 @@ def _learn_blocks(before: list[Any], last: Any, tables: Iterable[Any], y: np.nda
         labelled = np.flatnonzero(own >= 0)
         if len(labelled):
             X = table.take(labelled) if hasattr(table, "schema") else table[labelled]
-            for step in before:
-                X = step.transform(X)
-            last.partial_fit(X, last.classes_[own[labelled]])
+            learn_batch(estimator, X, own[labelled] == 1)
     return int(np.count_nonzero(y >= 0))
 
 
-def learner(estimator: Any) -> tuple[list[Any], Any]:
-    """The transformers before a ranker that can learn on, and the ranker; refuses others."""
-    inner = estimator.ranker_ if isinstance(estimator, Calibrated) else estimator
-    before, last = (
-        ([step for _, step in inner.steps[:-1]], inner.steps[-1][1]) if isinstance(inner, Pipeline) else ([], inner)
-    )
+def _ranker(estimator: Any) -> Any:
+    """The estimator that learns, inside of pipelines and of `Calibrated`."""
+    return last_step(estimator.ranker_ if isinstance(estimator, Calibrated) else estimator)
+
+
+def refuse_other_models(estimator: Any) -> None:
+    """Refuse models that cannot learn from more rows."""
+    last = _ranker(estimator)
     if not hasattr(last, "partial_fit"):
         raise DataError(
-            f"MODEL must hold a method that learns from streams; {type(last).__name__} does not. Fit one of those with "
-            "online = yes in `auclid methods`, such as SPAM-L2, or LeastSquaresAUC or Scorecard."
+            f"MODEL must hold a method that learns from streams; {type(last).__name__} does not. Fit one of those of "
+            "kind `stream` in `auclid methods`, such as SPAM-L2, or LeastSquaresAUC or Scorecard."
         )
     if isinstance(last, Scorecard) and last.interactions_:
         raise DataError(
             "A Scorecard with pairs of columns must be fitted anew: fit with --set interactions=0 to update."
         )
-    return before, last
 
 
 def _labels(saved: SavedModel, target: Any) -> np.ndarray:

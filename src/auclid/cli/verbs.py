@@ -5,20 +5,21 @@ from pathlib import Path
 
 import numpy as np
 
-from auclid.cli import _show, evaluation, fitting, predictions
+from auclid.cli import _show, evaluation, fitting, ordered, predictions
 from auclid.cli._show import escape
 from auclid.cli.data import NO_LABELS, Options, positives, unknown_columns
 from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers, CountedAnswers, SavedModel
+from auclid.cli.stdin import STDIN
 from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold, joined
 from auclid.data.encoding import is_missing
 from auclid.data.files import read_column
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import DataError
-from auclid.io import replacing, save
+from auclid.io import load, replacing, save
 from auclid.metrics import compare_auc
 
 
@@ -52,9 +53,12 @@ def predict(
     check_paths({"MODEL": model, "DATA": data}, {"--output": output})
     check_ending("--output", output, predictions.TABLE_ENDINGS)
     predictions.check_writer(output)
+    if model.exists() and not purpose.given and ordered.ranks_order(load(model)):
+        ordered.predict(model, data, output, identifiers, memory)
+        return
     saved = SavedModel.open(model)
     rows = saved.scan(data, None, memory, drop=identifiers)
-    notes = unknown_columns(rows, identifiers)
+    notes = unknown_columns(rows, [*identifiers, saved.target])
     copies = predictions.Copies(data, identifiers) if identifiers else None
     counted = CountedAnswers(saved, rows)
     with _show.passes(rows):
@@ -67,30 +71,21 @@ def predict(
             notes.append(f"{called} are called {saved.positive}: those with a score above {threshold:.6g}.")
         count = predictions.write_scores(output, answers, copies)
     _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
-    _show.say(escape(f"{count:,} scores: {output}"))
+    say = _show.note if output == STDIN else _show.say
+    say(escape(f"{count:,} scores: {output}"))
     if keep:
         saved.keep_threshold(threshold)
         save(model, saved.estimator, about=saved.known or None)
-        _show.say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
+        say(escape(f"Kept in {model}: predict, evaluate and monitor call scores above it {saved.positive}."))
 
 
 def evaluate(
     model: Path, data: Path, target: str | None, positive: str | None, options: EvaluationOptions, memory: str | None
 ) -> None:
     """Measure a model on labelled rows; draw it, or write a page about it, where that is asked for."""
-    _check_evaluation({"MODEL": model, "DATA": data}, options)
+    evaluation.check_outputs({"MODEL": model, "DATA": data}, options)
     found = _measured(SavedModel.open(model), data, target, positive, options, memory)
     _tell_evaluation(found, options, f"{model.name} on {data.name}")
-
-
-def _check_evaluation(reads: dict[str, Path | None], options: EvaluationOptions) -> None:
-    """Refuse outputs that cannot be written."""
-    written = {"--plot": options.plot, "--html": options.html}
-    check_paths(reads, {name: path for name, path in written.items() if path is not None})
-    for name, endings in (("--plot", evaluation.PICTURES), ("--html", (".html", ".htm"))):
-        path = written[name]
-        if path is not None:
-            check_ending(name, path, endings)
 
 
 def _measured(
@@ -156,7 +151,7 @@ def evaluate_scores(
     data: Path, score: str, target: str | None, positive: str | None, options: EvaluationOptions
 ) -> None:
     """Measure a column of scores against a column of labels, without a model."""
-    _check_evaluation({"SCORES": data}, options)
+    evaluation.check_outputs({"SCORES": data}, options)
     if target is None:
         raise DataError(NO_LABELS)
     if has_own_labels(data):

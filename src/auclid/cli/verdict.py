@@ -16,6 +16,10 @@ AUTO = "AUCClassifier"
 """The model that `auclid fit` makes: a blend, of models with several losses."""
 
 
+MAX_NAMES = 6
+"""Models that a sentence names, at the most."""
+
+
 class Answer(NamedTuple):
     """A question that a reader has, and its answer."""
 
@@ -82,6 +86,9 @@ def _how_sure(found: "ModelComparison", is_pos: "np.ndarray", pairs: "list[PairC
 
 
 def _listed(names: list[str]) -> str:
+    """Names in a sentence; of many the first ones, and how many others there are."""
+    if len(names) > MAX_NAMES:
+        names = [*names[: MAX_NAMES - 1], f"{len(names) - MAX_NAMES + 1} others"]
     return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 

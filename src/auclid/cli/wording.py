@@ -111,7 +111,7 @@ def memory_size(value: str | None) -> str | None:
     if as_bytes(value) < MIN_MEMORY:
         raise DataError(
             f"--memory must be a size of at least 1kB, with its unit, such as 500MB; got {value}. It bounds the rows "
-            "that are kept; the process itself needs some 300 MB besides."
+            "that are kept; the process itself needs 300 MB to 450 MB besides."
         )
     return value
 

@@ -59,6 +59,13 @@ class NumericScaling(NamedTuple):
     ranked: np.ndarray
     """Numbers of the columns with heavy tails."""
     grids: list[NormalScores]
+    mass: float = 0.0
+    """The weight of the rows whose mean and deviation these are."""
+
+    @property
+    def reach(self) -> np.ndarray:
+        """From the least value to the greatest: values are clipped as far beyond both."""
+        return (self.high - self.low) / 3.0
 
 
 class SparseScaling(NamedTuple):
@@ -199,7 +206,8 @@ def _learn_dense(rows: Dataset, ends: Extremes, sample: ColumnSample, scale: str
     deviation = np.sqrt(moments.scatter / moments.mass)
     deviation = np.where((deviation > 0.0) & ~ends.constant, deviation, 1.0).astype(X.dtype)
     reach = high - low
-    return learnt._replace(low=low - reach, high=high + reach, middle=middle, spread=deviation)
+    mass = moments.mass * ends.largest_weight
+    return learnt._replace(low=low - reach, high=high + reach, middle=middle, spread=deviation, mass=mass)
 
 
 def _medians(ends: Extremes, sample: ColumnSample) -> np.ndarray:
@@ -243,7 +251,8 @@ def part_moments(part: Part, learnt: NumericScaling, largest_weight: float) -> C
     if not n:
         return ColumnMoments(0.0, np.zeros(d), np.zeros(d))
     filled = np.where(np.isnan(part.X), learnt.median, part.X)
-    Z = rank_columns(filled / learnt.size, learnt.ranked, learnt.grids)
+    Z = filled / learnt.size
+    rank_columns(Z, learnt.ranked, learnt.grids)
     if part.weight is None:
         return ColumnMoments(float(n), Z.mean(axis=0, dtype=np.float64), n * Z.var(axis=0, dtype=np.float64))
     weight = part.weight / largest_weight
@@ -251,6 +260,35 @@ def part_moments(part: Part, learnt: NumericScaling, largest_weight: float) -> C
     share = weight / mass
     mean = share @ Z
     return ColumnMoments(mass, mean, mass * (share @ np.square(Z - mean)))
+
+
+def add_rows(
+    learnt: NumericScaling | SparseScaling, X: Any, weight: np.ndarray | None, scale: str | None
+) -> NumericScaling | SparseScaling:
+    """What was learnt, with more rows counted in: means, deviations and ranges follow, medians and ranks stay."""
+    part = positive_rows(Part(0, X, None, weight))
+    if scale is None or not part.X.shape[0]:
+        return learnt
+    if isinstance(learnt, SparseScaling):
+        ends = extremes(part)
+        larger = np.maximum(learnt.size, ends.size(learnt.size.dtype, scaled=True))
+        return learnt._replace(size=np.where(ends.stored > 0, larger, learnt.size))
+    dtype, constant = learnt.middle.dtype, learnt.reach == 0.0
+    scatter = np.where(constant, 0.0, np.square(learnt.spread, dtype=np.float64)) * learnt.mass
+    both = ColumnMoments(learnt.mass, learnt.middle, scatter) + part_moments(part, learnt, 1.0)
+    filled = np.where(np.isnan(part.X), learnt.median, part.X)
+    Z = filled / learnt.size
+    rank_columns(Z, learnt.ranked, learnt.grids)
+    low = np.minimum(learnt.low + learnt.reach, Z.min(axis=0))
+    high = np.maximum(learnt.high - learnt.reach, Z.max(axis=0))
+    deviation, reach = np.sqrt(both.scatter / both.mass), high - low
+    return learnt._replace(
+        low=(low - reach).astype(dtype),
+        high=(high + reach).astype(dtype),
+        middle=both.mean.astype(dtype),
+        spread=np.where(deviation > 0.0, deviation, 1.0).astype(dtype),
+        mass=both.mass,
+    )
 
 
 def _learn_sparse(ends: Extremes, sample: ColumnSample, scale: str | None) -> SparseScaling:
@@ -338,14 +376,10 @@ def normal_scores(x: np.ndarray, weight: np.ndarray | None = None) -> NormalScor
     return NormalScores(values, ndtri(share))
 
 
-def rank_columns(Z: np.ndarray, ranked: np.ndarray, grids: list[NormalScores]) -> np.ndarray:
-    """Z with the normal scores of its ranked columns."""
-    if not len(ranked):
-        return Z
-    Z = Z.copy()
+def rank_columns(Z: np.ndarray, ranked: np.ndarray, grids: list[NormalScores]) -> None:
+    """Overwrite the ranked columns of Z by their normal scores."""
     for k, grid in zip(ranked, grids, strict=True):
         Z[:, k] = np.interp(Z[:, k], grid.values, grid.scores)
-    return Z
 
 
 # Applying
@@ -356,10 +390,11 @@ def apply_dense(learnt: NumericScaling, X: np.ndarray) -> np.ndarray:
     missing = np.isnan(X)
     Z = np.where(missing, learnt.median.astype(X.dtype), X) if missing.any() else X
     with np.errstate(over="ignore"):
-        Z = Z / learnt.size.astype(X.dtype)
-    Z = rank_columns(Z, learnt.ranked, learnt.grids)
-    Z = np.clip(Z, learnt.low.astype(X.dtype), learnt.high.astype(X.dtype))
-    Z = (Z - learnt.middle.astype(X.dtype)) / learnt.spread.astype(X.dtype)
+        Z = Z / learnt.size.astype(X.dtype)  # a copy; from here on in place, since blocks may be large
+    rank_columns(Z, learnt.ranked, learnt.grids)
+    np.clip(Z, learnt.low.astype(X.dtype), learnt.high.astype(X.dtype), out=Z)
+    Z -= learnt.middle.astype(X.dtype)
+    Z /= learnt.spread.astype(X.dtype)
     return np.column_stack([Z, missing[:, learnt.marked]]).astype(X.dtype, copy=False) if len(learnt.marked) else Z
 
 

@@ -16,7 +16,7 @@ from auclid import _sizes, validation
 from auclid.columns import _dates, _levels
 from auclid.columns._levels import Levels, TextCounts, learn_levels
 from auclid.columns._notes import Findings, notes
-from auclid.columns._numbers import NumericScaling, SparseScaling, apply_dense, apply_sparse, learn_scaling
+from auclid.columns._numbers import NumericScaling, SparseScaling, add_rows, apply_dense, apply_sparse, learn_scaling
 from auclid.columns._summary import column_names, numeric_part, summarize_columns
 from auclid.data import as_array, encoding
 from auclid.data.types import OutputFile, RowsLike
@@ -111,6 +111,7 @@ class Columns(TransformerMixin, BaseEstimator):
     _numbers: NumericScaling | SparseScaling | None
     _levels: dict[int, Levels]
     _periods: dict[int, list[str]]
+    constants_: list[str]
 
     def __init__(
         self,
@@ -156,6 +157,38 @@ class Columns(TransformerMixin, BaseEstimator):
             findings.constants.extend(np.array(numeric)[constant].tolist())
         findings.identifiers.extend(names[k] for k in summary.identifiers)
         return self._set_fitted_attributes(findings)
+
+    @validation.checked
+    def partial_fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from a batch of a stream.
+
+        The first batch is learnt as by `fit`: it fixes kinds, levels, medians and normal scores, and so the columns
+        that come out. Later ones move the mean, the deviation and the range of each number; those of columns without
+        normal scores are then what `fit` would have found in all rows with the same medians. A level that the first
+        batch did not have is rare.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : ignored
+        sample_weight : array of shape (n,), optional
+
+        Returns
+        -------
+        self
+        """
+        if not hasattr(self, "kinds_"):
+            return self.fit(X, y, sample_weight)
+        X = checked_table(self, X, reset=False)
+        weight, (numbers, _) = validation.weights(sample_weight, X), self._parse(X)
+        if self._numbers is None:
+            return self
+        self._numbers = add_rows(self._numbers, numbers, weight, self.scale)
+        if isinstance(self._numbers, NumericScaling):
+            validation.finite(self, self._numbers.spread)
+            vary = np.array(self._numeric_names())[self._numbers.reach > 0.0]
+            self.constants_ = [name for name in self.constants_ if name not in vary]
+        return self
 
     def _set_fitted_attributes(self, findings: Findings) -> Self:
         """Publish the columns to point out."""

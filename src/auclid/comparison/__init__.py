@@ -1,8 +1,16 @@
 """Compare ways to learn on the same held-out rows, of one table or of several: what `auclid compare` does."""
 
-from auclid.comparison._compare import compare
+from auclid.comparison._compare import behind_columns, compare
 from auclid.comparison._model import ComparedModel
 from auclid.comparison._ranks import TableComparison, compare_tables, mean_ranks
 from auclid.comparison._results import ModelComparison
 
-__all__ = ["ComparedModel", "ModelComparison", "TableComparison", "compare", "compare_tables", "mean_ranks"]
+__all__ = [
+    "ComparedModel",
+    "ModelComparison",
+    "TableComparison",
+    "behind_columns",
+    "compare",
+    "compare_tables",
+    "mean_ranks",
+]

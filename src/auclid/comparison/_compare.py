@@ -9,6 +9,8 @@ from numpy.typing import ArrayLike
 from sklearn.pipeline import make_pipeline
 from threadpoolctl import threadpool_limits
 
+from auclid._random import generator
+from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.columns import Columns
 from auclid.comparison._measure import Budget, run_trials
@@ -44,7 +46,7 @@ def compare(
     max_fpr: float = 1.0,
     budget: float | None = None,
     n_jobs: int | None = None,
-    random_state: int = 0,
+    random_state: Any = 0,
     error: str = "raise",
     progress: Callable[[str], None] | None = None,
 ) -> ModelComparison:
@@ -57,8 +59,8 @@ def compare(
     Parameters
     ----------
     estimators : dict of name to estimator, or list of estimators and names of methods
-        A name that `auclid.algorithms` lists stands for that method behind `Columns`, "auto" for `AUCClassifier`. An
-        estimator in a list goes by the name of its class.
+        A name that `auclid.algorithms` lists stands for that method, behind `Columns` unless it reads all columns
+        itself (`Scorecard`), "auto" for `AUCClassifier`. An estimator in a list goes by the name of its class.
     X : array, CSR matrix or frame of shape (n, d)
     y : array-like of shape (n,)
         Two labels. The greater one is positive.
@@ -94,8 +96,8 @@ def compare(
         ``repeats`` are "auto": then the first split may have to do. ``how`` says what was run.
     n_jobs : int, optional
         Splits at a time, as joblib counts.
-    random_state : int of at least 0, default=0
-        The seed of the splits and of the settings that are tried.
+    random_state : int, RandomState, Generator or None, default=0
+        Of the splits and of the settings that are tried.
     error : {"raise", "keep"}, default="raise"
         What happens where an estimator cannot be fitted: the error is raised, or kept as the model's ``trouble``.
     progress : callable, optional
@@ -132,7 +134,8 @@ def compare(
     one_of(owner, "error", error, ("raise", "keep"))
     if budget is not None:
         number_in(owner, "budget", budget, 0.0, np.inf)
-    seed = whole_number(owner, "random_state", random_state, 0, 2**32 - 1)
+    is_seed = isinstance(random_state, int | np.integer)
+    seed = int(random_state) if is_seed else int(generator(random_state).integers(2**31))
     region = checked_region(owner, max_fpr, 0.0)
     if time is not None and sample_weight is not None:
         time = column(owner, "time", time)[weight_column(owner, sample_weight) > 0.0]
@@ -156,9 +159,10 @@ def _compared(
 ) -> tuple[list[ComparedModel], list[Any]]:
     """The models, the best first, with their differences to the best baseline; and all differences."""
     models = [model._replace(is_baseline=model.name in rivals) for model in models]
-    order = sorted(models, key=lambda model: (bool(model.trouble), 0.0 if model.trouble else -model.auc))
     fitted = [model for model in models if not model.trouble]
-    best = next((model for model in order if model.is_baseline and not model.trouble), None)
+    ranked = sorted(fitted, key=lambda model: -model.auc)
+    order = [*ranked, *(model for model in models if model.trouble)]
+    best = next((model for model in ranked if model.is_baseline), None)
     if best is None:
         return order, [] if rivals else paired_differences(list(combinations(fitted, 2)), judge, correction)
     pairs = [(model, best) for model in fitted if model.name != best.name]
@@ -190,11 +194,16 @@ def _named(estimators: Any) -> dict[str, Any]:
     return {name: _built(each) for name, each in pairs}
 
 
+def behind_columns(model: Any) -> Any:
+    """The model behind `Columns`; a `Scorecard`, which reads columns in their own units, as it is."""
+    return model if isinstance(model, Scorecard) else make_pipeline(Columns(), model)
+
+
 def _built(estimator: Any) -> Any:
     if isinstance(estimator, str) and estimator.casefold() == "auto":
         return AUCClassifier(random_state=0)
     if isinstance(estimator, str):
-        return make_pipeline(Columns(), make(estimator))
+        return behind_columns(make(estimator))
     if not hasattr(estimator, "fit") or isinstance(estimator, type):
         raise invalid_type("compare", "estimators", "hold estimators, or names of methods", estimator)
     return estimator

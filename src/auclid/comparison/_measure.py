@@ -14,7 +14,7 @@ from sklearn.utils import _safe_indexing
 
 from auclid.columns import Columns
 from auclid.data.encoding import is_frame
-from auclid.metrics._cross_val import _Rows, _weight_name
+from auclid.metrics._cross_val import _Rows, _rows_to_score, _weight_name
 from auclid.metrics._scorer import scores_of
 from auclid.validation import take_rows
 
@@ -28,10 +28,13 @@ Tell = Callable[[str], None] | None
 """Hears the name of what is fitted next."""
 
 
-class Trial(NamedTuple):
+class SplitTrial(NamedTuple):
     """One estimator on one split."""
 
     scores: Any = None
+    """Of the test rows of the split."""
+    of_partition: Any = None
+    """Of the test rows of all folds of its partition."""
     probabilities: Any = None
     seconds: float = np.nan
     fitted: Any = None
@@ -54,7 +57,7 @@ class Budget(NamedTuple):
 
 def run_trials(
     estimators: dict[str, Any], rows: _Rows, budget: Budget, n_jobs: int | None, tell: Tell, keep_failures: bool
-) -> list[list[Trial]]:
+) -> list[list[SplitTrial]]:
     """The trials of each estimator on each split; of fewer splits where a budget does not last for all.
 
     The first split runs in this process: it compiles, and its seconds tell how many splits are affordable.
@@ -72,7 +75,7 @@ def run_trials(
 
 def _split_trials(
     estimators: dict[str, Any], rows: _Rows, number: int, keep_failures: bool, tell: Tell = None
-) -> list[Trial]:
+) -> list[SplitTrial]:
     """All estimators on one split, of which those behind equal `Columns` share the prepared rows."""
     prepared: dict[str, tuple[Any, Any, Any]] = {}
     trials = []
@@ -85,35 +88,49 @@ def _split_trials(
         except FAILURES as error:
             if not keep_failures:
                 raise
-            trials.append(Trial(trouble=" ".join(str(error).split()) or type(error).__name__))
+            trials.append(SplitTrial(trouble=" ".join(str(error).split()) or type(error).__name__))
     return trials
 
 
-def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> Trial:
-    """Fit an estimator to the training rows of a split and score its test rows."""
-    train, test = rows.splits[number]
+def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> SplitTrial:
+    """Fit an estimator to the training rows of a split and score the test rows of its partition."""
+    train, test = rows.splits[number][0], _rows_to_score(rows.splits)[number]
+    own = np.isin(test, rows.splits[number][1])
     y = rows.y[train]
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         columns, model, X, X_test = _prepare(estimator, rows, train, test, prepared)
         weights = {} if rows.weight is None else {_weight_name(model): rows.weight[train]}
-        if number == 0:
+        if number == 0:  # compile before fits are timed
             few = _few(rows.is_pos[train])
             clone(model).fit(_some(X, few), y[few])
             heard.clear()
         start = process_time()
         model.fit(X, y, **weights)
         seconds = process_time() - start
-        scores = scores_of("compare", model, X_test).astype(np.float64)
-        probabilities = np.asarray(model.predict_proba(X_test))[:, -1] if hasattr(model, "predict_proba") else None
+        scores, probabilities = _predictions(model, X_test, rows)
+    converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in heard)
+    fitted = model if columns is None else make_pipeline(columns, model)
+    return SplitTrial(
+        scores[own],
+        scores,
+        None if probabilities is None else probabilities[own],
+        seconds,
+        fitted if number == 0 else None,
+        converged=converged,
+    )
+
+
+def _predictions(model: Any, X: Any, rows: _Rows) -> tuple[np.ndarray, np.ndarray | None]:
+    """Scores of the positive label and, where the model has them, probabilities."""
+    scores = scores_of("compare", model, X).astype(np.float64)
+    probabilities = np.asarray(model.predict_proba(X))[:, -1] if hasattr(model, "predict_proba") else None
     classes = getattr(model, "classes_", None)
     if classes is not None and not rows.is_pos[rows.y == classes[-1]].any():  # the other label is the positive one
         scores, probabilities = -scores, None if probabilities is None else 1.0 - probabilities
     if not np.isfinite(scores).all():
         raise ValueError(f"compare expects finite scores. Got others from {type(model).__name__}.")
-    converged = not any(issubclass(warning.category, ConvergenceWarning) for warning in heard)
-    fitted = model if columns is None else make_pipeline(columns, model)
-    return Trial(scores, probabilities, seconds, fitted if number == 0 else None, converged=converged)
+    return scores, probabilities
 
 
 def _prepare(

@@ -4,6 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from auclid._page import table
 from auclid.comparison._model import ComparedModel
 from auclid.comparison._tests import Judgement, paired_differences
 from auclid.errors import invalid_value
@@ -58,3 +59,16 @@ class ModelComparison(NamedTuple):
         lines += [f"{m.name:<{width}}  failed: {m.trouble}" for m in self.models if m.trouble]
         lines += [f"{p.a} − {p.b}: {p.difference:+.4f}, adjusted p = {p.adjusted:.2g}" for p in self.pairs]
         return "\n".join([*lines, *([f"Measured by {self.how}."] if self.how else [])])
+
+    def _repr_html_(self) -> str:
+        """The tables that notebooks show: models, and paired differences."""
+        models = [
+            {"model": m.name, "AUC": f"{m.auc:.4f}", "interval": f"{m.low:.4f} to {m.high:.4f}", "note": m.trouble}
+            for m in self.models
+        ]
+        pairs = [
+            {"difference": f"{p.a} − {p.b}", "AUC": f"{p.difference:+.4f}", "adjusted p": f"{p.adjusted:.2g}"}
+            for p in self.pairs
+        ]
+        shown = [("Models, the best first", models), ("Paired differences", pairs)]
+        return "".join(table(title, lines) for title, lines in shown if lines)

@@ -30,25 +30,38 @@ class SplitPlan(NamedTuple):
 
 def plan_splits(rows: _Rows, cv: Any, repeats: Any, test_size: float | None, time: Any, seed: int) -> SplitPlan:
     """How the rows of a comparison are split; the parameters are those of `auclid.compare`."""
-    owner = "compare"
     if test_size is not None:
-        number_in(owner, "test_size", test_size, 0.0, 1.0)
+        number_in("compare", "test_size", test_size, 0.0, 1.0)
     if not isinstance(cv, str | int | np.integer):
         if repeats not in ("auto", 1) or test_size is not None or time is not None:
-            raise invalid_value(owner, "cv", "be an int where repeats, test_size or time is given", cv)
+            raise invalid_value("compare", "cv", "be an int where repeats, test_size or time is given", cv)
         return _given(rows, cv)
-    if isinstance(cv, str) and cv != "auto":
-        raise invalid_value(owner, "cv", "be 'auto', an int, a splitter or a list of (train, test)", cv)
     rarest = int(min(rows.is_pos.sum(), (~rows.is_pos).sum()))
-    count = max(2, min(N_FOLDS, rarest // MIN_TEST_ROWS)) if cv == "auto" else whole_number(owner, "cv", int(cv), 2)
+    count = _fold_count(cv, rarest)
     if time is not None:
-        return _by_time(rows, count, test_size, time_numbers(owner, time, len(rows.y))[0])
+        return _by_time(rows, count, test_size, time_numbers("compare", time, len(rows.y))[0])
+    return _by_chance(rows, cv, count, repeats, test_size, rarest, seed)
+
+
+def _fold_count(cv: Any, rarest: int) -> int:
+    """The number of folds that ``cv`` asks for, of so many rows of the rarer class."""
+    if cv == "auto":
+        return max(2, min(N_FOLDS, rarest // MIN_TEST_ROWS))
+    if isinstance(cv, str):
+        raise invalid_value("compare", "cv", "be 'auto', an int, a splitter or a list of (train, test)", cv)
+    return whole_number("compare", "cv", int(cv), 2)
+
+
+def _by_chance(
+    rows: _Rows, cv: Any, count: int, repeats: Any, test_size: float | None, rarest: int, seed: int
+) -> SplitPlan:
+    """One hold-out, where it was asked for or is precise enough; else repeated folds."""
     left_open = cv == "auto" and repeats == "auto"
     if test_size is not None or (left_open and rows.cluster is None and rarest >= ENOUGH_TO_HOLD_OUT):
         return _hold_out(rows, TEST_SIZE if test_size is None else test_size, seed)
     if repeats == "auto":
         repeats = N_REPEATS if rarest < ENOUGH_TO_HOLD_OUT else 1
-    return _repeated_folds(rows, count, whole_number(owner, "repeats", repeats, 1), seed, left_open)
+    return _repeated_folds(rows, count, whole_number("compare", "repeats", repeats, 1), seed, left_open)
 
 
 def _given(rows: _Rows, cv: Any) -> SplitPlan:

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.comparison._measure import Trial
+from auclid.comparison._measure import SplitTrial
 from auclid.comparison._model import ComparedModel
 from auclid.metrics import (
     PairComparison,
@@ -14,9 +14,8 @@ from auclid.metrics import (
     compare_average_precision,
 )
 from auclid.metrics._compare import answer, checked_question
-from auclid.metrics._cross_val import _corrected_error, _error, _Fold, _Rows, _test_rows, _trials
+from auclid.metrics._cross_val import _corrected_error, _mean_area, _Rows, _scored_folds
 from auclid.metrics._many import corrected
-from auclid.metrics._placements import area_terms
 from auclid.metrics._sample import Region
 from auclid.metrics._variance import share_interval
 
@@ -45,7 +44,7 @@ class Judgement(NamedTuple):
         return self.rows.is_pos[numbers], {"groups": groups, "sample_weight": weight, "level": self.level}
 
 
-def measured(name: str, trials: list[Trial], judge: Judgement) -> ComparedModel:
+def measured(name: str, trials: list[SplitTrial], judge: Judgement) -> ComparedModel:
     """The figures of one estimator over all splits."""
     trouble = next((trial.trouble for trial in trials if trial.trouble), "")
     if trouble:
@@ -62,27 +61,19 @@ def measured(name: str, trials: list[Trial], judge: Judgement) -> ComparedModel:
     )
 
 
-def _auc(trials: list[Trial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
+def _auc(trials: list[SplitTrial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
     """(Mean AUC, ends of its interval, AUC of each split)."""
     region = judge.region
     if judge.one_split:
         is_pos, how = judge.labels(judge.rows.splits[0][1])
         one = auc_interval(is_pos, trials[0].scores, max_fpr=region.max_fpr, **how)
         return one.auc, one.low, one.high, np.array([one.auc])
-    folds = [
-        _Fold(test, sample, [area_terms(sample, trial.scores, region)])
-        for (_, test), trial in zip(judge.rows.splits, trials, strict=True)
-        for sample in [_test_rows("compare", judge.rows, test)]
-    ]
-    areas = [fold.areas[0] for fold in folds]
-    se, df = _error(judge.rows, folds, areas)
-    size = float(np.mean([each.area for each in areas]))
-    ends = share_interval(size / region.best, se / region.best, _trials(folds), judge.level, df)
-    low, high = (region.value(region.best * end) for end in ends)
-    return region.value(size), low, high, np.array([region.value(each.area) for each in areas])
+    folds = _scored_folds("compare", judge.rows, region, [[trial.of_partition] for trial in trials])
+    found = _mean_area(judge.rows, folds, region, judge.level)
+    return found.auc, found.low, found.high, found.folds
 
 
-def _average_precision(trials: list[Trial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
+def _average_precision(trials: list[SplitTrial], judge: Judgement) -> tuple[float, float, float, np.ndarray]:
     """(Mean average precision, ends of its interval, average precision of each split).
 
     Splits that hold out different rows are independent, repeats of the same rows are taken for fully dependent:

@@ -1,5 +1,7 @@
 """Operations on a block of rows, an array or a CSR matrix: the only module that asks which of the two it is."""
 
+from collections.abc import Iterable
+from itertools import chain
 from typing import Any, TypeAlias, TypeGuard
 
 import numpy as np
@@ -64,6 +66,19 @@ def append_rows(upper: Block, lower: Block) -> Block:
 def concatenate_rows(blocks: list[Any]) -> Any:
     """The rows of several blocks of one format, in their order."""
     return sparse.vstack(blocks, format="csr") if is_sparse(blocks[0]) else np.concatenate(blocks)
+
+
+def stack_rows(blocks: Iterable[Any], rows: int) -> Any:
+    """`concatenate_rows` of blocks that have so many rows in all: dense ones are written one after the other."""
+    each = iter(blocks)
+    first = next(each)
+    if is_sparse(first):
+        return concatenate_rows([first, *each])
+    out, start = np.empty((rows, first.shape[1]), first.dtype), 0
+    for block in chain([first], each):
+        out[start : start + len(block)] = block
+        start += len(block)
+    return out
 
 
 def block_arrays(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

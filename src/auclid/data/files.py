@@ -9,7 +9,7 @@ import numpy as np
 
 from auclid import _random
 from auclid._threads import allowed_threads
-from auclid.data.blocks import concatenate_rows, first_nonfinite
+from auclid.data.blocks import concatenate_rows, first_nonfinite, stack_rows
 from auclid.data.encoding import ColumnEncoding, decode, non_numeric
 from auclid.data.labels import Labels
 from auclid.data.parallel_read import MIN_RUNS, check_block_size, count_missing, map_runs, missing_error, refuse_array
@@ -180,12 +180,17 @@ class Rows:
         self._reader.resolve_schema()
         return self._reader.has_weight
 
-    def target(self) -> np.ndarray | None:
+    def target(self, classes: bool = True) -> np.ndarray | None:
         """The label of each row, an array of n; None where the rows have none.
 
-        Read by themselves where the source allows it, else in a pass over everything.
+        Read by themselves where the source allows it, else in a pass over everything. More than 1,000 different labels
+        are refused, unless ``classes`` is False and they are numbers.
         """
-        return self.labels().values() if self.has_target else None
+        if not self.has_target:
+            return None
+        if classes:
+            self.labels().require_classes()
+        return self.labels().values()
 
     def sample_weight(self) -> np.ndarray | None:
         """The weight of each row, an array of n; None where the rows have none."""
@@ -313,10 +318,11 @@ class Rows:
     def _gather_stored(self, index: np.ndarray) -> Any:
         starts = np.concatenate([[0], np.cumsum(self._sizes)])
         numbers = np.searchsorted(starts, index, side="right") - 1
-        return concatenate_rows([
+        parts = (
             self._reader.conform(self._store.get(number))[index[numbers == number] - starts[number]]
             for number in (np.unique(numbers) if len(index) else [0])
-        ])  # fmt: skip
+        )
+        return stack_rows(parts, len(index))
 
     def _join(self, blocks: Iterator[Block]) -> tuple[Any, np.ndarray | None]:
         """(X, y) of blocks."""

@@ -48,10 +48,20 @@ class Labels:
         self.blocks = self.rows = 0
         self._kind: str | None = None
         self._codes: list[np.ndarray] = []
+        self._numbers: list[np.ndarray] = []  # of a target with too many different numbers for classes
+        self._excess: DataError | None = None
 
     def add(self, y: np.ndarray, where: str) -> None:
         """The labels of the next block."""
         y = self._same_kind(y, where)
+        if self._excess is None:
+            self._add_codes(y, where)
+        if self._excess is not None:
+            self._numbers.append(y)
+        self.blocks, self.rows = self.blocks + 1, self.rows + len(y)
+
+    def _add_codes(self, y: np.ndarray, where: str) -> None:
+        """The labels as codes; numbers of too many different values are kept as they are."""
         codes = np.full(len(y), -1, np.int16)
         for code, level in enumerate(self.levels):
             codes[_equal(y, level)] = code
@@ -59,15 +69,18 @@ class Labels:
             row = int(np.argmax(codes < 0))
             level = y[row]
             if len(self.levels) == MAX_CLASSES:
-                raise DataError(
+                error = DataError(
                     f"The target of {where} must name classes; it has more than {MAX_CLASSES} different values by "
                     f"block {self.blocks}, such as {_python_repr(level)}."
                 )
+                if self._kind == "text":
+                    raise error
+                self._numbers, self._excess = [self.values()], error
+                return
             codes[_equal(y, level)] = len(self.levels)
             self.levels.append(level)
             self.first.append((self.blocks, self.rows + row))
         self._codes.append(codes.astype(np.int8) if len(self.levels) < 128 else codes)
-        self.blocks, self.rows = self.blocks + 1, self.rows + len(y)
 
     def _same_kind(self, y: np.ndarray, where: str) -> np.ndarray:
         """Raise where labels are neither all numbers nor all texts."""
@@ -83,6 +96,7 @@ class Labels:
 
     def code_blocks(self, sizes: list[int]) -> Iterator[np.ndarray]:
         """`codes` in blocks of these sizes; not concatenated where they were added so."""
+        self.require_classes()
         if [len(codes) for codes in self._codes] == sizes:
             yield from self._codes
             return
@@ -91,19 +105,28 @@ class Labels:
     @property
     def codes(self) -> np.ndarray:
         """The index of each row's label in ``levels``."""
+        self.require_classes()
         if len(self._codes) != 1:
             self._codes = [np.concatenate(self._codes) if self._codes else np.empty(0, np.int16)]
         return self._codes[0]
 
     def values(self, part: slice | np.ndarray = slice(None)) -> np.ndarray:
         """The label of each row; NaN or None where one is missing."""
+        if self._excess is not None:
+            return np.concatenate(self._numbers)[part]
         return self.table()[self.codes[part]]
 
     def table(self) -> np.ndarray:
         """The levels as an array: of texts where all are texts."""
+        self.require_classes()
         if self._kind == "text" and all(isinstance(level, str) for level in self.levels):
             return np.array(self.levels, dtype=str) if self.levels else np.empty(0, str)
         return np.array(self.levels, dtype=object) if self._kind == "text" else np.array(self.levels)
+
+    def require_classes(self) -> None:
+        """Raise where there are too many different labels."""
+        if self._excess is not None:
+            raise self._excess
 
     def missing(self) -> tuple[int, int] | None:
         """The block and the row of the first missing label."""

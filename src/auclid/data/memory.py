@@ -152,6 +152,7 @@ def gathered(table: Table, orders: Sequence[np.ndarray], centre: np.ndarray | No
         together = as_table(table.part(index))
         for rows, at, steps in together.sweep(*np.split(places, len(orders)), centre=centre):
             yield rows, at, slice(start + steps.start, start + steps.stop)
+        del together, rows  # before the next rows are brought together
 
 
 @kernel(fastmath=REORDER)

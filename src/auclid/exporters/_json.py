@@ -40,6 +40,7 @@ def as_json(score: Score) -> Node:
         "auclid": __version__,
         "model": score.model,
         "classes": list(score.classes),
+        "threshold": score.threshold,
         "columns": [{"name": column.name, "kind": column.kind} for column in score.columns],
         "score": node_of(score.expression),
         "probability": None if score.probability is None else node_of(score.probability),
@@ -52,7 +53,7 @@ def json_text(score: Score) -> str:
 
 
 def python_module(score: Score) -> str:
-    """The source of a Python module with ``score(row)`` and, where the model has one, ``probability(row)``."""
+    """The source of a Python module: ``score(row)``, ``predict(row)`` and, where there is one, ``probability(row)``."""
     runtime = pkgutil.get_data("auclid.exporters", "_runtime.py")
     assert runtime is not None
     body = runtime.decode("utf-8").split('"""', 2)[2].lstrip()
@@ -67,6 +68,11 @@ _SCORE = '''
 def score(row: Mapping[str, Any]) -> float:
     """The score of a row, {column: value}; the higher, the more likely MODEL["classes"][1]."""
     return evaluate(MODEL["score"], row)
+
+
+def predict(row: Mapping[str, Any]) -> Any:
+    """The class of a row: MODEL["classes"][1] where the score exceeds MODEL["threshold"]."""
+    return MODEL["classes"][score(row) > MODEL["threshold"]]
 '''
 
 _PROBABILITY = '''

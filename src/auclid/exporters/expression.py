@@ -169,6 +169,8 @@ class Score(NamedTuple):
     classes: tuple[Any, Any]
     model: str
     """The class of the model."""
+    threshold: float
+    """The score above which `predict` answers the positive class."""
 
 
 # Making expressions

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.base import LinearRanker, Ranker
+from auclid.baselines import threshold
 from auclid.boost import RankBoost
 from auclid.calibrated import Calibrated
 from auclid.columns import Columns
@@ -35,6 +36,7 @@ from auclid.exporters.expression import (
     total,
 )
 from auclid.kernels import Kernelized, KMeansNystroem, RandomFourier
+from auclid.ordered._base import LinearOrderRanker
 from auclid.pairwise import KernelRankSVM
 from auclid.stats.odds import LINEAR_LOG_ODDS, LOG_ODDS_STEP, Odds
 from auclid.trees.structs import Trees
@@ -46,6 +48,10 @@ CAN = (
 """What can be exported, in words."""
 
 Inputs = Sequence[Expression]
+
+
+ORDER_CLASSES = np.array(["lower", "higher"])
+"""What stands for classes where a model ranks ordered rows."""
 
 
 def score_of(model: Any, names: Sequence[str] | None = None) -> Score:
@@ -64,10 +70,10 @@ def score_of(model: Any, names: Sequence[str] | None = None) -> Score:
     own = _own_names(model)
     inputs = tuple(_input_columns(model, _checked_names(model, own, names)))
     expression = raw_score(model, inputs)
-    classes = model.classes_.tolist()
+    classes = getattr(model, "classes_", ORDER_CLASSES).tolist()
     return Score(
         expression, _probability(model, expression, inputs), inputs, own is not None or names is not None,
-        (classes[0], classes[1]), type(model).__name__,
+        (classes[0], classes[1]), type(model).__name__, threshold(model),
     )  # fmt: skip
 
 
@@ -245,6 +251,7 @@ MODELS: dict[type, Callable[[Any, Inputs], Expression]] = {
     AUCClassifier: _classifier,
     Calibrated: _calibrated,
     LinearRanker: _linear,
+    LinearOrderRanker: _linear,
     LinearClassifierMixin: _linear,
 }
 """Models that can be exported."""
@@ -254,7 +261,7 @@ def _probability(model: Any, expression: Expression, inputs: Inputs) -> Expressi
     """The probability of the positive class, where the model has one that is a sigmoid of the score."""
     if isinstance(model, AUCClassifier | Calibrated):
         return Sigmoid(expression)
-    if isinstance(model, Scorecard):
+    if isinstance(model, Scorecard) and hasattr(model, "predict_proba"):
         return Sigmoid(affine(card_terms(model, inputs), float(model._odds.slope), float(model._odds.offset)))
     last = model.steps[-1][1] if isinstance(model, Pipeline) else model
     if isinstance(last, LogisticRegression):

@@ -134,7 +134,7 @@ ESTIMATORS = NameTable(
         "threshold_:finite members_:list<Member> leaderboard_:list<LeaderboardEntry> _columns:Columns _odds:Odds",
         change=Change(added={"metric": "roc_auc", "quality": "default"}),
     ),
-    Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds"),
+    Entry("Calibrated", "auclid.calibrated.Calibrated", BINARY + "ranker_:part _odds:Odds _window:ScoreWindow?"),
     Entry("CBR", "auclid.online.cbr.CBR", STREAM + "C_:real"),
     Entry(
         "Columns",
@@ -236,6 +236,7 @@ ESTIMATORS = NameTable(
         "scale_:finite shapes_:list smooth_:real _card:Card _chosen:tuple _counts:CardCounts? _edits:list "
         "_features:list<Feature> "
         "_kept_columns:list<ColumnSpec> _odds:Odds _seen:tuple _unedited:tuple?",
+        change=Change(added={"metric": "roc_auc"}),
     ),
     Entry("SOLAM", "auclid.square.solam.SOLAM", STREAM + "radius_:real zeta_:real a_:finite b_:finite dual_:finite"),
     Entry("SPAM", "auclid.square.spam.SPAM", STREAM + "schedule_:any a_:finite b_:finite dual_:finite"),
@@ -316,7 +317,8 @@ STRUCTS = NameTable(
         "numbers",
         "auclid.columns._numbers.NumericScaling",
         "median:finite[m] marked:int[*] size:positive[m] low:real[m] high:real[m] middle:finite[m] spread:positive[m] "
-        "ranked:int[g] grids:list<NormalScores>[g]",
+        "ranked:int[g] grids:list<NormalScores>[g] mass:weight",
+        change=Change(added={"mass": 0.0}),
     ),
     Entry(
         "sparse numbers",
@@ -339,6 +341,11 @@ STRUCTS = NameTable(
     Entry("shape", "auclid.additive._shapes.Shape"),
     Entry("shape of a pair", "auclid.additive._shapes.PairShape"),
     Entry("odds", "auclid.stats.odds.Odds"),
+    Entry(
+        "scores of a stream",
+        "auclid.stats.odds.ScoreWindow",
+        "scores:finite[n] is_pos:bool[n] weight:finite[n] masses:finite[2] unused:count",
+    ),
 )
 """The named tuples and dataclasses that files may name.
 

@@ -6,7 +6,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import Tags, check_consistent_length
+from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import HasMethods
 from sklearn.utils.metaestimators import available_if
 
@@ -21,6 +21,7 @@ from auclid.kernels._map import FeatureMap, embedded
 from auclid.kernels.kmeans_nystroem import KMeansNystroem
 from auclid.kernels.random_fourier import RandomFourier
 from auclid.ordered._base import LinearOrderRanker
+from auclid.ordered._meta import MetaRanker
 from auclid.ordered._rows import PartitionedRows, dataset_of
 from auclid.square import LeastSquaresAUC, LeastSquaresAUCCV
 from auclid.stats.labelled import LabelledDataset, sampled
@@ -36,7 +37,7 @@ MIN_CLASS_ROWS_FOR_CV = 5
 """Rows of each class from which on the default ranker cross-validates its alpha."""
 
 
-class Kernelized(Ranker):
+class Kernelized(MetaRanker):
     """A ranker f(x) = w·ψ(x) + b on top of a feature map ψ: a kernel method for any number of rows.
 
     The ranker is handed a table of embedded rows that does not exist: products with it are products with kernel values,
@@ -117,7 +118,7 @@ class Kernelized(Ranker):
         X_unlabeled : array, CSR matrix or frame of shape (m, d), optional
             More rows, for a semi-supervised ranker.
         **params
-            For the ranker's `fit`: ``sample_weight``, where it takes one. The map does not see them.
+            For the ranker's `fit`: ``sample_weight`` and ``groups``, where it takes them. The map does not see them.
 
         Returns
         -------
@@ -126,6 +127,7 @@ class Kernelized(Ranker):
         if isinstance(self.ranker, LinearOrderRanker):
             return self._fit_ordered(X, y, **params)
         ranker = LeastSquaresAUCCV() if self.ranker is None else clone(self.ranker)
+        groups = {"groups": params.pop("groups")} if "groups" in params else {}
         rows = ranker._labelled_dataset(X, y, X_unlabeled=X_unlabeled, **params)
         validation.remember_columns(self, getattr(ranker, "feature_names_in_", None), rows.width)
         table, labels = _rows_for_map(rows, self.feature_map)
@@ -135,10 +137,10 @@ class Kernelized(Ranker):
         if self.ranker is None and rows.counts.sum(axis=0).min() < MIN_CLASS_ROWS_FOR_CV:
             ranker = LeastSquaresAUC()
         columns = embedded(table, self.feature_map_).shape[1]
-        self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns))
+        self.ranker_ = ranker.fit(rows.transformed(partial(embedded_part, self.feature_map_), columns), **groups)
         return self._publish(embedded(table, self.feature_map_))
 
-    def _fit_ordered(self, X: Any, y: Any, **params: Any) -> Self:
+    def _fit_ordered(self, X: Any, y: Any, sample_weight: Any = None, **params: Any) -> Self:
         """Ordered rows: the map learns from all rows, or from a sample of rows in parts; the ranker from what it makes
         of each part."""
         parts, sizes = dataset_of(self, X)
@@ -151,8 +153,9 @@ class Kernelized(Ranker):
         self.feature_map_ = fitted_map(feature_map, table, None, n)
         rows = embedded(table, self.feature_map_)
         made = parts.transformed(partial(embedded_part, self.feature_map_), rows.shape[1])
-        params["sample_weight"] = validation.own_weight(X, params.get("sample_weight"))
-        self.ranker_ = clone(self.ranker).fit(PartitionedRows(made, sizes), validation.own_labels(X, y), **params)
+        weight = validation.own_weight(X, sample_weight)
+        ranker, y = clone(self.ranker), validation.own_outcome(self, X, y)
+        self.ranker_ = ranker.fit(PartitionedRows(made, sizes), y, sample_weight=weight, **params)
         return self._publish(rows)
 
     @available_if(lambda self: hasattr(getattr(self, "ranker_", self.ranker) or LeastSquaresAUC, "partial_fit"))
@@ -221,46 +224,6 @@ class Kernelized(Ranker):
         with np.errstate(over="ignore", invalid="ignore"):
             scores = rows.values_matmul(self._values_weights(rows)) + self.ranker_.intercept_[0]
         return validation.finite_scores(self, scores, table.dtype)
-
-    @partwise
-    def predict(self, X: RowsLike, *, out: OutputFile = None) -> Any:
-        """The class of each row, where the ranker tells classes; else the scores of `decision_function`.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-
-        Returns
-        -------
-        array of shape (n,)
-        """
-        return super().predict(X) if hasattr(self, "classes_") else self.decision_function(X)
-
-    def score(self, X: Any, y: Any = None, sample_weight: Any = None, groups: Any = None) -> float:
-        """The AUC of `decision_function` on (X, y), or the concordance where the ranker is one of ordered rows.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-        y : array of shape (n,)
-        sample_weight : array of shape (n,), optional
-        groups : array of shape (n,), optional
-            For a ranker of ordered rows: only rows of one group are compared.
-
-        Returns
-        -------
-        float
-        """
-        if not isinstance(self.ranker_, LinearOrderRanker):
-            return super().score(X, y, sample_weight)
-        y, sample_weight = validation.own_labels(X, y), validation.own_weight(X, sample_weight)
-        return self.ranker_._concordance(self.decision_function(X), y, groups, sample_weight)
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        if isinstance(self.ranker, LinearOrderRanker):
-            tags.estimator_type, tags.classifier_tags = None, None
-        return tags
 
     def _values_weights(self, rows: Embedded) -> np.ndarray:
         """The weights of the values; anew where the ranker has learnt more by itself, as its `merge` lets it."""

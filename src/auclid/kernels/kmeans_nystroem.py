@@ -14,7 +14,7 @@ from sklearn.utils._param_validation import StrOptions
 from auclid import validation
 from auclid._threads import limit_threads
 from auclid.data import Table, as_array, centre_rows, row_squared_norms
-from auclid.data.blocks import Block
+from auclid.data.blocks import Block, is_sparse
 from auclid.kernels._kernel_block import Gaussian, Pairwise, floats, kernel_of
 from auclid.kernels._map import FeatureMap
 
@@ -172,6 +172,9 @@ class KMeansNystroem(FeatureMap):
 
 def centres(sample: Block, m: int, rng: np.random.Generator) -> np.ndarray:
     """Centres of m clusters: k-means from rows that lie far apart."""
+    if is_sparse(sample) and sample.nnz <= np.iinfo(np.int32).max:  # k-means takes no others
+        index = sample.indices.astype(np.int32, copy=False), sample.indptr.astype(np.int32, copy=False)
+        sample = type(sample)((sample.data, *index), shape=sample.shape)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # equal centres do no harm: the cut-off removes them
         start = as_array(sample[far_apart(sample, m, rng)])

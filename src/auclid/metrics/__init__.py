@@ -4,7 +4,7 @@ from auclid.metrics._at import compare_at, interval_at, top_k
 from auclid.metrics._auc import partial_auc, roc_auc
 from auclid.metrics._average_precision import average_precision, average_precision_interval, compare_average_precision
 from auclid.metrics._by_group import auc_by_group
-from auclid.metrics._compare import compare_auc, compare_auc_unpaired
+from auclid.metrics._compare import compare_auc, compare_auc_unpaired, equivalence
 from auclid.metrics._concordance import compare_concordance, concordance, concordance_interval
 from auclid.metrics._cross_val import compare_cross_val_auc, cross_val_auc
 from auclid.metrics._curve import ROC
@@ -23,7 +23,6 @@ from auclid.metrics._decision_results import (
     TopK,
 )
 from auclid.metrics._design import auc_power, sample_size
-from auclid.metrics._equivalence import equivalence
 from auclid.metrics._group_auc import group_auc
 from auclid.metrics._group_rates import rates_by_group
 from auclid.metrics._interval import auc_interval, auc_test

@@ -1,8 +1,10 @@
-"""Bands around a ROC curve: pointwise, or simultaneous for the whole curve."""
+"""Bands around curves: pointwise, or simultaneous for a whole ROC curve."""
 
 import numpy as np
 
+from auclid.metrics._at import CurvePoint, cut_at
 from auclid.metrics._bootstrap import Masses, Plan, distinct, replicates
+from auclid.metrics._confusion import METRICS, measure
 from auclid.metrics._rates import wilson_by_deviate
 from auclid.metrics._roc import Curve, from_the_top, roc_curve
 from auclid.metrics._sample import Sample
@@ -13,22 +15,29 @@ BANDS = ("pointwise", "simultaneous")
 GRID = np.union1d(np.linspace(0.0, 1.0, 201), np.geomspace(1e-4, 1e-2, 21))
 """False positive rates at which a band is found."""
 
+BAND_POINTS = 40
+"""Rates at which `band_at_points` finds intervals."""
+
 DRAWS = 200
 WIDEST, HALVINGS = 8.0, 9
 """The largest deviate of a simultaneous band, and how often the search for it halves."""
 
 
-def band(curve: Curve, level: float, deviate: float | None = None) -> tuple[np.ndarray, np.ndarray]:
+def band(
+    curve: Curve, level: float, deviate: float | None = None, sizes: tuple[float, float] | None = None
+) -> tuple[np.ndarray, np.ndarray]:
     """(fpr, tpr) of the upper and of the lower edge of a band around a ROC curve, as two arrays of shape (2, k).
 
     At each false positive rate the true positive rate R has two errors: that of its own share, and that of the
     threshold, whose false positive rate is estimated. Each has Wilson's interval; a move of the threshold by its
     distances moves R along the curve. The squares of both distances are added, on each side by itself (Zou & Donner
     2008). With the normal quantile of `level` the band covers R at each rate with that probability; `deviate` is
-    another number of standard errors, such as `simultaneous_deviate`.
+    another number of standard errors, such as `simultaneous_deviate`. `sizes` are the rows of equal weight that the
+    positives and the negatives are worth, where these are not their masses.
     """
     reach = quantile(level) if deviate is None else deviate
-    low, high = _edges(curve.fpr, curve.tpr, curve.n_pos, curve.n_neg, reach)
+    n_pos, n_neg = (curve.n_pos, curve.n_neg) if sizes is None else sizes
+    low, high = _edges(curve.fpr, curve.tpr, n_pos, n_neg, reach)
     return np.stack([GRID, high]), np.stack([GRID, low])
 
 
@@ -36,9 +45,9 @@ def simultaneous_deviate(sample: Sample, score: np.ndarray, level: float) -> flo
     """The number of standard errors at which `band` holds the whole true curve with probability `level`.
 
     It is the quantile, over bootstrap draws, of the smallest number at which the band around the drawn curve holds the
-    whole curve of the sample. Draws have a seed of their own.
+    whole curve of the sample. Draws are of rows, or of groups, and have a seed of their own.
     """
-    curve = roc_curve(sample.is_pos, score)
+    curve, sizes = roc_curve(sample.is_pos, score, sample.weight), effective_rows(sample)
     target = np.interp(GRID, curve.fpr, curve.tpr)
 
     def needed(masses: list[Masses]) -> float:
@@ -47,7 +56,7 @@ def simultaneous_deviate(sample: Sample, score: np.ndarray, level: float) -> flo
         low, high = 0.0, WIDEST
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
-            below, above = _edges(fpr, tpr, curve.n_pos, curve.n_neg, middle)
+            below, above = _edges(fpr, tpr, *sizes, middle)
             inside = bool(np.all((below <= target + 1e-9) & (target <= above + 1e-9)))
             low, high = (low, middle) if inside else (middle, high)
         return high
@@ -55,6 +64,31 @@ def simultaneous_deviate(sample: Sample, score: np.ndarray, level: float) -> flo
     steps = [distinct(sample.is_pos, score)[1]]
     drawn = replicates(sample, steps, needed, Plan("bootstrap", DRAWS, random_state=0))
     return float(np.quantile(drawn, level))
+
+
+def effective_rows(sample: Sample) -> tuple[float, float]:
+    """Rows of equal weight that the positives, and the negatives, are worth: (sum w)^2 / sum w^2 (Kish)."""
+    weight = np.ones(len(sample.is_pos)) if sample.weight is None else sample.weight
+    pos, neg = (weight[of] for of in (sample.is_pos, ~sample.is_pos))
+    return float(pos.sum() ** 2 / (pos @ pos)), float(neg.sum() ** 2 / (neg @ neg))
+
+
+def band_at_points(
+    owner: str, sample: Sample, fixed: str, metric: str, level: float, prevalence: float | None = None
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Values of the rate that is held ``fixed``, and the ends of the interval of a metric at each.
+
+    It is the interval of `interval_at`: it knows weights and groups, and that the threshold is an estimate.
+    """
+    order = np.argsort(sample.scores[0])  # sorted once, so that each point need not
+    score = sample.scores[0][order]
+    weight, cluster = (None if each is None else each[order] for each in (sample.weight, sample.cluster))
+    ordered = Sample(sample.is_pos[order], (score,), weight, cluster)
+    at, found = np.linspace(0.0, 1.0, BAND_POINTS + 1)[1:], []
+    for value in at:
+        cut = cut_at(owner, ordered, score, CurvePoint(fixed, float(value)), prevalence)
+        found.append(measure(ordered, cut, METRICS[metric], prevalence=prevalence, level=level))
+    return at, np.array([each.low for each in found]), np.array([each.high for each in found])
 
 
 def _edges(

@@ -45,11 +45,6 @@ def f_score(beta: float = 1.0) -> Metric:
     return Metric(value, "share", lambda tp, fp, p: p)
 
 
-def net_benefit_metric(odds: float) -> Metric:
-    """True positives less false positives at their price in true positives, as a share of the rows."""
-    return Metric(lambda tp, fp, p: tp - odds * fp, "plain")
-
-
 def cost_metric(false_positive: float, false_negative: float, true_positive: float, true_negative: float) -> Metric:
     """The mean cost of a row."""
 

@@ -158,6 +158,11 @@ class ROC:
         return self._curve.threshold
 
     @property
+    def sample(self) -> Sample:
+        """The checked rows of positive weight."""
+        return self._sample
+
+    @property
     def n_positive(self) -> int:
         """Positive rows."""
         return int(np.count_nonzero(self._sample.is_pos))
@@ -218,6 +223,12 @@ class ROC:
         """`operating_point_interval` of these rows."""
         of: dict[str, Any] = {"groups": self._sample.cluster, "sample_weight": self._sample.weight}
         return operating_point_interval(*self._rows, **of, **options)
+
+    def plot(self, **options: Any) -> Any:
+        """`auclid.plot.roc` of this curve, with its keywords; returns the matplotlib axis."""
+        from auclid.plot import roc  # plots are made of metrics, and import matplotlib
+
+        return roc(self, **options)
 
     def __repr__(self) -> str:
         return f"ROC(auc={self.auc:.4g}, n_positive={self.n_positive}, n_negative={self.n_negative})"

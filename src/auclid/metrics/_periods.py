@@ -43,7 +43,10 @@ def time_numbers(owner: str, time: Any, rows: int) -> tuple[np.ndarray, str]:
         values = values.astype(object)
         kind = infer_kind(owner, "time", values)
     if kind not in ("date", "number"):
-        raise InvalidValueError(f"The 'time' of {owner} must hold dates or numbers in each row; got other values.")
+        some = values[0] if len(values) else None
+        raise InvalidValueError(
+            f"The 'time' of {owner} must hold dates or numbers in each row, dates such as 2024-05-31; got {some!r}."
+        )
     numbers = as_numbers(owner, Column("time", kind, values))
     missing = int(np.isnan(numbers).sum())
     if missing:

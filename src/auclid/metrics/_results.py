@@ -5,10 +5,11 @@ The positional fields of a result are what it unpacks to, in order; its keyword-
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
-from html import escape
 from typing import Any, ClassVar, Self, TypeVar, overload
 
 import numpy as np
+
+from auclid._page import table
 
 ResultT = TypeVar("ResultT", bound="Result")
 
@@ -92,12 +93,8 @@ class Result(Sequence[Any]):
 
     def _repr_html_(self) -> str:
         """The table that notebooks show."""
-        rows = self._rows()
-        head = "".join(f"<th>{escape(name)}</th>" for name in rows[0])
-        lines = ("".join(f"<td>{escape(format_value(value))}</td>" for value in row.values()) for row in rows)
-        body = "".join(f"<tr>{line}</tr>" for line in lines)
-        title = escape(type(self).__name__)
-        return f"<table><caption>{title}</caption><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        rows = [{name: format_value(value) for name, value in row.items()} for row in self._rows()]
+        return table(type(self).__name__, rows)
 
 
 class ColumnsResult(Result):

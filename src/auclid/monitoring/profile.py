@@ -14,6 +14,7 @@ from auclid.data.encoding import Column, as_numbers, as_texts, table_columns
 from auclid.errors import InvalidValueError
 from auclid.metrics import auc_interval
 from auclid.metrics._stability import bin_counts, bin_edges
+from auclid.monitoring.chart import auc_standard_error
 from auclid.validation import decoded_parts, own_columns, own_labels
 
 COLUMN_BINS, SCORE_BINS = 10, 20
@@ -121,7 +122,7 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False) -> Pro
     columns = profile_columns(X)
     y = own_labels(X, y)
     is_pos = None if y is None else np.asarray(y) == model.classes_[1]
-    expected = expected_auc(model, scores, is_pos if held_out else None)
+    expected = expected_auc(model, scores, is_pos, held_out)
     alert_rate = float(np.mean(called_positive(model, scores)))
     positives = None if is_pos is None else float(np.mean(is_pos))
     counts = number_profile("score", "number", scores, SCORE_BINS)
@@ -141,9 +142,11 @@ def called_positive(model: Any, scores: np.ndarray, threshold: float | None = No
 Expected = tuple[float | None, float | None, tuple[float, float] | None]
 
 
-def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None) -> Expected:
-    """The AUC of rows that the model has not seen, its standard error and spreads, or what cross-validation found."""
-    if is_pos is not None and is_pos.any() and not is_pos.all():
+def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None, held_out: bool) -> Expected:
+    """The AUC of held-out rows, its standard error and spreads, or what cross-validation found in the training rows."""
+    both = is_pos is not None and bool(is_pos.any()) and not is_pos.all()
+    if held_out and both:
+        assert is_pos is not None
         measured = auc_interval(is_pos, scores)
         return measured.auc, measured.se, placement_spreads(is_pos, scores)
     lines = [
@@ -152,7 +155,10 @@ def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None) -> E
     if lines and np.isfinite(lines[0].auc):
         return float(lines[0].auc), float(lines[0].high - lines[0].low) / (2.0 * 1.96), None
     found = getattr(model, "cv_auc_", None)
-    return (float(found) if isinstance(found, float) and np.isfinite(found) else None), None, None
+    if not both or not isinstance(found, float) or not np.isfinite(found):
+        return None, None, None
+    assert is_pos is not None
+    return float(found), auc_standard_error(found, int(is_pos.sum()), int((~is_pos).sum())), None
 
 
 def placement_spreads(is_pos: np.ndarray, scores: np.ndarray) -> tuple[float, float]:

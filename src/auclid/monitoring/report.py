@@ -69,6 +69,8 @@ class Period(NamedTuple):
     """The share of positives among rows with a label."""
     predicted: tuple[float, float, float] | None
     """The mean probability of these rows, and the 95 % interval of the share that it leads one to expect."""
+    auc_se: float | None = None
+    """The standard error of the AUC (DeLong)."""
 
 
 class MonitorReport(NamedTuple):
@@ -336,7 +338,9 @@ def _period(name: str, here: np.ndarray, rows: ScoredRows, before: Profile) -> P
         warnings.simplefilter("ignore")  # of few rows, which the interval shows
         area, precision = auc_interval(is_pos, scores[known]), average_precision_interval(is_pos, scores[known])
     return period._replace(
-        auc=(area.auc, area.low, area.high), average_precision=(precision.ap, precision.low, precision.high)
+        auc=(area.auc, area.low, area.high),
+        average_precision=(precision.ap, precision.low, precision.high),
+        auc_se=area.se,
     )
 
 
@@ -351,24 +355,37 @@ def _chart(periods: list[Period], before: Profile, labels: np.ndarray | None) ->
     measured = [each for each in periods if each.auc is not None]
     if labels is None or not measured:
         return None, ""
-    if before.auc is not None:
-        expected, error, source = before.auc, before.auc_se or 0.0, "the profile"
+    if before.auc is not None and before.auc_se is not None:
+        expected, error, source = before.auc, before.auc_se, "the profile"
     else:
         expected, error = _pooled(measured[:FIRST_PERIODS])
         source = f"the first {min(FIRST_PERIODS, len(measured))} periods"
     aucs = [np.nan if each.auc is None else each.auc[0] for each in periods]
     counts = [(each.positives, each.labelled - each.positives) for each in periods]
-    errors = [
-        np.nan if each.auc is None else _error(before, expected, *n) for each, n in zip(periods, counts, strict=True)
-    ]
-    return control_chart(aucs, errors, expected, error), source
+    wider = _inflation(measured, expected) if before.spreads is None else 1.0
+    errors = [np.nan if not min(n) else _period_error(before, wider, expected, *n) for n in counts]
+    return control_chart(aucs, errors, expected, wider * error), source
 
 
-def _error(before: Profile, expected: float, n_pos: int, n_neg: int) -> float:
-    """The standard error of the AUC of a period, if nothing has changed."""
-    if before.spreads is None:
-        return auc_standard_error(expected, n_pos, n_neg)
-    return float(np.sqrt(before.spreads[0] / n_pos + before.spreads[1] / n_neg))
+def _period_error(before: Profile, wider: float, expected: float, n_pos: int, n_neg: int) -> float:
+    """The standard error of the AUC of a period, if nothing has changed.
+
+    That of the profile is itself an estimate, and too small where its AUC is too high: that of normal scores is least.
+    """
+    pos, neg = before.spreads or (0.0, 0.0)
+    return max(wider * auc_standard_error(expected, n_pos, n_neg), float(np.sqrt(pos / n_pos + neg / n_neg)))
+
+
+def _inflation(periods: Sequence[Period], expected: float) -> float:
+    """How much larger the standard errors of the periods' AUCs are than those of normal scores; at least 1.
+
+    Scores with long tails, as those of boosted trees, have AUCs that vary more than those of normal ones.
+    """
+    counts = [(each.positives, each.labelled - each.positives) for each in periods]
+    weight = np.array([n_pos for n_pos, _ in counts], dtype=np.float64)
+    normal = np.array([auc_standard_error(expected, *n) for n in counts])
+    found = np.array([each.auc_se or 0.0 for each in periods])
+    return float(np.sqrt(max(1.0, (weight @ np.square(found)) / (weight @ np.square(normal)))))
 
 
 def _pooled(periods: Sequence[Period]) -> tuple[float, float]:

@@ -16,12 +16,21 @@ from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearScores
 from auclid.data import SparseTable
 from auclid.errors import invalid_value
+from auclid.metrics._concordance import concordance
 from auclid.metrics._sample import WHOLE
 from auclid.ordered._alpha import choose_alpha
 from auclid.ordered._rows import OrderedRows, level_moments
-from auclid.pairwise._objective import Settings, checked_loss, dataset_objective, warn_unless_converged
+from auclid.pairwise._objective import (
+    Settings,
+    checked_loss,
+    dataset_objective,
+    initial_state,
+    l1_penalty,
+    next_state,
+    publish_solution,
+    warn_unless_converged,
+)
 from auclid.pairwise._search import best_alpha as best_alpha_of_classes
-from auclid.solvers import newton
 from auclid.solvers.iterative import IterationCallback, Solution
 from auclid.solvers.least_squares import LeastSquares, moments_are_cheaper
 from auclid.solvers.ordered_pairs import ordered_objective
@@ -84,24 +93,35 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
         """Learn from all comparable pairs of rows."""
 
     @abstractmethod
+    def _ordered_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> OrderedRows:
+        """Rows with their order, checked."""
+
+    @abstractmethod
+    def _measured(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        """What `concordance` and `compare_concordance` take: the values of y, and options."""
+
     def _concordance(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> float:
         """The concordance of scores with y."""
+        values, options = self._measured(y)
+        return concordance(values, scores, groups=groups, sample_weight=sample_weight, **options)
 
-    def _fit_rows(self, rows: OrderedRows) -> OrderedMoments | None:
-        """Learn from checked rows; sets all fitted attributes. Returns what further rows can be added to, if known."""
-        if self.loss != "square" and self.l1 > 0.0:
-            raise invalid_value(self, "l1", "be 0 unless loss='square'", self.l1)
+    def _fit_rows(self, rows: OrderedRows, X: Any = None, y: Any = None) -> OrderedMoments | None:
+        """Learn from checked rows; sets all fitted attributes. Returns what further rows can be added to, if known.
+
+        X and y are shown to callbacks.
+        """
         if self.loss != "square" and self.alpha == 0.0:
             raise invalid_value(self, "alpha", "be positive unless loss='square'", self.alpha)
         for name in {"alphas_", "cv_concordance_", "objective_", "gap_"} & vars(self).keys():
             delattr(self, name)
         moments, labelled = None, self._labelled(rows) if rows.two_classes else None
+        rounds = self._rounds() if rows.parts.partitioned else self._rounds(X, y)
         if self.loss != "square":
-            w = self._fit_newton(rows, labelled)
+            w = self._fit_newton(rows, labelled, rounds)
         elif labelled is not None:
-            w, moments = self._fit_square_classes(labelled)
+            w, moments = self._fit_square_classes(labelled, rounds)
         else:
-            w, moments = self._fit_square(rows)
+            w, moments = self._fit_square(rows, rounds)
         self._set_weights(validation.finite(self, w), 0.0)
         return moments
 
@@ -112,7 +132,9 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
 
     # The square loss
 
-    def _fit_square_classes(self, rows: LabelledDataset) -> tuple[np.ndarray, OrderedMoments | None]:
+    def _fit_square_classes(
+        self, rows: LabelledDataset, rounds: IterationCallback
+    ) -> tuple[np.ndarray, OrderedMoments | None]:
         """Two classes: what `LeastSquaresAUC` and `LeastSquaresAUCCV` do."""
         moments, by_moments, w = None, moments_are_cheaper(rows.width), None
         self.alpha_ = 1e-4 if self.alpha == "auto" else float(self.alpha)
@@ -124,7 +146,6 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
                 self.alpha_, self.alphas_, self.cv_concordance_ = tried.alpha, tried.alphas, tried.aucs
         if w is None or self.l1 > 0.0:
             settings = LeastSquares(self.alpha_, float(self.l1), False, min(self.tol, 1e-6), self.max_iter)
-            rounds = self._rounds()
             found = settings.from_products(rows, rounds) if moments is None else settings.from_moments(moments, rounds)
         else:
             found = Solution(w)
@@ -133,12 +154,14 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             kept = OrderedMoments(rows.classes, [moments.neg, moments.pos], SquareSystem.empty(rows.width))
         return self._solution(found), kept
 
-    def _fit_square(self, rows: OrderedRows) -> tuple[np.ndarray, OrderedMoments | None]:
+    def _fit_square(
+        self, rows: OrderedRows, rounds: IterationCallback
+    ) -> tuple[np.ndarray, OrderedMoments | None]:
         """The weights, and what further rows can be added to: of few levels, or of groups."""
         settings = OrderedLeastSquares(self._choose_alpha(rows), float(self.l1), min(self.tol, 1e-6))
         sparse_and_wide = rows.width > FEW_COLUMNS and isinstance(rows.table(), SparseTable)
         if not moments_are_cheaper(rows.width) or sparse_and_wide:
-            return self._solution(settings.from_products(rows.table(), rows.order, self._rounds())), None
+            return self._solution(settings.from_products(rows.table(), rows.order, rounds)), None
         moments = level_moments(rows)
         if moments is None:
             system = square_system(rows.table(), rows.order)
@@ -147,7 +170,7 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
                 moments = OrderedMoments(np.zeros(0), [], system.scaled(largest**2))
         else:
             system = moments.system()
-        return self._solution(settings.from_system(system, self._rounds())), moments
+        return self._solution(settings.from_system(system, rounds)), moments
 
     def _solution(self, found: Solution) -> np.ndarray:
         """The weights found; what they took is published, or warned of."""
@@ -161,11 +184,11 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             )
         return found.w
 
-    def _rounds(self) -> IterationCallback:
+    def _rounds(self, X: Any = None, y: Any = None) -> IterationCallback:
         """What counts a solver's iterations: it shows callbacks the weights so far."""
 
         def rounds(weights: Callable[[], np.ndarray]) -> Iterable[int]:
-            return fit_iterations(self, self.max_iter, lambda: _attributes(weights()))
+            return fit_iterations(self, self.max_iter, lambda: _attributes(weights()), X, y)
 
         return rounds
 
@@ -180,7 +203,10 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
 
     # Hinges and the logistic loss
 
-    def _fit_newton(self, rows: OrderedRows, labelled: LabelledDataset | None) -> np.ndarray:
+    def _fit_newton(
+        self, rows: OrderedRows, labelled: LabelledDataset | None, rounds: IterationCallback
+    ) -> np.ndarray:
+        penalty = l1_penalty(type(self).__name__, float(self.l1), self.loss)
         if labelled is not None:
             self.alpha_ = best_alpha_of_classes(labelled) if self.alpha == "auto" else float(self.alpha)
             settings = Settings(checked_loss(type(self).__name__, self.loss, WHOLE), float(self.tol), WHOLE, 0.1)
@@ -189,16 +215,13 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             alpha = self._choose_alpha(rows)
             objective = ordered_objective(rows.table(), rows.order, self.loss, alpha, float(self.tol))
         validation.finite(self, np.array(objective.start_norm))
-        state = newton.init(objective)
-        for _ in fit_iterations(self, self.max_iter, lambda: _attributes(state.point.w)):
+        state = initial_state(objective, penalty, float(self.tol))
+        for _ in rounds(lambda: state.point.w):
             if state.finished:
                 break
-            state = newton.update(state)
+            state = next_state(state)
         warn_unless_converged(self, state)
-        last: Any = state.objective
-        self.n_iter_ = max(1, state.n_iter)
-        self.objective_, self.gap_ = last.published_value(state.point), last.relative_gap(state.point)
-        return last.published_weights(state.point)
+        return publish_solution(self, state)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

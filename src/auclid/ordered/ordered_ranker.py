@@ -6,10 +6,9 @@ import numpy as np
 
 from auclid import validation
 from auclid.errors import invalid_value
-from auclid.metrics._concordance import concordance
 from auclid.ordered._alpha import ALPHA
 from auclid.ordered._base import LinearOrderRanker
-from auclid.ordered._rows import ordered_rows
+from auclid.ordered._rows import OrderedRows, ordered_rows
 from auclid.solvers.ordered_square import OrderedLeastSquares, square_system
 from auclid.stats.moments import grouped_moments, require_room
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
@@ -42,7 +41,8 @@ class OrderedRanker(LinearOrderRanker):
         on five held-out folds of groups, or of rows where there are fewer than five groups, by the square loss on about
         10,000 rows; 0.3 times that for the other losses.
     l1 : float in [0, inf), default=0
-        Strength of the absolute penalty, for ``loss="square"``; a large one makes weights exactly zero.
+        Strength of the absolute penalty; a large one makes weights exactly zero. Not with the hinge, which is not
+        smooth.
     tol : float in (0, inf), default=1e-3
         As in `RankSVM`: where the gradient is ``tol`` times as long as at w = 0, or for the hinge, where the objective
         is within a factor 1 + ``tol`` of its optimum. The square loss is exact.
@@ -116,12 +116,15 @@ class OrderedRanker(LinearOrderRanker):
         -------
         self
         """
-        self._stream = self._fit_rows(ordered_rows(self, X, lambda: self._values(X, y), groups, sample_weight))
+        self._stream = self._fit_rows(self._ordered_rows(X, y, groups, sample_weight), X, y)
         return self
+
+    def _ordered_rows(self, X: Any, y: Any, groups: Any, sample_weight: Any) -> OrderedRows:
+        return ordered_rows(self, X, lambda: self._values(X, y), groups, sample_weight)
 
     def _values(self, X: Any, y: Any) -> np.ndarray:
         """The numbers that rows are ordered by."""
-        y, _ = validation.labels_to_score(self, X, y, None, allow_missing=True)
+        y = validation.own_outcome(self, X, y)
         validation.require_labels(self, y)
         return ordered_values(type(self).__name__, "y", y)
 
@@ -238,5 +241,5 @@ class OrderedRanker(LinearOrderRanker):
         weight = validation.own_weight(X, sample_weight)
         return self._concordance(self.decision_function(X), values, groups, weight)
 
-    def _concordance(self, scores: Any, y: Any, groups: Any, sample_weight: Any) -> float:
-        return concordance(y, scores, groups=groups, sample_weight=sample_weight)
+    def _measured(self, y: Any) -> tuple[np.ndarray, dict[str, Any]]:
+        return self._values(None, y), {}

@@ -3,6 +3,7 @@
 import warnings
 from typing import Any, NamedTuple
 
+import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
@@ -10,8 +11,9 @@ from auclid import validation
 from auclid._generic import as_floats
 from auclid.losses import Loss, as_loss, curvature, hinges, slope, value
 from auclid.metrics._sample import Region
+from auclid.penalties import ElasticNet, Penalty
+from auclid.solvers import newton, proximal_newton
 from auclid.solvers.all_pairs import LinearSpace, SmoothHinge, SmoothLoss, SquaredHinges
-from auclid.solvers.newton import State
 from auclid.solvers.partial_auc import SOFTEST, SoftTop, SoftTopHinge
 from auclid.solvers.partitioned_pairs import partitioned_pairs
 from auclid.stats.labelled import LabelledDataset, LabelledTable
@@ -19,6 +21,7 @@ from auclid.stats.pair_sums import Pairs
 
 LOSS_NAMES = ("squared_hinge", "hinge", "logistic")
 """The losses that have one."""
+
 
 class Settings(NamedTuple):
     """What the objective is, but for alpha."""
@@ -104,7 +107,44 @@ def _check_convex(owner: str, loss: Loss) -> None:
             )
 
 
-def warn_unless_converged(estimator: BaseEstimator, state: State) -> None:
+def initial_state(objective: Any, penalty: Penalty | None, tol: float) -> Any:
+    """Where Newton's method starts; proximal Newton's where there is a penalty besides the squared one."""
+    return newton.init(objective) if penalty is None else proximal_newton.init(objective, penalty, tol)
+
+
+def next_state(state: Any) -> Any:
+    """The state after one more step of its method."""
+    solver: Any = proximal_newton if isinstance(state, proximal_newton.CompositeState) else newton
+    return solver.update(state)
+
+
+def l1_penalty(owner: str, l1: float, loss: Any) -> Penalty | None:
+    """l1 |w|₁; None where l1 is 0."""
+    if not l1:
+        return None
+    require_smooth(owner, loss)
+    return as_floats(ElasticNet(l1, 0.0))
+
+
+def require_smooth(owner: str, loss: Any) -> None:
+    """Refuse the hinge beside a penalty that proximal Newton's method deals with."""
+    if loss == "hinge":
+        raise ValueError(
+            f"l1 and penalty of {owner} must have a smooth loss; got 'hinge'. Use 'squared_hinge' or 'logistic'."
+        )
+
+
+def publish_solution(estimator: Any, state: Any) -> np.ndarray:
+    """Set what is known of the solution; returns the weights."""
+    last, estimator.n_iter_ = state.objective, max(1, state.n_iter)
+    if isinstance(state, proximal_newton.CompositeState):
+        estimator.objective_, estimator.gap_ = state.value, state.relative_gap()
+        return state.point.w
+    estimator.objective_, estimator.gap_ = last.published_value(state.point), last.relative_gap(state.point)
+    return last.published_weights(state.point)
+
+
+def warn_unless_converged(estimator: BaseEstimator, state: Any) -> None:
     """Warn in the estimator's name, unless Newton's method has converged or a callback stopped it."""
     name, tol, most = type(estimator).__name__, estimator.tol, estimator.max_iter
     if not state.converged and (state.stuck or state.n_iter >= most):

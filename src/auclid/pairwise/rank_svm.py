@@ -6,15 +6,25 @@ import numpy as np
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
-from auclid._generic import as_floats
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import LinearRanker
 from auclid.data.types import RowsLike
 from auclid.metrics._operating_point import best_threshold
-from auclid.pairwise._objective import LOSS_NAMES, Settings, checked_loss, dataset_objective, warn_unless_converged
+from auclid.pairwise._objective import (
+    LOSS_NAMES,
+    Settings,
+    checked_loss,
+    dataset_objective,
+    initial_state,
+    l1_penalty,
+    next_state,
+    publish_solution,
+    require_smooth,
+    warn_unless_converged,
+)
 from auclid.pairwise._search import best_alpha, best_partial_auc_alpha, best_softness
-from auclid.penalties import ElasticNet, Penalty, penalty_value, prox
-from auclid.solvers import newton, proximal_newton
+from auclid.penalties import Penalty, penalty_value, prox
+from auclid.solvers import newton
 from auclid.solvers.partial_auc import checked_region, class_sizes
 from auclid.solvers.path import METRICS
 from auclid.stats.labelled import LabelledDataset
@@ -193,36 +203,21 @@ class RankSVM(CallbackSupportMixin, LinearRanker):
         rows = self._labelled_dataset(X, y, sample_weight)
         minimised = self._objective(rows)
         validation.finite(self, np.array(minimised.start_norm))
-        solver: Any = newton if penalty is None else proximal_newton
-        state: Any = newton.init(minimised) if penalty is None else proximal_newton.init(minimised, penalty, self.tol)
+        state = initial_state(minimised, penalty, self.tol)
         look = weights_alone if rows.partitioned else fitted_attributes  # the threshold of rows in parts takes a pass
         shown = (None, None) if rows.partitioned else (X, y)
         for _ in fit_iterations(self, self.max_iter, lambda: look(state), *shown):
             if state.finished:
                 break
-            state = solver.update(state)
+            state = next_state(state)
         warn_unless_converged(self, state)
-        return self._publish_fit(rows, self._publish_solution(state))
-
-    def _publish_solution(self, state: Any) -> np.ndarray:
-        """Set what is known of the solution; returns the weights."""
-        last, self.n_iter_ = state.objective, max(1, state.n_iter)
-        if isinstance(state, proximal_newton.CompositeState):
-            self.objective_, self.gap_ = state.value, state.relative_gap()
-            return state.point.w
-        self.objective_, self.gap_ = last.published_value(state.point), last.relative_gap(state.point)
-        return last.published_weights(state.point)
+        return self._publish_fit(rows, publish_solution(self, state))
 
     def _penalty(self) -> Penalty | None:
         """The penalty beside (alpha/2) |w|², or in its place; None if there is none."""
-        if self.penalty is None and not self.l1:
-            return None
-        if self.loss == "hinge":
-            raise ValueError(
-                "l1 and penalty of RankSVM must have a smooth loss; got 'hinge'. Use 'squared_hinge' or 'logistic'."
-            )
         if self.penalty is None:
-            return as_floats(ElasticNet(self.l1, 0.0))
+            return l1_penalty(type(self).__name__, self.l1, self.loss)
+        require_smooth(type(self).__name__, self.loss)
         if self.l1 or self.alpha != "auto":
             raise ValueError("penalty of RankSVM must stand alone; got alpha or l1 as well. Put them into the penalty.")
         return validation.implements(self, "penalty", self.penalty, (prox, penalty_value))

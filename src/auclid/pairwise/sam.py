@@ -1,7 +1,7 @@
 """SAM, ASAM and PSAM: stochastic steps on one random pair of rows at a time."""
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils._param_validation import StrOptions
@@ -10,6 +10,7 @@ from auclid import _random, validation
 from auclid._random import RandomState
 from auclid.base import StreamRanker
 from auclid.data import Table
+from auclid.data.types import RowsLike
 from auclid.losses import LOSSES, Loss, as_loss
 from auclid.pairwise._search import DEFAULT_ALPHA, best_alpha
 from auclid.penalties import prox
@@ -80,6 +81,27 @@ class PairSampler(StreamRanker):
         self.random_state = random_state
 
     shuffle = None  # pairs are drawn at random, whatever the order of the rows
+
+    @validation.checked
+    def fit(self, X: RowsLike, y: Any = None, sample_weight: Any = None, groups: Any = None) -> Self:
+        """Learn from random pairs, ``n_epochs`` times as many as there are rows.
+
+        Parameters
+        ----------
+        X : array, CSR matrix or frame of shape (n, d)
+        y : array of shape (n,), any two labels
+        sample_weight : array of shape (n,), optional
+            Relative frequencies of the rows in an epoch: a row of weight 2 occurs twice as often as one of weight 1.
+            Numbers of occurrences are fixed if the weights are proportional to small integers, else random.
+        groups : array of shape (n,), optional
+            The session, query or patient of each row. Pairs are then drawn from those within a group, all equally
+            likely; a group of one class has none.
+
+        Returns
+        -------
+        self
+        """
+        return self._fit_epochs(X, y, sample_weight, groups)
 
     def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
         # Before the first pass: a table that is computed on demand may be stored from then on.
@@ -198,6 +220,9 @@ class ASAM(PairSampler):
 
     There is no ``class_weight``: every pair holds one row of each class, so classes are balanced already.
 
+    With ``groups`` in `fit` the mean is over the pairs within groups, the mean AUC by pairs of
+    `auclid.metrics.group_auc` being what it aims at. E|z|² stays that of all pairs.
+
     The steps are the paper's algorithm 10; ``make("ASAM", published=True)`` also has an alpha of its range.
 
     References
@@ -287,6 +312,7 @@ class PSAM(PairSampler):
     -----
     `partial_fit` works as in `ASAM`: a step for each row of a batch, on that row and one of the other class,
     drawn from a reservoir of 1,000 rows per class. There is no ``class_weight``: pairs are balanced already.
+    ``groups`` of `fit` draw pairs within groups, as in `ASAM`.
 
     The steps are the paper's algorithm 11; ``make("PSAM", published=True)`` also has an alpha of its range.
 

@@ -1,11 +1,14 @@
 """What the plots share: axes, styles that differ in grey too, and models by name or from an estimator."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import update_wrapper
 from typing import Any, Generic, NamedTuple, ParamSpec
 
 import numpy as np
 
+from auclid.errors import InvalidValueError
+from auclid.metrics._curve import ROC
+from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._scorer import scores_of
 from auclid.validation.parameters import number_in
 
@@ -42,9 +45,19 @@ DASHED: dict[str, Any] = {"color": FAINT, "linewidth": 1.0, "linestyle": (0, (4,
 """A line to compare with: of chance, of calibrated probabilities."""
 
 
-def style(k: int) -> Style:
-    """The k-th style, over and over."""
-    return STYLES[k % len(STYLES)]
+GREYS = ("#000000", "#7d7d7d", "#b3b3b3", "#3f3f3f", "#999999", "#5c5c5c")
+
+
+def style(k: int, colors: str | Sequence[str] | None = None, linestyles: Sequence[Any] | None = None) -> Style:
+    """The k-th style, over and over; with other colours ("grey": shades of grey), or other line styles."""
+    found = STYLES[k % len(STYLES)]
+    if colors is not None:
+        chosen = GREYS if colors == "grey" else (colors,) if isinstance(colors, str) else tuple(colors)
+        found = found._replace(color=chosen[k % len(chosen)])
+    if linestyles is not None:
+        dashes = (linestyles,) if isinstance(linestyles, str) else tuple(linestyles)
+        found = found._replace(dash=dashes[k % len(dashes)])
+    return found
 
 
 class Plot(Generic[P]):
@@ -111,6 +124,26 @@ def by_name(owner: str, y_score: Any, name: str | None = None) -> dict[str, Any]
             raise ValueError(f"{owner} expects the scores of one model or more by name. Got none.")
         return {str(key): value for key, value in y_score.items()}
     return {name or "": y_score}
+
+
+def samples_by_name(owner: str, y_true: Any, y_score: Any, name: str | None, **rows: Any) -> dict[str, Sample]:
+    """The checked rows of each model: labels with scores, or a `ROC`, or several of them by name."""
+    if y_score is not None:
+        models = by_name(owner, y_score, name)
+        sample = checked_sample(owner, y_true, models, **rows)
+        return {key: sample.with_scores(score) for key, score in zip(models, sample.scores, strict=True)}
+    curves = by_name(owner, y_true, name)
+    if not all(isinstance(curve, ROC) for curve in curves.values()):
+        raise InvalidValueError(
+            owner=owner, parameter="y_score", expected="be given, unless the first argument is a ROC or a dict of them",
+            got="none",
+        )  # fmt: skip
+    if any(value is not None for value in rows.values()):
+        raise InvalidValueError(
+            owner=owner, parameter=next(key for key, value in rows.items() if value is not None),
+            expected="be None where a ROC is given, which has its own", got="another",
+        )  # fmt: skip
+    return {key: curve.sample for key, curve in curves.items()}
 
 
 def legend(ax: Any, loc: str) -> None:

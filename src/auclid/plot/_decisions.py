@@ -1,16 +1,17 @@
 """Precision against recall, and the net benefit of decisions, with bands."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.metrics._at import CurvePoint, checked_prevalence, cut_at
+from auclid.metrics._at import checked_prevalence
 from auclid.metrics._average_precision import average_precision_interval
-from auclid.metrics._confusion import METRICS, measure
+from auclid.metrics._band import band_at_points
 from auclid.metrics._net_benefit import checked_thresholds, net_benefit
 from auclid.metrics._roc import roc_curve
-from auclid.metrics._sample import Sample, checked_sample
+from auclid.metrics._sample import Sample
 from auclid.plot._axes import (
     DASHED,
     FAINT,
@@ -20,13 +21,11 @@ from auclid.plot._axes import (
     by_name,
     checked_level,
     legend,
+    samples_by_name,
     style,
     tidy,
     unit_square,
 )
-
-BAND_POINTS = 40
-"""Recalls at which the band of a precision is found."""
 
 ISO_F1 = (0.2, 0.4, 0.6, 0.8)
 """F1 scores whose lines are drawn."""
@@ -34,8 +33,8 @@ ISO_F1 = (0.2, 0.4, 0.6, 0.8)
 
 @Plot
 def precision_recall(
-    y_true: ArrayLike,
-    y_score: Any,
+    y_true: Any,
+    y_score: Any = None,
     *,
     ax: Any = None,
     name: str | None = None,
@@ -45,6 +44,8 @@ def precision_recall(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     pos_label: Any = None,
+    colors: str | Sequence[str] | None = None,
+    linestyles: str | Sequence[Any] | None = None,
 ) -> Any:
     """Precision against recall with bands, lines of equal F1, and the average precision of each model in the legend.
 
@@ -53,9 +54,9 @@ def precision_recall(
 
     Parameters
     ----------
-    y_true : array-like of shape (n,)
-        Two labels; of two numbers the greater one is positive.
-    y_score : array-like of shape (n,), or dict of them by name
+    y_true : array-like of shape (n,), `auclid.metrics.ROC`, or dict of those by name
+        Two labels; of two numbers the greater one is positive. A `ROC` has scores, weights and groups of its own.
+    y_score : array-like of shape (n,), or dict of them by name; None where a `ROC` is given
         Scores of one model or of several.
     ax : matplotlib axis, optional
         Where to draw; else in a new figure.
@@ -69,6 +70,8 @@ def precision_recall(
         A known share of positives that the precision should refer to.
     sample_weight, groups, pos_label
         As in `auclid.metrics.average_precision_interval`.
+    colors, linestyles
+        As in `roc`.
 
     Returns
     -------
@@ -86,24 +89,24 @@ def precision_recall(
     Davis & Goadrich (2006), The relationship between precision-recall and ROC curves, ICML.
     """
     owner = "plot.precision_recall"
-    models, prevalence = by_name(owner, y_score, name), checked_prevalence(owner, prevalence)
-    level = checked_level(owner, level)
+    prevalence, level = checked_prevalence(owner, prevalence), checked_level(owner, level)
     rows: dict[str, Any] = {"sample_weight": sample_weight, "groups": groups, "pos_label": pos_label}
-    sample = checked_sample(owner, y_true, models, **rows)
+    models = samples_by_name(owner, y_true, y_score, name, **rows)
     ax = axes(ax, 5.0, 5.0)
-    share = float(np.average(sample.is_pos, weights=sample.weight)) if prevalence is None else prevalence
     if iso_f1:
         _iso_lines(ax)
-    ax.plot([0, 1], [share, share], **DASHED, zorder=1)
-    for k, (own, score) in enumerate(zip(models, sample.scores, strict=True)):
-        look, label = style(k), own
-        recall, precision = pr_curve(sample, score, prevalence)
+    shares = {_share(sample, prevalence) for sample in models.values()}
+    for share in shares:
+        ax.plot([0, 1], [share, share], **DASHED, zorder=1)
+    for k, (own, sample) in enumerate(models.items()):
+        look, label = style(k, colors, linestyles), own
+        recall, precision = pr_curve(sample, prevalence)
         if level is not None:
-            at, low, high = precision_band(sample, score, prevalence, level)
-            look.band(ax, at, low, high)
+            look.band(ax, *band_at_points(owner, sample, "tpr", "precision", level, prevalence))
             found = average_precision_interval(
-                y_true, models[own], level=level, prevalence=prevalence, **rows
-            )
+                sample.is_pos, sample.scores[0], level=level, prevalence=prevalence,
+                sample_weight=sample.weight, groups=sample.cluster,
+            )  # fmt: skip
             label = ": ".join(filter(None, (own, f"AP {found.ap:.3f} [{found.low:.3f}, {found.high:.3f}]")))
         look.line(ax, recall, precision, label, draw="step", where="pre")
     ax.set(xlabel="recall", ylabel="precision", aspect="equal")
@@ -112,31 +115,17 @@ def precision_recall(
     return tidy(unit_square(ax))
 
 
-def pr_curve(sample: Sample, score: np.ndarray, prevalence: float | None) -> tuple[np.ndarray, np.ndarray]:
+def _share(sample: Sample, prevalence: float | None) -> float:
+    """The share of positives that the precision refers to."""
+    return float(np.average(sample.is_pos, weights=sample.weight)) if prevalence is None else prevalence
+
+
+def pr_curve(sample: Sample, prevalence: float | None) -> tuple[np.ndarray, np.ndarray]:
     """Recall and precision at each threshold that finds one positive more, recall ascending."""
-    curve = roc_curve(sample.is_pos, score, sample.weight)
-    share = curve.n_pos / (curve.n_pos + curve.n_neg) if prevalence is None else prevalence
+    curve, share = roc_curve(sample.is_pos, sample.scores[0], sample.weight), _share(sample, prevalence)
     kept = np.flatnonzero(np.diff(curve.tp) > 0.0) + 1
     tp, fp = share * curve.tpr[kept], (1.0 - share) * curve.fpr[kept]
     return curve.tpr[kept], tp / (tp + fp)
-
-
-def precision_band(
-    sample: Sample, score: np.ndarray, prevalence: float | None, level: float, points: int = BAND_POINTS
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Recalls, and the ends of the precision's interval at each."""
-    order = np.argsort(score)  # sorted once, so that each point need not
-    sample = Sample(
-        sample.is_pos[order],
-        (score[order],),
-        None if sample.weight is None else sample.weight[order],
-        None if sample.cluster is None else sample.cluster[order],
-    )
-    at, found = np.linspace(0.0, 1.0, points + 1)[1:], []
-    for recall in at:
-        cut = cut_at("plot.precision_recall", sample, sample.scores[0], CurvePoint("tpr", float(recall)), prevalence)
-        found.append(measure(sample, cut, METRICS["precision"], prevalence=prevalence, level=level))
-    return at, np.array([each.low for each in found]), np.array([each.high for each in found])
 
 
 def _iso_lines(ax: Any) -> None:
@@ -161,6 +150,8 @@ def decision_curve(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     pos_label: Any = None,
+    colors: str | Sequence[str] | None = None,
+    linestyles: str | Sequence[Any] | None = None,
 ) -> Any:
     """Net benefit against the threshold probability, with bands, beside treating every row and treating none.
 
@@ -180,6 +171,8 @@ def decision_curve(
         Of the pointwise bands; None draws none.
     prevalence, sample_weight, groups, pos_label
         As in `auclid.metrics.net_benefit`.
+    colors, linestyles
+        As in `roc`.
 
     Returns
     -------
@@ -202,7 +195,7 @@ def decision_curve(
     ax = axes(ax)
     top, curve = 0.0, None
     for k, (own, prob) in enumerate(models.items()):
-        look = style(k)
+        look = style(k, colors, linestyles)
         curve = net_benefit(y_true, prob, at, level=0.95 if level is None else level, prevalence=prevalence, **rows)
         if level is not None:
             look.band(ax, at, curve.low, curve.high)

@@ -33,7 +33,7 @@ def intervals(
     ----------
     y_true : array-like of shape (n,), or dict of intervals by name
         Labels; or in place of labels and scores what `auc_interval`, `compare_many(...).intervals`,
-        `auc_by_group(...).intervals` or `cross_val_auc` gave.
+        `auc_by_group(...).intervals`, `cross_val_auc` or `concordance_interval` gave.
     y_score : array-like of shape (n,), or dict of them by name
         Scores of one model or of several.
     ax : matplotlib axis, optional
@@ -65,7 +65,7 @@ def intervals(
     region = checked_region(owner, max_fpr, min_tpr)
     if y_score is None:
         found = _given(owner, y_true)
-        title = "AUC"
+        title = "concordance" if all(hasattr(one, "concordance") for one in found.values()) else "AUC"
     else:
         level = number_in(owner, "level", level, 0.0, 1.0)
         models = by_name(owner, y_score, name)
@@ -74,14 +74,14 @@ def intervals(
         pairs = zip(models, sample.scores, strict=True)
         found = {own: interval(sample.with_scores(score), region, Plan(), level) for own, score in pairs}
         title = f"{'AUC' if region.whole else 'partial AUC'} with {100 * level:.3g} % interval"
-    items = sorted(found.items(), key=lambda item: -item[1].auc) if sort else list(found.items())
+    items = sorted(found.items(), key=lambda item: -_value(item[1])) if sort else list(found.items())
     ax = axes(ax, 5.0, 1.1 + 0.34 * len(items))
     look = STYLES[0]
     for k, (_, one) in enumerate(items):
         ax.plot([one.low, one.high], [k, k], color=look.color, linewidth=1.8, solid_capstyle="butt")
         ax.plot([one.low, one.high], [k, k], "|", color=look.color, markersize=9)
-        ax.plot(one.auc, k, look.marker, color=look.color, markersize=6)
-    ax.axvline(max(one.auc for one in found.values()), color=FAINT, linewidth=1.0, linestyle=":")
+        ax.plot(_value(one), k, look.marker, color=look.color, markersize=6)
+    ax.axvline(max(map(_value, found.values())), color=FAINT, linewidth=1.0, linestyle=":")
     ax.set_yticks(range(len(items)), [own for own, _ in items])
     ax.set_ylim(len(items) - 0.4, -0.6)
     ax.set_xlabel(title)
@@ -89,12 +89,18 @@ def intervals(
     return ax
 
 
+def _value(one: Any) -> float:
+    """The estimate of an interval: an AUC, or a concordance."""
+    return one.auc if hasattr(one, "auc") else one.concordance
+
+
 def _given(owner: str, intervals: Any) -> dict[str, Any]:
     """Intervals that were measured before, by name."""
     if not isinstance(intervals, Mapping):
         intervals = {"": intervals}
     for one in intervals.values():
-        if not all(hasattr(one, field) for field in ("auc", "low", "high")):
+        estimate = "concordance" if hasattr(one, "concordance") else "auc"
+        if not all(hasattr(one, field) for field in (estimate, "low", "high")):
             raise ValueError(
                 f"{owner} expects labels and scores, or intervals with auc, low and high by name. "
                 f"Got a {type(one).__name__} instead."

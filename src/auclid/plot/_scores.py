@@ -1,5 +1,6 @@
 """How the scores of the classes lie, and whether probabilities mean what they say."""
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -131,6 +132,8 @@ def calibration(
     sample_weight: ArrayLike | None = None,
     groups: ArrayLike | None = None,
     pos_label: Any = None,
+    colors: str | Sequence[str] | None = None,
+    linestyles: str | Sequence[Any] | None = None,
 ) -> Any:
     """Share of positives against the probability that was predicted, in bins of about equally many rows.
 
@@ -158,6 +161,8 @@ def calibration(
         As in `auclid.metrics.rates_at`: shares are of weight, and intervals allow for rows that belong together.
     pos_label : label, optional
         The positive label, where that is not the greater of two numbers or the last of ordered categories.
+    colors, linestyles
+        As in `roc`.
 
     Returns
     -------
@@ -182,7 +187,7 @@ def calibration(
     ax = axes(ax, 5.0, 5.0)
     ax.plot([0, 1], [0, 1], **DASHED, label="as predicted")
     for k, (own, given) in enumerate(zip(models, sample.scores, strict=True)):
-        look = style(k)
+        look = style(k, colors, linestyles)
         found = reliability_of(sample, in_unit(owner, given), n_bins, 0.95 if level is None else level)
         if level is not None:
             ax.vlines(found.predicted, found.low, found.high, color=look.color, linewidth=1.3, alpha=0.7)

@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid._rounding import compact
 from auclid.plot._axes import DASHED, FAINT, STYLES, axes, tidy
-from auclid.plot._views import rate_bars, rows_of, tick_text, view_of
+from auclid.plot._views import label_on_right, rate_bars, rows_of, tick_text, view_of
 
 MOST = 9
 """Shapes drawn where none are named: those that move the score most."""
@@ -168,7 +168,7 @@ def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, co
     ax.axhline(0.0, **DASHED)
     ax.plot(along, values[at], color=STYLES[0].color)
     inside = (along >= view.low) & (along <= view.high)
-    missing = _mark_missing(ax, _get(record, "missing"))
+    missing = _mark_missing(ax, _get(record, "missing"), view.forward(along[inside]), values[at][inside])
     seen = np.concatenate([(values[at] - reach)[inside], (values[at] + reach)[inside], [0.0, missing]])
     room = 0.08 * float(np.ptp(seen)) or 0.5
     ax.set_ylim(float(seen.min()) - 2.0 * room, float(seen.max()) + room)
@@ -181,13 +181,18 @@ def _line(ax: Any, record: Any, values: np.ndarray, error: np.ndarray | None, co
     ax.set(xlabel=_names(record)[0], ylabel="adds to the score")
 
 
-def _mark_missing(ax: Any, missing: Any) -> float:
-    """Draw a line at what a missing value adds, where it adds something; returns that."""
+def _mark_missing(ax: Any, missing: Any, places: np.ndarray, values: np.ndarray) -> float:
+    """Draw a line at what a missing value adds, where it adds something; returns that.
+
+    Its label stands where the curve, through ``values`` at ``places``, is farther away.
+    """
     value = 0.0 if missing is None or not np.isfinite(float(missing)) else float(missing)
     if value != 0.0:
         ax.axhline(value, color=STYLES[1].color, linewidth=1.1, linestyle=":")
-        ax.annotate("missing", (0.02, value), xycoords=("axes fraction", "data"), fontsize="x-small",
-                    va="bottom", bbox={"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5})  # fmt: skip
+        right = label_on_right(places, values, value)
+        side = {"ha": "right" if right else "left", "va": "bottom", "fontsize": "x-small"}
+        box = {"facecolor": "white", "alpha": 0.7, "linewidth": 0, "pad": 0.5}
+        ax.annotate("missing", (0.98 if right else 0.02, value), xycoords=("axes fraction", "data"), bbox=box, **side)
     return value
 
 

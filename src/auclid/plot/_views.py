@@ -124,6 +124,21 @@ def rate_bars(counts: Any, view: View) -> list[tuple[float, float, float]]:
     return out
 
 
+def label_on_right(places: np.ndarray, values: np.ndarray, level: float) -> bool:
+    """Whether the right end of a curve is farther than its left end from a horizontal line that is to have a label.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.plot._views import label_on_right
+    >>> label_on_right(np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 5.0]), 0.5)
+    True
+    """
+    ends = np.linspace(places[0], places[-1], 20)
+    gaps = np.abs(np.interp(ends, places, values) - level)
+    return bool(gaps[-5:].min() > gaps[:5].min())
+
+
 def tick_text(kind: str, x: float) -> str:
     """A value beside an axis: a date by its month, a number in few letters."""
     if kind == "date":

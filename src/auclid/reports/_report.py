@@ -76,11 +76,7 @@ def report(
         raise ValueError("report expects one fitted model or more by name. Got none.")
     owner = "report"
     labels = column(owner, "y", X if y is None else y)
-    classes: Any = getattr(next(iter(models.values())), "classes_", ())
-    if pos_label is None and len(classes) == 2:
-        pos_label = classes[1]
-    is_pos = positives(owner, labels, pos_label, "y")
-    both_classes(owner, labels, is_pos, pos_label)
+    is_pos = _positives(next(iter(models.values())), labels, pos_label)
     scored = [scored_model(str(name), each, X) for name, each in models.items()]
     for each in scored:
         same_length(owner, y=labels, scores=each.score)
@@ -92,6 +88,16 @@ def report(
     if path is not None:
         Path(path).write_text(page, encoding="utf-8")
     return page
+
+
+def _positives(model: Any, labels: np.ndarray, pos_label: Any) -> np.ndarray:
+    """Which rows are positive: those of a label, or of the model's second class."""
+    classes: Any = getattr(model, "classes_", ())
+    if pos_label is None and len(classes) == 2:
+        pos_label = classes[1]
+    is_pos = positives("report", labels, pos_label, "y")
+    both_classes("report", labels, is_pos, pos_label)
+    return is_pos
 
 
 def scored_model(name: str, model: Any, X: Any) -> Scored:

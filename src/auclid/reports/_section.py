@@ -73,7 +73,8 @@ def group_section(found: GroupAUC, name: str) -> str:
     groups = [escape(str(group)) for group in found.intervals]
     lines = "".join(
         f'<tr><th scope="row" class="name">{group}</th><td>{one.auc:.4f} <small>{one.low:.4f} – {one.high:.4f}</small>'
-        f"</td><td>{one.n_positive:,}</td><td>{one.n_negative:,}</td>{''.join(f'<td>{auc:.4f}</td>' for auc in row)}</tr>"
+        f"</td><td>{one.n_positive:,}</td><td>{one.n_negative:,}</td>"
+        f"{''.join(f'<td>{auc:.4f}</td>' for auc in row)}</tr>"
         for group, one, row in zip(groups, found.intervals.values(), found.table, strict=True)
     )
     columns = ["AUC", "positives", "negatives", *(f"against {group}" for group in groups)]

@@ -6,11 +6,12 @@ objective asks its space for points. `SquaredHinges` is a sum of squared hinges,
 them all; `SmoothHinge` approaches the hinge by such sums; `SmoothLoss` takes any smooth convex loss.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from operator import methodcaller
-from typing import Any, ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from scipy import linalg
@@ -27,45 +28,6 @@ MAX_HESSIAN_COLUMNS = 1000
 
 CACHED_BYTES, ROUGH_BYTES = 1 << 22, 1 << 28
 """Memory of a kernel's matrix in float32, for products of few digits, at the least (less is cached) and at the most."""
-
-
-class Space(Protocol):
-    """How weights make scores."""
-
-    size: int
-
-    rough_scores: Callable[[np.ndarray], np.ndarray] | None
-    """`scores` to few digits, where that is quicker."""
-
-    def scores(self, w: np.ndarray) -> np.ndarray:
-        """What w gives to each row."""
-
-    def gradient(self, slope: np.ndarray) -> np.ndarray:
-        """The gradient by w of something that has this slope by the scores."""
-
-    def inner(self, move: Move, v: np.ndarray) -> float:
-        """The inner product of a direction and a gradient."""
-
-    def norm(self, v: np.ndarray) -> float:
-        """The length of a gradient or of weights."""
-
-    def subset(self, chosen: np.ndarray) -> "Space | None":
-        """The space of the same weights on some of the rows; None where weights belong to rows."""
-
-    def preconditioner(self, point: "PairPoint") -> Preconditioner:
-        """v -> nearly H^-1 v at a point."""
-
-    point_class: type["PairPoint"]
-    """Of sums of squared hinges."""
-
-    def start_norm(self, objective: "SquaredHinges") -> float:
-        """The length of the gradient at w = 0, where all pairs are active."""
-
-    def sample(self, objective: Any) -> Any:
-        """The objective on fewer rows, to a tolerance that their noise allows; None where all rows are needed."""
-
-    in_memory: ClassVar[bool]
-    """Whether the rows of a point are in memory."""
 
 
 class Gap(NamedTuple):
@@ -180,25 +142,57 @@ class PairPoint:
         return near and (self.square > 0.0 or self.norm == 0.0)
 
 
-class TableSpace:
-    """The points of rows that are in memory as one table or one kernel matrix."""
+class Space(ABC):
+    """How weights make scores, and where the rows are: here in memory, as one table or one kernel matrix."""
+
+    size: int
+    """The number of weights."""
+
+    point_class: type[PairPoint] = PairPoint
+    """Of sums of squared hinges."""
 
     in_memory: ClassVar[bool] = True
-    point_class = PairPoint
 
-    def start_norm(self: Any, objective: "SquaredHinges") -> float:
+    rough_scores: Callable[[np.ndarray], np.ndarray] | None = None
+    """`scores` to few digits, where that is quicker."""
+
+    @abstractmethod
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """What w gives to each row."""
+
+    @abstractmethod
+    def gradient(self, slope: np.ndarray) -> np.ndarray:
+        """The gradient by w of something that has this slope by the scores."""
+
+    @abstractmethod
+    def inner(self, move: Move, v: np.ndarray) -> float:
+        """The inner product of a direction and a gradient."""
+
+    @abstractmethod
+    def norm(self, v: np.ndarray) -> float:
+        """The length of a gradient or of weights."""
+
+    @abstractmethod
+    def subset(self, chosen: np.ndarray) -> "Space | None":
+        """The space of the same weights on some of the rows; None where weights belong to rows."""
+
+    @abstractmethod
+    def preconditioner(self, point: PairPoint) -> Preconditioner:
+        """v -> nearly H^-1 v at a point."""
+
+    def start_norm(self, objective: "SquaredHinges") -> float:
         """The length of the gradient at w = 0, where all pairs are active."""
         return objective.at(np.zeros(self.size), np.zeros(objective.pairs.n)).norm
 
-    def sample(self: Any, objective: Any) -> Any:
-        """The objective on a sixteenth of the rows or more."""
+    def sample(self, objective: Any) -> Any:
+        """The objective on a sixteenth of the rows or more, to a tolerance that their noise allows; None: on all."""
         pairs = objective.pairs
         chosen = pairs.sample(max(2000, 10 * self.size, pairs.n // 16))
         space = self.subset(chosen) if 2 * len(chosen) < pairs.n_weighed else None
         return None if space is None else replace(objective.subset(chosen, space), tol=max(objective.tol, 1e-2))
 
 
-class LinearSpace(TableSpace):
+class LinearSpace(Space):
     """Scores X w of the rows of a table."""
 
     def __init__(self, table: Table) -> None:
@@ -208,8 +202,6 @@ class LinearSpace(TableSpace):
     def scores(self, w: np.ndarray) -> np.ndarray:
         """X w"""
         return self.table.matmul(w)
-
-    rough_scores = None  # for conjugate gradients: these are as quick as any
 
     def gradient(self, slope: np.ndarray) -> np.ndarray:
         """X' slope"""
@@ -232,7 +224,7 @@ class LinearSpace(TableSpace):
         return inverse_hessian(point) if self.size <= MAX_HESSIAN_COLUMNS else inverse_diagonal(point)
 
 
-class KernelSpace(TableSpace):
+class KernelSpace(Space):
     """Functions sum_k b_k k(x_k, .) with the inner product a'Kb: a slope of scores is its own gradient.
 
     Of K, only the upper triangle is read. A product takes as long as that takes to be read, so conjugate gradients,

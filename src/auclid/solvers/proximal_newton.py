@@ -127,15 +127,20 @@ def update(state: CompositeState) -> CompositeState:
 
 def curvature_at(point: Any) -> Curvature:
     """The Hessian at a point, formed if columns are few; of rows in parts, that of the sample."""
-    if not point.objective.space.in_memory:
+    space, size = point.objective.space, point.objective.size
+    if not space.in_memory:
         return curvature_at(point.objective.sample().at(point.w))
-    formed = type(point) is PairPoint and isinstance(point.objective.space, LinearSpace)
-    H = hessian(point) if formed and point.objective.size <= MAX_HESSIAN_COLUMNS else None
 
-    def product(v: np.ndarray) -> np.ndarray:
-        return point.product(point.move(v)) if H is None else H @ v
+    def hessian_product(v: np.ndarray) -> np.ndarray:
+        return point.product(point.move(v))
 
-    return Curvature(product, largest_eigenvalue(product, point.objective.size), H)
+    H = None
+    if type(point) is PairPoint and type(space) is LinearSpace:
+        H = hessian(point) if size <= MAX_HESSIAN_COLUMNS else None
+    elif size <= MAX_STEP_PRODUCTS:
+        H = np.column_stack([hessian_product(unit) for unit in np.eye(size)])
+    product = hessian_product if H is None else H.__matmul__
+    return Curvature(product, largest_eigenvalue(product, size), H)
 
 
 def largest_eigenvalue(product: Callable[[np.ndarray], np.ndarray], size: int) -> float:

@@ -30,6 +30,7 @@ from auclid.stats.buffers import (
     reservoir,
 )
 from auclid.stats.class_means import FirstPass, class_midpoint
+from auclid.stats.epochs import PairsWithinGroups
 
 PAIRS_PER_CHUNK = 1 << 16
 """Pairs that are drawn at once: an epoch of them need not fit in memory."""
@@ -186,13 +187,19 @@ class RandomPairsSolver(StreamSolver[RandomPairsState]):
         return self._update_stream(batch, state) if batch.summary is None else self._update_fit(batch, state)
 
     def _update_fit(self, batch: Batch, state: RandomPairsState) -> RandomPairsState:
-        """As many steps as rows, on pairs that are uniform over all pairs of the batch."""
+        """As many steps as rows, on pairs that are uniform over all pairs of the batch, or over those within groups."""
         is_pos = batch.is_pos[batch.order]
         pos, neg, iterate = batch.order[is_pos], batch.order[~is_pos], state.iterate
-        count = len(pos) + len(neg)
+        within = None if batch.group is None else PairsWithinGroups(pos, neg, batch.group)
+        count = len(pos) + len(neg) if within is None or within.count else 0  # weights may draw no pair
         for start in range(0, count, self.pairs_per_chunk):
-            i, j = _random.draw_pairs(batch.rng, len(pos), len(neg), min(self.pairs_per_chunk, count - start))
-            for rows, (at_pos, at_neg), _ in batch.table.sweep(pos[i], neg[j]):
+            size = min(self.pairs_per_chunk, count - start)
+            if within is None:
+                i, j = _random.draw_pairs(batch.rng, len(pos), len(neg), size)
+                upper, lower = pos[i], neg[j]
+            else:
+                upper, lower = within.draw(batch.rng, size)
+            for rows, (at_pos, at_neg), _ in batch.table.sweep(upper, lower):
                 iterate = self.sweep(rows, at_pos, at_neg, iterate)
         return state._replace(iterate=iterate)
 

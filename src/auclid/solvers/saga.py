@@ -131,7 +131,7 @@ def sweep_saga(
         prox(penalty, w, eta * beta)
 
 
-class LazyColumns(NamedTuple):
+class DriftingColumns(NamedTuple):
     """w, of which every column makes steps w <- shrink (w - r) while no row meets it, until the step ``due``.
 
     The columns that are due at a step are a doubly linked list. ``sums`` are of the columns as they are now.
@@ -155,12 +155,12 @@ class LazyColumns(NamedTuple):
 
 def lazy_columns(
     problem: SagaProblem, penalty: L2 | ElasticNet, beta: float, state: SagaState, steps: int
-) -> LazyColumns:
+) -> DriftingColumns:
     """The columns before the first of so many steps; ``beta`` is p(1-p), the factor of the penalty."""
     d, eta = len(state.w), problem.step
     none = np.full((3, d), -1)
     shrink = 1.0 / (1.0 + eta * beta * penalty.l2)
-    return LazyColumns(
+    return DriftingColumns(
         w=state.w,
         gradient=state.mean_gradient,
         mean=problem.mean,
@@ -179,7 +179,7 @@ def lazy_columns(
 
 
 @kernel(inner=True, allocates=False)
-def next_drift(columns: LazyColumns, j: int, most: int) -> tuple[float, int]:
+def next_drift(columns: DriftingColumns, j: int, most: int) -> tuple[float, int]:
     """(r, n): the next n proximal steps w <- shrink soft(w - eta g, cut) are w <- shrink (w - r), n up to ``most``."""
     w, pull, cut, shrink = columns.w[j], columns.eta * columns.gradient[j], columns.cut, columns.shrink
     if cut == 0.0:
@@ -200,7 +200,7 @@ def next_drift(columns: LazyColumns, j: int, most: int) -> tuple[float, int]:
 
 
 @kernel(inner=True, allocates=False)
-def catch_up(columns: LazyColumns, j: int, t: int) -> None:
+def catch_up(columns: DriftingColumns, j: int, t: int) -> None:
     """Make the outstanding steps w <- shrink (w - r) of column j up to step t."""
     steps, w, r, shrink = t - columns.last[j], columns.w[j], columns.r[j], columns.shrink
     if steps == 1:  # exactly zero for r = w
@@ -214,7 +214,7 @@ def catch_up(columns: LazyColumns, j: int, t: int) -> None:
 
 
 @kernel(inner=True, allocates=False)
-def add_to_sums(columns: LazyColumns, j: int, sign: float) -> None:
+def add_to_sums(columns: DriftingColumns, j: int, sign: float) -> None:
     """Add column j to the sums, or take it out of them."""
     for b in range(2):
         columns.sums[0, b] += sign * columns.mean[b, j] * columns.w[j]
@@ -222,7 +222,7 @@ def add_to_sums(columns: LazyColumns, j: int, sign: float) -> None:
 
 
 @kernel(inner=True, allocates=False)
-def unlink(columns: LazyColumns, j: int) -> None:
+def unlink(columns: DriftingColumns, j: int) -> None:
     """Take column j out of the list of its step."""
     due, before, after = columns.due[j], columns.before[j], columns.after[j]
     if due < 0:
@@ -237,7 +237,7 @@ def unlink(columns: LazyColumns, j: int) -> None:
 
 
 @kernel(inner=True, allocates=False)
-def plan(columns: LazyColumns, j: int, t: int) -> None:
+def plan(columns: DriftingColumns, j: int, t: int) -> None:
     """Set how column j, which is up to date and in no list, moves from step t on; adds it to the sums."""
     left = columns.first.shape[0] - t
     columns.r[j], steps = next_drift(columns, j, left)
@@ -252,7 +252,7 @@ def plan(columns: LazyColumns, j: int, t: int) -> None:
 
 
 @kernel(inner=True, allocates=False)
-def plan_due_columns(columns: LazyColumns, t: int) -> None:
+def plan_due_columns(columns: DriftingColumns, t: int) -> None:
     """Set how the columns that are due at step t move on."""
     while columns.first[t] >= 0:
         j = columns.first[t]
@@ -263,7 +263,7 @@ def plan_due_columns(columns: LazyColumns, t: int) -> None:
 
 
 @kernel(inner=True, allocates=False)
-def lazy_score(rows: RowStruct, i: int, columns: LazyColumns, t: int) -> float:
+def lazy_score(rows: RowStruct, i: int, columns: DriftingColumns, t: int) -> float:
     """w . x_i at step t."""
     score = 0.0
     first, end = row_span(rows, i)
@@ -275,7 +275,7 @@ def lazy_score(rows: RowStruct, i: int, columns: LazyColumns, t: int) -> float:
 
 
 @kernel(inner=True, allocates=False)
-def lazy_step(rows: RowStruct, i: int, columns: LazyColumns, t: int, move: float, push: float) -> None:
+def lazy_step(rows: RowStruct, i: int, columns: DriftingColumns, t: int, move: float, push: float) -> None:
     """w <- prox(w - eta g + move x_i), then g += push x_i; columns that the row does not meet follow later."""
     w, gradient, sums = columns.w, columns.gradient, columns.sums
     first, end = row_span(rows, i)
@@ -300,7 +300,7 @@ def sweep_lazy_saga(
     at: np.ndarray,
     numbers: np.ndarray,
     problem: SagaProblem,
-    columns: LazyColumns,
+    columns: DriftingColumns,
     table: np.ndarray,
 ) -> None:
     """One step per sparse row with an elastic net, in O(nnz); a call costs O(d) in addition."""

@@ -37,6 +37,7 @@ class Batch(NamedTuple):
     order: np.ndarray  # (steps,): the row of each step
     rng: np.random.Generator
     summary: FirstPass | None = None  # of all rows of `fit`; None in a stream
+    group: np.ndarray | None = None  # (n,): pairs are of one group, where there are some
 
     def chunks(self, centre: np.ndarray | None = None) -> Iterator[Chunk]:
         """The steps in chunks of bounded memory; dense rows are minus the centre, which a kernel may move.

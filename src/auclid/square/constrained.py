@@ -14,18 +14,14 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import StrOptions
 
 from auclid import validation
-from auclid.base import LinearRanker
 from auclid.data.types import RowsLike
 from auclid.metrics import roc_auc
 from auclid.solvers.iterative import at_most, coordinate_descent, run
 from auclid.solvers.least_squares import quadratic, solve_symmetric
 from auclid.solvers.threshold import all_scores, scored_part
-from auclid.square._groups import all_groups, group_members, group_moments, joined_groups, sound_groups
+from auclid.square._groups import GroupMomentsRanker, all_groups, group_members
 from auclid.stats.labelled import LabelledDataset
-from auclid.stats.moments import ClassMoments, Moments, require_room
-from auclid.validation import RowAccess
-
-INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
+from auclid.stats.moments import ClassMoments, Moments
 
 MULTIPLIER_TOL, MAX_ITER = 1e-14, 100_000
 """Relative change of the multipliers at which coordinate descent stops, and passes over them at the most."""
@@ -51,7 +47,7 @@ class GapPoint(NamedTuple):
     """The largest measured gap between two groups: of xAUCs, of AUCs within groups, or the larger of both."""
 
 
-class ConstrainedAUC(LinearRanker):
+class ConstrainedAUC(GroupMomentsRanker):
     """Least-squares ranker under a bound on the gaps between groups.
 
     Minimises over all pairs of a positive and a negative row, with z = x⁺ − x⁻,
@@ -119,8 +115,6 @@ class ConstrainedAUC(LinearRanker):
     (0.05, True)
     """
 
-    _row_access = RowAccess.PARTS
-
     _parameter_constraints: dict = {
         "max_gap": [validation.real(0.0, np.inf, closed="both")],
         "alpha": [validation.real()],
@@ -154,58 +148,11 @@ class ConstrainedAUC(LinearRanker):
         self
         """
         rows = self._labelled_dataset(X, y, sample_weight)
-        labels, member = self._members(rows.width, groups, rows.n_rows)
-        moments = group_moments(rows, member, len(labels))
+        labels, member, moments = self._group_moments(rows, groups)
         solved = self._solved(moments)
         if self.gap == "measured":
             solved = self._linearized(moments, rows, member)
         return self._publish_fit(rows, self._learn(labels, moments, solved))
-
-    @validation.checked
-    def partial_fit(
-        self, X: RowsLike, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> Self:
-        """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
-
-        A batch may hold one class only, and new groups; until both classes were seen, ``coef_`` and all scores are
-        zero.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-        y : array of shape (n,)
-        groups : array of shape (n,), optional
-        classes : the two labels, optional
-            Needed on the first call unless that batch holds both.
-        sample_weight : array of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
-        labels, member = self._members(table.shape[1], groups, table.shape[0])
-        rows = LabelledDataset.in_memory(table, is_pos, weight, self.classes_)
-        moments = group_moments(rows, member, len(labels))
-        if not first:
-            labels, moments = joined_groups("ConstrainedAUC", self.groups_, self._moments, labels, moments)
-        return self._resume(labels, moments)
-
-    def merge(self, other: "ConstrainedAUC") -> Self:
-        """Add the rows another model has seen, of the same groups or others; returns self.
-
-        Parameters
-        ----------
-        other : ConstrainedAUC
-            Fitted on other rows with the same parameters, features and classes.
-
-        Returns
-        -------
-        self
-        """
-        validation.mergeable(self, other)
-        joined = joined_groups("ConstrainedAUC", self.groups_, self._moments, other.groups_, other._moments)
-        return self._resume(*joined)
 
     def gap_curve(
         self, X: RowsLike, y: ArrayLike, groups: ArrayLike, *, max_gaps: ArrayLike | None = None, n_points: int = 20
@@ -244,10 +191,6 @@ class ConstrainedAUC(LinearRanker):
             gap = float(np.abs(gaps).max(initial=0.0))
             points.append(GapPoint(float(bound), solved.gap, roc_auc(is_pos, scores), gap))
         return points
-
-    def _members(self, width: int, groups: Any, n: int) -> tuple[np.ndarray, np.ndarray]:
-        require_room("The moments of ConstrainedAUC", width, INSTEAD)
-        return group_members("ConstrainedAUC", groups, n)
 
     def _resume(self, labels: np.ndarray, moments: list[Moments]) -> Self:
         if self.gap == "measured":
@@ -318,10 +261,6 @@ class ConstrainedAUC(LinearRanker):
             member,
         )
         return measured_gaps(table, solved.pairs, self.between)
-
-    def _sound(self) -> bool:
-        """Whether groups and moments, as a file has them, fit together."""
-        return sound_groups(self)
 
 
 class Constrained(NamedTuple):

@@ -1,27 +1,22 @@
 """MinimaxAUC: the ranker whose worst pair of groups is best, with a certificate, from moments of group and class."""
 
 import warnings
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from auclid import validation
-from auclid.base import LinearRanker
 from auclid.data.types import RowsLike
 from auclid.solvers.multiclass import Worst, least_worst
-from auclid.square._groups import all_groups, group_members, group_moments, joined_groups, sound_groups
-from auclid.stats.labelled import LabelledDataset
-from auclid.stats.moments import Moments, require_room
-from auclid.validation import RowAccess
+from auclid.square._groups import GroupMomentsRanker, all_groups
+from auclid.stats.moments import Moments
 
-INSTEAD = "Choose columns, or map them to fewer; SPAM takes any number, without groups."
-
-GAP_TOL = 1e-8
+WORST_LOSS_TOL = 1e-8
 """Relative gap at which the solver stops."""
 
 
-class MinimaxAUC(LinearRanker):
+class MinimaxAUC(GroupMomentsRanker):
     """Least-squares ranker that serves the worst pair of groups best.
 
     With R_gh(w) = (1 − w·δ_gh)² + w·(Σ⁺_g + Σ⁻_h)w, the mean square loss over the pairs of a positive of group g and a
@@ -78,15 +73,13 @@ class MinimaxAUC(LinearRanker):
     ((2, 2), True)
     """
 
-    _row_access = RowAccess.PARTS
-
     _parameter_constraints: dict = {"alpha": [validation.real()]}
 
     def __init__(self, alpha: float = 1e-4) -> None:
         self.alpha = alpha
 
     @validation.checked
-    def fit(self, X: RowsLike, y: Any = None, groups: Any = None, sample_weight: Any = None) -> "MinimaxAUC":
+    def fit(self, X: RowsLike, y: Any = None, groups: Any = None, sample_weight: Any = None) -> Self:
         """Learn from all rows.
 
         Parameters
@@ -103,60 +96,12 @@ class MinimaxAUC(LinearRanker):
         self
         """
         rows = self._labelled_dataset(X, y, sample_weight)
-        require_room("The moments of MinimaxAUC", rows.width, INSTEAD)
-        labels, member = group_members("MinimaxAUC", groups, rows.n_rows)
-        worst = self._learn(labels, group_moments(rows, member, len(labels)))
+        labels, _, moments = self._group_moments(rows, groups)
+        worst = self._learn(labels, moments)
         self._warn_unless(worst.gap <= 1e-4)
         return self._publish_fit(rows, worst.w)
 
-    @validation.checked
-    def partial_fit(
-        self, X: RowsLike, y: Any, groups: Any = None, classes: Any = None, sample_weight: Any = None
-    ) -> "MinimaxAUC":
-        """Add a batch of rows; the model is then that of one `fit` on all rows added so far.
-
-        A batch may hold one class only, and new groups; until both classes were seen, ``coef_`` and all scores are
-        zero.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-        y : array of shape (n,)
-        groups : array of shape (n,), optional
-        classes : the two labels, optional
-            Needed on the first call unless that batch holds both.
-        sample_weight : array of shape (n,), optional
-
-        Returns
-        -------
-        self
-        """
-        table, is_pos, weight, first = self._begin_partial(X, y, classes, sample_weight)
-        require_room("The moments of MinimaxAUC", table.shape[1], INSTEAD)
-        labels, member = group_members("MinimaxAUC", groups, table.shape[0])
-        rows = LabelledDataset.in_memory(table, is_pos, weight, self.classes_)
-        moments = group_moments(rows, member, len(labels))
-        if not first:
-            labels, moments = joined_groups("MinimaxAUC", self.groups_, self._moments, labels, moments)
-        return self._resume(labels, moments)
-
-    def merge(self, other: "MinimaxAUC") -> "MinimaxAUC":
-        """Add the rows another model has seen, of the same groups or others; returns self.
-
-        Parameters
-        ----------
-        other : MinimaxAUC
-            Fitted on other rows with the same parameters, features and classes.
-
-        Returns
-        -------
-        self
-        """
-        validation.mergeable(self, other)
-        found = joined_groups("MinimaxAUC", self.groups_, self._moments, other.groups_, other._moments)
-        return self._resume(*found)
-
-    def _resume(self, labels: np.ndarray, moments: list[Moments]) -> "MinimaxAUC":
+    def _resume(self, labels: np.ndarray, moments: list[Moments]) -> Self:
         worst = self._learn(labels, moments)
         return self._publish(worst.w, worst.w @ all_groups(moments).midpoint)
 
@@ -167,7 +112,7 @@ class MinimaxAUC(LinearRanker):
         risks, shares = np.full((size, size), np.nan), np.zeros((size, size))
         if with_neg and with_pos:
             pos, neg = [moments[2 * g + 1] for g in with_pos], [moments[2 * h] for h in with_neg]
-            worst = least_worst(pos, neg, self.alpha, GAP_TOL)
+            worst = least_worst(pos, neg, self.alpha, WORST_LOSS_TOL)
             risks[np.ix_(with_pos, with_neg)] = worst.risks
             shares[np.ix_(with_pos, with_neg)] = worst.weights
         else:
@@ -185,7 +130,3 @@ class MinimaxAUC(LinearRanker):
                 ConvergenceWarning,
                 stacklevel=4,
             )
-
-    def _sound(self) -> bool:
-        """Whether groups and moments, as a file has them, fit together."""
-        return sound_groups(self)

@@ -180,37 +180,15 @@ class SPAM(StreamRanker):
         self._publish_means(self._state)
         return self
 
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Learn from the rows of a batch, once, in their order.
+    def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
+        return first_pass(table, is_pos, products=True, weight=weight, centred=self.centre)
 
-        A batch may contain one class only; before both were seen, ``coef_`` and all scores are zero. A batch that
-        raises an error changes nothing.
-
-        Parameters
-        ----------
-        X : array, CSR matrix or frame of shape (n, d)
-        y : array of shape (n,)
-        classes : the two labels, optional
-            Needed on the first call unless that batch holds both.
-        sample_weight : array of shape (n,), optional
-            The number of times each row is used: 2 is twice in succession, 0.5 is with probability one half. Later
-            batches are not known, so divide weights whose mean is far from 1 by their mean.
-
-        Returns
-        -------
-        self
-        """
+    def _solver(self) -> ProximalSolver:
         if self.variance_reduction is not None:
             raise ValueError(
                 "variance_reduction of SPAM must be None in partial_fit, since it needs all rows; got "
                 f"{self.variance_reduction!r}. Use fit, or SPAM()."
             )
-        return super().partial_fit(X, y, classes, sample_weight)
-
-    def _first_pass(self, table: Table, is_pos: np.ndarray, weight: np.ndarray | None) -> FirstPass:
-        return first_pass(table, is_pos, products=True, weight=weight, centred=self.centre)
-
-    def _solver(self) -> ProximalSolver:
         return self._solver_with(None)
 
     def _fit_solver(self, summary: FirstPass) -> ProximalSolver:
@@ -254,7 +232,7 @@ class SPAM(StreamRanker):
     def _fresh_state(self, d: int) -> ProximalState:
         model = copy(self)
         model.schedule = "auto"  # the state does not depend on the schedule, and a theorem's schedule requires rows
-        return model._solver().init(d)
+        return model._solver_with(None).init(d)
 
     def _publish_settings(self, solver: ProximalSolver, state: ProximalState) -> None:
         self.schedule_ = solver.schedule(state)

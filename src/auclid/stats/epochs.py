@@ -59,3 +59,39 @@ def content_order(table: Table, is_pos: np.ndarray, max_rows: int = MAX_SORTED_R
         return None
     keys = table.keys()
     return None if keys is None else np.lexsort((keys, is_pos))
+
+
+class PairsWithinGroups:
+    """Pairs of a positive and a negative row of one group, all equally likely.
+
+    A positive row is drawn as often as its group has negatives, then one of these.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.stats.epochs import PairsWithinGroups
+    >>> pairs = PairsWithinGroups(np.array([0, 1]), np.array([2, 3, 4]), np.array([0, 1, 1, 1, 2]))
+    >>> pairs.count
+    2
+    >>> [rows.tolist() for rows in pairs.draw(np.random.default_rng(0), 4)]
+    [[1, 1, 1, 1], [2, 2, 3, 3]]
+    """
+
+    def __init__(self, pos: np.ndarray, neg: np.ndarray, group: np.ndarray) -> None:
+        self._pos, self._neg = pos, neg[np.argsort(group[neg], kind="stable")]
+        sorted_group = group[self._neg]
+        self._first = np.searchsorted(sorted_group, group[pos])
+        self._n_neg = np.searchsorted(sorted_group, group[pos], side="right") - self._first
+        self._reached = np.cumsum(self._n_neg)
+
+    @property
+    def count(self) -> int:
+        """The number of pairs."""
+        return int(self._reached[-1]) if len(self._reached) else 0
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """The positive and the negative row of ``size`` pairs."""
+        draws = rng.random((size, 2))
+        i = np.searchsorted(self._reached, draws[:, 0] * self.count, side="right")
+        j = self._first[i] + (draws[:, 1] * self._n_neg[i]).astype(np.int64)
+        return self._pos[i], self._neg[j]

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -193,7 +193,7 @@ class Moments:
         between += other.scatter
         return Moments(n, self.mean + delta * (other.n / n), np.asarray(between))
 
-    def projected(self, P: np.ndarray) -> "Moments":
+    def projected(self, P: Any) -> "Moments":
         """The moments of the rows P'x."""
         return Moments(self.n, self.mean @ P, P.T @ self.scatter @ P)
 
@@ -237,6 +237,10 @@ class ClassMoments:
     def all(self) -> Moments:
         """Moments of all rows, whatever their class."""
         return self.pos + self.neg
+
+    def projected(self, P: Any) -> "ClassMoments":
+        """The moments of the rows P'x."""
+        return ClassMoments(self.pos.projected(P), self.neg.projected(P))
 
     @property
     def midpoint(self) -> np.ndarray:

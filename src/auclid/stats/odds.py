@@ -14,11 +14,23 @@ MIN_SLOPE = 1e-3
 SLOPE_PENALTY = 1e-3
 """The ridge on the slope of standardised scores, so that it is finite where a threshold parts the classes."""
 
+LINE_TOLERANCE = 1e-9
+"""A Newton step to the sigmoid that moves slope and offset of standardised scores by no more is the last."""
+
 MAX_LINE_STEPS = 100
 """Newton steps to the sigmoid at the most."""
 
 LINEAR_LOG_ODDS = 8.0
 """Log-odds up to this are what they are; beyond they are compressed, and stay below twice as much."""
+
+WINDOW_ROWS = 1_000
+"""Rows of each class whose scores a sigmoid of a stream is fitted to: its slope then has an error of some 5 %."""
+
+MIN_WINDOW_ROWS = 10
+"""Rows of each class from which on a sigmoid is fitted anew."""
+
+REFIT_EVERY = 20
+"""A sigmoid is fitted anew after one twentieth as many rows as are in the window."""
 
 LOG_ODDS_STEP = 2.0**-28
 """Log-odds are multiples of this: two of them below 16 never share a probability, in float64."""
@@ -79,28 +91,87 @@ def _logistic_line(x: np.ndarray, target: np.ndarray, mass: np.ndarray) -> tuple
         gradient = design @ (mass * (p - target)) + [SLOPE_PENALTY * line[0], 0.0]
         hessian = (design * (mass * p * (1.0 - p))) @ design.T + np.diag([SLOPE_PENALTY, 0.0])
         step = np.linalg.lstsq(hessian, -gradient, rcond=None)[0]
-        decrease = -float(gradient @ step)
-        if not decrease > 1e-15 * value:
-            break
-        while (lower := loss(line + step)) > value and np.abs(step).max() > 1e-12:
+        while (lower := loss(line + step)) > value and np.abs(step).max() > LINE_TOLERANCE:
             step = 0.5 * step
-        line, value = line + step, min(lower, value)
+        line, value = line + step, lower
+        if np.abs(step).max() <= LINE_TOLERANCE:
+            break
     return float(line[0]), float(line[1])
 
 
-def prior_log_odds(is_pos: np.ndarray, weight: np.ndarray | None = None) -> float:
+def prior_log_odds(masses: ArrayLike) -> float:
     """The log-odds of the share of positives: where probabilities are right, Youden's J is largest at this threshold.
+
+    ``masses``: the weight, or the number of rows, of (negatives, positives).
 
     Examples
     --------
-    >>> import numpy as np
     >>> from auclid.stats.odds import prior_log_odds
-    >>> round(prior_log_odds(np.array([True, False, False, False, False])), 3)
+    >>> round(prior_log_odds([4, 1]), 3)
     -1.386
     """
-    mass = np.ones(len(is_pos)) if weight is None else weight
-    pos, neg = (max(float(mass[of].sum()), np.finfo(float).tiny) for of in (is_pos, ~is_pos))
-    return float(log_odds(Odds(), np.log(pos) - np.log(neg)))
+    neg, pos = np.log(np.maximum(masses, np.finfo(np.float64).tiny))
+    return float(log_odds(Odds(), pos - neg))
+
+
+def class_masses(is_pos: np.ndarray, weight: np.ndarray | None = None) -> np.ndarray:
+    """The weight, or the number of rows, of (negatives, positives)."""
+    return np.bincount(is_pos.astype(np.intp), weight, minlength=2).astype(np.float64)
+
+
+class ScoreWindow(NamedTuple):
+    """Held-out scores of the latest rows of each class in a stream, and the weight of all rows of each class.
+
+    Scores are in units of the norm of the weights that the ranker had then.
+    """
+
+    scores: np.ndarray
+    is_pos: np.ndarray
+    weight: np.ndarray
+    masses: np.ndarray
+    """Of (negatives, positives), all that the stream has had."""
+    unused: int
+    """Rows that came since the sigmoid was last fitted."""
+
+    @classmethod
+    def empty(cls) -> "ScoreWindow":
+        """The window before any row."""
+        return cls(np.zeros(0), np.zeros(0, dtype=bool), np.zeros(0), np.zeros(2), 0)
+
+    def plus(self, scores: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> "ScoreWindow":
+        """The window after more rows; of each class the latest `WINDOW_ROWS` stay."""
+        weight = np.ones(len(scores)) if weight is None else weight
+        every = np.concatenate([self.is_pos, is_pos])
+        kept = np.sort(np.concatenate([np.flatnonzero(every == of)[-WINDOW_ROWS:] for of in (False, True)]))
+        return ScoreWindow(
+            np.concatenate([self.scores, scores])[kept],
+            every[kept],
+            np.concatenate([self.weight, weight])[kept],
+            self.masses + class_masses(is_pos, weight),
+            self.unused + len(scores),
+        )
+
+    @property
+    def has_both(self) -> bool:
+        """Whether rows of both classes came."""
+        return bool(self.masses.min() > 0.0)
+
+    @property
+    def threshold(self) -> float:
+        """The log-odds of the share of positives; 0 while there are rows of one class only."""
+        return prior_log_odds(self.masses) if self.has_both else 0.0
+
+    @property
+    def due(self) -> bool:
+        """Whether enough rows of both classes came for another sigmoid."""
+        counts = class_masses(self.is_pos)
+        return bool(counts.min() >= MIN_WINDOW_ROWS and REFIT_EVERY * self.unused >= len(self.scores))
+
+    def odds(self) -> Odds:
+        """The sigmoid, with the classes in the proportion of all rows."""
+        share = self.masses / np.maximum(class_masses(self.is_pos, self.weight), np.finfo(np.float64).tiny)
+        mass = self.weight * share[self.is_pos.astype(np.intp)]
+        return fit_sigmoid(self.scores, self.is_pos, mass * (len(mass) / mass.sum()))
 
 
 def sigmoid_from_moments(moments: ClassMoments, w: np.ndarray) -> Odds:

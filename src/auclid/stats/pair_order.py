@@ -132,6 +132,14 @@ class PairOrder:
         out[self.rows] = values
         return out
 
+    def coarsened(self, most: int) -> "PairOrder":
+        """The order with at most ``most`` levels, of about as many rows each, where it has one group."""
+        if self.n_levels <= most or len(self.group_ends) > 2:
+            return self
+        block = self.level_begin * most // len(self.rows)
+        level = np.unique(block, return_inverse=True)[1]
+        return PairOrder(self.n, self.rows, level, self.group_ends, self.upper, self.lower)
+
     def subset(self, chosen: np.ndarray) -> "PairOrder":
         """The pairs among chosen rows of the table, numbered in their order."""
         number = np.full(self.n, -1)

@@ -36,6 +36,7 @@ from auclid.validation.rows import (
     names_known,
     own_columns,
     own_labels,
+    own_outcome,
     own_weight,
     remember_columns,
     require_labels,

@@ -10,13 +10,15 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.utils import check_consistent_length, get_tags
-from sklearn.utils.validation import validate_data
+from sklearn.utils.validation import _check_feature_names, _check_n_features, validate_data
 
 from auclid._sparse import FORMATS, fault
 from auclid.data import Table, as_table
 from auclid.data.dask import is_dask
+from auclid.data.encoding import as_numbers, is_missing, table_columns
 from auclid.data.file_dataset import FileTable
 from auclid.data.files import Rows
+from auclid.errors import InvalidValueError
 from auclid.validation.parameters import owner_name
 from auclid.validation.vectors import labels
 
@@ -113,6 +115,35 @@ def _validated(estimator: Any, *given: Any, reset: bool) -> Any:
             f"X of {owner_name(estimator)} must hold numbers that a float can hold; it has a whole number beyond "
             "1e308. Scale the columns of X, or leave that one out."
         ) from None
+    except (ValueError, TypeError) as error:
+        named = _error_naming_column(estimator, given[0], missing is True)
+        if named is None:
+            raise
+        if not reset:  # columns that the estimator does not know are another mistake
+            _check_feature_names(estimator, given[0], reset=False)
+            _check_n_features(estimator, given[0], reset=False)
+        raise named from error
+
+
+def _error_naming_column(estimator: Any, X: Any, refuse_missing: bool) -> InvalidValueError | None:
+    """The error that names the first column with text, dates or missing values; None where no column has any."""
+    owner = owner_name(estimator)
+    try:
+        columns = [] if sparse.issparse(X) else table_columns(owner, X)
+    except (ValueError, TypeError, IndexError, AttributeError):  # not a table of known cells
+        return None
+    hint = f"Put Columns() before it: make_pipeline(Columns(), {owner}())."
+    for column in columns:
+        if column.kind in ("text", "category", "date"):
+            cell = next((cell for cell in column.values.tolist() if not is_missing(cell)), "")
+            got = f"{column.kind} in column {column.name!r}, such as {str(cell)!r},"
+            return InvalidValueError(owner=owner, parameter="X", expected="hold numbers", got=got, hint=hint)
+    for column in columns if refuse_missing else ():
+        count = int(np.isnan(as_numbers(owner, column)).sum())
+        if count:
+            got = f"NaN in column {column.name!r}, in {count:,} of {len(column.values):,} rows,"
+            return InvalidValueError(owner=owner, parameter="X", expected="have no missing values", got=got, hint=hint)
+    return None
 
 
 def check_sparse_indices(estimator: Any, X: Any, made_of: Any = None) -> Any:
@@ -255,6 +286,14 @@ def labels_to_score(
 def own_labels(X: Any, y: Any) -> Any:
     """The labels given, else those that rows of files have of their own, some perhaps missing; None: there are none."""
     return X.target() if y is None and isinstance(X, Rows) else y
+
+
+def own_outcome(estimator: Any, X: Any, y: Any) -> Any:
+    """The levels, numbers or times given, else the target of rows of files, of however many different numbers."""
+    if y is None and isinstance(X, Rows):
+        require_target(estimator, X)
+        return X.target(classes=False)
+    return y
 
 
 def own_columns(X: Any) -> list[str] | None:

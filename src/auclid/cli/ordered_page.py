@@ -1,0 +1,119 @@
+"""The page of rows with an order: concordance intervals, AUC over time, AUC by group."""
+
+from html import escape
+from importlib import resources
+from string import Template
+from typing import NamedTuple
+
+import numpy as np
+
+from auclid._page import style
+from auclid._page.svg import BOTTOM, HEIGHT, TOP, Frame, nice, span
+from auclid._version import __version__
+from auclid.cli.plots import forest_plot
+from auclid.cli.verdict import likely, signed
+from auclid.comparison import ComparedModel
+from auclid.metrics import auc_over_time, group_auc
+from auclid.metrics._group_auc import group_aucs
+from auclid.plot._order import GROUP_BINS
+
+
+class OrderedResult(NamedTuple):
+    """Models with their scores of the same rows, best first, and what these rows are ordered by."""
+
+    source: str
+    facts: str
+    models: list[ComparedModel]
+    values: np.ndarray
+    event: np.ndarray | None
+    groups: np.ndarray | None
+
+    @property
+    def shown(self) -> list[ComparedModel]:
+        """The best of ours and the best baseline."""
+        found = [next((row for row in self.models if row.is_baseline is side), None) for side in (False, True)]
+        return [row for row in found if row is not None]
+
+    @property
+    def has_group_aucs(self) -> bool:
+        """Whether rows of two levels are compared within groups."""
+        return self.event is None and self.groups is not None and len(np.unique(self.values)) == 2
+
+
+def ordered_page(result: OrderedResult) -> str:
+    """The page as text."""
+    rival = next((row for row in result.models if row.is_baseline), None)
+    forest = forest_plot(result.models, rival, label="concordance with 95 % interval")
+    figures = [_figure("Concordance", forest, "The dashed line is the best baseline." if rival else "")]
+    if result.event is not None:
+        figures.append(_figure("AUC over time", _time_plot(result), _TIME))
+    if result.has_group_aucs:
+        figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in result.shown]
+    template = (resources.files("auclid.cli") / "page" / "ordered.html").read_text("utf-8")
+    return Template(template).substitute(
+        style=style(),
+        title=escape(result.source),
+        facts=escape(result.facts),
+        models="".join(_line(row) for row in result.models),
+        pairs="Only rows of one group are compared." if result.groups is not None else "",
+        figures="".join(figures),
+        version=escape(__version__),
+    )
+
+
+_TIME = (
+    "How well scores tell rows with an event by a time from rows that are later, with pointwise 95 % bands; censored "
+    "rows are allowed for by weights."
+)
+
+
+def _figure(title: str, svg: str, caption: str) -> str:
+    return f'<section><h2>{escape(title)}</h2><figure>{svg}</figure><p class="caption">{escape(caption)}</p></section>'
+
+
+def _line(row: ComparedModel) -> str:
+    gap = row.gap
+    difference = "" if gap is None else signed(gap.difference)
+    p = "" if gap is None else likely(gap.pvalue)
+    seconds = f"{row.seconds:.2f}" if np.isfinite(row.seconds) else ""
+    return (
+        f'<tr><th scope="row" class="name">{escape(row.name)}</th><td>{row.auc:.4f}</td>'
+        f"<td>{row.low:.4f} – {row.high:.4f}</td><td>{escape(difference)}</td><td>{escape(p)}</td>"
+        f"<td>{seconds}</td></tr>"
+    )
+
+
+def _time_plot(result: OrderedResult) -> str:
+    assert result.event is not None
+    found = [(row, auc_over_time(result.values, row.scores, result.event)) for row in result.shown]
+    low, high = span([each for _, over in found for each in (*over.low, *over.high)])
+    times = found[0][1].times
+    frame = Frame((float(times[0]), float(times[-1])), (low, high))
+    ticks = nice(float(times[0]), float(times[-1])), nice(low, high)
+    body = [frame.axes("time", "AUC of events by then", *ticks)]
+    for row, over in reversed(found):
+        css = "rival" if row.is_baseline else "ours"
+        edge = np.concatenate([over.times, over.times[::-1]]), np.concatenate([over.low, over.high[::-1]])
+        body.append(f'<path class="band {css}" d="{frame.path(*edge)}Z"/>')
+        line = frame.path(over.times, over.auc)
+        body.append(f'<path class="line {css}" d="{line}"><title>{escape(row.name)}</title></path>')
+    return frame.svg("AUC over time", "".join(body))
+
+
+def _group_plot(result: OrderedResult, row: ComparedModel) -> tuple[str, str]:
+    """A histogram of the AUCs of the groups with their mean, and what it says."""
+    found = group_aucs("auclid", result.values, row.scores, result.groups, None, None)[0]
+    mean = group_auc(result.values, row.scores, result.groups)  # type: ignore[arg-type]
+    counts = np.histogram(found, GROUP_BINS)[0]
+    top = 1.08 * float(counts.max())
+    frame = Frame((0.0, 1.0), (0.0, top))
+    body = [frame.axes("AUC within a group", "groups", np.linspace(0.0, 1.0, 6), nice(0.0, top, 4))]
+    x, y = np.repeat(GROUP_BINS, 2), np.concatenate([[0.0], np.repeat(counts, 2), [0.0]])
+    body.append(f'<path class="bars {"rival" if row.is_baseline else "ours"}" d="{frame.path(x, y)}Z"/>')
+    at = float(frame.across(mean.auc))
+    body.append(f'<line class="cut" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>')
+    caption = (
+        f"{len(found):,} groups with rows of both levels. Their mean by size is {mean.auc:.4f}, 95 % interval "
+        f"over groups {mean.low:.4f} to {mean.high:.4f}."
+    )
+    return frame.svg(f"AUC within groups, {row.name}", "".join(body)), caption
