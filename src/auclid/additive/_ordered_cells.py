@@ -7,8 +7,7 @@ import numpy as np
 from sklearn.base import clone
 
 from auclid.additive._basis import Basis
-from auclid.additive._order_moments import MAX_LEVELS, OrderWeights, PairMoments, pair_moments, part_level_sums
-from auclid.data.dask import is_dask
+from auclid.additive._order_moments import MAX_ORDER_LEVELS, OrderWeights, PairMoments, pair_moments, part_level_sums
 from auclid.ordered._rows import OrderedRows, PartitionedRows
 from auclid.validation import checked_table, encoded_batch, encoded_rows, is_partitioned, own_outcome, own_weight
 from auclid.validation.outcomes import checked_weights
@@ -18,20 +17,20 @@ def ordered_card_rows(
     model: Any, X: Any, y: Any, groups: Any, sample_weight: Any, categories: Callable[[list[str]], list[int]]
 ) -> OrderedRows:
     """Rows of which every cell is a number, with the order that the ranker of a `Scorecard` sees in y."""
-    y, sample_weight = own_outcome(model, X, y), own_weight(X, sample_weight)
+    y, weight = own_outcome(model, X, y), own_weight(X, sample_weight)
     if is_partitioned(model, X):
-        parts: Any = encoded_rows(model, X, sample_weight if is_dask(X) else None, categories)
+        parts: Any = encoded_rows(model, X, sample_weight, categories)
     else:
         table = checked_table(model, X, reset=True)
-        weight = checked_weights(type(model).__name__, sample_weight, table.shape[0])
-        parts = encoded_batch(model, table, weight, categories)
+        weights = checked_weights(type(model).__name__, weight, table.shape[0])
+        parts = encoded_batch(model, table, weights, categories)
     ranker = clone(model.ranker)
-    return ranker._ordered_rows(PartitionedRows(parts, parts.part_sizes()), y, groups, sample_weight)
+    return ranker._ordered_rows(PartitionedRows(parts, parts.part_sizes()), y, groups, weight)
 
 
 def all_pair_moments(cells: OrderedRows, basis: Basis) -> PairMoments:
     """The moments of the pairs of all rows, in the basis, in one pass over their parts."""
-    order = cells.order.coarsened(MAX_LEVELS)
+    order = cells.order.coarsened(MAX_ORDER_LEVELS)
     weights = OrderWeights.of(order, cells.weight).split(np.cumsum(cells.sizes)[:-1])
     sums = cells.parts.compute(cells.parts.reduce(part_level_sums, basis, weights, order.n_levels))
     return pair_moments(order, sums)

@@ -58,9 +58,9 @@ def compare(
     table = table if test is None else with_test_rows(table, test, how)
     result = _run(table, how, chosen, protocol)
     result.answers.insert(-1, Answer("What next?", _next_line(data[0] if data else None, how, result)))
-    _write_page(outputs.report, report(result))
+    _write(outputs, report(result), {table.source: result})
     _show.comparison(result)
-    _tell_outputs(outputs, {table.source: result})
+    _tell_paths(outputs)
 
 
 def _check_sources(data: Sequence[Path], test: Path | None, how: Options) -> None:
@@ -72,16 +72,18 @@ def _check_sources(data: Sequence[Path], test: Path | None, how: Options) -> Non
         raise DataError(f"{option} must be used without --test: a file of its own says which rows to test on.")
 
 
-def _write_page(path: Path, page: str) -> None:
-    with replacing(path, "w") as file:
+def _write(outputs: Outputs, page: str, results: dict[str, HeldOutComparison]) -> None:
+    """Write the page, and the table where one is asked for."""
+    with replacing(outputs.report, "w") as file:
         file.write(page)
-
-
-def _tell_outputs(outputs: Outputs, results: dict[str, HeldOutComparison]) -> None:
-    """Say where the report is; write the table where one is asked for."""
-    _show.say(escape(f"Report: {outputs.report}"))
     if outputs.table is not None:
         _write_table(outputs.table, [(name, m) for name, each in results.items() for m in each.found.models])
+
+
+def _tell_paths(outputs: Outputs) -> None:
+    _show.say(escape(f"Report: {outputs.report}"))
+    if outputs.table is not None:
+        _show.say(escape(f"Table: {outputs.table}"))
 
 
 def compare_several(
@@ -93,12 +95,12 @@ def compare_several(
         suited = [models.sensible(table.X)[0] for table in tables]
         chosen = chosen._replace(methods=[name for name in suited[0] if all(name in each for each in suited)])
     results = {table.source: _run(table, how, chosen, protocol) for table in tables}
+    ranks = ranked_tables({name: result.found for name, result in results.items()})
+    _write(outputs, ranks_page(ranks, results), results)
     for result in results.values():
         _show.comparison(result)
-    ranks = ranked_tables({name: result.found for name, result in results.items()})
     _show.ranks(ranks)
-    _write_page(outputs.report, ranks_page(ranks, results))
-    _tell_outputs(outputs, results)
+    _tell_paths(outputs)
 
 
 def _run(table: BinaryTable, how: Options, chosen: Contestants, protocol: Protocol) -> HeldOutComparison:
@@ -142,7 +144,6 @@ def _write_table(path: Path, rows: list[tuple[str, ComparedModel]]) -> None:
     for name, value in lines[0].items():
         columns[name] = np.array([line[name] for line in lines], dtype=object if isinstance(value, str) else float)
     write_columns(path, [columns])
-    _show.say(escape(f"Table: {path}"))
 
 
 def _record(model: ComparedModel) -> dict[str, Any]:

@@ -71,22 +71,9 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     named = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     models.refuse_whole_list(*named, how.max_fpr)
     check_points(*named, how.points)
-    if scheduler is not None:
-        fitted = _fit_on_cluster(data, how, scheduler)
-    else:
-        checkpoint = None if stream is None else _compared(Checkpoint(*stream), data, how)
-        task = open_task(data, how)
-        in_memory = task.in_memory and checkpoint is None
-        share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
-        _show.introduce(task.source, task.rows.shape, share, task.classes[1], by_blocks=not in_memory)
-        fitted = _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
+    fitted = _fit_here(data, how, stream) if scheduler is None else _fit_on_cluster(data, how, scheduler)
     estimator = fitted.estimator
-    known = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
-    profiled = {} if fitted.profile is None else {"profile": fitted.profile.to_dict()}
-    in_points = {"points": how.points.given} if isinstance(estimator, Scorecard) and how.points.given else {}
-    save(model, estimator, about={**known, "target": how.target, "dense": fitted.dense, **profiled, **in_points})
-    if profiled:
-        _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
+    _save(model, fitted, how)
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(how.max_fpr)} {best.auc:.4f}"
@@ -97,6 +84,29 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
             estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, how.points
         ):
             _show.say(escape(f"To read: {path}"))
+
+
+def _fit_here(data: Path, how: Options, stream: tuple[Path, int] | None) -> Fitted:
+    """Fit on this machine: in memory where the rows fit into it and no checkpoint is asked for, else by blocks."""
+    checkpoint = None if stream is None else _compared(Checkpoint(*stream), data, how)
+    task = open_task(data, how)
+    in_memory = task.in_memory and checkpoint is None
+    share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
+    _show.introduce(task.source, task.rows.shape, share, task.classes[1], by_blocks=not in_memory)
+    return _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
+
+
+def _save(model: Path, fitted: Fitted, how: Options) -> None:
+    """Write the model file, with what later commands need to know."""
+    known: dict[str, Any] = {"method": fitted.name, "columns": fitted.columns, "classes": fitted.classes}
+    known |= {"target": how.target, "dense": fitted.dense}
+    if fitted.profile is not None:
+        known["profile"] = fitted.profile.to_dict()
+    if how.points.given:
+        known["points"] = how.points.given
+    save(model, fitted.estimator, about=known)
+    if fitted.profile is not None:
+        _show.say("The file holds counts of the training rows for `auclid monitor`, and no row.")
 
 
 def _fit_in_memory(task: Task, how: Options) -> Fitted:
@@ -111,7 +121,7 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
     with _noted(table.notes), _show.progress() as tell:
         tell(name)
         estimator = _with_probabilities(estimator).fit(table.X, y)
-    facts = card_facts(estimator, table) if isinstance(estimator, Scorecard) else []
+    facts = card_facts(estimator, table, how.points) if isinstance(estimator, Scorecard) else []
     dense = not sparse.issparse(table.X)
     return Fitted(name, estimator, table.feature_names, table.classes, dense, facts, _profile(estimator, table.X, y))
 
@@ -148,7 +158,7 @@ def _facts(estimator: Scorecard, task: Task, how: Options) -> list[str]:
     """What the page says of the rows: counts are of all, the rest of those that fit in memory."""
     share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
     with names_known():
-        return card_facts(estimator, load_table(task, how), task.rows.shape[0], share)
+        return card_facts(estimator, load_table(task, how), how.points, task.rows.shape[0], share)
 
 
 def _with_probabilities(model: Any) -> Any:

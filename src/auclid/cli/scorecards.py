@@ -24,15 +24,22 @@ from auclid.io import about, replacing, save
 from auclid.validation import names_known
 
 
-def card_facts(model: Scorecard, rows: BinaryTable, count: int | None = None, share: float | None = None) -> list[str]:
+def card_facts(
+    model: Scorecard,
+    rows: BinaryTable,
+    options: PointTableOptions,
+    count: int | None = None,
+    share: float | None = None,
+) -> list[str]:
     """What the page tells of the rows: all of them, or some that were drawn of ``count`` with a share of positives."""
+    how = {name: value for name, value in options.keywords().items() if name in ("scale", "max_bins")}
     y, all_rows = rows.is_pos.astype(int), count is None or count == len(rows.is_pos)
     whose = "these rows" if all_rows else f"{len(y):,} of these rows, drawn at random"
     return [
         f"{len(y) if count is None else count:,} rows of {rows.source}, {y.mean() if share is None else share:.2%} "
         f"positive (label {rows.classes[1]}).",
-        f"The points cost {model.auc_lost(rows.X, y):.5f} of the AUC on {whose}; rounding alone, without bins, "
-        f"{model.auc_lost(rows.X, y, max_bins=None):.5f}.",
+        f"The points cost {model.auc_lost(rows.X, y, **how):.5f} of the AUC on {whose}; rounding alone, without bins, "
+        f"{model.auc_lost(rows.X, y, **{**how, 'max_bins': None}):.5f}.",
     ]
 
 
@@ -43,9 +50,8 @@ def check_points(name: str, model: Any, options: PointTableOptions) -> None:
     if not isinstance(model, Scorecard):
         names = ", ".join(f"--{name.replace('_', '-')}" for name in options.given)
         raise DataError(f"{names} must be used with --method Scorecard; {name} has no points.")
-    how: dict[str, Any] = {"scale": 1.0, "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
-    scale = 1.0 if how["scale"] == "auto" else how["scale"]
-    model._scale(scale, how["base"], how["odds"], True, how["higher"])
+    how: dict[str, Any] = {"scale": "auto", "base": 600.0, "odds": 50.0, "higher": "riskier"} | options.keywords()
+    model._scale(1.0 if how["scale"] == "auto" else how["scale"], how["base"], how["odds"], True, how["higher"])
 
 
 def card_paths(path: Path) -> tuple[Path, Path]:
@@ -98,7 +104,7 @@ def points(model: Path, output: Path, page: Path | None, options: PointTableOpti
 
 def _open(model: Path) -> SavedModel:
     """A model file that holds a scorecard."""
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
     if not isinstance(saved.estimator, Scorecard):
         raise DataError(
             f"MODEL must hold a Scorecard; {str(model)!r} holds a {type(saved.estimator).__name__}. "

@@ -149,21 +149,21 @@ def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None, held
         assert is_pos is not None
         measured = auc_interval(is_pos, scores)
         return measured.auc, measured.se, placement_spreads(is_pos, scores)
-    auc, se = _cross_validated_auc(model)
-    if auc is not None and se is None and both:
-        assert is_pos is not None
-        se = auc_standard_error(auc, int(is_pos.sum()), int((~is_pos).sum()))
-    return (auc, se, None) if se is not None else (None, None, None)
-
-
-def _cross_validated_auc(model: Any) -> tuple[float | None, float | None]:
-    """The AUC that a model's own cross-validation found, and its standard error where that is known."""
-    used = getattr(model, "best_", None), "blend"
-    lines = [line for line in getattr(model, "leaderboard_", []) if line.name in used]
-    if lines and np.isfinite(lines[0].auc):
-        return float(lines[0].auc), float(lines[0].high - lines[0].low) / (2.0 * 1.96)
+    line = _chosen_line(model)
+    if line is not None:
+        return float(line.auc), float(line.high - line.low) / (2.0 * 1.96), None
     found = getattr(model, "cv_auc_", None)
-    return (float(found) if isinstance(found, float) and np.isfinite(found) else None), None
+    if not both or not isinstance(found, float) or not np.isfinite(found):
+        return None, None, None
+    assert is_pos is not None
+    return float(found), auc_standard_error(found, int(is_pos.sum()), int((~is_pos).sum())), None
+
+
+def _chosen_line(model: Any) -> Any:
+    """The line of the leaderboard for the model in use, where it has an AUC; else None."""
+    names = (getattr(model, "best_", None), "blend")
+    line = next((line for line in getattr(model, "leaderboard_", []) if line.name in names), None)
+    return line if line is not None and np.isfinite(line.auc) else None
 
 
 def placement_spreads(is_pos: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
