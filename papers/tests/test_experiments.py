@@ -13,12 +13,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.base import BaseEstimator, clone
+from sklearn.model_selection import StratifiedKFold
 from typer.testing import CliRunner
 
 from auclid.cli._app import app
 from auclid.datasets import catalogue
 from auclid.kernels import KMeansNystroem
+from auclid.metrics import roc_auc
 from auclid_papers import (
     Plan,
     Record,
@@ -36,7 +38,6 @@ from auclid_papers import (
 )  # fmt: skip
 from auclid_papers.data import is_positive
 from auclid_papers.definitions import SETTINGS, grid_values, parse, shared_datasets
-from auclid_papers.fetch import sources
 from auclid_papers.protocol import SCALERS, SPLITS
 
 TINY = """
@@ -295,6 +296,22 @@ def test_a_table_that_was_missing_runs_as_soon_as_it_is_there_and_then_counts(fo
     assert found.runs == 4 and found.status != "missing" and "Missing" not in found.note
 
 
+def test_a_whole_dataset_takes_the_place_of_its_sample_as_soon_as_it_is_there(folder, monkeypatch):
+    sample = 'name = "tiny"\nwhole = "huge"\ndiffers = "A sample."'
+    one = parse("spam-2", TINY.replace('name = "tiny"', sample))
+    monkeypatch.setitem(experiments(), "spam-2", one)
+
+    def found():
+        run(one, folder / "record", methods=["OAMseq"])
+        frame = summary(load_results(folder / "record"))
+        (value,) = frame.query("table == '2' and dataset == 'diabetes' and method == 'OAMseq'").itertuples()
+        return value.runs, value.same_data, "A sample." in value.note
+
+    assert found() == (4, False, True)
+    (folder / "huge.npz").write_bytes((folder / "tiny.npz").read_bytes())
+    assert found() == (4, True, False)
+
+
 @pytest.mark.parametrize(
     ("said", "expected"), [([1, 3], [1, 0, 1, 0]), ("rarest", [0, 0, 0, 1]), ("2 to 3", [0, 1, 1, 0])]
 )
@@ -526,7 +543,7 @@ def test_a_file_is_whole(name):
     assert set(one.quick) <= SETTINGS | {"grid_size"}
     for dataset in one.datasets:
         assert dataset.missing or dataset.name
-        assert not dataset.missing or dataset.name in {None, *sources()}
+        assert not dataset.missing or "http" in dataset.missing
         assert dataset.counted or dataset.reason
         assert dataset.task or dataset.name is None
     for method in one.methods:
@@ -554,7 +571,11 @@ def test_a_file_names_known_methods_with_known_parameters(name):
             how = one.settings(dataset, method)
             assert how["split"] in SPLITS and set(methods.scales(how)) <= set(SCALERS)
             for choice in methods.candidates(how):
-                methods.build(method.registry_name, methods.parameters(how, choice), 0)
+                params = methods.parameters(how, choice)
+                if one.sweep.get("over") == "semi" and choice:  # the width is that of landmarks
+                    sweeps._with_width(method.registry_name, params, 100, 0)
+                else:
+                    methods.build(method.registry_name, params, 0)
 
 
 @ALL
@@ -660,11 +681,12 @@ def drawn(text):
 def test_the_pages_are_those_of_the_record(tmp_path):
     pages.write(RAW, tmp_path)
     stored = {path.relative_to(RAW.parent) for path in RAW.parent.rglob("*") if path.suffix in (".md", ".html", ".svg")}
+    stored |= {path.relative_to(RAW.parent) for path in RAW.parent.glob("*.csv")}
     assert stored == {path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()}
     for path in stored:
         ours, theirs = ((folder / path).read_text(encoding="utf-8") for folder in (tmp_path, RAW.parent))
         again = f"{path}: run `auclid experiments report --record docs/record/raw --output docs/record`"
-        if path.suffix == ".md":
+        if path.suffix in (".md", ".csv"):
             assert ours == theirs, again
             continue
         (labels, lines), (stored_labels, stored_lines) = drawn(ours), drawn(theirs)
@@ -718,6 +740,37 @@ def test_figures_of_few_labels(folder, sweep, xs, method):
     assert not run(one, folder / "record", runs=1).failed
     rows = rows_of(folder / "record", "tiny-fig-1")
     assert {None if np.isnan(row["x"]) else row["x"] for row in rows} == xs and all(row["y"] >= 0.0 for row in rows)
+
+
+@pytest.mark.parametrize("method", ["SAMULT", "PNU-AUC", "QSG-S2AUC"])
+def test_few_labels_choose_all_parameters_by_folds_of_the_labelled_rows(folder, method, monkeypatch):
+    """The best of the grid by held-out AUC is fitted, as a search by hand finds it."""
+    built, with_width = [], sweeps._with_width
+    monkeypatch.setattr(sweeps, "_with_width", lambda *args: built.append(args) or with_width(*args))
+    grid = {"gamma": [0.1, 1.0], "alpha": [0.01, 1.0], "unlabeled_weight": [0.0, 0.5]}
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(60) < 30, np.arange(60) % 2, -1)
+    X = rng.normal(size=(60, 2)) + (y == 1)[:, None]
+    settings = {"grid": grid, "fixed": {"published": True} if method == "QSG-S2AUC" else {}}
+    model = sweeps._tuned(method, X, y, settings, run=0)
+    ((_, chosen, *_),) = built
+    folds = list(StratifiedKFold(5, shuffle=True, random_state=0).split(X[:30], y[:30]))
+    aucs = {}
+    for choice in methods.candidates(settings):
+        tried = settings["fixed"] | choice
+        if method == "QSG-S2AUC":
+            tried |= {"n_iter": sweeps.TUNING_ITERATIONS}
+        one = with_width(method, tried, 60, 0)
+        parts = [np.setdiff1d(np.arange(60), test) for _, test in folds]
+        if method != "QSG-S2AUC":  # the landmarks are those of all rows
+            Z, one = one.feature_map.fit_transform(X), one.ranker
+        else:
+            Z = X
+        scores = [roc_auc(y[test], clone(one).fit(Z[rest], y[rest]).decision_function(Z[test]))
+                  for rest, (_, test) in zip(parts, folds, strict=True)]  # fmt: skip
+        aucs[tuple(choice.values())] = np.mean(scores)
+    assert aucs[tuple(chosen[name] for name in grid)] == pytest.approx(max(aucs.values()), abs=1e-9)
+    assert model.fit(X, y).score(X[:30], y[:30]) > 0.6
 
 
 def test_few_labels_hold_two_of_each_class_however_rare():

@@ -1,5 +1,6 @@
 """The published values beside our results: means, differences, verdicts, and how many there are of each."""
 
+from collections.abc import Container
 from functools import cache
 from io import StringIO
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from auclid_papers.definitions import experiments, package_text
+from auclid_papers.definitions import Dataset, Experiment, experiments, package_text
 from auclid_papers.markdown import counted
 from auclid_papers.record import Record
 
@@ -60,9 +61,15 @@ def published() -> pd.DataFrame:
     return pd.read_csv(text, dtype={"table": str}).rename(columns={"mean": "published", "std": "published_std"})
 
 
+def dataset_run(one: Experiment, dataset: Dataset, protocols: Container[str]) -> Dataset:
+    """The dataset that results with these protocols are of: a sample, or the whole dataset."""
+    whole = dataset.as_whole()
+    return whole if any(one.protocol_hash(whole, m) in protocols for m in one.methods if dataset.whole) else dataset
+
+
 @cache
-def _definitions() -> pd.DataFrame:
-    """What the definitions of the experiments say about each published value."""
+def _definitions(protocols: frozenset[str]) -> pd.DataFrame:
+    """What the definitions of the experiments say about each published value, for results with these protocols."""
     rows = [
         {
             "paper": one.paper, "table": table, "metric": metric, "dataset": d.published, "method": m.published,
@@ -73,8 +80,8 @@ def _definitions() -> pd.DataFrame:
                 *one.cell_notes(d, m.published, metric),
             ])),
         }
-        for one in experiments().values() for table, metric in one.covers for d in one.datasets for m in one.methods
-        if m.published
+        for one in experiments().values() for d in (dataset_run(one, d, protocols) for d in one.datasets)
+        for table, metric in one.covers for m in one.methods if m.published
     ]  # fmt: skip
     return pd.DataFrame(rows)
 
@@ -109,8 +116,8 @@ def summary(results: pd.DataFrame) -> pd.DataFrame:
         one of `STATUSES`; ``same_data``, whether our data is the paper's; ``note``; and for each of `RIVALS` the
         verdict on its result in the same cell, or None.
     """
-    frame, stats = published().merge(_definitions(), on=VALUE, how="left"), statistics(results)
-    frame = frame.join(stats, on=CELL)
+    definitions, stats = _definitions(frozenset(results["protocol"])), statistics(results)
+    frame = published().merge(definitions, on=VALUE, how="left").join(stats, on=CELL)
     frame["runs"] = frame["runs"].fillna(0).astype(int)
     frame["seconds"] = _means(frame, stats, metric="seconds")
     frame["difference"] = frame["mean"] - frame["published"]

@@ -6,7 +6,7 @@ import json
 import re
 import tomllib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -32,12 +32,13 @@ and ``fixed`` parameters are merged. If ``scale`` is a list, inner folds choose 
 class Dataset:
     """A dataset of an experiment and its binary task.
 
-    ``missing`` says where a dataset that few users have is published; one without a ``name`` cannot be downloaded.
-    ``differs`` says how the available data differs from the paper's.
+    ``missing`` says where a dataset that few users have is published. ``differs`` says how the available data differs
+    from the paper's. If ``name`` is a sample, ``whole`` is the name of the whole dataset.
     """
 
     published: str
     name: str | None = None
+    whole: str | None = None
     task: str = ""
     missing: str | None = None
     counted: bool = True
@@ -52,6 +53,10 @@ class Dataset:
         if self.name is None:
             raise ValueError(f"{self.published} cannot be run: {self.missing}.")
         return self.name
+
+    def as_whole(self) -> "Dataset":
+        """The whole dataset in place of a sample."""
+        return replace(self, name=self.whole, whole=None, differs="") if self.whole else self
 
 
 @dataclass(frozen=True)

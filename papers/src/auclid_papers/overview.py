@@ -10,7 +10,7 @@ from auclid import algorithms
 from auclid_papers import variants
 from auclid_papers.comparison import LEAST, MARKS, difficulty, flat_misses, judged, met_share, tally, tally_sentences
 from auclid_papers.definitions import experiments
-from auclid_papers.markdown import TEXTS, Notes, bullets, counted, heading, link, signed, spread, table
+from auclid_papers.markdown import TEXTS, Markdown, Notes, bullets, counted, heading, link, signed, spread, table
 
 PAPERS = {"SPAM": "SPAM", "SOLAM": "SOLAM", "Khalid": "Khalid's dissertation", "QSG": "QSG-S2AUC"}
 """The papers in order, and the titles of their pages."""
@@ -25,9 +25,11 @@ OTHER_PAGES = {
 }
 """The pages across papers, and their titles."""
 
+VALUES_FILE = "values.csv"
+"""All values with our results, one a line, to sort and filter."""
+
 LABELS = {"auc": "AUC", "accuracy_at_optroc": "accuracy", "seconds": "seconds of training"}
 DIFFERENT = "Methods that differ from the paper's algorithm"
-
 
 
 def slug(text: str) -> str:
@@ -49,6 +51,7 @@ def front(frame: pd.DataFrame, results: pd.DataFrame) -> tuple[str, list[str]]:
     forms = ("our forms", "as published")
     heads = ["paper", "values", "rerun", "counted", *(f"met or beaten, {form}" for form in forms), "no data"]
     links = [link(name, title) for name, title in OTHER_PAGES.items()]
+    links.append(Markdown(f"[All values with our results, one a line, to sort and filter]({VALUES_FILE})"))
     body = table(pd.DataFrame(rows, columns=heads, dtype=object))
     return "Every table and figure of the papers, rerun", [lead, body, heading("Read next"), bullets(links)]
 
@@ -146,7 +149,8 @@ def not_counted(frame: pd.DataFrame) -> tuple[str, list[str]]:
     reasons = [experiments()[f.experiment].dataset(f.dataset).reason for f in some.itertuples()]
     lead = (
         f"{counted(len(some), 'value')} compared but not counted: {numbers['better']} better, {numbers['met']} met, "
-        f"{numbers['worse']} worse. They are not counted because the paper does not define their task."
+        f"{numbers['worse']} worse. They are not counted because the paper does not define their task, or because its "
+        "values are not those of the task in its text."
     )
     body = value_table(some.assign(note=reasons), with_paper=True) if len(some) else ["There are none."]
     return OTHER_PAGES["not-counted"], [lead, heading("Values"), *body]

@@ -9,18 +9,35 @@ import pandas as pd
 from auclid import algorithms
 from auclid_papers import claims, figures, lessons, overview, pays, variants
 from auclid_papers import markdown as md
-from auclid_papers.comparison import MARKS, METRICS, difficulty, load_results, statistics, summary, tally_sentences
+from auclid_papers.comparison import (
+    MARKS,
+    METRICS,
+    dataset_run,
+    difficulty,
+    load_results,
+    statistics,
+    summary,
+    tally_sentences,
+)
 from auclid_papers.definitions import Dataset, Experiment, Method, experiments
 from auclid_papers.overview import LABELS, PAPERS, slug
 from auclid_papers.record import Record
+
+VALUES = [
+    "paper", "table", "dataset", "method", "metric", "published", "published_std", "mean", "std", "runs", "difference",
+    "verdict", "status", "cause", "same_data", "seconds", "experiment", "ours", "note",
+]  # fmt: skip
+"""The columns of the file of all values."""
 
 
 def write(record: str | Path, folder: str | Path) -> list[Path]:
     """Write the pages of a folder of results as Markdown; returns their paths.
 
-    The figures go to the subfolder ``figures`` of ``folder``, as SVG files.
+    The figures go to the subfolder ``figures`` of ``folder``, as SVG files, and all values to ``values.csv``.
     """
     folder, report = Path(folder), Report(record, folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    report.frame[VALUES].to_csv(folder / overview.VALUES_FILE, index=False, float_format="%.6g", lineterminator="\n")
     for old in (folder / "figures").glob("*-fig-*.svg"):
         old.unlink()
     pages: dict[str, tuple[str, list[str]]] = {}
@@ -173,7 +190,8 @@ class Report:
         notes = [f"Not run yet: {', '.join(waiting)}."] if waiting else []
         lost = [(d, f"{d.missing}.") for d in one.datasets if d.missing and d.published not in drawn]
         notes += _data_notes("No data (see the end of the page)", one, lost)
-        shown = [d for d in one.datasets if d.published in drawn and (d.differs or d.note)]
+        here = [dataset_run(one, d, set(rows["protocol"])) for d in one.datasets if d.published in drawn]
+        shown = [d for d in here if d.differs or d.note]
         other = [(d, f"{d.differs} {d.note}".strip()) for d in shown]
         notes += _data_notes("Not the paper's data, or a part of it (see the tables above)", one, other)
         return [*blocks, md.bullets(notes)]

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Collection, Container, Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -81,8 +81,16 @@ def _check_names(option: str, wanted: Collection[str], names: Collection[str]) -
 
 
 def _reason(dataset: Dataset) -> str:
-    hint = f"; `auclid experiments fetch {dataset.name}` downloads it" if dataset.name in fetch.sources() else ""
-    return f"{dataset.missing or f'{dataset.name} is not in AUCLID_DATA'}{hint}"
+    hint = f"put it into AUCLID_DATA as {dataset.name}.npz or {dataset.name}.libsvm"
+    if dataset.name in fetch.sources():
+        hint = f"`auclid experiments fetch {dataset.name}` downloads it"
+    return f"{dataset.missing or f'{dataset.name} is not in AUCLID_DATA'}; {hint}"
+
+
+def with_whole_datasets(one: Experiment) -> Experiment:
+    """The experiment on whole datasets in place of samples, where AUCLID_DATA has them."""
+    datasets = [d.as_whole() if d.whole and data.is_available(d.whole) else d for d in one.datasets]
+    return replace(one, datasets=tuple(datasets))
 
 
 def run(
@@ -118,6 +126,7 @@ def run(
     one = name if isinstance(name, Experiment) else experiment(name)
     if one.source != one.id:
         one = experiment(one.source)
+    one = with_whole_datasets(one)
     limits: dict[str, Any] = {"datasets": datasets, "methods_": methods, "quick": quick, "runs": runs}
     results = Record.of(results_folder(record, quick), one)
     with results.locked():

@@ -435,7 +435,7 @@ def ranked_pairs(
 ) -> list[list[tuple[int, int]]]:
     """The ``most`` of these pairs that could add the most, best first: by the rows outside each fold, and by all."""
     assert held_out.fold is not None
-    n_folds, counts = int(held_out.fold.max()) + 1, [len(coarse_places(f)) for f in features]
+    n_folds, counts = int(held_out.fold.max()) + 1, list(map(len, map(coarse_places, features)))
     pairs = [(a, b) for a, b in pairs if min(counts[a], counts[b]) > 1]
     if not pairs:
         return [[] for _ in range(n_folds + 1)]

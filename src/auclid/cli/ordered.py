@@ -250,13 +250,18 @@ def compare(data: Path, options: OrderOptions, test_size: float, seed: int, outp
         line = f"{row.name:<28} {row.auc:.4f} ({row.low:.4f} to {row.high:.4f}), {row.seconds:.2f} s"
         gap = row.gap
         _show.say(escape(line if gap is None else f"{line}, {gap.difference:+.4f} (p = {gap.pvalue:.2g})"))
+    _tell_left_out(options)
+    if output is not None:
+        output.write_text(ordered_page(_result(data, table, test, rows)), encoding="utf-8")
+        _show.say(escape(f"Report: {output}"))
+
+
+def _tell_left_out(options: OrderOptions) -> None:
+    """Say which baseline was not compared, since its package is missing."""
     if options.event is None and find_spec("lightgbm") is None:
         _show.say("LightGBM's lambdarank was left out: lightgbm is not installed.")
     if options.event is not None and find_spec("sksurv") is None:
         _show.say("Cox regression was left out: scikit-survival is not installed.")
-    if output is not None:
-        output.write_text(ordered_page(_result(data, table, test, rows)), encoding="utf-8")
-        _show.say(escape(f"Report: {output}"))
 
 
 def _gap(row: ComparedModel, best: ComparedModel, values: np.ndarray, more: dict[str, Any]) -> PairComparison:
