@@ -439,8 +439,7 @@ def ranked_pairs(
     pairs = [(a, b) for a, b in pairs if min(counts[a], counts[b]) > 1]
     if not pairs:
         return [[] for _ in range(n_folds + 1)]
-    at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * len(pairs) / MAX_HISTOGRAM_CELLS)))]
-    rows, score = held_out.take(at), score[at]
+    rows, score = _histogram_rows(held_out, score, len(pairs))
     codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in np.unique(pairs).tolist()}
     kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
     gains_of = (ClassGains if isinstance(rows.target, ClassTarget) else OrderGains)(rows, score, kept)
@@ -449,6 +448,12 @@ def ranked_pairs(
         for found, own in zip(gains, gains_of([(codes[a], codes[b]) for a, b in batch], shape), strict=True):
             found += zip(own, batch, strict=True)
     return [_best_pairs(found, most) for found in gains]
+
+
+def _histogram_rows(held_out: CardRows, score: np.ndarray, n_pairs: int) -> tuple[CardRows, np.ndarray]:
+    """The rows that histograms of so many pairs come from, with their scores: all, or every so manieth."""
+    at = np.arange(len(score))[:: max(1, int(np.ceil(len(score) * n_pairs / MAX_HISTOGRAM_CELLS)))]
+    return held_out.take(at), score[at]
 
 
 class ClassGains:
