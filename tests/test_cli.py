@@ -482,9 +482,11 @@ def test_rare_positives_that_nobody_is_called_get_a_hint(run):
     y, a = np.arange(600) < 12, rng.normal(size=600)
     write_csv("rare.csv", {"a": a + y, "b": rng.normal(size=600), "y": y.astype(int)})
     run("fit", "rare.csv", "--target", "y", "--method", "LeastSquaresAUC", "--model", "m")
+    assert "No row is called" not in run("evaluate", "m", "rare.csv").stdout
+    run("predict", "m", "rare.csv", "--threshold", "1e6", "--keep", "--output", "scores.csv")
     found = run("evaluate", "m", "rare.csv").stdout
-    assert "600 rows at the model's own threshold:" in found
-    assert "No row is called 1: where these are rare" in found and "--alerts N" in found
+    assert "600 rows at the model's own threshold, 1e+06:" in found
+    assert "No row is called 1." in found and "--alerts N" in found
 
 
 def test_usage_errors_exit_with_2(run):

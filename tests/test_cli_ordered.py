@@ -65,6 +65,10 @@ def test_a_scorecard_of_times_and_its_page(data, tmp_path):
     result = run("evaluate", model, path, *times, "--html", page, "--plot", tmp_path / "times.svg")
     assert result.exit_code == 0, result.output
     assert "AUC over time" in page.read_text(encoding="utf-8") and (tmp_path / "times.svg").stat().st_size > 1000
+    result = run("export", model, "--output", tmp_path / "card.sql")
+    assert result.exit_code == 0 and "the higher a row is ranked" in " ".join(result.output.split())
+    result = run("evaluate", model, path, "--target", "stage")
+    assert result.exit_code == 2 and "ranks ordered rows" in " ".join(result.output.split())
 
 
 def test_clicks_within_sessions(data, tmp_path):

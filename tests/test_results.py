@@ -1,6 +1,7 @@
 """Results: frozen dataclasses that unpack like tuples, print as a line and become frames."""
 
 import pickle
+import pydoc
 from dataclasses import FrozenInstanceError, is_dataclass
 
 import numpy as np
@@ -137,3 +138,10 @@ def test_frames_have_a_row_for_each_model_pair_or_part(found):
 def test_names_of_groups_are_escaped_in_html():
     pair = metrics.compare_many(Y, {"<b>": A, "c": B}).pairs[0]
     assert "<td>&lt;b&gt;</td>" in pair._repr_html_()
+
+
+@pytest.mark.parametrize("function", [metrics.auc_interval, metrics.compare_auc, metrics.rates_at, metrics.top_k])
+def test_help_shows_short_types_and_then_the_summary(function):
+    signature, summary = pydoc.plaintext.document(function).splitlines()[:2]
+    assert "ArrayLike" in signature and "numpy._typing" not in signature
+    assert summary.strip() == function.__doc__.splitlines()[0].strip()

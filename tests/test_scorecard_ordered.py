@@ -227,7 +227,7 @@ def test_many_levels_are_joined(monkeypatch):
     X, _, *_ = rows("levels", n=600)
     y = X["a"].abs() + 0.3 * X["b"]
     exact = Scorecard(OrderedRanker(), interactions=0, n_knots=6).fit(X, y)
-    monkeypatch.setattr(_order_moments, "MAX_LEVELS", 50)
+    monkeypatch.setattr(_order_moments, "MAX_ORDER_LEVELS", 50)
     joined = Scorecard(OrderedRanker(), interactions=0, n_knots=6).fit(X, y)
     assert joined.score(X, y) == pytest.approx(exact.score(X, y), abs=0.005)
 

@@ -21,8 +21,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 INTRODUCTION = """\
 # Gallery
 
-Short scripts, each with a picture. They lie in `examples/`; `python examples/first_fit.py` leaves `first_fit.png` in
-the folder you are in. `make docs` has run them all for these pages. They need `pip install '.[plot]'`.
+Short scripts, each with a picture. They are in `examples/`; `python examples/first_fit.py` writes `first_fit.png` into
+the current folder. `make docs` ran them all for these pages. They need `pip install '.[plot]'`.
 """
 
 

@@ -541,7 +541,7 @@ BOOST = [
 LEE = "Lee & Lin 2014, Large-scale linear RankSVM"
 VAN_BELLE = "Van Belle, Pelckmans, Suykens & Van Huffel 2007, Support vector machines for survival analysis"
 
-ORDERED = [
+ORDERED_METHODS = [
     Method("OrderedRanker", OrderedRanker, LEE, "levels, numbers, documents within queries", target="levels"),
     Method("SurvivalRanker", SurvivalRanker, VAN_BELLE, "censored times", online=False, target="times"),
 ]
@@ -566,7 +566,7 @@ def algorithms() -> list[Method]:
     >>> [m.name for m in algorithms() if m.name.startswith("SPAM")]
     ['SPAM-L2', 'SPAM-NET']
     """
-    return [*METHODS, *ORDERED]
+    return [*METHODS, *ORDERED_METHODS]
 
 
 def make(name: str, published: bool = False, **params: Any) -> Any:

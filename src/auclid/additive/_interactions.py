@@ -435,7 +435,7 @@ def ranked_pairs(
 ) -> list[list[tuple[int, int]]]:
     """The ``most`` of these pairs that could add the most, best first: by the rows outside each fold, and by all."""
     assert held_out.fold is not None
-    n_folds, counts = int(held_out.fold.max()) + 1, [len(coarse_places(f)) for f in features]
+    n_folds, counts = int(held_out.fold.max()) + 1, list(map(len, map(coarse_places, features)))
     pairs = [(a, b) for a, b in pairs if min(counts[a], counts[b]) > 1]
     if not pairs:
         return [[] for _ in range(n_folds + 1)]
@@ -443,8 +443,7 @@ def ranked_pairs(
     rows, score = held_out.take(at), score[at]
     codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in np.unique(pairs).tolist()}
     kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
-    made = ClassGains if isinstance(rows.target, ClassTarget) else OrderGains
-    gains_of = made(rows, score, kept)
+    gains_of = (ClassGains if isinstance(rows.target, ClassTarget) else OrderGains)(rows, score, kept)
     gains: list[list[tuple[float, tuple[int, int]]]] = [[] for _ in kept]
     for shape, batch in _batches(counts, pairs):
         for found, own in zip(gains, gains_of([(codes[a], codes[b]) for a, b in batch], shape), strict=True):

@@ -23,7 +23,7 @@ from auclid.data.dataset import Part, Totals
 from auclid.stats.moments import Moments
 from auclid.stats.pair_order import PairOrder
 
-MAX_LEVELS = 2048
+MAX_ORDER_LEVELS = 2048
 """Levels of an order without groups that are told apart; of more, neighbours count as tied."""
 
 
@@ -135,7 +135,7 @@ class OrderSums:
         return self.outside(k)[1:]
 
     def _of(self, rows: np.ndarray) -> PairMoments:
-        order = self._order.subset(rows).coarsened(MAX_LEVELS)
+        order = self._order.subset(rows).coarsened(MAX_ORDER_LEVELS)
         weight = None if self._weight is None else self._weight[rows]
         return pair_moments(
             order, level_sums(self.basis, self._cells[rows], OrderWeights.of(order, weight), order.n_levels)

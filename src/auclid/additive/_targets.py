@@ -24,7 +24,7 @@ from auclid.stats.weights import normalize_weights
 SLOPE_ROWS = 5_000
 """Rows whose pairs give the slope of the odds that one row is ranked above another, at the most."""
 
-SLOPE_PENALTY, SLOPE_STEPS = 1e-4, 50
+ORDER_SLOPE_PENALTY, SLOPE_STEPS = 1e-4, 50
 """alpha and Newton steps, at the most, of that slope, of scores with a standard deviation of one."""
 
 
@@ -295,7 +295,7 @@ class OrderTarget(NamedTuple):
             return self.take(some).odds(scores[some], every)
         size = float(scores.std()) or 1.0
         table = as_table(scores[:, None] / size)
-        objective: Any = ordered_objective(table, self.order, "logistic", SLOPE_PENALTY, 1e-6)
+        objective: Any = ordered_objective(table, self.order, "logistic", ORDER_SLOPE_PENALTY, 1e-6)
         state = newton.init(objective)
         while not state.finished and state.n_iter < SLOPE_STEPS:
             state = newton.update(state)

@@ -65,8 +65,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
     """The front door: takes any table, compares, tunes and blends models by cross-validation, and calibrates.
 
     Columns are prepared by `auclid.Columns`. Candidates are linear AUC rankers, logistic regression, boosted trees,
-    extremely randomised trees, a scorecard and a kernel ranker, as the table's shape allows. What is used is a blend of
-    those that add to it,
+    extremely randomised trees, a scorecard, a kernel ranker and a factorization machine, as the table's shape allows.
+    What is used is a blend of those that add to it,
 
         f(x) = Σₘ wₘ fₘ(x),  wₘ ≥ 0, Σ wₘ = 1,
 
@@ -98,8 +98,8 @@ class AUCClassifier(CallbackSupportMixin, Ranker):
         LeastSquaresAUC and logistic, with RankSVM where ``max_fpr`` is below 1; up to 2,000 columns boosting, slow
         boosting, forest and kernel too (trees up to 500 where X is sparse or has more columns than rows); up to 100
         dense columns Scorecard; FactorizationRanker where X is sparse, with 100 rows of the rarer class or more. With
-        quality="fast" only slow boosting and forest of these; with "best" also slowest
-        boosting, random forest, and up to 500 columns network.
+        quality="fast" only slow boosting and forest of these; with "best" also slowest boosting, random forest, and up
+        to 500 columns network.
     cv : int in [2, inf), splitter or list of (train, test), default=5
         Stratified folds. For linear candidates they are repeated below 300 rows of the rarer class, up to six times;
         boosting is judged by as many folds as hold out 100 rows of it, forests out of bag, a scorecard by the folds in

@@ -12,6 +12,7 @@ from auclid.cli.saved import SavedModel
 from auclid.errors import DataError
 from auclid.exporters import export as exported
 from auclid.io import replacing
+from auclid.ordered._meta import ranks_order
 
 EXPORT_FORMATS = {".sql": "sql", ".onnx": "onnx", ".json": "json", ".py": "python"}
 """What an ending asks for."""
@@ -34,7 +35,7 @@ def export(model: Path, output: Path | None, options: ExportOptions) -> None:
         raise DataError("--output must name a file for ONNX, which is not text.")
     if output is not None:
         check_paths({"MODEL": model}, {"--output": output})
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
     written = exported(
         saved.estimator, to=to, dialect=options.dialect, table=options.table, columns=saved.names, keep=options.keep,
         probability=options.probability,
@@ -44,7 +45,8 @@ def export(model: Path, output: Path | None, options: ExportOptions) -> None:
         return
     with replacing(output, "wb") as file:
         file.write(written.encode("utf-8") if isinstance(written, str) else written)
-    _show.say(escape(f"{to}: {output}; the higher the score, the more likely {saved.positive}."))
+    meaning = "the higher a row is ranked" if ranks_order(saved.estimator) else f"the more likely {saved.positive}"
+    _show.say(escape(f"{to}: {output}; the higher the score, {meaning}."))
 
 
 def _by_ending(output: Path) -> str:

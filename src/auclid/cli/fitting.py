@@ -73,15 +73,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     named = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     models.refuse_whole_list(*named, how.max_fpr)
     check_points(*named, how.points)
-    if scheduler is not None:
-        fitted = _fit_on_cluster(data, how, scheduler)
-    else:
-        checkpoint = None if stream is None else _compared(Checkpoint(*stream), data, how)
-        task = open_task(data, how)
-        in_memory = task.in_memory and checkpoint is None
-        share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
-        _show.introduce(task.source, task.rows.shape, share, task.classes[1], by_blocks=not in_memory)
-        fitted = _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
+    fitted = _fit_here(data, how, stream) if scheduler is None else _fit_on_cluster(data, how, scheduler)
     estimator = fitted.estimator
     _save(model, fitted, how)
     if hasattr(estimator, "leaderboard_"):
@@ -94,6 +86,16 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
             estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, how.points
         ):
             _show.say(escape(f"To read: {path}"))
+
+
+def _fit_here(data: Path, how: Options, stream: tuple[Path, int] | None) -> Fitted:
+    """Fit on this machine: in memory where the rows fit into it and no checkpoint is asked for, else by blocks."""
+    checkpoint = None if stream is None else _compared(Checkpoint(*stream), data, how)
+    task = open_task(data, how)
+    in_memory = task.in_memory and checkpoint is None
+    share = float(np.mean(task.rows.target()))  # type: ignore[arg-type]
+    _show.introduce(task.source, task.rows.shape, share, task.classes[1], by_blocks=not in_memory)
+    return _fit_in_memory(task, how) if in_memory else _fit_by_blocks(task, how, checkpoint)
 
 
 def _save(model: Path, fitted: Fitted, how: Options) -> None:

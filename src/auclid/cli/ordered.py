@@ -28,7 +28,8 @@ from auclid.errors import DataError
 from auclid.metrics import auc_over_time, compare_concordance, concordance_interval, group_auc
 from auclid.metrics._results import ConcordanceInterval, PairComparison
 from auclid.ordered import OrderedRanker, SurvivalRanker
-from auclid.ordered._base import LOSSES, LinearOrderRanker
+from auclid.ordered._base import LOSSES
+from auclid.ordered._meta import ranks_order
 from auclid.validation.outcomes import Survival, event_column, group_codes, ordered_values, time_column
 from auclid.validation.tables import take_rows
 
@@ -207,12 +208,6 @@ def load_ranker(path: Path) -> Any:
     return made
 
 
-def ranks_order(model: Any) -> bool:
-    """Whether a model ranks ordered rows, and tells no classes."""
-    last = model[-1] if isinstance(model, Pipeline) else model
-    return isinstance(last, LinearOrderRanker) or isinstance(getattr(last, "ranker", None), LinearOrderRanker)
-
-
 def column_names_of(model: Any) -> list[str]:
     """The columns that a saved model was fitted to."""
     return (model[0] if isinstance(model, Pipeline) else model).feature_names_in_.tolist()
@@ -255,13 +250,18 @@ def compare(data: Path, options: OrderOptions, test_size: float, seed: int, outp
         line = f"{row.name:<28} {row.auc:.4f} ({row.low:.4f} to {row.high:.4f}), {row.seconds:.2f} s"
         gap = row.gap
         _show.say(escape(line if gap is None else f"{line}, {gap.difference:+.4f} (p = {gap.pvalue:.2g})"))
+    _tell_left_out(options)
+    if output is not None:
+        output.write_text(ordered_page(_result(data, table, test, rows)), encoding="utf-8")
+        _show.say(escape(f"Report: {output}"))
+
+
+def _tell_left_out(options: OrderOptions) -> None:
+    """Say which baseline was not compared, since its package is missing."""
     if options.event is None and find_spec("lightgbm") is None:
         _show.say("LightGBM's lambdarank was left out: lightgbm is not installed.")
     if options.event is not None and find_spec("sksurv") is None:
         _show.say("Cox regression was left out: scikit-survival is not installed.")
-    if output is not None:
-        output.write_text(ordered_page(_result(data, table, test, rows)), encoding="utf-8")
-        _show.say(escape(f"Report: {output}"))
 
 
 def _gap(row: ComparedModel, best: ComparedModel, values: np.ndarray, more: dict[str, Any]) -> PairComparison:

@@ -19,6 +19,7 @@ from auclid.io import about, load
 from auclid.monitoring import Profile
 from auclid.monitoring.profile import ColumnCounter, PartCounts
 from auclid.monitoring.report import cell_notes
+from auclid.ordered._meta import ranks_order
 from auclid.validation import names_known
 
 
@@ -39,11 +40,18 @@ class SavedModel(NamedTuple):
     known: dict[str, Any]
 
     @classmethod
-    def open(cls, path: Path) -> "SavedModel":
-        """The model of a file."""
+    def open(cls, path: Path, ordered: bool = False) -> "SavedModel":
+        """The model of a file; ``ordered``: also one that ranks ordered rows, and tells no classes."""
         if not path.exists():
             raise DataError(f"MODEL must be a file that `auclid fit` wrote; there is no {str(path)!r}.")
         model = load(path)
+        if ranks_order(model):
+            if not ordered:
+                raise DataError(
+                    f"MODEL must hold a fitted classifier; {str(path)!r} ranks ordered rows. Say by what: --ordered, "
+                    "--group, or --event and --time, where the command has them."
+                )
+            return cls(model, _known(path))
         if not is_classifier(model) or not hasattr(model, "classes_"):
             holds = f"{str(path)!r} holds a {type(model).__name__}, which gives no labels"
             raise DataError(f"MODEL must hold a fitted classifier; {holds}.")

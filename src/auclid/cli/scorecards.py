@@ -104,7 +104,7 @@ def points(model: Path, output: Path, page: Path | None, options: PointTableOpti
 
 def _open(model: Path) -> SavedModel:
     """A model file that holds a scorecard."""
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
     if not isinstance(saved.estimator, Scorecard):
         raise DataError(
             f"MODEL must hold a Scorecard; {str(model)!r} holds a {type(saved.estimator).__name__}. "

@@ -21,6 +21,7 @@ from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import DataError
 from auclid.io import load, replacing, save
 from auclid.metrics import compare_auc
+from auclid.ordered._meta import ranks_order
 
 
 def fit(
@@ -53,7 +54,7 @@ def predict(
     check_paths({"MODEL": model, "DATA": data}, {"--output": output})
     check_ending("--output", output, predictions.TABLE_ENDINGS)
     predictions.check_writer(output)
-    if model.exists() and not purpose.given and ordered.ranks_order(load(model)):
+    if model.exists() and not purpose.given and ranks_order(load(model)):
         ordered.predict(model, data, output, identifiers, memory)
         return
     saved = SavedModel.open(model)

@@ -1,5 +1,7 @@
 """Compare ways to learn on the same held-out rows."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from typing import Any

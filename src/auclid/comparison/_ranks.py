@@ -1,5 +1,7 @@
 """Several tables: mean ranks of estimators, and which of them differ."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

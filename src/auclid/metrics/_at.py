@@ -1,5 +1,7 @@
 """Metrics of a confusion matrix at a point of the curve: with intervals, and of two models compared."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -43,7 +45,7 @@ class CurvePoint(NamedTuple):
     name: str
     value: Any
 
-    def of(self, model: int) -> "CurvePoint":
+    def of(self, model: int) -> CurvePoint:
         """The point of one of several models."""
         return CurvePoint(self.name, self.value[model]) if isinstance(self.value, tuple) else self
 

@@ -1,5 +1,7 @@
 """The area under the ROC curve, whole and in part."""
 
+from __future__ import annotations
+
 import warnings
 from typing import Any
 

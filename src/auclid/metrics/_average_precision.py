@@ -5,6 +5,8 @@ precision at s is P(s) = a/(a + ρb) and AP is its mean over the positives: a fu
 scores, whose influence values are differences of cumulative sums over the sorted scores.
 """
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

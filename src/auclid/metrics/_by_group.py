@@ -1,5 +1,7 @@
 """The AUC within and between groups of rows, and whether the worst of them is worse by more than chance."""
 
+from __future__ import annotations
+
 from functools import partial
 from typing import Any, NamedTuple
 

@@ -1,5 +1,7 @@
 """Do two AUCs differ? Paired on the same rows, or of two samples; two-sided, one-sided, or within a margin."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

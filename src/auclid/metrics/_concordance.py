@@ -5,6 +5,8 @@ weight · (c − C) / P, with c = 1, 1/2 or 0, C the concordance and P the weigh
 infinitesimal jackknife's variance, as R's `survival::concordance` prints it.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The AUC of a way to learn, by cross-validation, and whether two ways differ on the same folds."""
 
+from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

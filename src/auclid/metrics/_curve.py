@@ -1,5 +1,7 @@
 """One object for the ROC curve of a score: rows are given once, and every measure is a method."""
 
+from __future__ import annotations
+
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -185,7 +187,7 @@ class ROC:
         """`partial_auc` of these rows."""
         return partial_auc(*self._rows, standardize=standardize, sample_weight=self._sample.weight, **region)
 
-    def compare(self, other: "ArrayLike | ROC", **options: Unpack[ComparisonOptions]) -> AUCComparison:
+    def compare(self, other: ArrayLike | ROC, **options: Unpack[ComparisonOptions]) -> AUCComparison:
         """`compare_auc` with another score of the same rows, or `compare_auc_unpaired` with the ROC of other rows.
 
         ``other`` is an array with a score for each row that was given, or a `ROC`. Two `ROC` with the same labels,

@@ -1,5 +1,7 @@
 """The mean AUC over groups (GAUC): how well rows are ranked within a session, a query or a patient."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

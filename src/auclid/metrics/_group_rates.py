@@ -1,5 +1,7 @@
 """What one threshold does to each group of rows: selection rates and their ratios, and the rates within groups."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

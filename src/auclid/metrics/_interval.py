@@ -1,5 +1,7 @@
 """How sure an AUC is, whole or in part: DeLong's variance by ranks, clustered and weighted, or the bootstrap."""
 
+from __future__ import annotations
+
 import warnings
 from typing import Any
 

@@ -1,5 +1,7 @@
 """The top of the list as marketing and credit read it: precision at k, lift, gain, Gini, Kolmogorov-Smirnov."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

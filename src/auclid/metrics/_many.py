@@ -1,5 +1,7 @@
 """Many models on the same rows: are they all alike, and if not, which differ?"""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from itertools import combinations
 from typing import Any

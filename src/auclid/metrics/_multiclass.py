@@ -1,5 +1,7 @@
 """The AUC of several classes: Hand & Till's M, and one against the rest, with intervals."""
 
+from __future__ import annotations
+
 from collections.abc import Iterator
 
 import numpy as np

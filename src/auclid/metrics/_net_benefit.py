@@ -1,5 +1,7 @@
 """Net benefit of treating the rows whose probability reaches a threshold: decision curves with intervals."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

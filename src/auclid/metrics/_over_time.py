@@ -1,5 +1,7 @@
 """AUC over time of risk scores for censored times: cumulative cases against dynamic controls."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

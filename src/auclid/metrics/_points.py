@@ -1,5 +1,7 @@
 """Where to cut the scores into predicted positives and negatives: by what is to be best, and how sure that is."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """Whether probabilities mean what they say: Brier score, log loss, calibration intercept and slope, and tests."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

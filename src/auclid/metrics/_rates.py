@@ -1,5 +1,7 @@
 """What happens at one point of the curve: a false or true positive rate, a threshold, a number of alerts."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

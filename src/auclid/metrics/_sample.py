@@ -6,6 +6,8 @@ point (`roc_auc`, `partial_auc`, `gini`, `ks`, `operating_point`, `StreamingAUC.
 and the smallest of scores. NaN, which has no place in a ranking, is refused everywhere.
 """
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,7 +42,7 @@ class Sample(NamedTuple):
     cluster: np.ndarray | None
     """Numbers 0, 1, ... of the groups of rows that belong together; None where each row stands alone."""
 
-    def with_scores(self, *scores: np.ndarray) -> "Sample":
+    def with_scores(self, *scores: np.ndarray) -> Sample:
         """A sample of these rows with other scores."""
         return self._replace(scores=scores)
 
@@ -94,7 +96,7 @@ class Region(NamedTuple):
         return (max(self.max_fpr - self.min_tpr, 0.0) ** 2 - max(self.min_fpr - self.min_tpr, 0.0) ** 2) / 2.0
 
     @property
-    def ends(self) -> "list[Region]":
+    def ends(self) -> list[Region]:
         """Regions from a false positive rate of 0 whose difference this is: up to `max_fpr`, and up to `min_fpr`."""
         bare = self._replace(min_fpr=0.0, standardize=False)
         return [bare] if self.min_fpr == 0.0 else [bare, bare._replace(max_fpr=self.min_fpr)]

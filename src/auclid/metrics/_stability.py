@@ -1,5 +1,7 @@
 """Population stability: how far a distribution has moved, from counts in bins."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,5 +1,7 @@
 """The AUC of a stream in fixed memory, between bounds that are sure to hold it."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -31,7 +33,7 @@ class DyadicBins(NamedTuple):
         return self.pos.dtype.kind == "i"
 
     @classmethod
-    def of_rows(cls, key: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> "DyadicBins":
+    def of_rows(cls, key: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None) -> DyadicBins:
         """A bin for each row."""
         if weight is None:
             pos, neg = is_pos.astype(np.int64), (~is_pos).astype(np.int64)
@@ -39,7 +41,7 @@ class DyadicBins(NamedTuple):
         pos, neg = np.where(is_pos, weight, 0.0), np.where(is_pos, 0.0, weight)
         return cls(key, key, pos, neg, pos**2, neg**2)
 
-    def summed(self, start: np.ndarray, lo: np.ndarray, hi: np.ndarray, order: np.ndarray | slice) -> "DyadicBins":
+    def summed(self, start: np.ndarray, lo: np.ndarray, hi: np.ndarray, order: np.ndarray | slice) -> DyadicBins:
         """Bins of ranges [lo, hi] that hold those from each start to the next."""
         kept = self[2:4] if self.counted else self[2:]
         sums = [np.add.reduceat(mass[order], start) for mass in kept]
@@ -99,7 +101,7 @@ class StreamingAUC:
         self._waiting: list[tuple[np.ndarray, np.ndarray, np.ndarray | None]] = []
         self._n_waiting = 0
 
-    def update(self, y: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None) -> "StreamingAUC":
+    def update(self, y: ArrayLike, s: ArrayLike, sample_weight: ArrayLike | None = None) -> StreamingAUC:
         """Add rows with labels y and scores s, both of shape (n,); n may be 0, or all rows of one class.
 
         A row of weight w, where weights are given, counts w times.
@@ -136,7 +138,7 @@ class StreamingAUC:
 
     def _remember(
         self, window: int, key: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None
-    ) -> "StreamingAUC":
+    ) -> StreamingAUC:
         """Keep the latest rows, in the pieces in which they came."""
         last = slice(max(0, len(key) - window), None)
         self._waiting.append((key[last].copy(), is_pos[last], None if weight is None else weight[last]))
@@ -145,7 +147,7 @@ class StreamingAUC:
             self._n_waiting -= len(self._waiting.pop(0)[0])
         return self
 
-    def __add__(self, other: "StreamingAUC") -> "StreamingAUC":
+    def __add__(self, other: StreamingAUC) -> StreamingAUC:
         """A new StreamingAUC of the rows of both."""
         if not isinstance(other, StreamingAUC):
             return NotImplemented

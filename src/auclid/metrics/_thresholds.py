@@ -1,5 +1,7 @@
 """Thresholds by what they are for: a cost matrix, a budget of alerts, a least precision or recall."""
 
+from __future__ import annotations
+
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -139,7 +141,7 @@ class _Points(NamedTuple):
     share: float
 
     @classmethod
-    def of(cls, sample: Sample, prevalence: float | None) -> "_Points":
+    def of(cls, sample: Sample, prevalence: float | None) -> _Points:
         value, steps = distinct(sample.is_pos, sample.scores[0])
         weight = np.ones(len(sample.is_pos)) if sample.weight is None else sample.weight
         pos = from_the_top(np.bincount(steps.pos, weight[sample.is_pos], steps.size))

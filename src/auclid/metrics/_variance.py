@@ -1,5 +1,7 @@
 """From the terms of an area's error to variances, intervals and p-values."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 
 import numpy as np

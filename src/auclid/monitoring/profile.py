@@ -149,16 +149,21 @@ def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None, held
         assert is_pos is not None
         measured = auc_interval(is_pos, scores)
         return measured.auc, measured.se, placement_spreads(is_pos, scores)
-    lines = [
-        line for line in getattr(model, "leaderboard_", []) if line.name in (getattr(model, "best_", None), "blend")
-    ]
-    if lines and np.isfinite(lines[0].auc):
-        return float(lines[0].auc), float(lines[0].high - lines[0].low) / (2.0 * 1.96), None
+    line = _chosen_line(model)
+    if line is not None:
+        return float(line.auc), float(line.high - line.low) / (2.0 * 1.96), None
     found = getattr(model, "cv_auc_", None)
     if not both or not isinstance(found, float) or not np.isfinite(found):
         return None, None, None
     assert is_pos is not None
     return float(found), auc_standard_error(found, int(is_pos.sum()), int((~is_pos).sum())), None
+
+
+def _chosen_line(model: Any) -> Any:
+    """The line of the leaderboard for the model in use, where it has an AUC; else None."""
+    names = (getattr(model, "best_", None), "blend")
+    line = next((line for line in getattr(model, "leaderboard_", []) if line.name in names), None)
+    return line if line is not None and np.isfinite(line.auc) else None
 
 
 def placement_spreads(is_pos: np.ndarray, scores: np.ndarray) -> tuple[float, float]:

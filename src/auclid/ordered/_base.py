@@ -26,8 +26,8 @@ from auclid.pairwise._objective import (
     dataset_objective,
     initial_state,
     l1_penalty,
-    next_state,
     publish_solution,
+    step_of,
     warn_unless_converged,
 )
 from auclid.pairwise._search import best_alpha as best_alpha_of_classes
@@ -216,10 +216,11 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
             objective = ordered_objective(rows.table(), rows.order, self.loss, alpha, float(self.tol))
         validation.finite(self, np.array(objective.start_norm))
         state = initial_state(objective, penalty, float(self.tol))
+        update = step_of(state)
         for _ in rounds(lambda: state.point.w):
             if state.finished:
                 break
-            state = next_state(state)
+            state = update(state)
         warn_unless_converged(self, state)
         return publish_solution(self, state)
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from sklearn.pipeline import Pipeline
 from sklearn.utils import Tags
 
 from auclid import validation
@@ -62,3 +63,9 @@ class MetaRanker(Ranker):
         if self._order_ranker is not None:
             tags.estimator_type, tags.classifier_tags = None, None
         return tags
+
+
+def ranks_order(model: Any) -> bool:
+    """Whether a model, or the last step of a pipeline, ranks ordered rows and tells no classes."""
+    last = model.steps[-1][1] if isinstance(model, Pipeline) else model
+    return isinstance(last, LinearOrderRanker) or isinstance(getattr(last, "ranker", None), LinearOrderRanker)

@@ -1,6 +1,7 @@
 """Which objective RankSVM minimises: all pairs, or those of the top, with the hinge or the squared hinge."""
 
 import warnings
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -112,10 +113,9 @@ def initial_state(objective: Any, penalty: Penalty | None, tol: float) -> Any:
     return newton.init(objective) if penalty is None else proximal_newton.init(objective, penalty, tol)
 
 
-def next_state(state: Any) -> Any:
-    """The state after one more step of its method."""
-    solver: Any = proximal_newton if isinstance(state, proximal_newton.CompositeState) else newton
-    return solver.update(state)
+def step_of(state: Any) -> Callable[[Any], Any]:
+    """The function that makes one more step from a state: Newton's, or proximal Newton's."""
+    return proximal_newton.update if isinstance(state, proximal_newton.CompositeState) else newton.update
 
 
 def l1_penalty(owner: str, l1: float, loss: Any) -> Penalty | None:

@@ -1,5 +1,7 @@
 """ROC curves with bands, lift and gain along the list, and AUC against the gap between groups."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Sequence
 from typing import Any
 

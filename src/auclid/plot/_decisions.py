@@ -1,5 +1,7 @@
 """Precision against recall, and the net benefit of decisions, with bands."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

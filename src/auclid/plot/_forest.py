@@ -1,5 +1,7 @@
 """Intervals below one another, best first."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
 from typing import Any
 

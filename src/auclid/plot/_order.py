@@ -1,5 +1,7 @@
 """Plots of orders: the AUC over time of risks, and the AUC of each group."""
 
+from __future__ import annotations
+
 from typing import Any
 
 import numpy as np

@@ -1,5 +1,7 @@
 """How the scores of the classes lie, and whether probabilities mean what they say."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from typing import Any
 

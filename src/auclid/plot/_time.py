@@ -1,5 +1,7 @@
 """How well scores rank, period by period."""
 
+from __future__ import annotations
+
 import warnings
 from collections.abc import Callable
 from typing import Any

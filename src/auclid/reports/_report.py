@@ -1,5 +1,7 @@
 """`auclid.report`: one HTML file about one fitted model or several, with everything in it."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from html import escape
 from pathlib import Path
