@@ -68,7 +68,7 @@ def test_edits_are_applied_measured_and_kept(card):
     run("predict", "card.auclid", "loans.csv", "--output", "old.csv")
     assert Path("new.csv").read_text() != Path("old.csv").read_text()
     Path("none.json").write_text("[]")
-    assert "0 in all" in run("edit", "new.auclid", "none.json", "--replace")
+    assert "in all 0" in run("edit", "new.auclid", "none.json", "--replace")
     run("predict", "new.auclid", "loans.csv", "--output", "again.csv")
     assert Path("again.csv").read_text() == Path("old.csv").read_text()
 

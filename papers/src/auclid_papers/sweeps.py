@@ -131,9 +131,9 @@ def _tuned(name: str, X: Any, y: np.ndarray, settings: Settings, run: int) -> An
         return choice["gamma"]
 
     aucs: list[tuple[float, Settings]] = []
-    for gamma, some in itertools.groupby(sorted(methods.candidates(settings), key=by_width), by_width):
+    for _, some in itertools.groupby(sorted(methods.candidates(settings), key=by_width), by_width):
         choices = [settings["fixed"] | choice for choice in some]
-        aucs += zip(held_out_auc(name, gamma, choices, X, y, folds, run), choices, strict=True)
+        aucs += zip(held_out_auc(name, choices, X, y, folds, run), choices, strict=True)
     chosen = max(aucs, key=operator.itemgetter(0))[1]
     return _with_width(name, chosen, len(y), run)
 
@@ -141,9 +141,7 @@ def _tuned(name: str, X: Any, y: np.ndarray, settings: Settings, run: int) -> An
 Folds = list[tuple[np.ndarray, np.ndarray]]
 
 
-def _qsg_auc(
-    name: str, gamma: float, choices: list[Settings], X: Any, y: np.ndarray, folds: Folds, run: int
-) -> list[float]:
+def _qsg_auc(name: str, choices: list[Settings], X: Any, y: np.ndarray, folds: Folds, run: int) -> list[float]:
     """The mean AUC on held-out rows of each choice of parameters, after a few iterations."""
 
     def mean_auc(choice: Settings) -> float:
@@ -157,11 +155,12 @@ def _qsg_auc(
     return [mean_auc(choice) for choice in choices]
 
 
-def _closed_form_auc(
-    name: str, gamma: float, choices: list[Settings], X: Any, y: np.ndarray, folds: Folds, run: int
-) -> list[float]:
-    """The mean AUC on held-out rows of each choice of parameters; the moments of unlabelled rows are computed once."""
-    Z, unlabelled = _landmarks(gamma, len(y), run).fit_transform(X), y < 0
+def _closed_form_auc(name: str, choices: list[Settings], X: Any, y: np.ndarray, folds: Folds, run: int) -> list[float]:
+    """The mean AUC on held-out rows of each choice of parameters with one width.
+
+    The landmarks and the moments of unlabelled rows are computed once.
+    """
+    Z, unlabelled = _landmarks(choices[0]["gamma"], len(y), run).fit_transform(X), y < 0
     model = methods.build(name, {}, run).partial_fit(Z[unlabelled], y[unlabelled], classes=[0, 1])
 
     def mean_auc(choice: Settings) -> float:

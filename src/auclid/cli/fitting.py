@@ -15,7 +15,7 @@ from sklearn.base import clone
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.calibrated import Calibrated
-from auclid.cli import _show, models, stdin
+from auclid.cli import _show, models
 from auclid.cli._show import escape
 from auclid.cli.checkpoint import Checkpoint, require_stream, stream_rows
 from auclid.cli.data import NO_LABELS, Options, Task, load_table, open_task, positives
@@ -68,8 +68,6 @@ def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[s
 def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, scheduler: str | None) -> None:
     """Fit a method and save it; a scorecard leaves its page and points too."""
     start = perf_counter()
-    if stream is not None and stdin.is_copy(data):
-        raise DataError("--checkpoint must be used with files, which can be read again; got standard input.")
     named = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     models.refuse_whole_list(*named, how.max_fpr)
     check_points(*named, how.points)

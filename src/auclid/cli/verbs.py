@@ -12,7 +12,7 @@ from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers, CountedAnswers, SavedModel
-from auclid.cli.stdin import STDIN
+from auclid.cli.stdin import STDIN, is_copy
 from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold, joined
 from auclid.data.encoding import is_missing
 from auclid.data.files import read_column
@@ -32,6 +32,8 @@ def fit(
     scheduler: str | None,
 ) -> None:
     """Train a model on all rows and save it."""
+    if stream is not None and is_copy(data):
+        raise DataError("--checkpoint must be used with files, which can be read again; got standard input.")
     if stream is not None and scheduler is not None:
         raise DataError("--checkpoint must be used without --scheduler: a cluster learns from all rows at once.")
     check_paths({"DATA": data}, fitting.outputs(model, how.method, stream))
