@@ -437,8 +437,6 @@ def ranked_pairs(
     assert held_out.fold is not None
     n_folds, counts = int(held_out.fold.max()) + 1, list(map(len, map(coarse_places, features)))
     pairs = [(a, b) for a, b in pairs if min(counts[a], counts[b]) > 1]
-    if not pairs:
-        return [[] for _ in range(n_folds + 1)]
     rows, score = _histogram_rows(held_out, score, len(pairs))
     codes = {j: coarse_codes(features[j], rows.cells[:, j]) for j in np.unique(pairs).tolist()}
     kept = 1.0 - np.eye(n_folds + 1, n_folds)  # which folds a training set has; the last has all
