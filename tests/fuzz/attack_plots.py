@@ -43,9 +43,16 @@ def plot_case(rng: np.random.Generator) -> None:
     else:
         y, s = truths(rng, n), scores(rng, n)
         several = {"a": s, "\x1b[31m$\\frac{": scores(rng, n)}
-        given = {"y_true": y, "y_score": pick(rng, [s, s, several, {}, {"a": s}, {3: s}])}
+        no_result = pick(rng, [[], None, 3, s, {"a": s}])
+        arguments = {
+            "y_true": y, "y": y, "s": s, "y_score": pick(rng, [s, s, several, {}, {"a": s}, {3: s}]),
+            "event": truths(rng, n), "groups": truths(rng, n), "time": scores(rng, n), "points": no_result,
+            "ranks": no_result, "results": no_result,
+        }  # fmt: skip
+        needed = [name for name, p in parameters.items() if p.kind is not p.KEYWORD_ONLY and p.default is p.empty]
+        given = {name: arguments[name] for name in needed}
         optional = [name for name, p in parameters.items() if p.kind is p.KEYWORD_ONLY and name != "ax"]
-        if rng.random() < 0.5:
+        if optional and rng.random() < 0.5:
             odd = [0.0, 1.0, 0.5, -1.0, 2.0, np.nan, "x", None, 3, 10**9, rng.random(n), -rng.random(n), *EXTREMES]
             given[pick(rng, optional)] = pick(rng, odd)
     figure, ax = plt.subplots(figsize=(2, 2))

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from auclid import validation
 from auclid.additive._basis import Basis, basis_rows
 from auclid.additive._columns import ColumnSpec, cell_block
 from auclid.additive._features import Feature, learn_features, max_knots
@@ -149,6 +150,8 @@ def _weights_of(
     if learns_from_rows(model.ranker):
         return _WeightedSelection(selection, *_weights_from_rows(model.ranker, selection, rows), "ranker")
     w, others = _square_weights(selection, monotone, model.ranker)
+    for each in (w, *others):
+        validation.finite(model, each)
     better = None
     if settings.refine and affordable(selection, rows.cells):
         constrained = monotone_columns(selection.features, selection.basis, monotone)
