@@ -22,7 +22,7 @@ from sklearn.pipeline import make_pipeline, make_union
 from sklearn.preprocessing import FunctionTransformer, StandardScaler
 
 import auclid
-from auclid import SPAM, LeastSquaresAUC, LeastSquaresAUCCV, OrderedRanker, SurvivalRanker
+from auclid import SPAM, Columns, LeastSquaresAUC, LeastSquaresAUCCV, OrderedRanker, SurvivalRanker
 from auclid.io import ModelFileError, about, load, replacing, save
 from auclid.penalties import ElasticNet
 from auclid.schedules import Power

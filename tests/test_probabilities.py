@@ -102,7 +102,8 @@ def assert_in_order(model, X, p):
     """Probabilities rise with scores, and `predict` cuts where it says: at ``threshold_``, or else at zero."""
     scores = model.decision_function(X)
     np.testing.assert_array_equal(rankdata(p, "dense"), rankdata(scores, "dense"))
-    np.testing.assert_array_equal(model.predict(X), model.classes_[(scores > getattr(model, "threshold_", 0.0)).astype(int)])
+    above = scores > getattr(model, "threshold_", 0.0)
+    np.testing.assert_array_equal(model.predict(X), model.classes_[above.astype(int)])
     if not isinstance(model, Scorecard):  # its zero is Youden's, not that of equal odds
         np.testing.assert_array_equal(scores > 0.0, p > 0.5)
 
