@@ -13,7 +13,7 @@ from auclid.data.types import OutputFile, RowsLike
 from auclid.validation import part_answers, partwise
 
 
-def _shown(value: Any) -> str:
+def _format_cell(value: Any) -> str:
     """A cell as a line of reasons shows it: numbers to six digits."""
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
@@ -27,7 +27,7 @@ class ReasonCode(NamedTuple):
 
     def __str__(self) -> str:
         name = " × ".join(self.name) if isinstance(self.name, tuple) else self.name
-        value = " × ".join(map(_shown, self.value)) if isinstance(self.value, tuple) else _shown(self.value)
+        value = " × ".join(map(_format_cell, self.value)) if isinstance(self.value, tuple) else _format_cell(self.value)
         return f"{name} = {value}: {self.contribution:+.3f}"
 
 

@@ -29,7 +29,7 @@ class OrderedResult(NamedTuple):
     groups: np.ndarray | None
 
     @property
-    def shown(self) -> list[ComparedModel]:
+    def best_of_each_side(self) -> list[ComparedModel]:
         """The best of ours and the best baseline."""
         found = [next((row for row in self.models if row.is_baseline is side), None) for side in (False, True)]
         return [row for row in found if row is not None]
@@ -48,7 +48,7 @@ def ordered_page(result: OrderedResult) -> str:
     if result.event is not None:
         figures.append(_figure("AUC over time", _time_plot(result), _TIME))
     if result.has_group_aucs:
-        figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in result.shown]
+        figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in result.best_of_each_side]
     template = (resources.files("auclid.cli") / "page" / "ordered.html").read_text("utf-8")
     return Template(template).substitute(
         style=style(),
@@ -85,7 +85,7 @@ def _line(row: ComparedModel) -> str:
 
 def _time_plot(result: OrderedResult) -> str:
     assert result.event is not None
-    found = [(row, auc_over_time(result.values, row.scores, result.event)) for row in result.shown]
+    found = [(row, auc_over_time(result.values, row.scores, result.event)) for row in result.best_of_each_side]
     low, high = span([each for _, over in found for each in (*over.low, *over.high)])
     times = found[0][1].times
     frame = Frame((float(times[0]), float(times[-1])), (low, high))
