@@ -48,7 +48,8 @@ def ordered_page(result: OrderedResult) -> str:
     if result.event is not None:
         figures.append(_figure("AUC over time", _time_plot(result), _TIME))
     if result.has_group_aucs:
-        figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in result.best_of_each_side]
+        best = result.best_of_each_side
+        figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in best]
     template = (resources.files("auclid.cli") / "page" / "ordered.html").read_text("utf-8")
     return Template(template).substitute(
         style=style(),
