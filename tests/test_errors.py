@@ -111,6 +111,17 @@ def test_numbers_beyond_floats_are_named(power, said):
         assert said in str(error.value)
 
 
+@pytest.mark.parametrize("cls", [auclid.LeastSquaresAUC, auclid.RankSVM, auclid.SPAM, auclid.OrderedRanker])
+def test_a_frame_without_columns_is_refused_as_an_array_is(cls):
+    pd = pytest.importorskip("pandas")
+    fitted = cls().fit(np.arange(10.0).reshape(5, 2), [0, 1, 0, 1, 1])
+    for X in (pd.DataFrame(index=range(5)), np.empty((5, 0))):
+        with pytest.raises(ValueError, match=r"0 feature\(s\).*minimum of 1 is required by"):
+            cls().fit(X, [0, 1, 0, 1, 1])
+        with pytest.raises(ValueError, match=r"0 feature\(s\).*minimum of 1 is required by"):
+            fitted.decision_function(X)
+
+
 def test_no_code_of_the_command_reads_a_sentence():
     """`str(error).replace`, `"words" in str(error)` and the like: an error's fields are there for that."""
     for path in [*(SOURCE / "cli").glob("*.py"), *(SOURCE / "validation").glob("*.py")]:

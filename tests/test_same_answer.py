@@ -187,6 +187,19 @@ def test_rows_give_the_same_model_wherever_they_are(model, weighted, where):
     assert_same(whole, other, X)
 
 
+@pytest.mark.parametrize("loss", ["square", "squared_hinge", "logistic"])
+@pytest.mark.parametrize("options", [{}, {"l1": 0.02}, {"alpha": 0.01}], ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ordered_rows_of_two_levels_are_two_classes_wherever_they_are(loss, options, weighted):
+    X, y, weight = table(LeastSquaresAUC())
+    weight = np.where(np.arange(len(y)) % 7 == 0, 0.0, weight) if weighted else None
+    model = OrderedRanker(loss, tol=1e-9, **options)
+    rows, label, mass = on_dask(X, y, weight)
+    whole = clone(model).fit(X, y, sample_weight=weight)
+    for other in (clone(model).fit(blocks(X, y, weight)), clone(model).fit(rows, label, sample_weight=mass)):
+        assert_same(whole, other, X)
+
+
 @pytest.mark.parametrize("model", MODELS, ids=named)
 def test_scores_are_the_same_wherever_rows_are(model):
     X, y, _ = table(model)

@@ -128,7 +128,10 @@ class LinearOrderRanker(CallbackSupportMixin, LinearScores, BaseEstimator):
     def _labelled(self, rows: OrderedRows) -> LabelledDataset:
         """Rows of two levels as two classes."""
         levels = np.unique(rows.outcome.values[rows.order.rows])
-        return LabelledDataset.in_memory(rows.table(), rows.outcome.values == levels[1], rows.weight, levels)
+        is_pos = rows.outcome.values == levels[1]
+        if rows.parts.partitioned:
+            return LabelledDataset.in_parts(rows.parts, rows.sizes, is_pos, rows.weight, levels)
+        return LabelledDataset.in_memory(rows.table(), is_pos, rows.weight, levels)
 
     # The square loss
 

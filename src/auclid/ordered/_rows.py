@@ -56,10 +56,9 @@ class OrderedRows(NamedTuple):
 
     @property
     def two_classes(self) -> bool:
-        """Whether the rows are in memory, in two levels of one group: then a pair is a positive and a negative."""
+        """Whether the rows have two levels of one group: then a pair is a positive and a negative."""
         one_group = len(self.order.group_ends) == 2
-        plain = not self.parts.partitioned and self.outcome.event is None and one_group
-        return plain and self.order.n_levels == 2
+        return self.outcome.event is None and one_group and self.order.n_levels == 2
 
 
 def dataset_of(estimator: Any, X: Any) -> PartitionedRows:

@@ -1,6 +1,6 @@
 """Labelled rows in parts: class counts, samples and moments, each from one pass over the parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from typing import Any, NamedTuple
@@ -62,6 +62,31 @@ class LabelledDataset(NamedTuple):
                 *(None if count.first_weighed is None else (0, count.first_weighed) for count in found),
                 min(idle, default=None),
             ],
+        )
+
+    @classmethod
+    def in_parts(
+        cls, parts: Dataset, sizes: np.ndarray, is_pos: np.ndarray, weight: np.ndarray | None, classes: np.ndarray
+    ) -> "LabelledDataset":
+        """Rows in parts of these sizes, with classes and weights that are in memory."""
+        ends = np.cumsum(sizes)[:-1]
+        codes = np.split(is_pos.view(np.int8), ends)
+        weights = [None] * len(sizes) if weight is None else np.split(weight, ends)
+        found = [[label_count(own == k, w) for k in (0, 1)] for own, w in zip(codes, weights, strict=True)]
+
+        def first(name: str, k: int) -> tuple[int, int] | None:
+            places = [(number, getattr(of_part[k], name)) for number, of_part in enumerate(found)]
+            return min((place for place in places if place[1] is not None), default=None)
+
+        idle = [place for k in (0, 1) if (place := first("first_idle", k)) is not None]
+        return cls(
+            parts.transformed(partial(part_with_labels, codes, weights)),
+            classes,
+            np.array([[count.weighed for count in of_part] for of_part in found]),
+            np.array([[count.rows for count in of_part] for of_part in found]),
+            np.array([max(of_part[k].largest for of_part in found) for k in (0, 1)]),
+            [first("first", k) for k in (0, 1)],
+            [*(first("first_weighed", k) for k in (0, 1)), min(idle, default=None)],
         )
 
     @property
@@ -132,6 +157,11 @@ def reweighted(rows: LabelledDataset, weight: np.ndarray) -> LabelledDataset:
     """The rows with new weights, one for each row; those of weight zero keep it."""
     pieces = np.split(weight, np.cumsum(rows.every.sum(axis=1))[:-1])
     return rows.transformed(partial(part_with_weight, pieces))
+
+
+def part_with_labels(labels: list[np.ndarray], weight: Sequence[np.ndarray | None], part: Part) -> Part:
+    """A part with other labels and weights."""
+    return part._replace(y=labels[part.number], weight=weight[part.number])
 
 
 def part_with_weight(weight: list[np.ndarray], part: Part) -> Part:

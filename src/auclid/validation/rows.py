@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, va
 from auclid._sparse import FORMATS, fault
 from auclid.data import Table, as_table
 from auclid.data.dask import is_dask
-from auclid.data.encoding import as_numbers, is_missing, table_columns
+from auclid.data.encoding import as_numbers, is_frame, is_missing, table_columns
 from auclid.data.file_dataset import FileTable
 from auclid.data.files import Rows
 from auclid.errors import InvalidValueError
@@ -26,7 +26,7 @@ DTYPES = [np.float64, np.float32]
 
 DASK = (
     "LeastSquaresAUC, LeastSquaresAUCCV, MulticlassAUC, MinimaxAUC, ConstrainedAUC, RankSVM, SAMULT, PNUAUC, "
-    "Scorecard, AUCClassifier, and Kernelized or Calibrated with one of them"
+    "OrderedRanker, SurvivalRanker, Scorecard, AUCClassifier, and Kernelized or Calibrated with one of them"
 )
 """What learns from a dask collection."""
 
@@ -106,6 +106,7 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) ->
 
 def _validated(estimator: Any, *given: Any, reset: bool) -> Any:
     """Rows (and labels): float32 or float64, dense or CSR; missing values only where the estimator's tags allow."""
+    _require_columns(estimator, given[0])
     missing = "allow-nan" if allows_missing(estimator) else True
     kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": DTYPES, "order": None, "ensure_all_finite": missing}
     try:
@@ -123,6 +124,14 @@ def _validated(estimator: Any, *given: Any, reset: bool) -> Any:
             _check_feature_names(estimator, given[0], reset=False)
             _check_n_features(estimator, given[0], reset=False)
         raise named from error
+
+
+def _require_columns(estimator: Any, X: Any) -> None:
+    """Raise where X is a frame without columns, in the words that scikit-learn has for arrays."""
+    if is_frame(X) and X.shape[1] == 0:
+        owner = owner_name(estimator)
+        found = f"Found array with 0 feature(s) (shape={X.shape})"
+        raise ValueError(f"{found} while a minimum of 1 is required by {owner}.")
 
 
 def _error_naming_column(estimator: Any, X: Any, refuse_missing: bool) -> InvalidValueError | None:
