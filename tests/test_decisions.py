@@ -276,6 +276,20 @@ def test_mcnemar_is_the_exact_binomial_test_of_the_disagreements():
         compare_at(y, a, b, "tpr", at={"threshold": 0.5}, method="mcnemar", groups=y)
 
 
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_one_sided_mcnemar_has_a_one_sided_interval_that_agrees_with_its_test(alternative):
+    y, a = rows()
+    b = a + np.random.default_rng(3).normal(size=len(a))
+    for level in (0.6, 0.8, 0.95, 0.99):
+        asked = {"at": {"threshold": (0.8, 0.9)}, "method": "mcnemar", "alternative": alternative, "level": level}
+        found = compare_at(y, a, b, "accuracy", **asked)
+        assert (found.high == 1.0) if alternative == "greater" else (found.low == -1.0)
+        excluded = found.low > 0.0 if alternative == "greater" else found.high < 0.0
+        assert excluded == (found.pvalue < 1.0 - level)
+    same = compare_at(y, a, a, "accuracy", **asked | {"at": {"threshold": 0.8}})
+    assert (same.low, same.high) == ((0.0, 1.0) if alternative == "greater" else (-1.0, 0.0))
+
+
 def test_equivalence_is_the_interval_within_the_margin():
     y, a = rows(2000)
     b = a + 0.1 * np.random.default_rng(4).normal(size=len(a))
@@ -325,6 +339,14 @@ def test_the_threshold_is_the_best_of_all(purpose, value):
     assert all(cell.low <= cell.rows <= cell.high for cell in choice[3:])
     assert choice.precision.value == pytest.approx(y[flagged].mean())
     assert choice.recall.value == pytest.approx(flagged[y].mean())
+
+
+def test_a_precision_that_no_threshold_reaches_is_told():
+    y = np.arange(200) % 4 == 0
+    s = np.where(y, 0.0, np.random.default_rng(0).normal(size=200))
+    with pytest.warns(UserWarning, match=r"No threshold reaches min_precision=0.9"):
+        choice = choose_threshold(y, s, min_precision=0.9, random_state=0, n_bootstrap=100)
+    assert choice.precision.value < 0.9
 
 
 def test_the_cost_allows_for_the_choice():

@@ -123,6 +123,23 @@ def test_factors_go_where_they_do_not_pay():
     assert model.score(fresh, label) > roc_auc(label, linear.decision_function(fresh)) - 0.003
 
 
+def test_the_rank_is_chosen_where_auto(tmp_path):
+    X, y = users_and_items(6_000)
+    fresh, label = users_and_items(3_000, seed=1)
+    model = FactorizationRanker("auto", alpha=1e-4, random_state=0).fit(X, y)
+    assert model.rank_ in (4, 8, 16) and model.factors_.shape == (X.shape[1], model.rank_)
+    assert model.alpha_ == 1e-4 and model.score(fresh, label) > 0.6
+    save(tmp_path / "m.auclid", model)
+    assert load(tmp_path / "m.auclid").rank == "auto"
+    both = FactorizationRanker("auto", n_epochs=2, random_state=0).fit(X[:500], y[:500])
+    assert both.rank_ in (0, 4, 8, 16) and both.alpha_ in (1e-3, 1e-4, 1e-5)
+    few = FactorizationRanker("auto", alpha=1e-3, n_epochs=1, random_state=0).fit(X[:40], y[:40])
+    assert (few.rank_, few.alpha_) == (8, 1e-3)
+    stream = FactorizationRanker("auto", random_state=0).partial_fit(X[:500], y[:500])
+    stream.partial_fit(X[500:900], y[500:900])
+    assert stream.rank_ == 8 and stream.factors_.shape[1] == 8
+
+
 def test_the_same_seed_gives_the_same_bits_dense_or_sparse():
     X, y = users_and_items(800, 20, 10)
     one, two = (FactorizationRanker(alpha=1e-4, random_state=3).fit(X, y) for _ in range(2))

@@ -138,9 +138,12 @@ def test_the_difference_to_another_model_is_paired():
     y, p = calibrated()
     other = expit(logit(p) + np.random.default_rng(0).normal(size=len(p)))
     found = net_benefit(y, p, [0.3], other=other)
-    assert found.versus_all[0] == pytest.approx(found.net_benefit[0] - net_benefit(y, other, [0.3]).net_benefit[0])
-    width = found.versus_all_high - found.versus_all_low
+    assert found.versus_other[0] == pytest.approx(found.net_benefit[0] - net_benefit(y, other, [0.3]).net_benefit[0])
+    width = found.versus_other_high - found.versus_other_low
     assert width[0] < (found.high - found.low)[0]
+    alone = net_benefit(y, p, [0.3])
+    assert found == alone and alone.versus_other is None and "versus_other" not in alone.to_frame()
+    assert found.to_frame()["versus_other"][0] == found.versus_other[0] and "versus_other_low" in str(found)
 
 
 def test_thresholds_are_probabilities():

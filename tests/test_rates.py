@@ -849,3 +849,18 @@ def test_a_planned_study_has_the_power_that_was_asked_for(auc, null, ratio):
     apart = np.sqrt(2) * norm.ppf(auc) * y
     seen = [auc_test(y, rng.normal(size=len(y)) + apart, null=null).pvalue < 0.05 for _ in range(400)]
     assert 0.74 < np.mean(seen) < 0.92
+
+
+@pytest.mark.parametrize("region", [{"max_fpr": 0.2}, {"min_tpr": 0.5}])
+def test_a_region_of_cross_validated_strings_needs_the_positive_label(region):
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 4 == 0
+    X, label = rng.normal(size=(120, 2)) + y[:, None], np.where(y, "case", "control")
+    model = LogisticRegression()
+    with pytest.raises(ValueError, match="'pos_label' parameter of cross_val_auc must name the positive label"):
+        cross_val_auc(model, X, label, **region)
+    with pytest.raises(ValueError, match="'pos_label' parameter of compare_cross_val_auc must name"):
+        compare_cross_val_auc(model, GaussianNB(), X, label, **region)
+    named = cross_val_auc(model, X, label, pos_label="case", **region)
+    assert named[:4] == pytest.approx(cross_val_auc(model, X, y, **region)[:4], abs=1e-6)
+    assert cross_val_auc(model, X, label).n_positive == 90

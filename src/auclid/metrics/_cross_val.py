@@ -29,6 +29,7 @@ from auclid.validation.vectors import (
     declared_positive,
     label_set,
     positives,
+    refuse_text,
     same_length,
     weight_column,
 )
@@ -69,6 +70,7 @@ def cross_val_auc(
     X : array, CSR matrix or frame of shape (n, d)
     y : array-like of shape (n,)
         Two labels. The greater one is positive, as scikit-learn's estimators have it; of ordered categories, the last.
+        Strings need `pos_label` where `max_fpr` or `min_tpr` cut: the two labels have different regions.
     groups : array-like of shape (n,), optional
         Which rows belong together: the default splitter keeps them in one fold, and the variance is between groups.
     cv : int, splitter or iterable of (train, test)
@@ -115,6 +117,8 @@ def cross_val_auc(
     owner = "cross_val_auc"
     level = number_in(owner, "level", level, 0.0, 1.0)
     region = checked_region(owner, max_fpr, min_tpr)
+    if not region.whole:
+        _refuse_text(owner, y, pos_label)
     rows = _checked_rows(owner, X, y, groups, cv, sample_weight, pos_label)
     return _mean_area(rows, _folds(owner, [estimator], rows, region, n_jobs), region, level)
 
@@ -186,6 +190,8 @@ def compare_cross_val_auc(
     question: Question = checked_question(owner, level, alternative, margin)
     region = checked_region(owner, max_fpr, min_tpr)
     one_of(owner, "method", method, VARIANCE_METHODS)
+    if not region.whole:
+        _refuse_text(owner, y, pos_label)
     rows = _checked_rows(owner, X, y, groups, cv, sample_weight, pos_label)
     if method == "nadeau-bengio" and len(rows.splits) < 2:
         raise InvalidValueError(owner=owner, parameter="cv", expected="give two splits or more", got="one")
@@ -239,6 +245,13 @@ class _Fold(NamedTuple):
 
 Contrast = Callable[[list[AreaTerms]], AreaTerms]
 """What is asked of the areas of all estimators on one fold: one of them, or a difference of two."""
+
+
+def _refuse_text(owner: str, y: ArrayLike, pos_label: Any) -> None:
+    """Raise where a region is asked for of strings without a positive label."""
+    label = column(owner, "y", y)
+    if declared_positive(y, pos_label) is None and label.dtype.kind not in NUMERIC:
+        refuse_text(owner, label_set(owner, label, "y"), "y")
 
 
 def _checked_rows(

@@ -324,6 +324,8 @@ class NetBenefit(ColumnsResult):
         Net benefit of treating every row; treating none has 0.
     versus_all, versus_all_low, versus_all_high : ndarray
         Difference to treating every row. The difference to treating none is `net_benefit` itself.
+    versus_other, versus_other_low, versus_other_high : ndarray or None
+        Difference to the other model, where one was given.
     """
 
     threshold: np.ndarray
@@ -335,4 +337,11 @@ class NetBenefit(ColumnsResult):
     versus_all_low: np.ndarray
     versus_all_high: np.ndarray
     _: KW_ONLY
+    versus_other: np.ndarray | None = None
+    versus_other_low: np.ndarray | None = None
+    versus_other_high: np.ndarray | None = None
     level: float | None = None
+
+    def _rows(self) -> list[dict[str, Any]]:
+        columns = {name: value for name, value in self._given().items() if isinstance(value, np.ndarray)}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]

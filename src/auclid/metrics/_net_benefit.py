@@ -43,8 +43,7 @@ def net_benefit(
     thresholds : array-like of shape (k,), or a float
         Probabilities in (0, 1) from which on a row is treated.
     other : array-like of shape (n,), optional
-        Probabilities of another model, to which the difference is told: it takes the place of treating every row in
-        `versus_all`.
+        Probabilities of another model, to which the difference is told in `versus_other`.
     level : float in (0, 1)
         Coverage of each interval, at each threshold by itself.
     prevalence : float in (0, 1), optional
@@ -55,7 +54,8 @@ def net_benefit(
     Returns
     -------
     NetBenefit
-        Arrays (threshold, net_benefit, low, high, treat_all, versus_all, versus_all_low, versus_all_high).
+        Arrays (threshold, net_benefit, low, high, treat_all, versus_all, versus_all_low, versus_all_high); by name,
+        where another model is given, versus_other, versus_other_low and versus_other_high.
 
     Examples
     --------
@@ -81,7 +81,9 @@ def net_benefit(
     sample = checked_sample(owner, y_true, given, fewest=1, **rows)
     probs = [in_unit(owner, prob) for prob in sample.scores]
     found = [_at(sample, probs, t, prevalence, level) for t in at]
-    return NetBenefit(at, *(np.array(column) for column in zip(*found, strict=True)), level=level)
+    columns = [np.array(column) for column in zip(*found, strict=True)]
+    names = "versus_other", "versus_other_low", "versus_other_high"
+    return NetBenefit(at, *columns[:7], **dict(zip(names, columns[7:], strict=False)), level=level)
 
 
 def checked_thresholds(owner: str, thresholds: ArrayLike) -> np.ndarray:
@@ -106,8 +108,9 @@ def _at(
     cuts = [treated(prob, threshold) for prob in probs]
     own = metric_terms(sample, cuts[0], benefit, prevalence)
     all_rows = metric_terms(sample, cuts[0], everyone, prevalence)
-    rival = all_rows if len(cuts) == 1 else metric_terms(sample, cuts[1], benefit, prevalence)
-    return *_ends(own, level), all_rows.value, *_ends(own - rival, level)
+    rivals = [all_rows, *(metric_terms(sample, cut, benefit, prevalence) for cut in cuts[1:])]
+    gaps = [end for rival in rivals for end in _ends(own - rival, level)]
+    return *_ends(own, level), all_rows.value, *gaps
 
 
 def _ends(found: Terms, level: float) -> tuple[float, float, float]:

@@ -101,7 +101,9 @@ class ColumnsResult(Result):
     """A result whose items are columns of one table. It prints as that table."""
 
     def __str__(self) -> str:
-        lines = [[*self._fields], *([format_value(value) for value in row.values()] for row in self._rows())]
+        rows = self._rows()
+        names = [*(rows[0] if rows else self._fields)]
+        lines = [names, *([format_value(value) for value in row.values()] for row in rows)]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         return "\n".join("  ".join(map(str.rjust, line, widths)) for line in lines)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -46,9 +47,10 @@ def choose_threshold(
     """The threshold for a purpose, with an interval, and the confusion matrix to expect of it.
 
     Exactly one purpose is given. `costs`: least mean cost. `alerts`, `alert_rate`: the most rows flagged that the
-    budget allows. `min_precision`: the most rows flagged with at least that precision. `min_recall`: the fewest rows
-    flagged with at least that recall. The interval of the threshold is that of the bootstrap, in which it is chosen
-    anew in each draw; those of the matrix follow from influence values and allow for it.
+    budget allows. `min_precision`: the most rows flagged with at least that precision; where none has it, those of the
+    highest precision, with a warning. `min_recall`: the fewest rows flagged with at least that recall. The interval of
+    the threshold is that of the bootstrap, in which it is chosen anew in each draw; those of the matrix follow from
+    influence values and allow for it.
 
     Parameters
     ----------
@@ -119,6 +121,13 @@ def choose_threshold(
     low, high = np.quantile(drawn[:, 0], [(1.0 - level) / 2.0, (1.0 + level) / 2.0])
     cut = Cut.at(sample.scores[0], threshold, _given(purpose))
     told = _told(sample, cut, purpose, prevalence, level)
+    if purpose[0] == "min_precision" and (best := told["precision"].value) < purpose[1] - RATE_ROUNDING:
+        warnings.warn(
+            f"No threshold reaches min_precision={purpose[1]:g}: the highest precision is {best:.4g}, at the threshold "
+            "that is returned.",
+            UserWarning,
+            stacklevel=2,
+        )
     if "cost" in told:
         optimism = max(float(drawn[:, 1].mean()), 0.0)
         moved = {name: getattr(told["cost"], name) + optimism for name in ("value", "low", "high")}

@@ -25,8 +25,11 @@ from auclid.validation import partwise
 AUTO_ALPHAS = 1e-3, 1e-4, 1e-5
 """Penalties that alpha="auto" tries."""
 
-STREAM_ALPHA = 1e-4
-"""What alpha="auto" stands for where nothing can be held out: in a stream, and where a class is small."""
+AUTO_RANKS = 0, 4, 8, 16
+"""Ranks that rank="auto" tries."""
+
+STREAM_ALPHA, STREAM_RANK = 1e-4, 8
+"""What "auto" stands for where nothing can be held out: in a stream, and where a class is small."""
 
 FACTOR_SHARE = 10.0
 """The penalty of the factors, in units of that of the weights: pairs of columns are seen less often than columns."""
@@ -66,8 +69,9 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
 
     Parameters
     ----------
-    rank : int in [0, inf), default=8
-        Numbers in the factor of a column. 0 is a linear model.
+    rank : int in [0, inf) or "auto", default=8
+        Numbers in the factor of a column. 0 is a linear model. "auto": of 0, 4, 8 and 16, what ranks the held-out rows
+        of ``alpha`` best; 8 in a stream, and where a class has fewer than 50 rows.
     loss : {"logistic", "hinge", "squared_hinge", "square"} or struct, default="logistic"
         The loss of a pair, with `auclid.losses.slope` implemented.
     alpha : float in [0, inf) or "auto", default="auto"
@@ -92,7 +96,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
     alpha_ : float
         The ``alpha`` in use.
     rank_ : int
-        ``rank``, or 0 where alpha="auto" found that factors do not pay.
+        The ``rank`` in use: 0 where "auto" found that factors do not pay.
     classes_ : array of shape (2,)
     n_iter_ : int
         Passes made.
@@ -122,7 +126,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
     """
 
     _parameter_constraints: dict = {
-        "rank": [validation.at_least(0)],
+        "rank": [validation.at_least(0), StrOptions({"auto"})],
         "loss": [StrOptions(set(LOSSES)), tuple],
         "alpha": [validation.real(), StrOptions({"auto"})],
         "l1": [validation.real()],
@@ -133,7 +137,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
 
     def __init__(
         self,
-        rank: int = 8,
+        rank: int | str = 8,
         *,
         loss: Any = "logistic",
         alpha: float | str = "auto",
@@ -203,16 +207,16 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
         if sample_weight is not None:
             raise ValueError("FactorizationRanker.partial_fit must be given no sample_weight. Repeat rows instead.")
         table, is_pos, _, first = self._begin_partial(X, y, classes)
-        loss = self._loss()
+        loss, rank = self._loss(), self._fixed_rank()
         if first or self._stream is None:
             self._rng = _random.generator(self.random_state)
-            model = solver.init(table.shape[1], int(self.rank), INIT_SCALE, self._rng)
+            model = solver.init(table.shape[1], rank, INIT_SCALE, self._rng)
             state = StreamState(model, np.zeros((2, table.shape[1])), np.zeros(2), empty_buffers(table.shape[1]))
         else:
             state = _copied(self._stream)
-            validation.unchanged(self, "rank", int(self.rank), state.model.V.shape[1])
+            validation.unchanged(self, "rank", rank, state.model.V.shape[1])
         rng = _random.copy_generator(self._rng)
-        self.alpha_, self.rank_ = STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), int(self.rank)
+        self.alpha_, self.rank_ = STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), rank
         state = _after_batch(state, table, is_pos, self._steps(loss, self.alpha_), rng)
         both_seen = float(state.n.all())
         self._publish(state.model.w.copy(), both_seen * state.model.V, 0.0)
@@ -241,20 +245,26 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
     def _loss(self) -> Loss:
         return validation.implements(self, "loss", as_loss(self.loss), [slope])
 
+    def _fixed_rank(self) -> int:
+        """The rank where none is chosen."""
+        return STREAM_RANK if self.rank == "auto" else int(self.rank)
+
     def _steps(self, loss: Loss, alpha: float) -> solver.FactorizationSteps:
         return solver.FactorizationSteps(loss, alpha, FACTOR_SHARE * alpha, float(self.l1), float(self.step))
 
     def _choose(self, rows: LabelledTable, loss: Loss, rng: np.random.Generator) -> tuple[float, int]:
         """The penalty, and the rank: zero where a linear model ranks held-out rows as well."""
-        if self.alpha != "auto":
-            return float(self.alpha), int(self.rank)
+        fixed = STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), self._fixed_rank()
+        if self.alpha != "auto" and self.rank != "auto":
+            return fixed
         parts = held_out_parts(rows, int(rng.integers(2**31 - 1)))
         if parts is None:
-            return STREAM_ALPHA, int(self.rank)
+            return fixed
         train, test = parts
+        alphas = AUTO_ALPHAS if self.alpha == "auto" else (fixed[0],)
         tried = []
-        for rank in dict.fromkeys((0, int(self.rank))):
-            for alpha in AUTO_ALPHAS:
+        for rank in dict.fromkeys(AUTO_RANKS if self.rank == "auto" else (0, fixed[1])):
+            for alpha in alphas:
                 trainer = Trainer(train, self._steps(loss, alpha), rank, np.random.default_rng(0))
                 for number in range(self.n_epochs):
                     trainer.epoch(average=2 * number >= self.n_epochs - 1)
