@@ -176,3 +176,16 @@ def test_predict_warns_of_nothing(data, tmp_path):
         warnings.simplefilter("error")
         said = run("predict", model, numbers, "--output", tmp_path / "s.csv")
     assert said.exit_code == 0, said.output
+
+
+@pytest.mark.parametrize("labels", [("legit", "fraud"), ("1", "0")])
+def test_positive_says_which_label_is_on_top_within_groups(data, tmp_path, labels):
+    path, model = tmp_path / "labels.csv", tmp_path / "m.auclid"
+    frame = data[1][["x", "query"]].assign(label=np.where(data[1].stage >= 2, labels[1], labels[0]))
+    frame.to_csv(path, index=False)
+    order = ("--target", "label", "--group", "query", "--positive", labels[1])
+    assert run("fit", path, *order, "--model", model).exit_code == 0
+    scores = auclid.load(model).predict(frame[["x"]])
+    mean = group_auc(data[1].stage >= 2, scores, frame["query"]).auc
+    assert mean > 0.7 and f"Mean AUC by group: {mean:.4f}" in run("evaluate", model, path, *order).output
+    assert run("fit", path, *order[:-1], "other", "--model", model).exit_code == 2

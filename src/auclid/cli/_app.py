@@ -176,7 +176,7 @@ def compare(
         if not data or len(data) > 1:
             raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
         share = 0.3 if test_size is None else test_size
-        options = orders.OrderOptions(target, event, time, group, ordered, drop or [])
+        options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
         orders.compare(data[0], options, share, seed, output)
         return
     from auclid.cli import comparing
@@ -195,6 +195,8 @@ def _has_order(group: str | None, event: str | None, time: str | None, ordered: 
 def _refuse_all_but(context: typer.Context, *names: str) -> None:
     """Refuse options that mean nothing for rows with an order, rather than ignore them."""
     known = {"target", "group", "event", "time", "ordered", *names}
+    if context.params["event"] is None and not context.params["ordered"]:  # two labels within groups
+        known.add("positive")
     for option in context.command.params:
         source: Any = context.get_parameter_source(option.name or "")
         if source is not None and source.name == "COMMANDLINE" and option.name not in known:
@@ -247,7 +249,8 @@ def fit(
         from auclid.cli import ordered as orders
 
         _refuse_all_but(context, "data", "model", "method", "drop", "seed")
-        orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
+        options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
+        orders.fit(data, model, options, method)
         return
     points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
     how = rows.Options(
@@ -324,7 +327,7 @@ def evaluate(
         _refuse_all_but(context, "paths", "data", "score", "plot", "html")
         if len(paths) + (data is not None) != 2 or score is not None:
             raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
-        order = orders.OrderOptions(target, event, time, group, ordered)
+        order = orders.OrderOptions(target, event, time, group, ordered, positive=positive)
         orders.evaluate(paths[0], data or paths[1], order, plot, html)
         return
     options = evaluation.EvaluationOptions(groups, max_fpr, alerts, plot, html)

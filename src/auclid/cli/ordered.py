@@ -17,12 +17,12 @@ from auclid import io
 from auclid.additive import Scorecard
 from auclid.cli import _show, evaluation, predictions
 from auclid.cli._show import escape
-from auclid.cli.data import scan_columns
+from auclid.cli.data import scan_columns, text
 from auclid.cli.ordered_page import OrderedResult, ordered_page
 from auclid.cli.paths import check_paths
 from auclid.columns import Columns
 from auclid.comparison import ComparedModel
-from auclid.data.encoding import decode
+from auclid.data.encoding import decode, is_missing
 from auclid.data.files import read_column, scan
 from auclid.data.readers.open import open_columns
 from auclid.errors import DataError
@@ -45,6 +45,7 @@ class OrderOptions(NamedTuple):
     group: str | None = None
     ordered: bool = False
     drop: Sequence[str] = ()
+    positive: str | None = None
 
     @property
     def asked(self) -> bool:
@@ -94,13 +95,26 @@ def read(data: Path, options: OrderOptions, names: Sequence[str] | None = None) 
     X = decode(X, rows.columns, rows.encodings)
     groups = None if options.group is None else group_codes("auclid", read_column(data, options.group), X.shape[0])
     if options.event is None:
-        values = ordered_values("auclid", "target", rows.target(classes=False))
+        values = _levels(rows.target(classes=False), options)
         return OrderedTable(X, values, None, values, groups)
     event = event_column("auclid", _numbers(read_column(data, options.event)))
     survival = Survival(time_column("auclid", "time", rows.target(classes=False)), event)
     y = np.empty(len(survival.time), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = survival.event, survival.time
     return OrderedTable(X, y, survival, survival.time, groups)
+
+
+def _levels(target: Any, options: OrderOptions) -> np.ndarray:
+    """The numbers that rows are ordered by: 1 for the label --positive, if it is given, and 0 for all others."""
+    if options.positive is None:
+        return ordered_values("auclid", "target", target)
+    labels = np.asarray(target).tolist()
+    if any(is_missing(label) for label in labels):
+        raise DataError("The target must have a label in each row.")
+    is_pos = np.array([text(label) == options.positive for label in labels])
+    if not is_pos.any():
+        raise DataError(f"--positive must be a label of the target; got {options.positive!r}.")
+    return is_pos.astype(np.float64)
 
 
 def _check_column(data: Path, option: str, name: str | None) -> None:
