@@ -208,3 +208,25 @@ def test_what_cannot_learn_on_says_so(files):
     done = run("update", "m.auclid", "test.csv")
     assert done.exit_code == 2 and "RankSVM does not" in " ".join(done.stderr.split())
     assert run("update", "model.auclid", "new.csv").exit_code == 2
+
+
+def test_an_updated_card_of_the_logistic_loss_keeps_its_share_of_alerts(tmp_path):
+    rng, n = np.random.default_rng(1), 1200
+    frame = pd.DataFrame({"age": rng.integers(18, 80, n), "loans": rng.poisson(2, n)})
+    frame["income"] = rng.lognormal(8, 1.2, n)
+    score = 0.03 * (50 - frame.age) - 0.4 * (np.log(frame.income) - 8) + 0.3 * frame.loans - 2
+    frame["y"] = (rng.random(n) < 1 / (1 + np.exp(-score))).astype(int)
+    old, new, model, out = (tmp_path / name for name in ("old.csv", "new.csv", "m.auclid", "s.csv"))
+    frame[:800].to_csv(old, index=False)
+    frame[800:].to_csv(new, index=False)
+
+    fit = ("fit", old, "--target", "y", "--method", "Scorecard", "--set", "interactions=0", "--model", model)
+    assert run(*fit).exit_code == 0
+    assert load(model).loss_ == "logistic"
+    assert run("predict", model, new, "--alerts", 40, "--keep", "--output", out).exit_code == 0
+    said = run("update", model, new, "--target", "y")
+    assert said.exit_code == 0 and load(model).loss_ == "square"
+    assert load(model).predict(frame[800:].drop(columns="y")).sum() == 40
+    for rows in (old, new):
+        found = run("monitor", model, rows, "--output", tmp_path / "monitor.html")
+        assert found.exit_code == 0, found.output

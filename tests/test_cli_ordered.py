@@ -1,5 +1,7 @@
 """The command on rows with an order: levels, groups, censored times."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -124,3 +126,66 @@ def test_a_classifier_is_not_evaluated_as_a_ranker_of_ordered_rows(tmp_path):
     assert result.exit_code == 2
     assert "must be a model of ordered rows" in " ".join(result.output.split())
     assert "by the values of a column: --groups" in " ".join(result.output.split())
+
+
+TIMES = ("--event", "seen", "--time", "days")
+
+
+@pytest.mark.parametrize(
+    ("verb", "option"),
+    [
+        ("fit", ("--set", "alpha=1.0")),
+        ("fit", ("--positive", "0")),
+        ("fit", ("--memory", "1MB")),
+        ("compare", ("--table", "figures.csv")),
+        ("compare", ("--methods", "RankSVM")),
+        ("compare", ("--cv", "3")),
+        ("evaluate", ("--alerts", "5")),
+    ],
+)
+def test_options_without_a_meaning_are_refused(data, tmp_path, verb, option):
+    said = run(verb, data[0], *(["x.csv"] if verb == "evaluate" else []), *TIMES, *option)
+    assert said.exit_code == 2
+    assert f"Invalid value for {option[0]}: it must not be given" in said.output
+
+
+def test_compare_by_time_takes_no_order(data):
+    said = run("compare", data[0], "--target", "stage", "--ordered", "--time", "days")
+    assert "--event and --time must be given together" in said.output
+    said = run("compare", "--ordered")
+    assert said.exit_code != 0
+
+
+@pytest.mark.parametrize("option", ["--event", "--group"])
+def test_a_column_that_lacks_is_named_by_its_option(data, option):
+    order = ("--event", "no", "--time", "days") if option == "--event" else ("--target", "stage", "--group", "no")
+    said = run("fit", data[0], *order)
+    assert f"{option} must name a column of" in said.output
+
+
+def test_words_are_shown_as_words(data):
+    said = run("fit", data[0], "--target", "town", "--ordered")
+    assert "words have no order" in said.output and "np.str_" not in said.output
+
+
+def test_predict_warns_of_nothing(data, tmp_path):
+    numbers, model = tmp_path / "numbers.csv", tmp_path / "m.auclid"
+    data[1].drop(columns="town").to_csv(numbers, index=False)
+    assert run("fit", numbers, *TIMES, "--model", model).exit_code == 0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        said = run("predict", model, numbers, "--output", tmp_path / "s.csv")
+    assert said.exit_code == 0, said.output
+
+
+@pytest.mark.parametrize("labels", [("legit", "fraud"), ("1", "0")])
+def test_positive_says_which_label_is_on_top_within_groups(data, tmp_path, labels):
+    path, model = tmp_path / "labels.csv", tmp_path / "m.auclid"
+    frame = data[1][["x", "query"]].assign(label=np.where(data[1].stage >= 2, labels[1], labels[0]))
+    frame.to_csv(path, index=False)
+    order = ("--target", "label", "--group", "query", "--positive", labels[1])
+    assert run("fit", path, *order, "--model", model).exit_code == 0
+    scores = auclid.load(model).predict(frame[["x"]])
+    mean = group_auc(data[1].stage >= 2, scores, frame["query"]).auc
+    assert mean > 0.7 and f"Mean AUC by group: {mean:.4f}" in run("evaluate", model, path, *order).output
+    assert run("fit", path, *order[:-1], "other", "--model", model).exit_code == 2

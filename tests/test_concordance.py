@@ -107,6 +107,30 @@ def test_standard_error_is_the_derivative_by_the_weights(case):
     assert clustered.se == pytest.approx(by_cluster, rel=1e-4)
 
 
+@pytest.mark.parametrize("coarse", [1, 2])
+def test_groups_as_clusters_count_each_pair_once(coarse):
+    rng = np.random.default_rng(3)
+    groups = np.repeat(np.arange(60), 8)
+    y, s = rng.random(480) < 0.4, rng.normal(size=480)
+    found = concordance_interval(y, s, groups=groups, clusters=groups // coarse)
+    if coarse == 1:
+        by_group = group_auc(y, s, groups, weight="pairs")
+        assert found.concordance == pytest.approx(by_group.auc)
+        assert found.se == pytest.approx(by_group.se, rel=0.02)
+    repeats = []
+    for _ in range(400):  # the bootstrap over clusters
+        drawn = rng.integers(60 // coarse, size=60 // coarse)
+        rows = np.concatenate([np.flatnonzero(groups // coarse == k) for k in drawn])
+        copy = np.repeat(np.arange(len(drawn)), 8 * coarse) * 100 + groups[rows]
+        repeats.append(concordance(y[rows], s[rows], groups=copy))
+    assert found.se == pytest.approx(np.std(repeats), rel=0.15)
+
+
+def test_comparison_speaks_of_concordances():
+    y, s, event, _, _ = many(4)
+    assert str(compare_concordance(y, s, -s, event=event)).startswith("difference of concordances ")
+
+
 def test_uno_is_the_double_loop():
     time, s, event, groups, weight = many(2, 150)
     inverse = 1.0 / np.maximum(slow.censoring_before(time, event), 1e-12) ** 2

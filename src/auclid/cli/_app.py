@@ -129,6 +129,7 @@ def _options(
 
 @app.command()
 def compare(
+    context: typer.Context,
     data: Annotated[
         list[Path] | None, typer.Argument(metavar="[DATA]...", help="One table or several; else the embedded one.")
     ] = None,
@@ -168,13 +169,14 @@ def compare(
     """Compare methods and baselines: which model to take, how good it will be, and whether optimising AUC pays."""
     from auclid.cli import data as rows
 
-    if data and _has_order(group, event, None, ordered):
+    if _has_order(group, event, None, ordered):
         from auclid.cli import ordered as orders
 
-        if len(data) > 1:
+        _refuse_all_but(context, "data", "drop", "test_size", "seed", "output")
+        if not data or len(data) > 1:
             raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
-        when, share = None if event is None else time, 0.3 if test_size is None else test_size
-        options = orders.OrderOptions(target, event, when, group, ordered, drop or [])
+        share = 0.3 if test_size is None else test_size
+        options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
         orders.compare(data[0], options, share, seed, output)
         return
     from auclid.cli import comparing
@@ -190,12 +192,27 @@ def _has_order(group: str | None, event: str | None, time: str | None, ordered: 
     return ordered or any(name is not None for name in (group, event, time))
 
 
+def _refuse_all_but(context: typer.Context, *names: str) -> None:
+    """Refuse options that mean nothing for rows with an order, rather than ignore them."""
+    known = {"target", "group", "event", "time", "ordered", *names}
+    if context.params["event"] is None and not context.params["ordered"]:  # two labels within groups
+        known.add("positive")
+    for option in context.command.params:
+        source: Any = context.get_parameter_source(option.name or "")
+        if source is not None and source.name == "COMMANDLINE" and option.name not in known:
+            raise typer.BadParameter(
+                "it must not be given with --ordered, --group or --event, which do not know it.",
+                param_hint=option.opts[0],
+            )
+
+
 def _words(text: str) -> list[str]:
     return [word.strip() for word in text.split(",") if word.strip()]
 
 
 @app.command()
 def fit(
+    context: typer.Context,
     data: Data,
     model: Annotated[Path, typer.Option(metavar="FILE", help="The model file to write.")] = Path("model.auclid"),
     target: Target = None,
@@ -231,7 +248,9 @@ def fit(
     if _has_order(group, event, time, ordered):
         from auclid.cli import ordered as orders
 
-        orders.fit(data, model, orders.OrderOptions(target, event, time, group, ordered, drop or []), method)
+        _refuse_all_but(context, "data", "model", "method", "drop", "seed")
+        options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
+        orders.fit(data, model, options, method)
         return
     points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
     how = rows.Options(
@@ -271,6 +290,7 @@ def predict(
 
 @app.command()
 def evaluate(
+    context: typer.Context,
     paths: Annotated[
         list[Path],
         typer.Argument(
@@ -304,9 +324,10 @@ def evaluate(
     if _has_order(group, event, time, ordered):
         from auclid.cli import ordered as orders
 
+        _refuse_all_but(context, "paths", "data", "score", "plot", "html")
         if len(paths) + (data is not None) != 2 or score is not None:
             raise typer.BadParameter("rows with an order are measured by one model: MODEL DATA.", param_hint="MODEL")
-        order = orders.OrderOptions(target, event, time, group, ordered)
+        order = orders.OrderOptions(target, event, time, group, ordered, positive=positive)
         orders.evaluate(paths[0], data or paths[1], order, plot, html)
         return
     options = evaluation.EvaluationOptions(groups, max_fpr, alerts, plot, html)

@@ -17,19 +17,21 @@ from auclid import io
 from auclid.additive import Scorecard
 from auclid.cli import _show, evaluation, predictions
 from auclid.cli._show import escape
-from auclid.cli.data import scan_columns
+from auclid.cli.data import scan_columns, text
 from auclid.cli.ordered_page import OrderedResult, ordered_page
 from auclid.cli.paths import check_paths
 from auclid.columns import Columns
 from auclid.comparison import ComparedModel
-from auclid.data.encoding import decode
+from auclid.data.encoding import decode, is_missing
 from auclid.data.files import read_column, scan
+from auclid.data.readers.open import open_columns
 from auclid.errors import DataError
 from auclid.metrics import auc_over_time, compare_concordance, concordance_interval, group_auc
 from auclid.metrics._results import ConcordanceInterval, PairComparison
 from auclid.ordered import OrderedRanker, SurvivalRanker
 from auclid.ordered._base import LOSSES
 from auclid.ordered._meta import ranks_order
+from auclid.validation import names_known
 from auclid.validation.outcomes import Survival, event_column, group_codes, ordered_values, time_column
 from auclid.validation.tables import take_rows
 
@@ -43,6 +45,7 @@ class OrderOptions(NamedTuple):
     group: str | None = None
     ordered: bool = False
     drop: Sequence[str] = ()
+    positive: str | None = None
 
     @property
     def asked(self) -> bool:
@@ -85,18 +88,41 @@ def read(data: Path, options: OrderOptions, names: Sequence[str] | None = None) 
     if names is None:
         left_out = {options.event, options.group, *options.drop}
         names = [name for name in scan(data, target=target).columns if name not in left_out]
+    _check_column(data, "--group", options.group)
+    _check_column(data, "--event", options.event)
     rows = scan(data, target=target, columns=list(names))
     X, _ = rows.gather(np.arange(rows.shape[0]), allow_missing=True, allow_categorical=True)
     X = decode(X, rows.columns, rows.encodings)
     groups = None if options.group is None else group_codes("auclid", read_column(data, options.group), X.shape[0])
     if options.event is None:
-        values = ordered_values("auclid", "target", rows.target(classes=False))
+        values = _levels(rows.target(classes=False), options)
         return OrderedTable(X, values, None, values, groups)
     event = event_column("auclid", _numbers(read_column(data, options.event)))
     survival = Survival(time_column("auclid", "time", rows.target(classes=False)), event)
     y = np.empty(len(survival.time), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = survival.event, survival.time
     return OrderedTable(X, y, survival, survival.time, groups)
+
+
+def _levels(target: Any, options: OrderOptions) -> np.ndarray:
+    """The numbers that rows are ordered by: 1 for the label --positive, if it is given, and 0 for all others."""
+    if options.positive is None:
+        return ordered_values("auclid", "target", target)
+    labels = np.asarray(target).tolist()
+    if any(is_missing(label) for label in labels):
+        raise DataError("The target must have a label in each row.")
+    is_pos = np.array([text(label) == options.positive for label in labels])
+    if not is_pos.any():
+        raise DataError(f"--positive must be a label of the target; got {options.positive!r}.")
+    return is_pos.astype(np.float64)
+
+
+def _check_column(data: Path, option: str, name: str | None) -> None:
+    """Name the option whose column a file lacks."""
+    reader = open_columns(data)
+    there = [] if reader is None else reader.available_columns()
+    if name is not None and name not in there:
+        raise DataError(f"{option} must name a column of {str(data)!r}; got {name!r}. There are: {', '.join(there)}.")
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:
@@ -177,7 +203,8 @@ def predict(path: Path, data: Path, output: Path, identifiers: list[str], memory
     def blocks() -> Iterator[dict[str, Any]]:
         nonlocal count
         for block in rows.read(allow_missing=True, allow_categorical=True):
-            scores = np.asarray(made.predict(rows.decode(block.X)), np.float64)
+            with names_known():
+                scores = np.asarray(made.predict(rows.decode(block.X)), np.float64)
             count += len(scores)
             yield {**({} if copies is None else copies.next(len(scores))), "score": scores}
 

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from auclid.errors import invalid_value
 from auclid.metrics._compare import answer, checked_question
-from auclid.metrics._results import AUCComparison, ConcordanceInterval
+from auclid.metrics._results import ConcordanceComparison, ConcordanceInterval
 from auclid.metrics._variance import share_interval
 from auclid.stats.censoring import CensoringDistribution, censoring_distribution
 from auclid.stats.pair_order import PairOrder
@@ -87,8 +87,18 @@ class OrderedSample(NamedTuple):
 
     def standard_error(self, influence: np.ndarray) -> float:
         """The root of the sum of squares over independent rows, or clusters of rows."""
-        units = influence if self.cluster is None else np.bincount(self.cluster, influence)
-        return float(np.sqrt(np.sum(units**2)))
+        if self.cluster is None:
+            return float(np.sqrt(np.sum(influence**2)))
+        # A pair is in the influence of both its rows: the sum over a cluster that holds both counts it twice.
+        share = 0.5 if self._pairs_within_clusters else 1.0
+        return share * float(np.sqrt(np.sum(np.bincount(self.cluster, influence) ** 2)))
+
+    @property
+    def _pairs_within_clusters(self) -> bool:
+        """Whether each group lies in one cluster, so that no pair is of two."""
+        assert self.cluster is not None
+        cluster, starts = self.cluster[self.order.rows], self.order.group_ends[:-1]
+        return bool((np.minimum.reduceat(cluster, starts) == np.maximum.reduceat(cluster, starts)).all())
 
     @property
     def trials(self) -> int:
@@ -252,7 +262,8 @@ def concordance_interval(
     y, s, event, groups, sample_weight, ipcw, tau, train
         As in `concordance`.
     clusters : array-like of shape (n,), optional
-        Which rows are not independent of one another: the rows of a patient, for instance.
+        Which rows are not independent of one another: the rows of a patient, for instance. ``clusters=groups`` takes
+        whole groups for independent, as `group_auc` does.
     level : float in (0, 1)
         Coverage of the interval.
 
@@ -297,7 +308,7 @@ def compare_concordance(
     level: float = 0.95,
     alternative: str = "two-sided",
     margin: float = 0.0,
-) -> AUCComparison:
+) -> ConcordanceComparison:
     """Difference of the concordances of two scores of the same rows, with a paired test.
 
     The variance is that of `concordance_interval` with the difference of the two influences of each row.
@@ -317,7 +328,7 @@ def compare_concordance(
 
     Returns
     -------
-    AUCComparison
+    ConcordanceComparison
         Named tuple (difference, low, high, pvalue).
 
     Examples
@@ -334,4 +345,5 @@ def compare_concordance(
     sample = checked_order(owner, y, options, **columns)
     first, second = (sample.terms(_score(owner, name, each, sample.n)) for name, each in (("a", a), ("b", b)))
     se = sample.standard_error(first.influence - second.influence)
-    return answer(first.concordance - second.concordance, se, sample.trials, question)
+    compared = answer(first.concordance - second.concordance, se, sample.trials, question)
+    return compared.converted(ConcordanceComparison)

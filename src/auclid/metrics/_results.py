@@ -289,6 +289,13 @@ class AUCComparison(Comparison):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
+class ConcordanceComparison(AUCComparison):
+    """Concordance of the first score minus the second's, its interval and the p-value of no difference."""
+
+    _title: ClassVar[str] = "difference of concordances"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class APComparison(Comparison):
     """Average precision of the first score minus the second's, its interval and the p-value of no difference."""
 

@@ -39,7 +39,7 @@ def ordered_values(owner: str, name: str, values: Any) -> np.ndarray:
             owner,
             name,
             "hold numbers, or levels of an ordered categorical, since words have no order",
-            array[0] if len(array) else None,
+            str(array[0]) if len(array) else None,
             "Pass pandas.Categorical(values, categories=[lowest, ..., highest], ordered=True), or numbers.",
         )
     return finite_column(owner, name, array).astype(np.float64)
