@@ -72,6 +72,13 @@ def seed_files(path, folder):
             (folder / f"{name}.csv").write_text("\n".join(["a,b,c,d,e,f,y", *lines]) + "\n", encoding="utf-8")
 
 
+@pytest.mark.parametrize("path", [path for path in PAGES if blocks(path)], ids=lambda path: path.stem)
+def test_a_page_shows_numbers_and_not_that_they_compare(path):
+    """`print(auc > 0.8)` serves a test, not a reader; a truth that has words before it may be shown."""
+    truths = [line for kind, text, _ in blocks(path) if kind in ("text", "console") for line in text.splitlines()]
+    assert not [line for line in truths if re.match(r"(\S+ )?(True|False)\b", line)]
+
+
 def test_every_line_that_is_not_run_is_shown_somewhere():
     decode = {line for path in PAGES for kind, text, _ in blocks(path) if kind == "sh" for line in commands(text)}
     assert set(NOT_RUN) <= decode

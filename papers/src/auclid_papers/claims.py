@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from auclid_papers.comparison import METRICS
@@ -56,8 +57,9 @@ class Finding(NamedTuple):
             return self.claim.why
         rule = f" within {self.claim.margin:g}" if self.claim.margin else ""
         unit = " s" if self.claim.measure in ("seconds", "time") else ""
+        word = "Faster" if unit else "Better"
         text = (
-            f"Better{rule} in {self.won} of {counted(self.compared, 'comparison')} on "
+            f"{word}{rule} in {self.won} of {counted(self.compared, 'comparison')} on "
             f"{counted(self.datasets, 'dataset')}; median difference {signed(self.median)}{unit}."
         )
         return f"{text} {self.claim.why}" if self.verdict == FAILS and self.claim.why else text
@@ -87,24 +89,39 @@ SCORES: dict[str, Callable[[pd.DataFrame], float]] = {
 """What a method has on a dataset, the higher the better."""
 
 
+def _over_time(points: pd.DataFrame, end: float) -> float:
+    """The mean AUC of the latest model over the time from 0 to `end`; before the first model it is one half."""
+    curve = points[points["x"] <= end].sort_values("x")
+    widths = np.diff(np.concatenate([[0.0], curve["x"], [end]]))
+    return float(widths @ np.concatenate([[0.5], curve["y"]])) / end
+
+
+def difference(claim: Claim, ours: pd.DataFrame, rival: pd.DataFrame) -> float:
+    """What one method has on a dataset beyond another. Curves over time are compared until the first of them ends."""
+    if claim.measure == "over_time":
+        end = min(ours["x"].max(), rival["x"].max())
+        return _over_time(ours, end) - _over_time(rival, end)
+    return SCORES[claim.measure](ours) - SCORES[claim.measure](rival)
+
+
 def find(claim: Claim, record: str | Path) -> Finding:
     """Count the comparisons of a claim."""
     if not claim.experiment:
         return Finding(claim)
     rows = Record.of(record, experiments()[claim.experiment]).frame()
-    scores: dict[tuple[str, str], float] = {}
+    parts: dict[tuple[str, str], pd.DataFrame] = {}
     for (dataset, method), some in rows.groupby(["dataset", "method"]):
         if not claim.only or dataset in claim.only:
-            scores[str(dataset), str(method)] = SCORES[claim.measure](some)
+            parts[str(dataset), str(method)] = some
     differences: list[float] = []
     datasets = set()
-    for dataset in sorted({dataset for dataset, _ in scores}):
+    for dataset in sorted({dataset for dataset, _ in parts}):
         for ours in claim.ours:
             for rival in claim.rivals:
-                if (dataset, ours) in scores and (dataset, rival) in scores:
-                    differences.append(scores[dataset, ours] - scores[dataset, rival])
+                if (dataset, ours) in parts and (dataset, rival) in parts:
+                    differences.append(difference(claim, parts[dataset, ours], parts[dataset, rival]))
                     datasets.add(dataset)
-    won = sum(difference > -claim.margin for difference in differences)
+    won = sum(one > -claim.margin for one in differences)
     median = float(pd.Series(differences, dtype=float).median())
     return Finding(claim, won, len(differences), len(datasets), median)
 

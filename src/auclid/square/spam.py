@@ -35,7 +35,8 @@ class SPAM(StreamRanker):
     alpha : float in [0, inf), default=1e-4
         Strength of the squared penalty.
     l1 : float in [0, inf), default=0
-        Strength of the absolute penalty.
+        Strength of the absolute penalty. Steps of single rows leave hardly any weight at zero, their average none; to
+        select columns, use ``variance_reduction="saga"`` or `LeastSquaresAUC`.
     penalty : struct with a `prox`, or None, default=None
         Replaces ``alpha`` and ``l1`` by any penalty of `auclid.penalties` or of your own; ``alpha`` and ``l1`` must
         then keep their defaults.
@@ -54,11 +55,12 @@ class SPAM(StreamRanker):
         Whether dense rows are centred at their mean, which changes single steps but no pair. The paper does not
         centre them. Sparse rows are never centred.
     variance_reduction : {None, "saga"}, default=None
-        "saga" gives the exact optimum of the rows, to which it converges linearly: each row's last gradient is kept, a
-        number a row, and subtracted from its next one. Rows are drawn at random in proportion to the size of their
-        gradients, an epoch is as many steps as there are rows, and ``coef_`` is the last iterate; ``schedule``,
-        ``guard``, ``average`` and ``shuffle`` have no effect. A step costs O(nnz of the row) for wide sparse rows,
-        with ``l1`` as well, and O(d) for others and for other penalties. There is no `partial_fit`: it needs all rows.
+        "saga" converges linearly to the exact optimum of the rows; the five epochs of the default are few for it, 20 to
+        50 are usual. Each row's last gradient is kept, a number a row, and subtracted from its next one. Rows are drawn
+        at random in proportion to the size of their gradients, an epoch is as many steps as there are rows, and
+        ``coef_`` is the last iterate; ``schedule``, ``guard``, ``average`` and ``shuffle`` have no effect. A step costs
+        O(nnz of the row) for wide sparse rows, with ``l1`` as well, and O(d) for others and for other penalties. There
+        is no `partial_fit`: it needs all rows.
     random_state : int, RandomState, Generator or None, default=None
 
     Attributes
