@@ -1,6 +1,7 @@
 """Round numbers: for the edges of bins and the ticks of axes."""
 
 import math
+import sys
 
 
 def roundest(low: float, high: float) -> float:
@@ -11,10 +12,12 @@ def roundest(low: float, high: float) -> float:
     >>> from auclid._rounding import roundest
     >>> roundest(1234.5, 1761.2), roundest(17.0, 18.0), roundest(-0.3, 0.2)
     (1500.0, 18.0, 0.0)
+    >>> roundest(1.0, 1.7e308)
+    1e+308
     """
     if low < 0.0 <= high:
         return 0.0
-    exponent = math.floor(math.log10(max(abs(low), abs(high)))) + 1
+    exponent = min(math.floor(math.log10(max(abs(low), abs(high)))) + 1, sys.float_info.max_10_exp)
     for power in range(exponent, exponent - 18, -1):
         for digit in (1.0, 0.5, 0.2):
             unit = digit * 10.0**power
