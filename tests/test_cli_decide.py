@@ -77,6 +77,26 @@ def test_a_kept_threshold_is_used_everywhere(files):
     assert abs(pd.read_json("m.json", typ="series")["alert_rate"][0] - called.mean()) < 1e-12
 
 
+@pytest.mark.parametrize("method", ["LeastSquaresAUC", "Scorecard", "auto"])
+def test_a_kept_cost_is_a_cut_of_the_probability(files, method):
+    words = ["--target", "label", "--positive", "fraud", "--method", method]
+    assert run("fit", "train.csv", *words).exit_code == 0
+    make_rows(3, 3).drop(columns="label").to_csv("few.csv", index=False)
+    done = run("predict", "model.auclid", "few.csv", "--cost", "9:1", "--keep", "--output", "few_scores.csv")
+    assert done.exit_code == 0, done.output
+    found = scored()
+    assert 0 < (found.label == "fraud").sum() < len(found)
+    assert ((found.label == "fraud") == (found.probability > 0.1)).all()
+
+
+@pytest.mark.parametrize(("precision", "said"), [("0.9999", "no row reaches"), ("0", "all rows together reach")])
+def test_a_precision_that_parts_no_rows_is_not_kept(files, precision, said):
+    done = run("predict", "model.auclid", "new.csv", "--precision", precision, "--keep")
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
+    assert run("predict", "model.auclid", "new.csv", "--precision", precision).exit_code == 0
+
+
 def test_the_picture_shows_the_threshold_of_the_model(files, monkeypatch):
     plot = pytest.importorskip("auclid.plot")
     drawn = []
@@ -102,6 +122,7 @@ def test_only_models_of_auclid_keep_a_threshold(files):
         (["--cost", "5"], "--cost must be FN:FP"),
         (["--cost", "0:1"], "--cost must be FN:FP"),
         (["--keep"], "--keep must come with"),
+        (["--threshold", "nan"], "--threshold must be a number; got nan"),
         (["--output", "scores.xls"], "--output must end in .csv, .parquet, .pq or .xlsx"),
     ],
 )
@@ -109,6 +130,12 @@ def test_what_cannot_be(files, words, said):
     done = run("predict", "model.auclid", "new.csv", *words)
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())
+
+
+def test_monitor_wants_a_threshold_that_is_a_number(files):
+    done = run("monitor", "model.auclid", "test.csv", "--threshold", "nan")
+    assert done.exit_code == 2
+    assert "--threshold must be a number; got nan" in " ".join(done.stderr.split())
 
 
 def test_a_workbook(files):

@@ -17,6 +17,7 @@ from auclid.cli._show import escape as plain
 from auclid.cli.data import scan_columns, text
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import SavedModel
+from auclid.cli.thresholds import Purpose
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows, read_column
 from auclid.data.readers.open import has_own_labels, open_columns
@@ -46,6 +47,7 @@ class MonitoringOptions(NamedTuple):
 
 def monitor(model: Path, new: list[Path], options: MonitoringOptions) -> int:
     """Compare new rows with a profile; write the page and the JSON, and say what was found. Returns the exit code."""
+    Purpose(threshold=options.threshold).check()
     outputs = {"--output": options.output} | ({} if options.json is None else {"--json": options.json})
     reads: dict[str, Path | None] = {"MODEL": model, "--reference": options.reference}
     check_paths(reads | {f"NEW ({path})": path for path in new}, outputs)

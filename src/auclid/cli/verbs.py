@@ -68,7 +68,7 @@ def predict(
         answers: Iterable[Answers] = counted
         if purpose.given:
             every = joined(list(counted))
-            threshold = chosen_threshold(purpose, every)
+            threshold = chosen_threshold(purpose, saved, every, keep)
             answers = [apply_threshold(saved, every, threshold)]
             called = f"{int(np.sum(every.scores > threshold)):,} of {len(every.scores):,} rows"
             notes.append(f"{called} are called {saved.positive}: those with a score above {threshold:.6g}.")
