@@ -118,6 +118,7 @@ def _measured(
 
 
 def _tell_evaluation(found: evaluation.Evaluation, options: EvaluationOptions, title: str) -> None:
+    _show.remarks(found.notes)
     _show.evaluation(found)
     if options.plot is not None:
         evaluation.draw(found, options.plot)
@@ -138,6 +139,7 @@ def evaluate_several(
     check_paths({"--data": data} | {f"MODEL ({path})": path for path in models}, {})
     every = [_measured(SavedModel.open(path), data, target, positive, options, memory) for path in models]
     first = every[0]
+    _show.remarks(dict.fromkeys(note for found in every for note in found.notes))
     for path, found in zip(models, every, strict=True):
         if not np.array_equal(found.is_pos, first.is_pos):
             raise DataError(f"All models must rank the same label on top; {models[0].name} and {path.name} do not.")
