@@ -692,7 +692,7 @@ def test_few_groups_are_a_note(judged, recwarn):
     rows.to_csv("clinics.csv", index=False)
     result = run("evaluate", "m", "clinics.csv", "--groups", "clinic")
     assert "(allowing for rows that share clinic)" in result.stdout
-    assert "note: Only 16 groups" in result.stderr and result.stderr.count("Only") == 1 and not recwarn
+    assert "note: Only 8 groups" in result.stderr and result.stderr.count("Only") == 1 and not recwarn
 
 
 @pytest.mark.parametrize("blocks", [[], ["--memory", "1GB"]], ids=["in memory", "by blocks"])
