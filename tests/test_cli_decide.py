@@ -1,5 +1,7 @@
 """`auclid predict` with a purpose: alerts, thresholds, costs, precision; what is kept; workbooks; notes."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -175,6 +177,26 @@ def test_a_table_of_scores_is_evaluated(files):
         done = run("evaluate", "scored.csv", "--target", "label", "--positive", "fraud", "--score", column)
         assert done.exit_code == 0, done.output
         assert expected in done.output
+
+
+def test_scores_without_a_model_have_no_threshold_of_a_model(files):
+    rows = make_rows(300, 2)
+    rows.drop(columns="label").to_csv("new.csv", index=False)
+    scored().assign(label=rows.label).to_csv("scored.csv", index=False)
+    words = ["scored.csv", "--target", "label", "--positive", "fraud", "--html", "page.html"]
+    done = run("evaluate", *words, "--score", "score")
+    assert "300 rows called fraud above 0:" in done.output and "own threshold" not in done.output
+    assert "own threshold</option>" not in Path("page.html").read_text("utf-8")
+    done = run("evaluate", *words, "--score", "nope")
+    assert "--score must name a column of 'scored.csv'; got 'nope'" in " ".join(done.stderr.split())
+
+
+def test_the_lift_table_names_bands(files):
+    lines = run("evaluate", "model.auclid", "test.csv", "--target", "label").output.splitlines()
+    (line,) = [line.split() for line in lines if line.split()[:1] == ["10–20%"]]
+    rows, scores = make_rows(300, 2), load("model.auclid").decision_function(make_rows(300, 2)[["a", "city"]])
+    band = (rows.label == "fraud").to_numpy()[np.argsort(-scores)][30:60]
+    assert line[2:4] == [str(band.sum()), f"{band.mean():.1%}"]
 
 
 def test_a_challenger_is_compared_with_the_champion(files):

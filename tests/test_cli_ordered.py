@@ -114,6 +114,21 @@ def test_bad_options_are_said_in_a_sentence(data, words, sentence):
     assert sentence in " ".join(result.output.split())
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--target", "stage", "--ordered", "--group", "nope"], "--group"),
+        (["--target", "nope", "--ordered"], "--target"),
+        (["--event", "seen", "--time", "nope"], "--time"),
+        (["--event", "nope", "--time", "days"], "--event"),
+    ],
+)
+def test_the_option_that_names_no_column_is_blamed(data, words, option):
+    result = run("fit", data[0], *words)
+    assert result.exit_code == 2
+    assert f"{option} must name a column of" in " ".join(result.output.split())
+
+
 def test_a_classifier_is_not_evaluated_as_a_ranker_of_ordered_rows(tmp_path):
     rng = np.random.default_rng(0)
     x = rng.normal(size=200)

@@ -73,6 +73,18 @@ def escape(text: str) -> str:
     return without_markup("".join(x if x.isprintable() else repr(x)[1:-1] for x in text))
 
 
+def count_of(number: int, thing: str) -> str:
+    """A number of things, in words that fit it.
+
+    Examples
+    --------
+    >>> from auclid.cli._show import count_of
+    >>> count_of(1, "row"), count_of(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
 def say(text: str) -> None:
     """A line on stdout, in rich's markup; not wrapped, since it may hold a path."""
     Console().print(text, soft_wrap=True, highlight=False)
@@ -305,11 +317,12 @@ def _groups(by_group: "GroupAUC") -> None:
 
 
 def _lift(lift: "LiftTable") -> None:
-    """The very top and tenths of the list, best scores first."""
-    table = _table("top", "score from", "positives", "precision", "lift", "gain")
-    for k in range(len(lift.top)):
+    """The very top and tenths of the list, best scores first: figures are of each part, but gain adds up."""
+    table = _table("rows", "score from", "positives", "precision", "lift", "gain")
+    starts = [0.0, *lift.top[:-1]]
+    for k, start in enumerate(starts):
         table.add_row(
-            f"{100 * lift.top[k]:.3g}%",
+            f"{100 * start:.3g}–{100 * lift.top[k]:.3g}%",
             f"{lift.threshold[k]:.4g}",
             f"{round(lift.positives[k], 1):g}",
             f"{lift.precision[k]:.1%}",
@@ -320,10 +333,11 @@ def _lift(lift: "LiftTable") -> None:
 
 
 def _confusion(found: "Evaluation") -> None:
-    """What the model's own threshold does."""
+    """What the model's own threshold does, or that of a column of scores."""
     is_pos, called, classes = found.is_pos, found.called, found.classes
     table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
-    say(f"{len(is_pos):,} rows at the model's own threshold, {found.threshold:.6g}:")
+    at = "at the model's own threshold," if found.has_model else escape(f"called {classes[1]} above")
+    say(f"{count_of(len(is_pos), 'row')} {at} {found.threshold:.6g}:")
     for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
         table.add_row(escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}")
     Console().print(table)

@@ -7,13 +7,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.cli.data import option_column
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers
 from auclid.cli.wording import remarks
 from auclid.data.encoding import is_missing
-from auclid.data.files import read_column
 from auclid.data.readers.open import has_own_labels
-from auclid.errors import ColumnNotFoundError, DataError
+from auclid.errors import DataError
 from auclid.io import replacing
 from auclid.metrics import (
     APInterval,
@@ -69,6 +69,8 @@ class Evaluation(NamedTuple):
     """The score above which a row is called positive."""
     notes: list[str] = []
     """What a user should know."""
+    has_model: bool = True
+    """Whether the threshold is that of a model, not one for a column of scores."""
 
 
 class EvaluationOptions(NamedTuple):
@@ -185,7 +187,7 @@ def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray,
 
 def page(found: Evaluation, name: str) -> str:
     """The page on which one decides."""
-    scored = [Scored(name, found.score, found.probability, found.threshold)]
+    scored = [Scored(name, found.score, found.probability, found.threshold if found.has_model else None)]
     classes = str(found.classes[0]), str(found.classes[1])
     by_group = [] if found.by_group is None else [found.by_group]
     return render(found.is_pos, scored, classes, groups=found.clusters, by_group=by_group, title=name)
@@ -195,11 +197,7 @@ def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:
     """The groups of some rows by their numbers, as they stand in a column; refused where a row has none."""
     if has_own_labels(path):
         raise DataError(f"--groups must name a column of DATA; the columns of {str(path)!r} have no names.")
-    try:
-        groups = read_column(path, name)[rows]
-    except ColumnNotFoundError as error:
-        error.parameter = "groups"
-        raise
+    groups = option_column(path, "groups", name)[rows]
     missing = np.array([is_missing(group) for group in groups.tolist()])
     if missing.any():
         raise DataError(

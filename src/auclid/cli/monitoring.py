@@ -14,7 +14,7 @@ from auclid._page.svg import Frame, nice, span
 from auclid._version import __version__
 from auclid.cli import _show
 from auclid.cli._show import escape as plain
-from auclid.cli.data import scan_columns, text
+from auclid.cli.data import option_column, scan_columns, text
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import SavedModel
 from auclid.cli.thresholds import Purpose
@@ -117,7 +117,7 @@ def _scored(
     called = np.concatenate([each.called for each in answers])
     alerts = called if options.threshold is None else scores > options.threshold
     proba = [each.probabilities for each in answers if each.probabilities is not None]
-    time = None if options.time is None else read_column(path, options.time)
+    time = None if options.time is None else option_column(path, "time", options.time)
     return ScoredRows(scores, alerts, labels, np.concatenate(proba) if proba else None, time), counted
 
 

@@ -17,13 +17,13 @@ from auclid import io
 from auclid.additive import Scorecard
 from auclid.cli import _show, evaluation, predictions
 from auclid.cli._show import escape
-from auclid.cli.data import scan_columns
+from auclid.cli.data import column_of, option_column, scan_columns
 from auclid.cli.ordered_page import OrderedResult, ordered_page
 from auclid.cli.paths import check_paths
 from auclid.columns import Columns
 from auclid.comparison import ComparedModel
 from auclid.data.encoding import decode
-from auclid.data.files import read_column, scan
+from auclid.data.files import scan
 from auclid.errors import DataError
 from auclid.metrics import auc_over_time, compare_concordance, concordance_interval, group_auc
 from auclid.metrics._results import ConcordanceInterval, PairComparison
@@ -82,17 +82,20 @@ class OrderedTable(NamedTuple):
 def read(data: Path, options: OrderOptions, names: Sequence[str] | None = None) -> OrderedTable:
     """All rows of a file; ``names`` are the columns of a model, else all that are not options."""
     target = options.outcome
-    if names is None:
-        left_out = {options.event, options.group, *options.drop}
-        names = [name for name in scan(data, target=target).columns if name not in left_out]
-    rows = scan(data, target=target, columns=list(names))
+    with column_of("target" if options.time is None else "time"):
+        if names is None:
+            left_out = {options.event, options.group, *options.drop}
+            names = [name for name in scan(data, target=target).columns if name not in left_out]
+        rows = scan(data, target=target, columns=list(names))
     X, _ = rows.gather(np.arange(rows.shape[0]), allow_missing=True, allow_categorical=True)
     X = decode(X, rows.columns, rows.encodings)
-    groups = None if options.group is None else group_codes("auclid", read_column(data, options.group), X.shape[0])
+    groups = None
+    if options.group is not None:
+        groups = group_codes("auclid", option_column(data, "group", options.group), X.shape[0])
     if options.event is None:
         values = ordered_values("auclid", "target", rows.target(classes=False))
         return OrderedTable(X, values, None, values, groups)
-    event = event_column("auclid", _numbers(read_column(data, options.event)))
+    event = event_column("auclid", _numbers(option_column(data, "event", options.event)))
     survival = Survival(time_column("auclid", "time", rows.target(classes=False)), event)
     y = np.empty(len(survival.time), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = survival.event, survival.time

@@ -7,7 +7,7 @@ import numpy as np
 
 from auclid.cli import _show, evaluation, fitting, ordered, predictions
 from auclid.cli._show import escape
-from auclid.cli.data import NO_LABELS, Options, positives, unknown_columns
+from auclid.cli.data import NO_LABELS, Options, option_column, positives, unknown_columns
 from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_ending, check_paths
@@ -15,7 +15,6 @@ from auclid.cli.saved import Answers, CountedAnswers, SavedModel
 from auclid.cli.stdin import STDIN, is_copy
 from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold, joined
 from auclid.data.encoding import is_missing
-from auclid.data.files import read_column
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import DataError
@@ -161,7 +160,7 @@ def evaluate_scores(
         raise DataError(NO_LABELS)
     if has_own_labels(data):
         raise DataError(f"--score must name a column of a csv or parquet file; those of {str(data)!r} have no names.")
-    y, scores = read_column(data, target), read_column(data, score)
+    y, scores = option_column(data, "target", target), option_column(data, "score", score)
     try:
         values = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
@@ -181,4 +180,4 @@ def evaluate_scores(
     groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
     found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, options, probability, cut)
-    _tell_evaluation(found, options, f"{score} of {data.name}")
+    _tell_evaluation(found._replace(has_model=False), options, f"{score} of {data.name}")
