@@ -41,6 +41,12 @@ def scored(*words, output="scores.csv"):
     return pd.read_csv(output) if output.endswith(".csv") else done
 
 
+@pytest.mark.parametrize("name", ["LeastSquaresAUC", "B-LS-SVM"])
+def test_a_method_is_called_as_it_was_asked_for(files, name):
+    done = run("fit", "train.csv", "--target", "label", "--positive", "fraud", "--method", name)
+    assert f"\n{name}, fitted in" in done.output
+
+
 def test_alerts_are_the_highest_rows(files):
     found = scored("--alerts", "20")
     called = found.label == "fraud"

@@ -97,6 +97,10 @@ def test_predict_writes_the_scores(data, tmp_path):
     written = pd.read_csv(out)
     np.testing.assert_allclose(written["score"], auclid.load(model).predict(frame[["x", "town"]]), rtol=1e-6)
     assert list(written.columns) == ["score"]
+    result = run("predict", model, tmp_path / "new.csv", "--output", out, "--alerts", "5")
+    said = " ".join(result.output.split())
+    assert result.exit_code == 2 and "--alerts must come with a model of two classes" in said
+    assert "--event" not in said and "Write the scores, and take the highest." in said
 
 
 @pytest.mark.parametrize(

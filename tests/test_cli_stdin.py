@@ -98,7 +98,7 @@ def test_without_a_terminal_progress_is_plain_lines_now_and_then(here, monkeypat
     monkeypatch.setattr(_show, "SECONDS_BETWEEN_LINES", 0.0)
     said = run("predict", "file.auclid", "rows.csv").stderr
     assert "auclid: pass 1: 120 rows" in said
-    assert "auclid: fitting B-LS-SVM" in run("fit", "rows.csv", *FIT, "--model", "m").stderr
+    assert "auclid: fitting LeastSquaresAUC" in run("fit", "rows.csv", *FIT, "--model", "m").stderr
     words = ("fit", "rows.csv", "--target", "y", "--method", "SPAM-L2", "--checkpoint", "c", "--every", "50")
     assert "auclid: checkpoint c at row 50" in run(*words).stderr
     assert logging.getLogger("auclid").handlers == []

@@ -21,6 +21,11 @@ class Purpose(NamedTuple):
         """Whether there is one."""
         return any(each is not None for each in self)
 
+    @property
+    def option(self) -> str:
+        """The option that gives it."""
+        return next(f"--{name}" for name, value in self._asdict().items() if value is not None)
+
     def check(self) -> None:
         """Refuse two purposes at once, costs that are none, and a threshold that is no number."""
         if sum(each is not None for each in self) > 1:

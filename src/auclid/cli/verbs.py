@@ -55,7 +55,12 @@ def predict(
     check_paths({"MODEL": model, "DATA": data}, {"--output": output})
     check_ending("--output", output, predictions.TABLE_ENDINGS)
     predictions.check_writer(output)
-    if model.exists() and not purpose.given and ranks_order(load(model)):
+    if model.exists() and ranks_order(load(model)):
+        if purpose.given:
+            raise DataError(
+                f"{purpose.option} must come with a model of two classes; {str(model)!r} ranks ordered rows, and gives "
+                "scores without labels. Write the scores, and take the highest."
+            )
         ordered.predict(model, data, output, identifiers, memory)
         return
     saved = SavedModel.open(model)
