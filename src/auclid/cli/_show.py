@@ -23,6 +23,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from auclid._hints import count_of
+from auclid.cli.stdin import plainly_named
 from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
@@ -73,26 +75,14 @@ def escape(text: str) -> str:
     return without_markup("".join(x if x.isprintable() else repr(x)[1:-1] for x in text))
 
 
-def count_of(number: int, thing: str) -> str:
-    """A number of things, in words that fit it.
-
-    Examples
-    --------
-    >>> from auclid.cli._show import count_of
-    >>> count_of(1, "row"), count_of(2000, "row")
-    ('1 row', '2,000 rows')
-    """
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def say(text: str) -> None:
     """A line on stdout, in rich's markup; not wrapped, since it may hold a path."""
-    Console().print(text, soft_wrap=True, highlight=False)
+    Console().print(plainly_named(text), soft_wrap=True, highlight=False)
 
 
 def note(text: str) -> None:
     """A line on stderr, in rich's markup."""
-    Console(stderr=True).print(text, soft_wrap=True, highlight=False)
+    Console(stderr=True).print(plainly_named(text), soft_wrap=True, highlight=False)
 
 
 def trouble(sentence: str) -> None:
@@ -196,7 +186,8 @@ def passes(rows: "Rows") -> Iterator[None]:
 
 def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_blocks: bool = False) -> None:
     """One line about a table with a share of rows of the positive label."""
-    line = f"{source}: {shape[0]:,} rows, {shape[1]:,} columns, {share:.2%} positive (label {label})"
+    size = f"{count_of(shape[0], 'row')}, {count_of(shape[1], 'column')}"
+    line = f"{source}: {size}, {share:.2%} positive (label {label})"
     say(escape(line + ", read by blocks" * by_blocks))
 
 

@@ -77,6 +77,7 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(how.max_fpr)} {best.auc:.4f}"
+        judged = judged if np.isfinite(best.auc) else "not measured, for lack of rows"
         _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, {judged}."))
     _show.say(escape(f"{models.as_asked(how.method, fitted.name)}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):

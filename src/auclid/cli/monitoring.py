@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid._hints import count_of
 from auclid._page import style
 from auclid._page.svg import Frame, nice, span
 from auclid._version import __version__
@@ -136,7 +137,7 @@ def _tell(report: MonitorReport, output: Path) -> None:
         _show.say(plain(said))
     for note in report.notes:
         _show.say(plain(note))
-    _show.say(plain(f"{report.rows:,} rows in {len(report.periods)} periods. Page: {output}"))
+    _show.say(plain(f"{count_of(report.rows, 'row')} in {count_of(len(report.periods), 'period')}. Page: {output}"))
 
 
 # The page
@@ -167,7 +168,7 @@ def _facts(report: MonitorReport, positive: str) -> str:
     share, low, high = report.alert_rate
     known = sum(each.labelled for each in report.periods)
     return (
-        f"{report.rows:,} rows, {known:,} with a label; positive is {positive}. Alerts: {share:.2%} "
+        f"{count_of(report.rows, 'row')}, {known:,} with a label; positive is {positive}. Alerts: {share:.2%} "
         f"({low:.2%} to {high:.2%}) of rows."
     )
 

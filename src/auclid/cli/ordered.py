@@ -14,6 +14,7 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.pipeline import Pipeline
 
 from auclid import io
+from auclid._hints import count_of
 from auclid.additive import Scorecard
 from auclid.cli import _show, evaluation, predictions
 from auclid.cli._show import escape
@@ -132,7 +133,7 @@ def fit(data: Path, model: Path, options: OrderOptions, method: str) -> None:
     io.save(model, made)
     values, more = table.measure(np.arange(len(table.values)))
     found = concordance_interval(values, made.predict(table.X), **more)
-    _show.say(escape(f"{len(values):,} rows, concordance {found.concordance:.4f} on the rows it has learnt from."))
+    _show.say(escape(f"{count_of(len(values), 'row')}, concordance {found.concordance:.4f} on the rows it has learnt from."))
     _show.say(escape(f"Model: {model}"))
 
 
@@ -185,7 +186,7 @@ def predict(path: Path, data: Path, output: Path, identifiers: list[str], memory
             yield {**({} if copies is None else copies.next(len(scores))), "score": scores}
 
     predictions.write_columns(output, blocks())
-    _show.say(escape(f"{count:,} scores: {output}"))
+    _show.say(escape(f"{count_of(count, 'score')}: {output}"))
 
 
 def draw(result: OrderedResult) -> Any:
@@ -226,11 +227,11 @@ def _compared(
 
 def _result(data: Path, table: OrderedTable, at: np.ndarray, models: list[ComparedModel]) -> OrderedResult:
     values, more = table.measure(at)
-    facts = [f"{len(at):,} rows"]
+    facts = [count_of(len(at), "row")]
     if more["event"] is not None:
-        facts.append(f"{int(more['event'].sum()):,} events")
+        facts.append(count_of(int(more["event"].sum()), "event"))
     if more["groups"] is not None:
-        facts.append(f"{len(np.unique(more['groups'])):,} groups")
+        facts.append(count_of(len(np.unique(more["groups"])), "group"))
     return OrderedResult(data.name, ", ".join(facts) + ".", models, values, more["event"], more["groups"])
 
 
@@ -248,7 +249,7 @@ def compare(data: Path, options: OrderOptions, test_size: float, seed: int, outp
     best = max((row for row in rows if row.is_baseline), key=lambda row: row.auc)
     rows = [row if row is best else row._replace(gap=_gap(row, best, values, more)) for row in rows]
     rows.sort(key=lambda row: -row.auc)
-    _show.say(f"{len(train):,} rows to learn from, {len(test):,} to rank. The difference is to the best baseline.")
+    _show.say(f"{count_of(len(train), 'row')} to learn from, {len(test):,} to rank. The difference is to the best baseline.")
     for row in rows:
         line = f"{row.name:<28} {row.auc:.4f} ({row.low:.4f} to {row.high:.4f}), {row.seconds:.2f} s"
         gap = row.gap

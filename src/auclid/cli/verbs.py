@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
+from auclid._hints import count_of
 from auclid.cli import _show, evaluation, fitting, ordered, predictions
 from auclid.cli._show import escape
 from auclid.cli.data import NO_LABELS, Options, option_column, positives, unknown_columns
@@ -74,12 +75,12 @@ def predict(
             every = joined(list(counted))
             threshold = chosen_threshold(purpose, saved, every, keep)
             answers = [apply_threshold(saved, every, threshold)]
-            called = f"{int(np.sum(every.scores > threshold)):,} of {len(every.scores):,} rows"
+            called = f"{int(np.sum(every.scores > threshold)):,} of {count_of(len(every.scores), 'row')}"
             notes.append(f"{called} are called {saved.positive}: those with a score above {threshold:.6g}.")
         count = predictions.write_scores(output, answers, copies)
     _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
     say = _show.note if output == STDIN else _show.say
-    say(escape(f"{count:,} scores: {output}"))
+    say(escape(f"{count_of(count, 'score')}: {output}"))
     if keep:
         saved.keep_threshold(threshold)
         save(model, saved.estimator, about=saved.known or None)
@@ -180,7 +181,7 @@ def evaluate_scores(
     cut = 0.5 if is_share else 0.0
     notes = [f"{classes[1]} is called where {score} is above {cut:g}."]
     if not known.all():
-        notes.append(f"{int((~known).sum()):,} rows without a label or a score are left out.")
+        notes.append(f"Left out: {count_of(int((~known).sum()), 'row')} without a label or a score.")
     _show.remarks(notes)
     groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
