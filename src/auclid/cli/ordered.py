@@ -133,7 +133,8 @@ def fit(data: Path, model: Path, options: OrderOptions, method: str) -> None:
     io.save(model, made)
     values, more = table.measure(np.arange(len(table.values)))
     found = concordance_interval(values, made.predict(table.X), **more)
-    _show.say(escape(f"{count_of(len(values), 'row')}, concordance {found.concordance:.4f} on the rows it has learnt from."))
+    learnt = f"concordance {found.concordance:.4f} on the rows it has learnt from."
+    _show.say(escape(f"{count_of(len(values), 'row')}, {learnt}"))
     _show.say(escape(f"Model: {model}"))
 
 
@@ -249,7 +250,8 @@ def compare(data: Path, options: OrderOptions, test_size: float, seed: int, outp
     best = max((row for row in rows if row.is_baseline), key=lambda row: row.auc)
     rows = [row if row is best else row._replace(gap=_gap(row, best, values, more)) for row in rows]
     rows.sort(key=lambda row: -row.auc)
-    _show.say(f"{count_of(len(train), 'row')} to learn from, {len(test):,} to rank. The difference is to the best baseline.")
+    learnt = count_of(len(train), "row")
+    _show.say(f"{learnt} to learn from, {len(test):,} to rank. The difference is to the best baseline.")
     for row in rows:
         line = f"{row.name:<28} {row.auc:.4f} ({row.low:.4f} to {row.high:.4f}), {row.seconds:.2f} s"
         gap = row.gap

@@ -210,7 +210,8 @@ SHAPES = 6
 def _facts(result: HeldOutComparison, is_pos: np.ndarray) -> str:
     n, d = result.data.X.shape
     return (
-        f"{count_of(n, 'row')}, {count_of(d, 'column')}, {result.data.is_pos.mean():.2%} positive. Measured by {result.found.how}, on "
+        f"{count_of(n, 'row')}, {count_of(d, 'column')}, "
+        f"{result.data.is_pos.mean():.2%} positive. Measured by {result.found.how}, on "
         f"{len(is_pos):,} rows ({is_pos.sum():,} positive). Seed {result.seed}."
     )
 
