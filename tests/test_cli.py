@@ -669,6 +669,32 @@ def test_evaluate_by_groups_or_allowing_for_them(judged):
     assert f"interval {want.low:.4f} to {want.high:.4f} (allowing for rows that share patient)" in many
 
 
+@pytest.mark.parametrize(("kept", "note"), [
+    (["north", "south", "west"], "The AUC by region leaves out [red]: fewer than 2 rows of a class."),
+    (["north"], "There is no AUC by region: all of its values but north have fewer than 2 rows of a class."),
+])  # fmt: skip
+def test_groups_that_lack_a_class_are_left_out_and_named(judged, recwarn, kept, note):
+    run, is_pos, score, region = judged
+    rows = pandas.read_csv("judge.csv")
+    some = np.isin(region, kept) | ~is_pos
+    rows[some].to_csv("some.csv", index=False)
+    result = run("evaluate", "m", "some.csv", "--groups", "region")
+    assert result.exit_code == 0, result.output
+    want = auc_interval(is_pos[some], score[some])
+    assert f"interval {want.low:.4f} to {want.high:.4f} (DeLong)" in result.stdout
+    assert note in result.stderr and not recwarn
+    assert ("Worst pair: positives of" in result.stdout) == (len(kept) > 1)
+
+
+def test_few_groups_are_a_note(judged, recwarn):
+    run, is_pos, _, _ = judged
+    rows = pandas.read_csv("judge.csv").assign(clinic=np.arange(400) % 8 + 8 * is_pos)
+    rows.to_csv("clinics.csv", index=False)
+    result = run("evaluate", "m", "clinics.csv", "--groups", "clinic")
+    assert "(allowing for rows that share clinic)" in result.stdout
+    assert "note: Only 8 groups" in result.stderr and result.stderr.count("Only") == 1 and not recwarn
+
+
 @pytest.mark.parametrize("blocks", [[], ["--memory", "1GB"]], ids=["in memory", "by blocks"])
 def test_rows_without_a_label_are_left_out_of_the_groups_too(judged, blocks):
     """As many rows without a patient as without a label, elsewhere: both were left out, each for itself."""

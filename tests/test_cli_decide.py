@@ -1,5 +1,7 @@
 """`auclid predict` with a purpose: alerts, thresholds, costs, precision; what is kept; workbooks; notes."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -37,6 +39,12 @@ def scored(*words, output="scores.csv"):
     done = run("predict", "model.auclid", "new.csv", "--output", output, *words)
     assert done.exit_code == 0, done.output
     return pd.read_csv(output) if output.endswith(".csv") else done
+
+
+@pytest.mark.parametrize("name", ["LeastSquaresAUC", "B-LS-SVM"])
+def test_a_method_is_called_as_it_was_asked_for(files, name):
+    done = run("fit", "train.csv", "--target", "label", "--positive", "fraud", "--method", name)
+    assert f"\n{name}, fitted in" in done.output
 
 
 def test_alerts_are_the_highest_rows(files):
@@ -77,6 +85,26 @@ def test_a_kept_threshold_is_used_everywhere(files):
     assert abs(pd.read_json("m.json", typ="series")["alert_rate"][0] - called.mean()) < 1e-12
 
 
+@pytest.mark.parametrize("method", ["LeastSquaresAUC", "Scorecard", "auto"])
+def test_a_kept_cost_is_a_cut_of_the_probability(files, method):
+    words = ["--target", "label", "--positive", "fraud", "--method", method]
+    assert run("fit", "train.csv", *words).exit_code == 0
+    make_rows(3, 3).drop(columns="label").to_csv("few.csv", index=False)
+    done = run("predict", "model.auclid", "few.csv", "--cost", "9:1", "--keep", "--output", "few_scores.csv")
+    assert done.exit_code == 0, done.output
+    found = scored()
+    assert 0 < (found.label == "fraud").sum() < len(found)
+    assert ((found.label == "fraud") == (found.probability > 0.1)).all()
+
+
+@pytest.mark.parametrize(("precision", "said"), [("0.9999", "no row reaches"), ("0", "all rows together reach")])
+def test_a_precision_that_parts_no_rows_is_not_kept(files, precision, said):
+    done = run("predict", "model.auclid", "new.csv", "--precision", precision, "--keep")
+    assert done.exit_code == 2
+    assert said in " ".join(done.stderr.split())
+    assert run("predict", "model.auclid", "new.csv", "--precision", precision).exit_code == 0
+
+
 def test_the_picture_shows_the_threshold_of_the_model(files, monkeypatch):
     plot = pytest.importorskip("auclid.plot")
     drawn = []
@@ -102,6 +130,7 @@ def test_only_models_of_auclid_keep_a_threshold(files):
         (["--cost", "5"], "--cost must be FN:FP"),
         (["--cost", "0:1"], "--cost must be FN:FP"),
         (["--keep"], "--keep must come with"),
+        (["--threshold", "nan"], "--threshold must be a number; got nan"),
         (["--output", "scores.xls"], "--output must end in .csv, .parquet, .pq or .xlsx"),
     ],
 )
@@ -109,6 +138,12 @@ def test_what_cannot_be(files, words, said):
     done = run("predict", "model.auclid", "new.csv", *words)
     assert done.exit_code == 2
     assert said in " ".join(done.stderr.split())
+
+
+def test_monitor_wants_a_threshold_that_is_a_number(files):
+    done = run("monitor", "model.auclid", "test.csv", "--threshold", "nan")
+    assert done.exit_code == 2
+    assert "--threshold must be a number; got nan" in " ".join(done.stderr.split())
 
 
 def test_a_workbook(files):
@@ -148,6 +183,26 @@ def test_a_table_of_scores_is_evaluated(files):
         done = run("evaluate", "scored.csv", "--target", "label", "--positive", "fraud", "--score", column)
         assert done.exit_code == 0, done.output
         assert expected in done.output
+
+
+def test_scores_without_a_model_have_no_threshold_of_a_model(files):
+    rows = make_rows(300, 2)
+    rows.drop(columns="label").to_csv("new.csv", index=False)
+    scored().assign(label=rows.label).to_csv("scored.csv", index=False)
+    words = ["scored.csv", "--target", "label", "--positive", "fraud", "--html", "page.html"]
+    done = run("evaluate", *words, "--score", "score")
+    assert "300 rows called fraud above 0:" in done.output and "own threshold" not in done.output
+    assert "own threshold</option>" not in Path("page.html").read_text("utf-8")
+    done = run("evaluate", *words, "--score", "nope")
+    assert "--score must name a column of 'scored.csv'; got 'nope'" in " ".join(done.stderr.split())
+
+
+def test_the_lift_table_names_bands(files):
+    lines = run("evaluate", "model.auclid", "test.csv", "--target", "label").output.splitlines()
+    (line,) = [line.split() for line in lines if line.split()[:1] == ["10–20%"]]
+    rows, scores = make_rows(300, 2), load("model.auclid").decision_function(make_rows(300, 2)[["a", "city"]])
+    band = (rows.label == "fraud").to_numpy()[np.argsort(-scores)][30:60]
+    assert line[2:4] == [str(band.sum()), f"{band.mean():.1%}"]
 
 
 def test_a_challenger_is_compared_with_the_champion(files):

@@ -99,6 +99,10 @@ def test_predict_writes_the_scores(data, tmp_path):
     written = pd.read_csv(out)
     np.testing.assert_allclose(written["score"], auclid.load(model).predict(frame[["x", "town"]]), rtol=1e-6)
     assert list(written.columns) == ["score"]
+    result = run("predict", model, tmp_path / "new.csv", "--output", out, "--alerts", "5")
+    said = " ".join(result.output.split())
+    assert result.exit_code == 2 and "--alerts must come with a model of two classes" in said
+    assert "--event" not in said and "Write the scores, and take the highest." in said
 
 
 @pytest.mark.parametrize(
@@ -114,6 +118,21 @@ def test_bad_options_are_said_in_a_sentence(data, words, sentence):
     result = run("fit", data[0], *words)
     assert result.exit_code == 2
     assert sentence in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["--target", "stage", "--ordered", "--group", "nope"], "--group"),
+        (["--target", "nope", "--ordered"], "--target"),
+        (["--event", "seen", "--time", "nope"], "--time"),
+        (["--event", "nope", "--time", "days"], "--event"),
+    ],
+)
+def test_the_option_that_names_no_column_is_blamed(data, words, option):
+    result = run("fit", data[0], *words)
+    assert result.exit_code == 2
+    assert f"{option} must name a column of" in " ".join(result.output.split())
 
 
 def test_a_classifier_is_not_evaluated_as_a_ranker_of_ordered_rows(tmp_path):

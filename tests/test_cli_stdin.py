@@ -58,6 +58,32 @@ def test_rows_from_standard_input_give_the_same_model(here):
     assert not list((here / "copies").iterdir())  # the copy is gone
 
 
+def test_standard_input_is_named_so(here):
+    done = run("fit", "-", *FIT, "--model", "m.auclid", given=csv(columns()))
+    assert done.stdout.startswith("standard input: 120 rows, 2 columns,")
+    done = run("fit", "-", "--target", "nope", "--model", "m.auclid", given=csv(columns()), code=2)
+    assert "--target must name a column of standard input; got 'nope'" in " ".join(done.stderr.split())
+    run("fit", "-", "--target", "y", "--method", "Scorecard", "--model", "c.auclid", given=csv(columns()))
+    pages = "".join(path.read_text("utf-8") for path in here.glob("c*.html"))
+    assert "120 rows of standard input" in pages and "standard-input" not in pages
+
+
+def test_one_is_singular(here):
+    table = columns()
+    Path("one.csv").write_bytes(csv({name: values[:1] for name, values in table.items()}))
+    assert "1 score: scores.csv" in run("predict", "file.auclid", "one.csv").stdout
+    code = testing.CliRunner().invoke(app, ["monitor", "file.auclid", "one.csv"])
+    assert code.exit_code in (0, 3) and "1 row in 1 period. Page" in code.stdout
+    Path("thin.csv").write_bytes(csv({name: table[name] for name in "ay"}))
+    assert "120 rows, 1 column," in run("fit", "thin.csv", *FIT, "--model", "thin.auclid").stdout
+
+
+def test_a_tiny_table_has_no_held_out_auc(here):
+    Path("tiny.csv").write_bytes(csv({"a": [1.0, 2.0, 3.0, 4.0], "y": [0, 1, 0, 1]}))
+    said = run("fit", "tiny.csv", "--target", "y", "--model", "tiny.auclid").stdout
+    assert "nan" not in said and "not measured, for lack of rows" in said
+
+
 def test_parquet_from_standard_input(here):
     sink = io.BytesIO()
     parquet.write_table(pa.table(columns()), sink)
@@ -98,7 +124,7 @@ def test_without_a_terminal_progress_is_plain_lines_now_and_then(here, monkeypat
     monkeypatch.setattr(_show, "SECONDS_BETWEEN_LINES", 0.0)
     said = run("predict", "file.auclid", "rows.csv").stderr
     assert "auclid: pass 1: 120 rows" in said
-    assert "auclid: fitting B-LS-SVM" in run("fit", "rows.csv", *FIT, "--model", "m").stderr
+    assert "auclid: fitting LeastSquaresAUC" in run("fit", "rows.csv", *FIT, "--model", "m").stderr
     words = ("fit", "rows.csv", "--target", "y", "--method", "SPAM-L2", "--checkpoint", "c", "--every", "50")
     assert "auclid: checkpoint c at row 50" in run(*words).stderr
     assert logging.getLogger("auclid").handlers == []

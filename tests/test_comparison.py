@@ -1,5 +1,7 @@
 """`auclid.compare`, and the command's `--set`."""
 
+from time import sleep
+
 import numpy as np
 import pytest
 from scipy.stats import friedmanchisquare
@@ -172,6 +174,22 @@ def test_a_budget_leaves_out_repeats(rows):
     short = compare([LeastSquaresAUC()], X, y, cv=3, repeats=4, budget=1e-9)
     assert short.how == "3 folds" and len(short.best.folds) == 3 and "4 repeats" in short.notes[0]
     assert compare([LeastSquaresAUC()], X, y, budget=1e9).how == "3 repeats of 5 folds"
+
+
+class CompilesFirst(LogisticRegression):
+    """The first fit of all takes a second."""
+
+    fits = 0
+
+    def fit(self, X, y):
+        if not CompilesFirst.fits:
+            sleep(1.0)
+        CompilesFirst.fits += 1
+        return super().fit(X, y)
+
+
+def test_a_budget_does_not_count_compiling(rows):
+    assert compare([CompilesFirst()], *rows, budget=10.0).how == "3 repeats of 5 folds"
 
 
 def test_the_best_of_several_baselines_is_compared_with(rows):

@@ -168,6 +168,28 @@ def test_periods_measure_what_metrics_measure(model, before):
     assert last.auc is None and last.labelled == 0
 
 
+@pytest.mark.parametrize("rare", [0, 1])
+def test_a_period_with_one_row_of_a_class_has_no_auc(model, before, rare):
+    table, y, day = make_table(1_200, 2)
+    y = y.copy()
+    first = np.flatnonzero(day < day.min() + 7)
+    y[first] = 1 - rare
+    y[first[0]] = rare
+    report = monitor(model, table, y, time=day, reference=before)
+    assert report.periods[0].auc is None and report.periods[0].average_precision is None
+    assert report.periods[0].positives == (1 if rare else len(first) - 1)
+    assert all(each.auc is not None for each in report.periods[1:])
+    pytest.importorskip("matplotlib")
+    ax = auclid.plot.over_time(y, y + 0.0, day)
+    assert len(ax.containers[0].lines[0].get_xdata()) == len(report.periods) - 1
+
+
+def test_rows_with_one_positive_give_no_expected_auc(model):
+    table, _, _ = make_table(200, 3)
+    y = (np.arange(200) == 0).astype(int)
+    assert profile(model, table, y, held_out=True).auc == pytest.approx(model.cv_auc_)
+
+
 def test_a_fall_is_found(model, before):
     table, y, time = make_table(6_000, 6)
     rng = np.random.default_rng(0)
@@ -311,7 +333,7 @@ def test_a_plot_over_time(metric):
     ax = auclid.plot.over_time(y, y + rng.normal(size=300), day, metric=metric, expected=0.7, name="m")
     assert ax.get_xticklabels()[0].get_text() == "2026-01-05"
     assert len(ax.containers[0].lines[0].get_xdata()) == 5
-    with pytest.raises(ValueError, match="a period with rows of both classes"):
+    with pytest.raises(ValueError, match="a period with two rows of each class"):
         auclid.plot.over_time([0, 1], [0.0, 1.0], [1, 2])
 
 

@@ -99,7 +99,7 @@ def test_missing_values_booleans_and_decimals_are_numbers(tmp_path):
     table = read_table(path, target="y")
     np.testing.assert_array_equal(table.X, [[1.0, 1.0, np.nan], [np.nan, 0.0, 2.5]])
     assert table.y.tolist() == ["no", "yes"]
-    assert any("1 rows have no value in 'y'" in note for note in table.notes)
+    assert any("1 row has no value in 'y' and is left out" in note for note in table.notes)
     assert any("2 values are missing, in 'a', 'c'" in note for note in table.notes)
 
 

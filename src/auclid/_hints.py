@@ -77,3 +77,15 @@ def reads_as_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def count_of(number: int, thing: str) -> str:
+    """A number of things, in words that fit it.
+
+    Examples
+    --------
+    >>> from auclid._hints import count_of
+    >>> count_of(1, "row"), count_of(2000, "row")
+    ('1 row', '2,000 rows')
+    """
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"

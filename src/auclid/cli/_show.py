@@ -23,6 +23,8 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from auclid._hints import count_of
+from auclid.cli.stdin import plainly_named
 from auclid.cli.verdict import likely, signed
 
 if TYPE_CHECKING:  # what is only named must not be imported for a list of methods, or for help
@@ -75,12 +77,12 @@ def escape(text: str) -> str:
 
 def say(text: str) -> None:
     """A line on stdout, in rich's markup; not wrapped, since it may hold a path."""
-    Console().print(text, soft_wrap=True, highlight=False)
+    Console().print(plainly_named(text), soft_wrap=True, highlight=False)
 
 
 def note(text: str) -> None:
     """A line on stderr, in rich's markup."""
-    Console(stderr=True).print(text, soft_wrap=True, highlight=False)
+    Console(stderr=True).print(plainly_named(text), soft_wrap=True, highlight=False)
 
 
 def trouble(sentence: str) -> None:
@@ -184,7 +186,8 @@ def passes(rows: "Rows") -> Iterator[None]:
 
 def introduce(source: str, shape: tuple[int, int], share: float, label: str, by_blocks: bool = False) -> None:
     """One line about a table with a share of rows of the positive label."""
-    line = f"{source}: {shape[0]:,} rows, {shape[1]:,} columns, {share:.2%} positive (label {label})"
+    size = f"{count_of(shape[0], 'row')}, {count_of(shape[1], 'column')}"
+    line = f"{source}: {size}, {share:.2%} positive (label {label})"
     say(escape(line + ", read by blocks" * by_blocks))
 
 
@@ -305,11 +308,12 @@ def _groups(by_group: "GroupAUC") -> None:
 
 
 def _lift(lift: "LiftTable") -> None:
-    """The very top and tenths of the list, best scores first."""
-    table = _table("top", "score from", "positives", "precision", "lift", "gain")
-    for k in range(len(lift.top)):
+    """The very top and tenths of the list, best scores first: figures are of each part, but gain adds up."""
+    table = _table("rows", "score from", "positives", "precision", "lift", "gain")
+    starts = [0.0, *lift.top[:-1]]
+    for k, start in enumerate(starts):
         table.add_row(
-            f"{100 * lift.top[k]:.3g}%",
+            f"{100 * start:.3g}–{100 * lift.top[k]:.3g}%",
             f"{lift.threshold[k]:.4g}",
             f"{round(lift.positives[k], 1):g}",
             f"{lift.precision[k]:.1%}",
@@ -320,10 +324,11 @@ def _lift(lift: "LiftTable") -> None:
 
 
 def _confusion(found: "Evaluation") -> None:
-    """What the model's own threshold does."""
+    """What the model's own threshold does, or that of a column of scores."""
     is_pos, called, classes = found.is_pos, found.called, found.classes
     table = _table("", escape(f"called {classes[1]}"), escape(f"called {classes[0]}"))
-    say(f"{len(is_pos):,} rows at the model's own threshold, {found.threshold:.6g}:")
+    at = "at the model's own threshold," if found.has_model else escape(f"called {classes[1]} above")
+    say(f"{count_of(len(is_pos), 'row')} {at} {found.threshold:.6g}:")
     for name, of_class in ((classes[1], is_pos), (classes[0], ~is_pos)):
         table.add_row(escape(f"is {name}"), f"{(called & of_class).sum():,}", f"{(~called & of_class).sum():,}")
     Console().print(table)

@@ -2,8 +2,8 @@
 
 import ctypes
 import warnings
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -96,6 +96,23 @@ class BinaryTable(NamedTuple):
     time_is_date: bool = False
     test_rows: np.ndarray | None = None
     """The numbers of the rows to test on, where they come from a file of their own."""
+
+
+def option_column(path: Path, option: str, name: str) -> np.ndarray:
+    """The column of a file that an option names."""
+    with column_of(option):
+        return read_column(path, name)
+
+
+@contextmanager
+def column_of(option: str) -> Iterator[None]:
+    """Blame an option where the target that is read is no column."""
+    try:
+        yield
+    except ColumnNotFoundError as error:
+        if error.parameter == "target":
+            error.parameter = option
+        raise
 
 
 def scan_columns(

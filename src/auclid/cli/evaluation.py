@@ -1,17 +1,19 @@
 """What `auclid evaluate` finds out about a model on labelled rows."""
 
+import warnings
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid.cli.data import option_column
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers
+from auclid.cli.wording import remarks
 from auclid.data.encoding import is_missing
-from auclid.data.files import read_column
 from auclid.data.readers.open import has_own_labels
-from auclid.errors import ColumnNotFoundError, DataError
+from auclid.errors import DataError
 from auclid.io import replacing
 from auclid.metrics import (
     APInterval,
@@ -35,7 +37,10 @@ PICTURES = (".png", ".svg", ".pdf")
 """Endings of pictures that are drawn."""
 
 MAX_GROUP_LINES = 20
-"""Groups up to which each has its own line; beyond, or where one lacks a class, they are rows that belong together."""
+"""Groups up to which each has its own line; beyond, or where all lack a class, they are rows that belong together."""
+
+MIN_CLASS_ROWS = 2
+"""Rows of each class that a group needs for an AUC of its own."""
 
 
 class Evaluation(NamedTuple):
@@ -62,6 +67,10 @@ class Evaluation(NamedTuple):
     probability: np.ndarray | None
     threshold: float
     """The score above which a row is called positive."""
+    notes: list[str] = []
+    """What a user should know."""
+    has_model: bool = True
+    """Whether the threshold is that of a model, not one for a column of scores."""
 
 
 class EvaluationOptions(NamedTuple):
@@ -97,14 +106,35 @@ def evaluate(
 ) -> Evaluation:
     """All figures of one model's scores; ``groups`` is the group of each row."""
     score = np.asarray(score, dtype=np.float64)
-    by_group, clusters, how = None, None, "DeLong"
-    if groups is not None:
-        if _strata(is_pos, groups):
-            by_group = auc_by_group(is_pos, score, groups)
-        else:
-            clusters, how = groups, f"allowing for rows that share {options.groups}"
     if options.alerts is not None and options.alerts > len(score):
         raise DataError(f"--alerts must be at most the number of rows, {len(score)}; got {options.alerts}.")
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        found = _figures(is_pos, score, called, classes, groups, options, probability, threshold)
+    return found._replace(notes=remarks([*found.notes, *(str(each.message) for each in heard)]))
+
+
+def _figures(
+    is_pos: np.ndarray,
+    score: np.ndarray,
+    called: np.ndarray,
+    classes: list,
+    groups: np.ndarray | None,
+    options: EvaluationOptions,
+    probability: np.ndarray | None,
+    threshold: float,
+) -> Evaluation:
+    by_group, clusters, how, notes = None, None, "DeLong", []
+    if groups is not None:
+        measured, left_out = _strata(is_pos, groups)
+        if not measured:
+            clusters, how = groups, f"allowing for rows that share {options.groups}"
+        elif left_out:
+            notes = [_left_out(str(options.groups), measured, left_out)]
+        if len(measured) > 1:
+            some = np.isin(groups, measured)
+            by_group = auc_by_group(is_pos[some], score[some], groups[some])
     return Evaluation(
         is_pos,
         score,
@@ -124,14 +154,26 @@ def evaluate(
         average_precision_interval(is_pos, score, groups=clusters),
         probability,
         threshold,
+        notes,
     )
 
 
-def _strata(is_pos: np.ndarray, groups: np.ndarray) -> bool:
-    """Whether groups are few and each can be measured by itself."""
+def _strata(is_pos: np.ndarray, groups: np.ndarray) -> tuple[list, list]:
+    """The groups that can be measured by themselves, where there are few, and those that have too few rows."""
     labels, member = np.unique(groups, return_inverse=True)
-    counts = np.bincount(2 * member + is_pos, minlength=2 * len(labels))
-    return 2 <= len(labels) <= MAX_GROUP_LINES and int(counts.min()) >= 2
+    if not 2 <= len(labels) <= MAX_GROUP_LINES:
+        return [], []
+    counts = np.bincount(2 * member + is_pos, minlength=2 * len(labels)).reshape(-1, 2)
+    enough = counts.min(axis=1) >= MIN_CLASS_ROWS
+    return labels[enough].tolist(), labels[~enough].tolist()
+
+
+def _left_out(name: str, measured: list, left_out: list) -> str:
+    """A sentence about groups without an AUC of their own."""
+    few = f"fewer than {MIN_CLASS_ROWS} rows of a class"
+    if len(measured) == 1:
+        return f"There is no AUC by {name}: all of its values but {measured[0]} have {few}."
+    return f"The AUC by {name} leaves out {', '.join(map(str, left_out))}: {few}. All other figures are of all rows."
 
 
 def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -145,7 +187,7 @@ def scores_of(answers: Iterable[Answers], rows: np.ndarray) -> tuple[np.ndarray,
 
 def page(found: Evaluation, name: str) -> str:
     """The page on which one decides."""
-    scored = [Scored(name, found.score, found.probability, found.threshold)]
+    scored = [Scored(name, found.score, found.probability, found.threshold if found.has_model else None)]
     classes = str(found.classes[0]), str(found.classes[1])
     by_group = [] if found.by_group is None else [found.by_group]
     return render(found.is_pos, scored, classes, groups=found.clusters, by_group=by_group, title=name)
@@ -155,11 +197,7 @@ def group_column(path: Path, name: str, rows: np.ndarray) -> np.ndarray:
     """The groups of some rows by their numbers, as they stand in a column; refused where a row has none."""
     if has_own_labels(path):
         raise DataError(f"--groups must name a column of DATA; the columns of {str(path)!r} have no names.")
-    try:
-        groups = read_column(path, name)[rows]
-    except ColumnNotFoundError as error:
-        error.parameter = "groups"
-        raise
+    groups = option_column(path, "groups", name)[rows]
     missing = np.array([is_missing(group) for group in groups.tolist()])
     if missing.any():
         raise DataError(

@@ -77,8 +77,9 @@ def fit(data: Path, model: Path, how: Options, stream: tuple[Path, int] | None, 
     if hasattr(estimator, "leaderboard_"):
         best = estimator.leaderboard_[0]
         judged = f"held-out {measured_by(how.max_fpr)} {best.auc:.4f}"
+        judged = judged if np.isfinite(best.auc) else "not measured, for lack of rows"
         _show.say(escape(f"Chosen: {estimator.best_}. Best candidate: {best.name}, {judged}."))
-    _show.say(escape(f"{fitted.name}, fitted in {perf_counter() - start:.2f} s: {model}"))
+    _show.say(escape(f"{models.as_asked(how.method, fitted.name)}, fitted in {perf_counter() - start:.2f} s: {model}"))
     if isinstance(estimator, Scorecard):
         for path in leave_scorecard(
             estimator, card_paths(model), fitted.columns, fitted.classes, fitted.facts, how.points
@@ -119,7 +120,7 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
             told = estimator.expect(table.X, y)
         _show.say(escape(f"It will take about {max(told.seconds, 1.0):.0f} s and {told.bytes / 1e6:,.0f} MB."))
     with _noted(table.notes), _show.progress() as tell:
-        tell(name)
+        tell(models.as_asked(how.method, name))
         estimator = _with_probabilities(estimator).fit(table.X, y)
     facts = card_facts(estimator, table, how.points) if isinstance(estimator, Scorecard) else []
     dense = not sparse.issparse(table.X)

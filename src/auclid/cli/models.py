@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import make_pipeline
 
 from auclid import baselines
-from auclid._hints import did_you_mean
+from auclid._hints import did_you_mean, plain
 from auclid._random import set_random_state
 from auclid.auto import AUCClassifier
 from auclid.cli.defaults import BASELINE_NAMES
@@ -19,7 +19,7 @@ from auclid.comparison import behind_columns
 from auclid.data.encoding import is_frame
 from auclid.metrics._sample import checked_region
 from auclid.pairwise import RankSVM
-from auclid.registry import METHODS, find
+from auclid.registry import ALIASES, METHODS, find
 
 MAX_QUICK_COLUMNS = 2_000
 """Columns from which on d × d moments are no longer the quick way."""
@@ -70,6 +70,19 @@ def ours(name: str, seed: int, max_fpr: float = 1.0, published: bool = False, se
     model = with_settings(aimed(set_random_state(method.builder(published)(), seed), max_fpr), settings)
     title = f"{method.name} (as published)" if published and method.differs else method.name
     return title, behind_columns(model)
+
+
+def as_asked(asked: str, title: str) -> str:
+    """The title of a method with the name that was asked for, where it has several.
+
+    Examples
+    --------
+    >>> from auclid.cli.models import as_asked
+    >>> as_asked("leastsquaresauc", "B-LS-SVM"), as_asked("auto", "AUCClassifier")
+    ('LeastSquaresAUC', 'AUCClassifier')
+    """
+    alias = next((name for name in ALIASES if plain(name) == plain(asked)), None)
+    return title if alias is None else title.replace(find(alias).name, alias, 1)
 
 
 def few_passes(

@@ -9,14 +9,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid._hints import count_of
 from auclid._page import style
 from auclid._page.svg import Frame, nice, span
 from auclid._version import __version__
 from auclid.cli import _show
 from auclid.cli._show import escape as plain
-from auclid.cli.data import scan_columns, text
+from auclid.cli.data import option_column, scan_columns, text
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import SavedModel
+from auclid.cli.thresholds import Purpose
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows, read_column
 from auclid.data.readers.open import has_own_labels, open_columns
@@ -46,6 +48,7 @@ class MonitoringOptions(NamedTuple):
 
 def monitor(model: Path, new: list[Path], options: MonitoringOptions) -> int:
     """Compare new rows with a profile; write the page and the JSON, and say what was found. Returns the exit code."""
+    Purpose(threshold=options.threshold).check()
     outputs = {"--output": options.output} | ({} if options.json is None else {"--json": options.json})
     reads: dict[str, Path | None] = {"MODEL": model, "--reference": options.reference}
     check_paths(reads | {f"NEW ({path})": path for path in new}, outputs)
@@ -115,7 +118,7 @@ def _scored(
     called = np.concatenate([each.called for each in answers])
     alerts = called if options.threshold is None else scores > options.threshold
     proba = [each.probabilities for each in answers if each.probabilities is not None]
-    time = None if options.time is None else read_column(path, options.time)
+    time = None if options.time is None else option_column(path, "time", options.time)
     return ScoredRows(scores, alerts, labels, np.concatenate(proba) if proba else None, time), counted
 
 
@@ -134,7 +137,7 @@ def _tell(report: MonitorReport, output: Path) -> None:
         _show.say(plain(said))
     for note in report.notes:
         _show.say(plain(note))
-    _show.say(plain(f"{report.rows:,} rows in {len(report.periods)} periods. Page: {output}"))
+    _show.say(plain(f"{count_of(report.rows, 'row')} in {count_of(len(report.periods), 'period')}. Page: {output}"))
 
 
 # The page
@@ -165,7 +168,7 @@ def _facts(report: MonitorReport, positive: str) -> str:
     share, low, high = report.alert_rate
     known = sum(each.labelled for each in report.periods)
     return (
-        f"{report.rows:,} rows, {known:,} with a label; positive is {positive}. Alerts: {share:.2%} "
+        f"{count_of(report.rows, 'row')}, {known:,} with a label; positive is {positive}. Alerts: {share:.2%} "
         f"({low:.2%} to {high:.2%}) of rows."
     )
 

@@ -14,17 +14,17 @@ from sklearn.model_selection import GroupShuffleSplit, ShuffleSplit
 from sklearn.pipeline import Pipeline
 
 from auclid import io
+from auclid._hints import count_of
 from auclid.additive import Scorecard
 from auclid.cli import _show, evaluation, predictions
 from auclid.cli._show import escape
-from auclid.cli.data import scan_columns, text
+from auclid.cli.data import column_of, option_column, scan_columns, text
 from auclid.cli.ordered_page import OrderedResult, ordered_page
 from auclid.cli.paths import check_paths
 from auclid.columns import Columns
 from auclid.comparison import ComparedModel
 from auclid.data.encoding import decode, is_missing
-from auclid.data.files import read_column, scan
-from auclid.data.readers.open import open_columns
+from auclid.data.files import scan
 from auclid.errors import DataError
 from auclid.metrics import auc_over_time, compare_concordance, concordance_interval, group_auc
 from auclid.metrics._results import ConcordanceInterval, PairComparison
@@ -85,19 +85,20 @@ class OrderedTable(NamedTuple):
 def read(data: Path, options: OrderOptions, names: Sequence[str] | None = None) -> OrderedTable:
     """All rows of a file; ``names`` are the columns of a model, else all that are not options."""
     target = options.outcome
-    if names is None:
-        left_out = {options.event, options.group, *options.drop}
-        names = [name for name in scan(data, target=target).columns if name not in left_out]
-    _check_column(data, "--group", options.group)
-    _check_column(data, "--event", options.event)
-    rows = scan(data, target=target, columns=list(names))
+    with column_of("target" if options.time is None else "time"):
+        if names is None:
+            left_out = {options.event, options.group, *options.drop}
+            names = [name for name in scan(data, target=target).columns if name not in left_out]
+        rows = scan(data, target=target, columns=list(names))
     X, _ = rows.gather(np.arange(rows.shape[0]), allow_missing=True, allow_categorical=True)
     X = decode(X, rows.columns, rows.encodings)
-    groups = None if options.group is None else group_codes("auclid", read_column(data, options.group), X.shape[0])
+    groups = None
+    if options.group is not None:
+        groups = group_codes("auclid", option_column(data, "group", options.group), X.shape[0])
     if options.event is None:
         values = _levels(rows.target(classes=False), options)
         return OrderedTable(X, values, None, values, groups)
-    event = event_column("auclid", _numbers(read_column(data, options.event)))
+    event = event_column("auclid", _numbers(option_column(data, "event", options.event)))
     survival = Survival(time_column("auclid", "time", rows.target(classes=False)), event)
     y = np.empty(len(survival.time), dtype=[("event", bool), ("time", float)])
     y["event"], y["time"] = survival.event, survival.time
@@ -115,14 +116,6 @@ def _levels(target: Any, options: OrderOptions) -> np.ndarray:
     if not is_pos.any():
         raise DataError(f"--positive must be a label of the target; got {options.positive!r}.")
     return is_pos.astype(np.float64)
-
-
-def _check_column(data: Path, option: str, name: str | None) -> None:
-    """Name the option whose column a file lacks."""
-    reader = open_columns(data)
-    there = [] if reader is None else reader.available_columns()
-    if name is not None and name not in there:
-        raise DataError(f"{option} must name a column of {str(data)!r}; got {name!r}. There are: {', '.join(there)}.")
 
 
 def _numbers(values: np.ndarray) -> np.ndarray:
@@ -155,7 +148,8 @@ def fit(data: Path, model: Path, options: OrderOptions, method: str) -> None:
     io.save(model, made)
     values, more = table.measure(np.arange(len(table.values)))
     found = concordance_interval(values, made.predict(table.X), **more)
-    _show.say(escape(f"{len(values):,} rows, concordance {found.concordance:.4f} on the rows it has learnt from."))
+    learnt = f"concordance {found.concordance:.4f} on the rows it has learnt from."
+    _show.say(escape(f"{count_of(len(values), 'row')}, {learnt}"))
     _show.say(escape(f"Model: {model}"))
 
 
@@ -209,7 +203,7 @@ def predict(path: Path, data: Path, output: Path, identifiers: list[str], memory
             yield {**({} if copies is None else copies.next(len(scores))), "score": scores}
 
     predictions.write_columns(output, blocks())
-    _show.say(escape(f"{count:,} scores: {output}"))
+    _show.say(escape(f"{count_of(count, 'score')}: {output}"))
 
 
 def draw(result: OrderedResult) -> Any:
@@ -250,11 +244,11 @@ def _compared(
 
 def _result(data: Path, table: OrderedTable, at: np.ndarray, models: list[ComparedModel]) -> OrderedResult:
     values, more = table.measure(at)
-    facts = [f"{len(at):,} rows"]
+    facts = [count_of(len(at), "row")]
     if more["event"] is not None:
-        facts.append(f"{int(more['event'].sum()):,} events")
+        facts.append(count_of(int(more["event"].sum()), "event"))
     if more["groups"] is not None:
-        facts.append(f"{len(np.unique(more['groups'])):,} groups")
+        facts.append(count_of(len(np.unique(more["groups"])), "group"))
     return OrderedResult(data.name, ", ".join(facts) + ".", models, values, more["event"], more["groups"])
 
 
@@ -272,7 +266,8 @@ def compare(data: Path, options: OrderOptions, test_size: float, seed: int, outp
     best = max((row for row in rows if row.is_baseline), key=lambda row: row.auc)
     rows = [row if row is best else row._replace(gap=_gap(row, best, values, more)) for row in rows]
     rows.sort(key=lambda row: -row.auc)
-    _show.say(f"{len(train):,} rows to learn from, {len(test):,} to rank. The difference is to the best baseline.")
+    learnt = count_of(len(train), "row")
+    _show.say(f"{learnt} to learn from, {len(test):,} to rank. The difference is to the best baseline.")
     for row in rows:
         line = f"{row.name:<28} {row.auc:.4f} ({row.low:.4f} to {row.high:.4f}), {row.seconds:.2f} s"
         gap = row.gap

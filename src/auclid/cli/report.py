@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from auclid._hints import count_of
 from auclid._page import style
 from auclid._version import __version__
 from auclid.additive._html import shape_figure, shape_title
@@ -209,7 +210,8 @@ SHAPES = 6
 def _facts(result: HeldOutComparison, is_pos: np.ndarray) -> str:
     n, d = result.data.X.shape
     return (
-        f"{n:,} rows, {d:,} columns, {result.data.is_pos.mean():.2%} positive. Measured by {result.found.how}, on "
+        f"{count_of(n, 'row')}, {count_of(d, 'column')}, "
+        f"{result.data.is_pos.mean():.2%} positive. Measured by {result.found.how}, on "
         f"{len(is_pos):,} rows ({is_pos.sum():,} positive). Seed {result.seed}."
     )
 

@@ -5,12 +5,16 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.special import logit
 from sklearn.base import is_classifier
 from sklearn.pipeline import Pipeline
 
+from auclid.additive import Scorecard
+from auclid.auto import AUCClassifier
 from auclid.base import Ranker
 from auclid.baselines import scores as scored
 from auclid.baselines import threshold
+from auclid.calibrated import Calibrated
 from auclid.cli.data import scan_columns, text
 from auclid.data import as_array
 from auclid.data.files import Rows
@@ -123,9 +127,23 @@ class SavedModel(NamedTuple):
         """The model's own threshold: higher scores are called positive."""
         return threshold(self.estimator)
 
+    def score_at(self, probability: float) -> float | None:
+        """The score of a row with this probability of the positive label; None where that cannot be told."""
+        last, odds = self._last, float(logit(probability))
+        if isinstance(last, Scorecard):
+            return (odds - last._odds.offset) / last._odds.slope + float(last.intercept_[0])
+        if isinstance(last, Calibrated | AUCClassifier):
+            return odds
+        return None if hasattr(self.estimator, "decision_function") else probability
+
+    @property
+    def _last(self) -> Any:
+        """The classifier, or the last step of a pipeline."""
+        return self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+
     def keep_threshold(self, value: float) -> None:
         """Make a threshold the model's own."""
-        last = self.estimator.steps[-1][1] if isinstance(self.estimator, Pipeline) else self.estimator
+        last = self._last
         if not isinstance(last, Ranker):
             holds = f"MODEL holds a {type(last).__name__}"
             raise DataError(f"--keep needs a model of auclid; {holds}. Wrap it in Calibrated.")

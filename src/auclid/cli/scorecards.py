@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid._hints import count_of
 from auclid.additive import Scorecard
 from auclid.additive._editing import edit_text, read_edits
 from auclid.additive._points import Bin
@@ -16,6 +17,7 @@ from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.saved import SavedModel
 from auclid.cli.settings import PointTableOptions
+from auclid.cli.stdin import plainly_named
 from auclid.data.files import Rows
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows
@@ -36,8 +38,8 @@ def card_facts(
     y, all_rows = rows.is_pos.astype(int), count is None or count == len(rows.is_pos)
     whose = "these rows" if all_rows else f"{len(y):,} of these rows, drawn at random"
     return [
-        f"{len(y) if count is None else count:,} rows of {rows.source}, {y.mean() if share is None else share:.2%} "
-        f"positive (label {rows.classes[1]}).",
+        f"{count_of(len(y) if count is None else count, 'row')} of {plainly_named(rows.source)}, "
+        f"{y.mean() if share is None else share:.2%} positive (label {rows.classes[1]}).",
         f"The points cost {model.auc_lost(rows.X, y, **how):.5f} of the AUC on {whose}; rounding alone, without bins, "
         f"{model.auc_lost(rows.X, y, **{**how, 'max_bins': None}):.5f}.",
     ]

@@ -14,6 +14,9 @@ STDIN = Path("-")
 COPY = "standard-input"
 """The name, without its ending, of the file that standard input is copied to."""
 
+COPIES: list[Path] = []
+"""The copies of standard input that this process has made."""
+
 SIGNATURES = {b"PAR1": ".parquet", b"ARRO": ".arrow"}
 """The first bytes of files that are not text."""
 
@@ -34,6 +37,7 @@ def source(ctx: typer.Context, value: Any) -> Any:
     folder = TemporaryDirectory(prefix="auclid-")
     ctx.call_on_close(folder.cleanup)
     path = Path(folder.name) / f"{COPY}{SIGNATURES.get(first, '.csv')}"
+    COPIES.append(path)
     with open(path, "wb") as file:
         file.write(first)
         shutil.copyfileobj(stream, file)
@@ -43,3 +47,10 @@ def source(ctx: typer.Context, value: Any) -> Any:
 def is_copy(path: Path) -> bool:
     """Whether a path is the copy of standard input."""
     return path.stem == COPY and path.parent.name.startswith("auclid-")
+
+
+def plainly_named(text: str) -> str:
+    """A text with standard input named so, not by the path of its copy."""
+    for path in COPIES:
+        text = text.replace(repr(str(path)), "standard input").replace(str(path), "standard input")
+    return text

@@ -21,12 +21,19 @@ class Purpose(NamedTuple):
         """Whether there is one."""
         return any(each is not None for each in self)
 
+    @property
+    def option(self) -> str:
+        """The option that gives it."""
+        return next(f"--{name}" for name, value in self._asdict().items() if value is not None)
+
     def check(self) -> None:
-        """Refuse two purposes at once, and costs that are none."""
+        """Refuse two purposes at once, costs that are none, and a threshold that is no number."""
         if sum(each is not None for each in self) > 1:
             raise DataError("Only one of --alerts, --threshold, --cost and --precision may be given; got several.")
         if self.cost is not None:
             costs(self.cost)
+        if self.threshold is not None and np.isnan(self.threshold):
+            raise DataError("--threshold must be a number; got nan.")
 
 
 def costs(text: str) -> tuple[float, float]:
@@ -47,8 +54,11 @@ def costs(text: str) -> tuple[float, float]:
     return missed, alarm
 
 
-def chosen_threshold(purpose: Purpose, answers: Answers) -> float:
-    """The threshold for a purpose; rows with a higher score are called positive."""
+def chosen_threshold(purpose: Purpose, saved: SavedModel, answers: Answers, keep: bool = False) -> float:
+    """The threshold for a purpose; rows with a higher score are called positive.
+
+    ``keep``: refuse one that says nothing about other rows.
+    """
     if purpose.threshold is not None:
         return float(purpose.threshold)
     if purpose.alerts is not None:
@@ -59,10 +69,16 @@ def chosen_threshold(purpose: Purpose, answers: Answers) -> float:
     scores, proba = answers.scores[order], answers.probabilities[order]
     if purpose.cost is not None:
         missed, alarm = costs(purpose.cost)
-        flagged = int(np.sum(proba > alarm / (alarm + missed)))
-    else:
-        right = np.flatnonzero(np.cumsum(proba) / np.arange(1, len(proba) + 1) >= float(purpose.precision or 0.0))
-        flagged = int(right[-1]) + 1 if len(right) else 0
+        cut = saved.score_at(alarm / (alarm + missed))
+        return _below(scores, int(np.sum(proba > alarm / (alarm + missed)))) if cut is None else cut
+    right = np.flatnonzero(np.cumsum(proba) / np.arange(1, len(proba) + 1) >= float(purpose.precision or 0.0))
+    flagged = int(right[-1]) + 1 if len(right) else 0
+    if keep and flagged in (0, len(proba)):
+        which = "no row reaches" if flagged == 0 else "all rows together reach"
+        raise DataError(
+            f"--keep needs rows above and below the threshold; {which} an expected precision of {purpose.precision:g}. "
+            "Use other rows, or --threshold."
+        )
     return _below(scores, flagged)
 
 

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
+from auclid._hints import count_of
 from auclid.cli import _show, evaluation, fitting, ordered, predictions
 from auclid.cli._show import escape
-from auclid.cli.data import NO_LABELS, Options, positives, unknown_columns
+from auclid.cli.data import NO_LABELS, Options, option_column, positives, unknown_columns
 from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
 from auclid.cli.paths import check_ending, check_paths
@@ -15,7 +16,6 @@ from auclid.cli.saved import Answers, CountedAnswers, SavedModel
 from auclid.cli.stdin import STDIN, is_copy
 from auclid.cli.thresholds import Purpose, apply_threshold, chosen_threshold, joined
 from auclid.data.encoding import is_missing
-from auclid.data.files import read_column
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import DataError
@@ -56,7 +56,12 @@ def predict(
     check_paths({"MODEL": model, "DATA": data}, {"--output": output})
     check_ending("--output", output, predictions.TABLE_ENDINGS)
     predictions.check_writer(output)
-    if model.exists() and not purpose.given and ranks_order(load(model)):
+    if model.exists() and ranks_order(load(model)):
+        if purpose.given:
+            raise DataError(
+                f"{purpose.option} must come with a model of two classes; {str(model)!r} ranks ordered rows, and gives "
+                "scores without labels. Write the scores, and take the highest."
+            )
         ordered.predict(model, data, output, identifiers, memory)
         return
     saved = SavedModel.open(model)
@@ -68,14 +73,14 @@ def predict(
         answers: Iterable[Answers] = counted
         if purpose.given:
             every = joined(list(counted))
-            threshold = chosen_threshold(purpose, every)
+            threshold = chosen_threshold(purpose, saved, every, keep)
             answers = [apply_threshold(saved, every, threshold)]
-            called = f"{int(np.sum(every.scores > threshold)):,} of {len(every.scores):,} rows"
+            called = f"{int(np.sum(every.scores > threshold)):,} of {count_of(len(every.scores), 'row')}"
             notes.append(f"{called} are called {saved.positive}: those with a score above {threshold:.6g}.")
         count = predictions.write_scores(output, answers, copies)
     _show.remarks([*notes, *counted.notes(), *missing_note(rows.missing_counts())])
     say = _show.note if output == STDIN else _show.say
-    say(escape(f"{count:,} scores: {output}"))
+    say(escape(f"{count_of(count, 'score')}: {output}"))
     if keep:
         saved.keep_threshold(threshold)
         save(model, saved.estimator, about=saved.known or None)
@@ -118,6 +123,7 @@ def _measured(
 
 
 def _tell_evaluation(found: evaluation.Evaluation, options: EvaluationOptions, title: str) -> None:
+    _show.remarks(found.notes)
     _show.evaluation(found)
     if options.plot is not None:
         evaluation.draw(found, options.plot)
@@ -138,6 +144,7 @@ def evaluate_several(
     check_paths({"--data": data} | {f"MODEL ({path})": path for path in models}, {})
     every = [_measured(SavedModel.open(path), data, target, positive, options, memory) for path in models]
     first = every[0]
+    _show.remarks(dict.fromkeys(note for found in every for note in found.notes))
     for path, found in zip(models, every, strict=True):
         if not np.array_equal(found.is_pos, first.is_pos):
             raise DataError(f"All models must rank the same label on top; {models[0].name} and {path.name} do not.")
@@ -159,7 +166,7 @@ def evaluate_scores(
         raise DataError(NO_LABELS)
     if has_own_labels(data):
         raise DataError(f"--score must name a column of a csv or parquet file; those of {str(data)!r} have no names.")
-    y, scores = read_column(data, target), read_column(data, score)
+    y, scores = option_column(data, "target", target), option_column(data, "score", score)
     try:
         values = np.asarray(scores, dtype=np.float64)
     except (TypeError, ValueError):
@@ -174,9 +181,9 @@ def evaluate_scores(
     cut = 0.5 if is_share else 0.0
     notes = [f"{classes[1]} is called where {score} is above {cut:g}."]
     if not known.all():
-        notes.append(f"{int((~known).sum()):,} rows without a label or a score are left out.")
+        notes.append(f"Left out: {count_of(int((~known).sum()), 'row')} without a label or a score.")
     _show.remarks(notes)
     groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
     found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, options, probability, cut)
-    _tell_evaluation(found, options, f"{score} of {data.name}")
+    _tell_evaluation(found._replace(has_model=False), options, f"{score} of {data.name}")

@@ -21,6 +21,10 @@ OPTIONS = {
     "target": "--target",
     "drop": "--drop",
     "groups": "--groups",
+    "group": "--group",
+    "event": "--event",
+    "time": "--time",
+    "score": "--score",
     "memory": "--memory",
 }
 """The argument or option behind each parameter of a function that reads tables."""

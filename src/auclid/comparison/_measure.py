@@ -40,6 +40,8 @@ class SplitTrial(NamedTuple):
     fitted: Any = None
     trouble: str = ""
     converged: bool = True
+    warm_up: float = 0.0
+    """Seconds of the fit before, which compiles."""
 
 
 class Budget(NamedTuple):
@@ -60,11 +62,12 @@ def run_trials(
 ) -> list[list[SplitTrial]]:
     """The trials of each estimator on each split; of fewer splits where a budget does not last for all.
 
-    The first split runs in this process: it compiles, and its seconds tell how many splits are affordable.
+    The first split runs in this process: it compiles, and its other seconds tell how many splits are affordable.
     """
     start = perf_counter()
     first = _split_trials(estimators, rows, 0, keep_failures, tell)
-    count = budget.affordable(len(rows.splits), perf_counter() - start)
+    taken = perf_counter() - start - sum(trial.warm_up for trial in first)
+    count = budget.affordable(len(rows.splits), taken)
     if n_jobs in (None, 1):
         rest = [_split_trials(estimators, rows, k, keep_failures, tell) for k in range(1, count)]
     else:
@@ -96,15 +99,16 @@ def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[A
     """Fit an estimator to the training rows of a split and score the test rows of its partition."""
     train, test = rows.splits[number][0], _rows_to_score(rows.splits)[number]
     own = np.isin(test, rows.splits[number][1])
-    y = rows.y[train]
+    y, warm_up = rows.y[train], 0.0
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         columns, model, X, X_test = _prepare(estimator, rows, train, test, prepared)
         weights = {} if rows.weight is None else {_weight_name(model): rows.weight[train]}
         if number == 0:  # compile before fits are timed
-            few = _few(rows.is_pos[train])
+            start, few = perf_counter(), _few(rows.is_pos[train])
             clone(model).fit(_some(X, few), y[few])
             heard.clear()
+            warm_up = perf_counter() - start
         start = process_time()
         model.fit(X, y, **weights)
         seconds = process_time() - start
@@ -118,6 +122,7 @@ def _trial(estimator: Any, rows: _Rows, number: int, prepared: dict[str, tuple[A
         seconds,
         fitted if number == 0 else None,
         converged=converged,
+        warm_up=warm_up,
     )
 
 

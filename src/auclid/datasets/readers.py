@@ -92,7 +92,9 @@ def labelled_rows(rows: Rows, target: str | None) -> tuple[np.ndarray, list[str]
     if not present.any():
         raise DataError(f"The target of {rows.where} must have values; all are missing.")
     where = "label" if target is None else f"value in {target!r}"
-    return np.flatnonzero(present), [f"{(~present).sum()} rows have no {where} and are left out."]
+    count = int((~present).sum())
+    said = "1 row has no {} and is left out." if count == 1 else f"{count} rows have no {{}} and are left out."
+    return np.flatnonzero(present), [said.format(where)]
 
 
 def missing_note(counts: dict[str, int]) -> list[str]:

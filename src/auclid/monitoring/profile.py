@@ -145,8 +145,7 @@ Expected = tuple[float | None, float | None, tuple[float, float] | None]
 def expected_auc(model: Any, scores: np.ndarray, is_pos: np.ndarray | None, held_out: bool) -> Expected:
     """The AUC of held-out rows, its standard error and spreads, or what cross-validation found in the training rows."""
     both = is_pos is not None and bool(is_pos.any()) and not is_pos.all()
-    if held_out and both:
-        assert is_pos is not None
+    if held_out and is_pos is not None and 2 <= is_pos.sum() <= len(is_pos) - 2:  # as an interval needs
         measured = auc_interval(is_pos, scores)
         return measured.auc, measured.se, placement_spreads(is_pos, scores)
     line = _chosen_line(model)

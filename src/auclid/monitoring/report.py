@@ -332,7 +332,7 @@ def _period(name: str, here: np.ndarray, rows: ScoredRows, before: Profile) -> P
         return period
     predicted = None if proba is None else _expected_share(proba[known])
     period = period._replace(observed=float(is_pos.mean()), predicted=predicted)
-    if not is_pos.any() or is_pos.all():
+    if not 2 <= is_pos.sum() <= len(is_pos) - 2:  # an interval needs two of each class
         return period
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few rows, which the interval shows

@@ -61,7 +61,7 @@ def over_time(
     Returns
     -------
     matplotlib axis
-        Periods without rows of both classes are left out.
+        Periods with fewer than two rows of a class are left out.
 
     Examples
     --------
@@ -80,9 +80,9 @@ def over_time(
     is_pos = positives(owner, y, pos_label)
     places, names = time_periods(owner, time, period, len(score))
     measure, label = MEASURES[metric]
-    at = [k for k in range(len(names)) if is_pos[places == k].any() and not is_pos[places == k].all()]
+    at = [k for k in range(len(names)) if 2 <= is_pos[places == k].sum() <= (places == k).sum() - 2]
     if not at:
-        raise InvalidValueError(f"{owner} must have a period with rows of both classes; got none.")
+        raise InvalidValueError(f"{owner} must have a period with two rows of each class; got none.")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of few rows, which the interval shows
         found = np.array([measure(is_pos[places == k], score[places == k], level=level)[:3] for k in at])
