@@ -99,3 +99,30 @@ def test_a_heavy_penalty_does_not_turn_a_ranking_round(alpha, seed):
     """alpha/E|x|² of 1e20: hardly anything is left of a weight after a step, and rounding was all of the average."""
     X, y = sample(400)
     assert SOLAM(alpha=alpha, random_state=seed).fit(1e-12 * X, y).score(1e-12 * X, y) > 0.7
+
+
+@pytest.mark.parametrize("model", [auclid.LeastSquaresAUC(), auclid.RankSVM(), LeastSquaresAUCCV(), auclid.Scorecard()])
+def test_a_frame_without_columns(model):
+    """Not NumPy's sentence, which is about an array or dtype."""
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\) \(shape=\(60, 0\)\)"):
+        model.fit(pd.DataFrame(index=range(60)), sample()[1])
+    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+        model.fit(pd.DataFrame({"a": []}), [])
+
+
+def test_a_frame_without_columns_to_score():
+    pd = pytest.importorskip("pandas")
+    X, y = sample()
+    with pytest.raises(ValueError, match="X has 0 features, but RankSVM is expecting 4"):
+        auclid.RankSVM().fit(X, y).decision_function(pd.DataFrame(index=range(60)))
+
+
+@pytest.mark.parametrize(("model", "advised"), [(auclid.LeastSquaresAUC(), False), (auclid.Scorecard(), True)])
+def test_infinity_is_to_be_made_nan_only_where_nan_is_allowed(model, advised):
+    pd = pytest.importorskip("pandas")
+    X, y = sample()
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match=r"'b' of \w+ must hold finite numbers.*got infinity\. Clip it") as error:
+        model.fit(pd.DataFrame(X, columns=list("abcd")), y)
+    assert ("NaN" in str(error.value)) is advised

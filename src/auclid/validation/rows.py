@@ -15,7 +15,7 @@ from sklearn.utils.validation import _check_feature_names, _check_n_features, va
 from auclid._sparse import FORMATS, fault
 from auclid.data import Table, as_table
 from auclid.data.dask import is_dask
-from auclid.data.encoding import as_numbers, is_missing, table_columns
+from auclid.data.encoding import as_numbers, is_frame, is_missing, table_columns
 from auclid.data.file_dataset import FileTable
 from auclid.data.files import Rows
 from auclid.errors import InvalidValueError
@@ -126,8 +126,13 @@ def _validated(estimator: Any, *given: Any, reset: bool) -> Any:
 
 
 def _error_naming_column(estimator: Any, X: Any, refuse_missing: bool) -> InvalidValueError | None:
-    """The error that names the first column with text, dates or missing values; None where no column has any."""
+    """The error that names the first column with text, dates or missing values; None where no column has any.
+
+    Of a frame without columns, or rows, it says so.
+    """
     owner = owner_name(estimator)
+    if is_frame(X) and 0 in X.shape:
+        return empty_frame_error(X.shape)
     try:
         columns = [] if sparse.issparse(X) else table_columns(owner, X)
     except (ValueError, TypeError, IndexError, AttributeError):  # not a table of known cells
@@ -139,11 +144,17 @@ def _error_naming_column(estimator: Any, X: Any, refuse_missing: bool) -> Invali
             got = f"{column.kind} in column {column.name!r}, such as {str(cell)!r},"
             return InvalidValueError(owner=owner, parameter="X", expected="hold numbers", got=got, hint=hint)
     for column in columns if refuse_missing else ():
-        count = int(np.isnan(as_numbers(owner, column)).sum())
+        count = int(np.isnan(as_numbers(owner, column, missing_allowed=False)).sum())
         if count:
             got = f"NaN in column {column.name!r}, in {count:,} of {len(column.values):,} rows,"
             return InvalidValueError(owner=owner, parameter="X", expected="have no missing values", got=got, hint=hint)
     return None
+
+
+def empty_frame_error(shape: Sequence[int]) -> InvalidValueError:
+    """The error for a frame without columns or without rows, in scikit-learn's words."""
+    what = "sample(s)" if not shape[0] else "feature(s)"
+    return InvalidValueError(f"Found array with 0 {what} (shape={tuple(shape)}) while a minimum of 1 is required.")
 
 
 def check_sparse_indices(estimator: Any, X: Any, made_of: Any = None) -> Any:
