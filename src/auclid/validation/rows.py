@@ -291,7 +291,14 @@ def labels_to_score(
     """Labels and weights to measure scores by: those given, else those that rows of files have of their own."""
     if isinstance(X, Rows) and y is None:
         y = file_labels(estimator, X, allow_missing)
+    require_labels_to_score(owner_name(estimator), X, y)
     return y, own_weight(X, sample_weight)
+
+
+def require_labels_to_score(owner: str, X: Any, y: Any) -> None:
+    """Raise where scores of rows are to be measured, and neither they nor the caller have labels."""
+    if y is None and not isinstance(X, Rows):
+        raise InvalidValueError(owner=owner, parameter="y", expected="hold the labels of X", got="None")
 
 
 def own_labels(X: Any, y: Any) -> Any:
