@@ -111,7 +111,7 @@ def test_the_page_is_one_file_that_asks_no_host(judged, tmp_path):
 
 def test_missing_labels_are_said_to_be_missing(judged):
     models, X, _, _ = judged
-    with pytest.raises(ValueError, match="The 'y' parameter of report must hold the labels of X. Got None instead"):
+    with pytest.raises(ValueError, match=r"The 'y' parameter of report must hold the labels of X. Got None instead"):
         report(models, X)
 
 

@@ -155,7 +155,7 @@ def test_the_effect_is_the_difference_of_auc_with_its_interval(card, fitted):
 
 
 def test_an_effect_needs_labels(card, fitted):
-    with pytest.raises(ValueError, match="The 'y' parameter of Scorecard must hold the labels of X. Got None instead"):
+    with pytest.raises(ValueError, match=r"'y' parameter of Scorecard must hold the labels of X. Got None instead"):
         card.edit("age", "remove", X=fitted[1])
     assert card.edits_ == []
 
@@ -226,6 +226,11 @@ def test_bad_edits_get_a_sentence(card, edit, says):
     with pytest.raises(ValueError, match=says):
         card.edit(**{"column": "age", **edit})
     assert card.edits_ == []
+
+
+def test_fields_that_an_edit_does_not_have_are_named(card):
+    with pytest.raises(ValueError, match=r"must have only the fields action, at, column.*; got 'operation'"):
+        card.apply([{"column": "age", "action": "remove", "operation": 1}])
 
 
 @pytest.mark.parametrize("edits", ["[1]", "{}", "[", 3, "nowhere.json", [{"column": "age", "deed": "set"}]])
