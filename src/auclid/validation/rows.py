@@ -291,7 +291,8 @@ def labels_to_score(
     """Labels and weights to measure scores by: those given, else those that rows of files have of their own."""
     if isinstance(X, Rows) and y is None:
         y = file_labels(estimator, X, allow_missing)
-    require_labels_to_score(owner_name(estimator), X, y)
+    if not allow_missing:
+        require_labels_to_score(owner_name(estimator), X, y)
     return y, own_weight(X, sample_weight)
 
 
