@@ -492,7 +492,7 @@ def test_few_groups_are_told():
         ({"max_fpr": 0.0}, r"'max_fpr' parameter of auc_interval must be a float in \(0.0, 1.0\]"),
         ({"groups": [1, 1, 1, 1, 1]}, "positives of 1 and negatives of 1 instead"),
         ({"groups": [1, 2, 3, 3, 3]}, "positives of 1 and negatives of 2 instead"),
-        ({"groups": [1, 2]}, "5 in y_true, 2 in groups"),
+        ({"groups": [1, 2]}, "5 rows in y_true, 2 in groups"),
         ({"groups": ["a", None, "b", "c", "d"]}, "'groups' parameter of auc_interval must hold labels of one kind"),
         ({"sample_weight": [0] * 5}, "sample_weight zero on every row"),
         ({"sample_weight": [1, 1, 0, 0, 0]}, "Got only 2 rows of the label 0"),

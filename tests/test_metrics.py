@@ -213,9 +213,10 @@ def test_predicted_labels_are_noticed():
     [
         (([0, 1], [0.1, np.nan]), "'y_score' parameter of roc_auc .* Got NaN in 1 of 2 rows"),
         (([0, 1, 2], [1, 2, 3]), "two labels, none missing. Got 3 instead: 0, 1, 2"),
-        (([0, 1, np.nan], [1, 2, 3]), "two labels, none missing"),
-        ((["a", None, "b"], [1, 2, 3]), "labels of one kind, none missing"),
-        (([0, 1], [1, 2, 3]), "2 in y_true, 3 in y_score"),
+        (([0, 1, np.nan], [1, 2, 3]), "two labels, none missing. Got NaN in 1 of 3 rows instead"),
+        ((["a", None, "b"], [1, 2, 3]), "labels of one kind, none missing. Got None in 1 of 3 rows instead"),
+        ((np.array([0, "a", "b"], dtype=object), [1, 2, 3]), "labels of one kind.* Got int and str instead"),
+        (([0, 1], [1, 2, 3]), "Got 2 rows in y_true, 3 in y_score instead"),
         (([0, 1], [[1, 2], [3, 4]]), r"Got shape \(2, 2\) instead. Pass one column"),
         (([0, 1], ["1", "2"]), "array of real numbers"),
         (([0, 1], [1 + 1j, 2]), "array of real numbers"),

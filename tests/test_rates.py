@@ -485,7 +485,7 @@ def test_groups_that_cannot_be_measured_are_named():
     assert auc_by_group(y * 2, s * 2, list("aaaabbb" + "bbbbaaa"), sample_weight=[1] * 4 + [0] * 3 + [1] * 7)
     with pytest.raises(ValueError, match="two groups or more"):
         auc_by_group(y, s, ["a"] * 7)
-    with pytest.raises(ValueError, match="7 in y_true, 6 in groups"):
+    with pytest.raises(ValueError, match="7 rows in y_true, 6 in groups"):
         auc_by_group(y, s, ["a"] * 6)
 
 
@@ -548,7 +548,7 @@ def test_folds_of_weighted_rows():
     assert ones[:4] == pytest.approx(cross_val_auc(LeastSquaresAUC(), X, y)[:4])
     pair = compare_cross_val_auc(LeastSquaresAUC(), GaussianNB(), X, y, sample_weight=weight)
     assert pair.low < pair.difference < pair.high
-    with pytest.raises(ValueError, match="200 in y, 3 in sample_weight"):
+    with pytest.raises(ValueError, match="200 rows in y, 3 in sample_weight"):
         cross_val_auc(LeastSquaresAUC(), X, y, sample_weight=[1, 2, 3])
 
 
@@ -684,7 +684,7 @@ def test_folds_that_cannot_be_measured(table):
         cross_val_auc(LeastSquaresAUC(), X[:40], (np.arange(40) < 3).astype(int), cv=3)
     with pytest.raises(ValueError, match="both classes"):
         cross_val_auc(LeastSquaresAUC(), X, np.zeros(400))
-    with pytest.raises(ValueError, match="400 in sample_weight, 7 in groups"):
+    with pytest.raises(ValueError, match="400 rows in sample_weight, 7 in groups"):
         cross_val_auc(LeastSquaresAUC(), X, y, groups=np.arange(7), sample_weight=np.ones(400))
     with pytest.raises(ValueError, match=r"inconsistent numbers of samples: \[7, 400\]"):
         cross_val_auc(LeastSquaresAUC(), X[:7], y, sample_weight=np.ones(400))

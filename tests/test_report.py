@@ -109,6 +109,12 @@ def test_the_page_is_one_file_that_asks_no_host(judged, tmp_path):
     assert "default-src 'none'" in page and "@media print" in page and 'aria-live="polite"' in page
 
 
+def test_missing_labels_are_said_to_be_missing(judged):
+    models, X, _, _ = judged
+    with pytest.raises(ValueError, match=r"The 'y' parameter of report must hold the labels of X. Got None instead"):
+        report(models, X)
+
+
 def test_labels_groups_and_paths(tmp_path):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(300, 2))

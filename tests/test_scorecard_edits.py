@@ -154,6 +154,12 @@ def test_the_effect_is_the_difference_of_auc_with_its_interval(card, fitted):
     assert effect["auc_before"] == pytest.approx(roc_auc(y, before)) and effect["rows"] == len(y)
 
 
+def test_an_effect_needs_labels(card, fitted):
+    with pytest.raises(ValueError, match=r"'y' parameter of Scorecard must hold the labels of X. Got None instead"):
+        card.edit("age", "remove", X=fitted[1])
+    assert card.edits_ == []
+
+
 def test_edits_travel_in_the_model_file_and_as_json(card, fitted, tmp_path):
     model, X, y = fitted
     card.edit("age", "set", low=30, high=40, value=1.0, reason="policy", X=X, y=y).edit("debt", "cap", upper=0.5)
@@ -220,6 +226,11 @@ def test_bad_edits_get_a_sentence(card, edit, says):
     with pytest.raises(ValueError, match=says):
         card.edit(**{"column": "age", **edit})
     assert card.edits_ == []
+
+
+def test_fields_that_an_edit_does_not_have_are_named(card):
+    with pytest.raises(ValueError, match=r"must have only the fields action, at, column.*; got 'operation'"):
+        card.apply([{"column": "age", "action": "remove", "operation": 1}])
 
 
 @pytest.mark.parametrize("edits", ["[1]", "{}", "[", 3, "nowhere.json", [{"column": "age", "deed": "set"}]])

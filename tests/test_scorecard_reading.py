@@ -190,6 +190,12 @@ def test_points_double_the_odds_and_keep_the_ranking(tmp_path):
     assert model.auc_lost(X, y) == pytest.approx(roc_auc(y, model.decision_function(X)) - roc_auc(y, whole))
     model.points(path=tmp_path / "points.csv")
     assert len(pd.read_csv(tmp_path / "points.csv")) == len(model.points())
+    for name in ("points.txt", "points", "points.CSV.gz"):
+        model.points(path=str(tmp_path / name))
+    for name in ("points.xlsx", "points.json", "points.parquet.gz"):
+        with pytest.raises(ValueError, match=r"'path' of Scorecard.points must be a csv file, whose name ends in"):
+            model.points(path=tmp_path / name)
+        assert not (tmp_path / name).exists()
     with pytest.raises(ValueError, match=r"'scale' of Scorecard.points must be a float in \(0.0, inf\). Got 0"):
         model.points(scale=0)
     for name, value in {"scale": "20", "base": np.nan, "odds": np.inf}.items():

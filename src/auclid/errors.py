@@ -178,6 +178,29 @@ PYTHON = Wording()
 """The library's own wording."""
 
 
+class Described(str):
+    """Words about what came instead of what was expected: `shown` does not put them between quotes."""
+
+    __slots__ = ()
+
+
+def shown(value: Any) -> str:
+    """A value as a sentence shows it: as Python writes it, a scalar of NumPy as Python's own.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.errors import Described, shown
+    >>> shown(np.str_("good")), shown(np.int64(1)), shown(Described("3 rows"))
+    ("'good'", '1', '3 rows')
+    """
+    if isinstance(value, Described):
+        return str(value)
+    kind = getattr(getattr(value, "dtype", None), "kind", "O")
+    is_scalar = type(value).__module__ == "numpy" and kind in "biufU" and not value.shape
+    return repr(value.item() if is_scalar else value)
+
+
 def invalid_value(owner: Any, parameter: str, expected: str, got: Any, hint: Text = "") -> InvalidValueError:
     """The error for a value that a parameter cannot take, which is shown as Python writes it.
 
@@ -187,7 +210,7 @@ def invalid_value(owner: Any, parameter: str, expected: str, got: Any, hint: Tex
     >>> str(invalid_value("scan", "memory", "be a number of bytes", "much"))
     "The 'memory' parameter of scan must be a number of bytes. Got 'much' instead."
     """
-    return InvalidValueError(owner=owner, parameter=parameter, expected=expected, got=repr(got), hint=hint)
+    return InvalidValueError(owner=owner, parameter=parameter, expected=expected, got=shown(got), hint=hint)
 
 
 def invalid_type(owner: Any, parameter: str, expected: str, got: Any, hint: Text = "") -> InvalidTypeError:
@@ -203,7 +226,13 @@ def invalid_type(owner: Any, parameter: str, expected: str, got: Any, hint: Text
 
 
 def unknown_name(
-    owner: Any, parameter: str, expected: str, got: Any, names: Sequence[str], aliases: Iterable[str] = ()
+    owner: Any,
+    parameter: str,
+    expected: str,
+    got: Any,
+    names: Sequence[str],
+    aliases: Iterable[str] = (),
+    subject: str = "",
 ) -> UnknownNameError:
     """The error for a name that does not exist, with those near to it, or all there are but aliases.
 
@@ -214,7 +243,8 @@ def unknown_name(
     "The 'name' parameter of make must be the name of a method. Got 'spamm' instead. Did you mean SPAM-L2?"
     """
     hint = did_you_mean(got, [*names, *aliases]) or f"Known are: {', '.join(names)}."
-    return UnknownNameError(owner=owner, parameter=parameter, expected=expected, got=repr(got), hint=hint)
+    parts = {"owner": owner, "parameter": parameter, "subject": subject, "expected": expected}
+    return UnknownNameError(**parts, got=shown(got), hint=hint)
 
 
 def unknown_column(owner: Any, parameter: str, name: str, names: Sequence[str], where: str) -> ColumnNotFoundError:

@@ -99,3 +99,65 @@ def test_a_heavy_penalty_does_not_turn_a_ranking_round(alpha, seed):
     """alpha/E|x|² of 1e20: hardly anything is left of a weight after a step, and rounding was all of the average."""
     X, y = sample(400)
     assert SOLAM(alpha=alpha, random_state=seed).fit(1e-12 * X, y).score(1e-12 * X, y) > 0.7
+
+
+@pytest.mark.parametrize("model", [auclid.LeastSquaresAUC(), auclid.RankSVM(), LeastSquaresAUCCV(), auclid.Scorecard()])
+def test_a_frame_without_columns(model):
+    """Not NumPy's sentence, which is about an array or dtype."""
+    pd = pytest.importorskip("pandas")
+    with pytest.raises(ValueError, match=r"Found array with 0 feature\(s\) \(shape=\(60, 0\)\)"):
+        model.fit(pd.DataFrame(index=range(60)), sample()[1])
+    with pytest.raises(ValueError, match=r"Found array with 0 sample\(s\)"):
+        model.fit(pd.DataFrame({"a": []}), [])
+
+
+def test_a_frame_without_columns_to_score():
+    pd = pytest.importorskip("pandas")
+    X, y = sample()
+    with pytest.raises(ValueError, match="X has 0 features, but RankSVM is expecting 4"):
+        auclid.RankSVM().fit(X, y).decision_function(pd.DataFrame(index=range(60)))
+
+
+@pytest.mark.parametrize(("model", "advised"), [(auclid.LeastSquaresAUC(), False), (auclid.Scorecard(), True)])
+def test_infinity_is_to_be_made_nan_only_where_nan_is_allowed(model, advised):
+    pd = pytest.importorskip("pandas")
+    X, y = sample()
+    X[3, 1] = np.inf
+    with pytest.raises(ValueError, match=r"'b' of \w+ must hold finite numbers.*got infinity\. Clip it") as error:
+        model.fit(pd.DataFrame(X, columns=list("abcd")), y)
+    assert ("NaN" in str(error.value)) is advised
+
+
+def test_values_are_shown_as_a_user_writes_them():
+    """No types of NumPy, no words between quotes, nothing said twice."""
+    X, y = sample()
+    words = np.array(["bad", "fair"])[y]
+    survival = np.array([(False, 1.0)] * 60, dtype=[("event", bool), ("time", float)])
+    for call, said in (
+        (lambda: auclid.metrics.roc_auc(words, X[:, 0], pos_label=np.str_("good")), r"Got 'good' instead"),
+        (lambda: auclid.metrics.auc_interval(y[::2], X[::2, 0], pos_label=np.int64(1)), "no row of pos_label=1 among"),
+        (lambda: auclid.SurvivalRanker().fit(X, X[:, :1]), r"Got an array of shape \(60, 1\) instead"),
+        (
+            lambda: auclid.SurvivalRanker().fit(X, survival),
+            r"Got 60 times, all censored instead\. Without an event no row can be ranked above another\.$",
+        ),
+        (lambda: auclid.export(auclid.RankSVM().fit(X, y), to="zip"), r"must be one of [\w, ]+\. Got 'zip' instead\.$"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            call()
+
+
+def test_missing_groups_are_counted():
+    X, y = sample()
+    groups = np.where(np.arange(60) < 3, np.nan, 1.5)
+    with pytest.raises(ValueError, match=r"'groups' parameter of auc_interval .* Got NaN in 3 of 60 rows instead"):
+        auclid.metrics.auc_interval(y, X[:, 0], groups=groups)
+
+
+def test_settings_that_a_method_does_not_have():
+    from auclid.cli.settings import with_settings
+    from auclid.cli.wording import sentence
+
+    with pytest.raises(ValueError, match="--set must name a parameter of RankSVM; got 'nope'") as error:
+        with_settings(auclid.RankSVM(), ["nope=1"])
+    assert sentence(error.value).startswith("--set must name a parameter of RankSVM; got 'nope'. Known are: alpha")

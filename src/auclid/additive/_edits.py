@@ -239,7 +239,7 @@ def check_edit(edit: Any) -> dict[str, Any]:
     unknown = sorted(set(map(str, edit)) - EDIT_FIELDS)
     if unknown:
         raise InvalidValueError(
-            f"An edit of a Scorecard must have some of the fields {', '.join(sorted(EDIT_FIELDS))}; got {unknown[0]!r}."
+            f"An edit of a Scorecard must have only the fields {', '.join(sorted(EDIT_FIELDS))}; got {unknown[0]!r}."
         )
     if edit.get("action") not in ACTIONS:
         raise InvalidValueError(

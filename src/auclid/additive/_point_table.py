@@ -35,6 +35,9 @@ MIN_BIN_ROWS = 5
 MAX_AUC_LOST = 0.0002
 """The estimated loss of AUC below which no more bins are made."""
 
+COMPRESSED = (".gz", ".bz2", ".xz", ".zip", ".zst")
+"""Endings of files that pandas compresses."""
+
 
 class BinSettings(NamedTuple):
     """How bins are made: as `Scorecard.points` takes it."""
@@ -107,7 +110,8 @@ class PointTable:
         whole : bool, default=True
             Whether points are rounded to whole numbers. If not, and without bins, a numeric column has a line a knot.
         path : str or path-like, optional
-            A csv file to write the table to as well.
+            A csv file to write the table to as well: its name ends in .csv or .txt, perhaps compressed, as in .csv.gz,
+            or has no ending.
 
         Returns
         -------
@@ -126,6 +130,7 @@ class PointTable:
         >>> bool(table.groupby("column").size().max() <= 5)
         True
         """
+        _check_path(path)
         table = self._table(scale, base, odds, whole, higher, BinSettings(max_bins, min_share, max_auc_lost))
         frame = as_frame(table.lines(self.shapes_), bool(whole), table.binned is not None)
         frame.attrs["auc_lost"] = 0.0 if table.binned is None else table.binned.auc_lost
@@ -367,6 +372,16 @@ def _is_real(value: Any) -> bool:
 def _invalid(name: str, expected: str, got: Any) -> InvalidValueError:
     message = f"The '{name}' of Scorecard.points must {expected}. Got {got!r} instead."
     return InvalidValueError(message, owner="Scorecard", parameter=name)
+
+
+def _check_path(path: Any) -> None:
+    """Refuse a file whose ending promises another format than csv."""
+    if not isinstance(path, (str, os.PathLike)):
+        return
+    name = Path(os.fspath(path))
+    ending = Path(name.stem).suffix if name.suffix.lower() in COMPRESSED else name.suffix
+    if ending and ending.lower() not in (".csv", ".txt"):
+        raise _invalid("path", "be a csv file, whose name ends in .csv or .txt", str(name))
 
 
 def _check_bins(settings: BinSettings) -> None:

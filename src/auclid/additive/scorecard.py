@@ -29,7 +29,7 @@ from auclid.base import LinearRanker
 from auclid.data.dataset import Dataset, Part, Totals
 from auclid.data.encoding import column_indices
 from auclid.data.types import OutputFile, RowsLike
-from auclid.errors import invalid_value
+from auclid.errors import Described, invalid_value
 from auclid.metrics._operating_point import best_threshold
 from auclid.ordered._base import LinearOrderRanker
 from auclid.ordered._meta import MetaRanker
@@ -211,7 +211,7 @@ class Scorecard(Readable, PointTable, Editable, MetaRanker):
         """
         if groups is not None and self._order_ranker is None:
             raise invalid_value(
-                self, "groups", "go with a ranker of ordered rows", f"ranker={self.ranker!r}",
+                self, "groups", "go with a ranker of ordered rows", Described(f"ranker={self.ranker!r}"),
                 "Use Scorecard(OrderedRanker()).",
             )  # fmt: skip
         if self.metric != "roc_auc" and self._order_ranker is not None:

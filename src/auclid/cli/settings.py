@@ -32,7 +32,8 @@ def with_settings(model: BaseEstimator, settings: Settings) -> BaseEstimator:
         name, dot, key = name.strip().partition(".")
         known = model.get_params()
         if name not in known:
-            raise unknown_name(type(model).__name__, name, "exist", name, sorted(known))
+            owner = type(model).__name__
+            raise unknown_name(owner, name, f"name a parameter of {owner}", name, sorted(known), subject="--set")
         if dot:
             params.setdefault(name, {})[key] = parsed(value)
         else:

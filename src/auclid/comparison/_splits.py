@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 
 from auclid.auto._folds import Split, rolling_folds
-from auclid.errors import invalid_value
+from auclid.errors import Described, invalid_value
 from auclid.metrics._cross_val import _numbers, _Rows
 from auclid.metrics._periods import time_numbers
 from auclid.validation.parameters import number_in, whole_number
@@ -115,4 +115,4 @@ def _check_classes(is_pos: np.ndarray, part: np.ndarray, parameter: str) -> None
     positives = int(is_pos[part].sum())
     if min(positives, len(part) - positives) < MIN_TEST_ROWS:
         expected = f"leave {MIN_TEST_ROWS} rows of each class or more, to learn from and to test on"
-        raise invalid_value("compare", parameter, expected, f"{positives} positives of {len(part)} rows")
+        raise invalid_value("compare", parameter, expected, Described(f"{positives} positives of {len(part)} rows"))

@@ -184,10 +184,11 @@ def is_missing(value: Any) -> bool:
 # --- cells to numbers, texts and codes ---
 
 
-def as_numbers(owner: object, column: Column) -> np.ndarray:
+def as_numbers(owner: object, column: Column, missing_allowed: bool = True) -> np.ndarray:
     """A column of numbers, booleans or dates (days since 1970) as float64; NaN where a value is missing.
 
-    Raises where a cell is not of the column's kind, and where a number is infinite.
+    Raises where a cell is not of the column's kind, and where a number is infinite: the sentence advises NaN only to
+    owners that allow missing values.
     """
     values = column.values
     if column.kind == "date":
@@ -200,9 +201,10 @@ def as_numbers(owner: object, column: Column) -> np.ndarray:
     else:
         out = _converted(owner, column, _number, "float64")
     if np.isinf(out).any():
+        nan, hint = (", or NaN where one is missing", ", or make it NaN") if missing_allowed else ("", "")
         raise ValueError(
-            f"Column {column.name!r} of {_owner_name(owner)} must hold finite numbers, or NaN where one is missing; "
-            "got infinity. Clip it, or make it NaN."
+            f"Column {column.name!r} of {_owner_name(owner)} must hold finite numbers{nan}; got infinity. "
+            f"Clip it{hint}."
         )
     return out
 

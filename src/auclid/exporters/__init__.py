@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from auclid.errors import unknown_name
+from auclid._hints import did_you_mean
+from auclid.errors import invalid_value
 from auclid.exporters._json import json_text, python_module
 from auclid.exporters._onnx import onnx_bytes
 from auclid.exporters._sql import DIALECTS, sql_text
@@ -91,4 +92,5 @@ def export(
 
 def _check_choice(parameter: str, value: str, choices: Sequence[str]) -> None:
     if value not in choices:
-        raise unknown_name("export", parameter, f"be one of {', '.join(choices)}", value, choices)
+        hint = did_you_mean(value, choices)
+        raise invalid_value("export", parameter, f"be one of {', '.join(choices)}", value, hint)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.errors import invalid_value
+from auclid.errors import Described, invalid_value
 from auclid.metrics._compare import answer, checked_question
 from auclid.metrics._results import ConcordanceComparison, ConcordanceInterval
 from auclid.metrics._variance import share_interval
@@ -166,8 +166,8 @@ def checked_censoring(
     G = np.where(used, distribution.before(survival.time), 1.0)
     if (G <= 0.0).any():
         raise invalid_value(
-            owner, "train", "hold a time as late as each event that counts", f"{float(survival.time[G <= 0.0][0]):g}",
-            "Count only events before a time tau.",
+            owner, "train", "hold a time as late as each event that counts",
+            Described(f"none as late as {float(survival.time[G <= 0.0][0]):g}"), "Count only events before a time tau.",
         )  # fmt: skip
     return distribution, np.where(used, 1.0 / G, 0.0)
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.errors import invalid_value
+from auclid.errors import Described, invalid_value
 from auclid.metrics._concordance import checked_censoring, order_terms
 from auclid.metrics._results import AUCOverTime
 from auclid.metrics._variance import share_interval
@@ -106,7 +106,8 @@ def _cases_above_controls(owner: str, survival: Survival, t: float, own: np.ndar
     control = np.flatnonzero((survival.time > t) & (own > 0.0))
     if not len(case) or not len(control):
         what = "no event by then" if not len(case) else "no row later"
-        raise invalid_value(owner, "times", "lie between the first event and the last time", f"{t:g}, with {what}")
+        got = Described(f"{t:g}, with {what}")
+        raise invalid_value(owner, "times", "lie between the first event and the last time", got)
     rows = np.concatenate([case, control])
     level = np.repeat([0, 1], [len(case), len(control)])
     upper = np.concatenate([own[case] * inverse[case], np.zeros(len(control))])

@@ -18,6 +18,7 @@ from auclid.metrics import GroupAUC, auc_by_group
 from auclid.metrics._scorer import scores_of
 from auclid.reports._numbers import Numbers, Scored, differences, numbers
 from auclid.reports._section import data, difference_section, group_section, script, section
+from auclid.validation.rows import require_labels_to_score
 from auclid.validation.vectors import both_classes, column, positives, same_length
 
 
@@ -77,6 +78,7 @@ def report(
     if not models:
         raise ValueError("report expects one fitted model or more by name. Got none.")
     owner = "report"
+    require_labels_to_score(owner, X, y)
     labels = column(owner, "y", X if y is None else y)
     is_pos = _positives(next(iter(models.values())), labels, pos_label)
     scored = [scored_model(str(name), each, X) for name, each in models.items()]

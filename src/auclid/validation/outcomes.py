@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid.data.dask import is_dask
-from auclid.errors import InvalidValueError, invalid_value
+from auclid.errors import Described, InvalidValueError, invalid_value
 from auclid.stats.pair_order import PairOrder, level_order, survival_order
 from auclid.validation.vectors import codes, column, finite_column, same_length, weight_column
 
@@ -95,7 +95,11 @@ def survival_target(owner: str, y: Any) -> Survival:
     survival = Survival(time_column(owner, "y", parts[other]), event_column(owner, parts[which]))
     if not survival.event.any():
         raise invalid_value(
-            owner, "y", "hold at least one event", f"{len(survival.time)} censored times", "All censored, none ranks."
+            owner,
+            "y",
+            "hold at least one event",
+            Described(f"{len(survival.time)} times, all censored"),
+            "Without an event no row can be ranked above another.",
         )
     return survival
 
@@ -120,7 +124,7 @@ def _two_fields(owner: str, y: Any) -> dict[str, np.ndarray]:
 def _described(y: Any, fields: list[str]) -> Any:
     if fields:
         return fields
-    return f"an array of shape {np.shape(y)}" if hasattr(y, "shape") else type(y).__name__
+    return Described(f"an array of shape {np.shape(y)}" if hasattr(y, "shape") else type(y).__name__)
 
 
 def group_codes(owner: str, groups: Any, n: int, name: str = "groups") -> np.ndarray | None:

@@ -135,8 +135,13 @@ def _require_columns(estimator: Any, X: Any) -> None:
 
 
 def _error_naming_column(estimator: Any, X: Any, refuse_missing: bool) -> InvalidValueError | None:
-    """The error that names the first column with text, dates or missing values; None where no column has any."""
+    """The error that names the first column with text, dates or missing values; None where no column has any.
+
+    Of a frame without columns, or rows, it says so.
+    """
     owner = owner_name(estimator)
+    if is_frame(X) and 0 in X.shape:
+        return empty_frame_error(X.shape)
     try:
         columns = [] if sparse.issparse(X) else table_columns(owner, X)
     except (ValueError, TypeError, IndexError, AttributeError):  # not a table of known cells
@@ -148,11 +153,17 @@ def _error_naming_column(estimator: Any, X: Any, refuse_missing: bool) -> Invali
             got = f"{column.kind} in column {column.name!r}, such as {str(cell)!r},"
             return InvalidValueError(owner=owner, parameter="X", expected="hold numbers", got=got, hint=hint)
     for column in columns if refuse_missing else ():
-        count = int(np.isnan(as_numbers(owner, column)).sum())
+        count = int(np.isnan(as_numbers(owner, column, missing_allowed=False)).sum())
         if count:
             got = f"NaN in column {column.name!r}, in {count:,} of {len(column.values):,} rows,"
             return InvalidValueError(owner=owner, parameter="X", expected="have no missing values", got=got, hint=hint)
     return None
+
+
+def empty_frame_error(shape: Sequence[int]) -> InvalidValueError:
+    """The error for a frame without columns or without rows, in scikit-learn's words."""
+    what = "sample(s)" if not shape[0] else "feature(s)"
+    return InvalidValueError(f"Found array with 0 {what} (shape={tuple(shape)}) while a minimum of 1 is required.")
 
 
 def check_sparse_indices(estimator: Any, X: Any, made_of: Any = None) -> Any:
@@ -289,7 +300,15 @@ def labels_to_score(
     """Labels and weights to measure scores by: those given, else those that rows of files have of their own."""
     if isinstance(X, Rows) and y is None:
         y = file_labels(estimator, X, allow_missing)
+    if not allow_missing:
+        require_labels_to_score(owner_name(estimator), X, y)
     return y, own_weight(X, sample_weight)
+
+
+def require_labels_to_score(owner: str, X: Any, y: Any) -> None:
+    """Raise where scores of rows are to be measured, and neither they nor the caller have labels."""
+    if y is None and not isinstance(X, Rows):
+        raise InvalidValueError(owner=owner, parameter="y", expected="hold the labels of X", got="None")
 
 
 def own_labels(X: Any, y: Any) -> Any:

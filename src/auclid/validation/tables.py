@@ -21,7 +21,7 @@ from auclid.data.encoding import (
 )
 from auclid.data.memory import gathered
 from auclid.data.table import Index, Sweep
-from auclid.validation.rows import check_sparse_indices, require_memory
+from auclid.validation.rows import check_sparse_indices, empty_frame_error, require_memory
 
 NUMBER_TYPES = ("int", "uint", "float", "double")
 """How the names of types begin whose columns are numbers as they are, in lower case."""
@@ -65,9 +65,8 @@ def checked_table(estimator: BaseEstimator, X: Any, reset: bool) -> Any:
     if is_frame(X):
         _check_feature_names(estimator, X, reset=reset)
         _check_n_features(estimator, X, reset=reset)
-        for count, what in zip(X.shape, ("sample(s)", "feature(s)"), strict=True):
-            if not count:
-                raise ValueError(f"Found array with 0 {what} (shape={X.shape}) while a minimum of 1 is required.")
+        if 0 in X.shape:
+            raise empty_frame_error(X.shape)
         return X
     kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": None, "ensure_all_finite": "allow-nan"}
     X = validate_data(estimator, check_sparse_indices(estimator, X), reset=reset, **kinds)

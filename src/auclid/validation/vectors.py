@@ -17,8 +17,9 @@ from sklearn.utils.validation import column_or_1d
 from auclid._hints import reads_as_number
 from auclid.data.dask import is_dask, vector_parts
 from auclid.data.dataset import Dataset
+from auclid.data.encoding import is_missing
 from auclid.data.files import Rows
-from auclid.errors import InvalidValueError
+from auclid.errors import InvalidValueError, shown
 from auclid.stats.weights import rescale_weights
 from auclid.validation.parameters import owner_name
 
@@ -193,8 +194,9 @@ def same_length(owner: str, **columns: np.ndarray) -> None:
     """Refuse columns of unlike lengths, and empty ones."""
     sizes = {name: len(values) for name, values in columns.items()}
     if len(set(sizes.values())) > 1:
-        said = ", ".join(f"{size} in {name}" for name, size in sizes.items())
-        raise ValueError(f"{owner} expects columns of one length. Got {said} rows instead.")
+        (first, size), *others = sizes.items()
+        said = ", ".join([f"{size} row{'s'[: size != 1]} in {first}", *(f"{size} in {name}" for name, size in others)])
+        raise ValueError(f"{owner} expects columns of one length. Got {said} instead.")
     if 0 in sizes.values():
         raise ValueError(f"{owner} expects at least one row. Got 0 rows instead.")
 
@@ -207,7 +209,7 @@ def positives(owner: str, y: np.ndarray, pos_label: Any = None, name: str = "y_t
     labels = one_or_two(y)
     if labels is None:
         labels = np.unique(y) if y.dtype.kind in NUMERIC else label_set(owner, y, name)
-    _at_most_two(owner, labels, name)
+    _at_most_two(owner, y, labels, name)
     if pos_label is None:
         refuse_text(owner, labels, name)
     return _mark(owner, y, labels, pos_label)
@@ -257,7 +259,8 @@ def one_or_two(y: np.ndarray) -> np.ndarray | None:
 def both_classes(owner: str, y: np.ndarray, is_pos: np.ndarray, pos_label: Any = None) -> None:
     """Refuse rows of one class, in words that do not guess which one it is."""
     if is_pos.all() or not is_pos.any():
-        which = f"no row of pos_label={pos_label!r} among" if pos_label is not None and not is_pos.any() else "only"
+        absent = pos_label is not None and not is_pos.any()
+        which = f"no row of pos_label={shown(pos_label)} among" if absent else "only"
         raise ValueError(
             f"{owner} expects rows of both classes, positives and negatives. "
             f"Got {which} {len(y)} rows of the label {y[0]} instead."
@@ -274,13 +277,26 @@ def label_set(owner: str, y: np.ndarray, name: str = "y_true") -> np.ndarray:
     if missing:
         raise ValueError(
             f"The '{name}' parameter of {owner} must hold labels of one kind, none missing. "
-            f"Got {set(map(type, y.tolist()))} instead."
+            f"Got {_missing_or_mixed(y)} instead."
         )
     return labels
 
 
-def _at_most_two(owner: str, labels: Any, name: str) -> None:
-    if len(labels) > 2 or any(label != label for label in labels):
+def _missing_or_mixed(y: np.ndarray) -> str:
+    """The missing values of a column and their number; of a column without any, the types of its values."""
+    missing = [value for value in y.tolist() if is_missing(value)]
+    if missing:
+        first = "NaN" if isinstance(missing[0], float) else str(missing[0])
+        return f"{first} in {len(missing)} of {len(y)} rows"
+    return " and ".join(sorted({type(value).__name__ for value in y.tolist()}))
+
+
+def _at_most_two(owner: str, y: np.ndarray, labels: Any, name: str) -> None:
+    if any(label != label for label in labels):
+        raise ValueError(
+            f"The '{name}' parameter of {owner} must hold two labels, none missing. Got {_missing_or_mixed(y)} instead."
+        )
+    if len(labels) > 2:
         said = ", ".join(map(str, labels[:5])) + (", ..." if len(labels) > 5 else "")
         raise ValueError(
             f"The '{name}' parameter of {owner} must hold two labels, none missing. "
@@ -295,7 +311,7 @@ def _mark(owner: str, y: np.ndarray, labels: Any, pos_label: Any) -> np.ndarray:
     if len(labels) == 2 and not known:
         raise ValueError(
             f"The 'pos_label' parameter of {owner} must be one of the labels "
-            f"{labels[0]} and {labels[1]}. Got {pos_label!r} instead."
+            f"{labels[0]} and {labels[1]}. Got {shown(pos_label)} instead."
         )
     return np.asarray(y == pos_label, dtype=bool) if known else np.zeros(len(y), bool)
 
