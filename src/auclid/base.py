@@ -65,8 +65,9 @@ class Ranker(ClassifierMixin, BaseEstimator):
     def set_threshold(self, threshold: float) -> Self:
         """Choose the score above which `predict` answers ``classes_[1]``.
 
-        The model keeps it, also in its file, through `partial_fit` and until the next `fit`. Scores and probabilities
-        stay as they are. `auclid.metrics.choose_threshold` finds one for a purpose.
+        The model keeps this number, also in its file, through `partial_fit` and until the next `fit`. Scores and
+        probabilities stay as they are. `auclid.metrics.choose_threshold` finds one for a purpose. Choose again where
+        scores change their unit: a `Scorecard` fitted by the logistic loss learns on by the square loss.
 
         Parameters
         ----------

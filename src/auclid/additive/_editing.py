@@ -94,7 +94,8 @@ class Editable:
             - "remove": the column, or the part, adds nothing.
             - "monotone": the nearest shape that only rises (``direction=1``) or only falls (-1). Pairs of the column
               stay as they are.
-            - "freeze": later edits that would change the part are refused, and a model that learns on keeps it.
+            - "freeze": later edits that would change the part are refused, and a model that learns on keeps its numbers
+              (not their share of the score, where `partial_fit` goes on by another loss: see ``loss_``).
         low, high : float, optional
             The part low <= x < high of a column of numbers; else all of it. Dates are days since 1970.
         at : float, optional

@@ -154,8 +154,8 @@ def average_precision_interval(
 
     Notes
     -----
-    In simulations with 5, 20 and 100 negatives for each positive the interval of 95 % covers 93 to 97 % from 30
-    positives on, and 91 to 94 % for 10, where AP itself is biased upwards; "bca" corrects for that.
+    In simulations with 5, 20 and 100 negatives for each positive the interval of 95 % covers 93 to 98 % from 30
+    positives on, and 91 to 97 % for 10, where AP itself is biased upwards; "bca" corrects for that.
 
     Examples
     --------
