@@ -106,7 +106,6 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) ->
 
 def _validated(estimator: Any, *given: Any, reset: bool) -> Any:
     """Rows (and labels): float32 or float64, dense or CSR; missing values only where the estimator's tags allow."""
-    _require_columns(estimator, given[0])
     missing = "allow-nan" if allows_missing(estimator) else True
     kinds: dict[str, Any] = {"accept_sparse": "csr", "dtype": DTYPES, "order": None, "ensure_all_finite": missing}
     try:
@@ -124,14 +123,6 @@ def _validated(estimator: Any, *given: Any, reset: bool) -> Any:
             _check_feature_names(estimator, given[0], reset=False)
             _check_n_features(estimator, given[0], reset=False)
         raise named from error
-
-
-def _require_columns(estimator: Any, X: Any) -> None:
-    """Raise where X is a frame without columns, in the words that scikit-learn has for arrays."""
-    if is_frame(X) and X.shape[1] == 0:
-        owner = owner_name(estimator)
-        found = f"Found array with 0 feature(s) (shape={X.shape})"
-        raise ValueError(f"{found} while a minimum of 1 is required by {owner}.")
 
 
 def _error_naming_column(estimator: Any, X: Any, refuse_missing: bool) -> InvalidValueError | None:
