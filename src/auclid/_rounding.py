@@ -5,16 +5,17 @@ import sys
 
 
 def roundest(low: float, high: float) -> float:
-    """The number in (low, high] with the fewest digits.
+    """The number in (low, high] with the fewest digits; infinite ends stand for the largest floats.
 
     Examples
     --------
     >>> from auclid._rounding import roundest
     >>> roundest(1234.5, 1761.2), roundest(17.0, 18.0), roundest(-0.3, 0.2)
     (1500.0, 18.0, 0.0)
-    >>> roundest(1.0, 1.7e308)
-    1e+308
+    >>> roundest(1.0, 1.7e308), roundest(1.0, float("inf"))
+    (1e+308, 1e+308)
     """
+    low, high = (min(max(end, -sys.float_info.max), sys.float_info.max) for end in (low, high))
     if low < 0.0 <= high:
         return 0.0
     exponent = min(math.floor(math.log10(max(abs(low), abs(high)))) + 1, sys.float_info.max_10_exp)
