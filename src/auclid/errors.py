@@ -179,19 +179,19 @@ PYTHON = Wording()
 
 
 class Described(str):
-    """Words about what came instead of what was expected: `shown` does not put them between quotes."""
+    """Words about what came instead of what was expected: `quoted_value` does not put them between quotes."""
 
     __slots__ = ()
 
 
-def shown(value: Any) -> str:
+def quoted_value(value: Any) -> str:
     """A value as a sentence shows it: as Python writes it, a scalar of NumPy as Python's own.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from auclid.errors import Described, shown
-    >>> shown(np.str_("good")), shown(np.int64(1)), shown(Described("3 rows"))
+    >>> from auclid.errors import Described, quoted_value
+    >>> quoted_value(np.str_("good")), quoted_value(np.int64(1)), quoted_value(Described("3 rows"))
     ("'good'", '1', '3 rows')
     """
     if isinstance(value, Described):
@@ -210,7 +210,7 @@ def invalid_value(owner: Any, parameter: str, expected: str, got: Any, hint: Tex
     >>> str(invalid_value("scan", "memory", "be a number of bytes", "much"))
     "The 'memory' parameter of scan must be a number of bytes. Got 'much' instead."
     """
-    return InvalidValueError(owner=owner, parameter=parameter, expected=expected, got=shown(got), hint=hint)
+    return InvalidValueError(owner=owner, parameter=parameter, expected=expected, got=quoted_value(got), hint=hint)
 
 
 def invalid_type(owner: Any, parameter: str, expected: str, got: Any, hint: Text = "") -> InvalidTypeError:
@@ -244,7 +244,7 @@ def unknown_name(
     """
     hint = did_you_mean(got, [*names, *aliases]) or f"Known are: {', '.join(names)}."
     parts = {"owner": owner, "parameter": parameter, "subject": subject, "expected": expected}
-    return UnknownNameError(**parts, got=shown(got), hint=hint)
+    return UnknownNameError(**parts, got=quoted_value(got), hint=hint)
 
 
 def unknown_column(owner: Any, parameter: str, name: str, names: Sequence[str], where: str) -> ColumnNotFoundError:

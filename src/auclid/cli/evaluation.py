@@ -39,7 +39,7 @@ PICTURES = (".png", ".svg", ".pdf")
 MAX_GROUP_LINES = 20
 """Groups up to which each has its own line; beyond, or where all lack a class, they are rows that belong together."""
 
-MIN_CLASS_ROWS = 2
+MIN_GROUP_CLASS_ROWS = 2
 """Rows of each class that a group needs for an AUC of its own."""
 
 
@@ -164,13 +164,13 @@ def _strata(is_pos: np.ndarray, groups: np.ndarray) -> tuple[list, list]:
     if not 2 <= len(labels) <= MAX_GROUP_LINES:
         return [], []
     counts = np.bincount(2 * member + is_pos, minlength=2 * len(labels)).reshape(-1, 2)
-    enough = counts.min(axis=1) >= MIN_CLASS_ROWS
+    enough = counts.min(axis=1) >= MIN_GROUP_CLASS_ROWS
     return labels[enough].tolist(), labels[~enough].tolist()
 
 
 def _left_out(name: str, measured: list, left_out: list) -> str:
     """A sentence about groups without an AUC of their own."""
-    few = f"fewer than {MIN_CLASS_ROWS} rows of a class"
+    few = f"fewer than {MIN_GROUP_CLASS_ROWS} rows of a class"
     if len(measured) == 1:
         return f"There is no AUC by {name}: all of its values but {measured[0]} have {few}."
     return f"The AUC by {name} leaves out {', '.join(map(str, left_out))}: {few}. All other figures are of all rows."

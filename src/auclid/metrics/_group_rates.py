@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.errors import shown
+from auclid.errors import quoted_value
 from auclid.metrics._confusion import METRICS, Cut, Metric, metric_terms, wilson_interval
 from auclid.metrics._decision_results import GroupRates, MetricInterval
 from auclid.metrics._sample import Sample, checked_sample
@@ -88,7 +88,7 @@ def rates_by_group(
     if reference is None:
         reference = max(names, key=lambda name: rates[name]["alert_rate"].value)
     elif reference not in names:
-        got = shown(reference)
+        got = quoted_value(reference)
         raise ValueError(f"The 'reference' parameter of {owner} must be one of the groups. Got {got} instead.")
     base = rates[reference]["alert_rate"]
     ratios = {name: _ratio(rates[name]["alert_rate"], base, name == reference, level) for name in names}

@@ -10,7 +10,7 @@ import numpy as np
 
 from auclid.data.dask import counted
 from auclid.data.dataset import Dataset, Part, Totals
-from auclid.errors import shown
+from auclid.errors import quoted_value
 from auclid.metrics._places import twice_above, twice_below
 from auclid.metrics._variance import degrees_of_sums, welch_degrees
 from auclid.stats.pair_sums import running_sums
@@ -238,6 +238,6 @@ def _rows_by_label(owner: str, counts: list[dict], pos_label: Any) -> dict[Any, 
     if pos_label is None:
         refuse_text(owner, labels)
     elif pos_label not in labels:
-        got = shown(pos_label)
+        got = quoted_value(pos_label)
         raise ValueError(f"The 'pos_label' parameter of {owner} must be a label of y_true. Got {got} instead.")
     return {label: sum(part[label].weighed for part in counts if label in part) for label in labels}

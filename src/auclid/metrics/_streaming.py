@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from auclid.errors import shown
+from auclid.errors import quoted_value
 from auclid.metrics._results import AUCBounds, AUCInterval
 from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL
 from auclid.metrics._variance import degrees_of_sums, share_interval
@@ -157,7 +157,8 @@ class StreamingAUC:
         if (self.pos_label, self.capacity) != (other.pos_label, other.capacity):
             raise ValueError(
                 "StreamingAUC can only be added to one with the same pos_label and capacity. "
-                f"Got {shown(self.pos_label)}, {self.capacity} and {shown(other.pos_label)}, {other.capacity} instead."
+                f"Got {quoted_value(self.pos_label)}, {self.capacity} and {quoted_value(other.pos_label)}, "
+                f"{other.capacity} instead."
             )
         both = StreamingAUC(pos_label=self.pos_label, capacity=self.capacity)
         for part in (self, other):
@@ -230,7 +231,7 @@ class StreamingAUC:
         if known is None or label is None or known == label:
             return label if known is None else known
         raise ValueError(
-            f"StreamingAUC expects two labels, pos_label={shown(self.pos_label)} and one other. "
+            f"StreamingAUC expects two labels, pos_label={quoted_value(self.pos_label)} and one other. "
             f"Got both {known} and {label} beside it."
         )
 

@@ -28,7 +28,7 @@ AUTO_ALPHAS = 1e-3, 1e-4, 1e-5
 AUTO_RANKS = 0, 4, 8, 16
 """Ranks that rank="auto" tries."""
 
-STREAM_ALPHA, STREAM_RANK = 1e-4, 8
+FACTOR_STREAM_ALPHA, STREAM_RANK = 1e-4, 8
 """What "auto" stands for where nothing can be held out: in a stream, and where a class is small."""
 
 FACTOR_SHARE = 10.0
@@ -216,7 +216,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
             state = _copied(self._stream)
             validation.unchanged(self, "rank", rank, state.model.V.shape[1])
         rng = _random.copy_generator(self._rng)
-        self.alpha_, self.rank_ = STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), rank
+        self.alpha_, self.rank_ = FACTOR_STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), rank
         state = _after_batch(state, table, is_pos, self._steps(loss, self.alpha_), rng)
         both_seen = float(state.n.all())
         self._publish(state.model.w.copy(), both_seen * state.model.V, 0.0)
@@ -254,7 +254,7 @@ class FactorizationRanker(CallbackSupportMixin, Ranker):
 
     def _choose(self, rows: LabelledTable, loss: Loss, rng: np.random.Generator) -> tuple[float, int]:
         """The penalty, and the rank: zero where a linear model ranks held-out rows as well."""
-        fixed = STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), self._fixed_rank()
+        fixed = FACTOR_STREAM_ALPHA if self.alpha == "auto" else float(self.alpha), self._fixed_rank()
         if self.alpha != "auto" and self.rank != "auto":
             return fixed
         parts = held_out_parts(rows, int(rng.integers(2**31 - 1)))

@@ -19,7 +19,7 @@ from auclid.data.dask import is_dask, vector_parts
 from auclid.data.dataset import Dataset
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows
-from auclid.errors import InvalidValueError, shown
+from auclid.errors import InvalidValueError, quoted_value
 from auclid.stats.weights import rescale_weights
 from auclid.validation.parameters import owner_name
 
@@ -260,7 +260,7 @@ def both_classes(owner: str, y: np.ndarray, is_pos: np.ndarray, pos_label: Any =
     """Refuse rows of one class, in words that do not guess which one it is."""
     if is_pos.all() or not is_pos.any():
         absent = pos_label is not None and not is_pos.any()
-        which = f"no row of pos_label={shown(pos_label)} among" if absent else "only"
+        which = f"no row of pos_label={quoted_value(pos_label)} among" if absent else "only"
         raise ValueError(
             f"{owner} expects rows of both classes, positives and negatives. "
             f"Got {which} {len(y)} rows of the label {y[0]} instead."
@@ -311,7 +311,7 @@ def _mark(owner: str, y: np.ndarray, labels: Any, pos_label: Any) -> np.ndarray:
     if len(labels) == 2 and not known:
         raise ValueError(
             f"The 'pos_label' parameter of {owner} must be one of the labels "
-            f"{labels[0]} and {labels[1]}. Got {shown(pos_label)} instead."
+            f"{labels[0]} and {labels[1]}. Got {quoted_value(pos_label)} instead."
         )
     return np.asarray(y == pos_label, dtype=bool) if known else np.zeros(len(y), bool)
 
