@@ -59,9 +59,10 @@ def lines(runs: int) -> Iterator[str]:
         "`concordance_interval` holds the true concordance, and the mean standard error as a multiple of the true\n"
         f"one. Four levels; censored times with about 58 % events; levels within groups of five rows. {runs:,}\n"
         "samples each. The bar is 93 to 97 % from 50 events, or rows of levels, on.\n\n"
-        "With `groups` alone rows are taken for independent and groups for fixed, as R's `survival::concordance` does\n"
-        "with strata: a row's influence holds the mean of its group, which the group's other rows share, so errors\n"
-        "are too large and intervals too long. `clusters=groups` adds rows of a group up first; the command does so.\n"
+        "With `groups` alone rows are taken for independent, as R's `survival::concordance` does with strata. A pair\n"
+        "counts in full for both of its rows then, which is right where a row meets many others; in small groups\n"
+        "errors are too large and intervals too long. `clusters=groups` takes whole groups for independent, which is\n"
+        "right here; the command does so.\n"
     )
     yield "| rows | size | covered | standard error |\n|:--|--:|--:|--:|"
     for kind, sizes in SIZES.items():

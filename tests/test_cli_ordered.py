@@ -367,7 +367,7 @@ def test_edits_of_a_card_of_times_are_measured(data, tmp_path):
     path, model, edits = data[0], tmp_path / "m.auclid", tmp_path / "edits.json"
     card = ("--drop", "stage", "--drop", "query", "--method", "Scorecard", "--set", "interactions=0", "--model", model)
     assert run("fit", path, *TIMES, *card).exit_code == 0
-    edits.write_text('[{"action": "flatten", "column": "x"}]', encoding="utf-8")
+    edits.write_text('[{"action": "remove", "column": "x"}]', encoding="utf-8")
     result = run("edit", model, edits, "--data", path, "--output", tmp_path / "n.auclid")
     assert result.exit_code == 0, result.output
     effect = auclid.load(tmp_path / "n.auclid").edits_[-1]["effect"]
