@@ -1,5 +1,8 @@
 """``make(name, published=True)`` is the algorithm as its paper prints it: held against straight transcriptions."""
 
+import re
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -180,6 +183,12 @@ def test_the_optimum_is_that_of_cutting_planes(name):
     w = weights(model.fit(rows, y))
     optimum = paper.cutting_planes(lambda v: risk(v, rows, y), D, alpha)
     assert risk(w, rows, y)[0] + alpha / 2 * w @ w == pytest.approx(optimum, rel=rtol, abs=0)
+
+
+def test_the_page_of_the_papers_names_these_tolerances():
+    page = (Path(__file__).parent.parent / "docs" / "papers.md").read_text("utf-8")
+    told = dict(re.findall(r"^\| `([\w-]+)` \| the objective \| (\S+) \|", page, re.MULTILINE))
+    assert {name: float(text) for name, text in told.items()} == {name: rtol for name, (_, rtol) in OPTIMA.items()}
 
 
 @pytest.mark.parametrize("name", ["RBF-RankSVM", "RBF-RankSVM-subsample"])
