@@ -130,7 +130,7 @@ def every_verb(rows, i, j, w, scalars, vectors, columns, values):
 
 def test_every_verb_is_tested():
     verbs = {f for f in vars(structs).values() if hasattr(f, "implement") and f.__module__ == structs.__name__}
-    called = every_verb if not hasattr(every_verb, "py_func") else every_verb.py_func
+    called = every_verb.__wrapped__
     assert {verb.__name__ for verb in verbs} <= set(called.__code__.co_names)
     for verb in verbs:
         assert {Dense, CSR} <= set(verb.registry), verb.__name__

@@ -351,7 +351,7 @@ def export(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="The file to write; else SQL, JSON and Python are printed.")
     ] = None,
-    to: Annotated[str, typer.Option(help="sql, onnx, json or python; else by the ending of --output.")] = "",
+    to: Annotated[str, typer.Option(help="sql, onnx, pmml, json or python; else by the ending of --output.")] = "",
     dialect: Annotated[str, typer.Option(help="Of SQL: ansi, sqlite, duckdb, postgresql or spark.")] = "ansi",
     table: Annotated[str, typer.Option(help="The table that SQL selects from.")] = "t",
     keep: Annotated[
@@ -359,7 +359,7 @@ def export(
     ] = None,
     probability: Annotated[bool, typer.Option("--probability", help="Select the probability too.")] = False,
 ) -> None:
-    """Write a model as code that scores rows without auclid: SQL, ONNX, JSON or Python."""
+    """Write a model as code that scores rows without auclid: SQL, ONNX, PMML, JSON or Python."""
     from auclid.cli import exporting
 
     exporting.export(model, output, exporting.ExportOptions(to, dialect, table, keep, probability))
