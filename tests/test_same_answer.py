@@ -256,7 +256,9 @@ def test_streams_beyond_memory_have_one_order_of_parts(model, kind, monkeypatch)
     assert files.score(given, y) > whole.score(given, y) - 0.02
 
 
-@pytest.mark.parametrize("feature_map", [RandomFourier(8, random_state=0), KMeansNystroem(8, random_state=0)], ids=named)
+@pytest.mark.parametrize(
+    "feature_map", [RandomFourier(8, random_state=0), KMeansNystroem(8, random_state=0)], ids=named
+)
 def test_feature_maps_are_the_same_wherever_rows_are(feature_map, monkeypatch):
     X, y, _ = table(None)
     expected = clone(feature_map).fit(X).transform(X)
