@@ -359,7 +359,7 @@ def random_tables(seed):
 @pytest.mark.long
 @pytest.mark.parametrize("model", [SHAPES, LINEAR, PIPELINE, SEARCH], ids=lambda model: str(model)[:40])
 def test_mean_probability_is_the_rate_in_all_of_200_tables(model):
-    """|mean probability / rate - 1| is at most 3 standard errors on the rows that were learnt from, and on fresh rows."""
+    """|mean probability / rate - 1| is at most 3 standard errors on training rows and on fresh rows."""
     wrong = []
     for seed in range(200):
         rows, fresh = random_tables(seed)
