@@ -107,6 +107,10 @@ MaxBins = Annotated[
     str | None,
     typer.Option(metavar="N", help="Scorecard: bins of a column, at the most; auto; none: one for each whole point."),
 ]
+MaxLines = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Scorecard: lines of the table of points, at the most. Default: 120, or 6 a column."),
+]
 Higher = Annotated[
     str | None,
     typer.Option(help="Scorecard: riskier (default): points rise with the odds of the positive label; safer: fall."),
@@ -237,6 +241,7 @@ def fit(
     base: Base = None,
     odds: Odds = None,
     max_bins: MaxBins = None,
+    max_lines: MaxLines = None,
     higher: Higher = None,
     group: Group = None,
     event: Event = None,
@@ -254,7 +259,7 @@ def fit(
         options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
         orders.fit(data, model, options, method)
         return
-    points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+    points = rows.PointTableOptions(scale, base, odds, max_bins, higher, max_lines)
     how = rows.Options(
         target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
     )
@@ -399,6 +404,7 @@ def points(
     base: Base = None,
     odds: Odds = None,
     max_bins: MaxBins = None,
+    max_lines: MaxLines = None,
     higher: Higher = None,
 ) -> None:
     """Write the points of a scorecard: bins with counts, rates and what each is worth.
@@ -407,7 +413,7 @@ def points(
     """
     from auclid.cli import scorecards, settings
 
-    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher))
+    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher, max_lines))
 
 
 @app.command()
