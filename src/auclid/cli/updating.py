@@ -8,7 +8,7 @@ import numpy as np
 
 from auclid.additive import Scorecard
 from auclid.calibrated import Calibrated
-from auclid.cli import _show
+from auclid.cli import _show, ordered
 from auclid.cli._show import escape
 from auclid.cli.data import NO_LABELS, text
 from auclid.cli.paths import check_paths
@@ -25,7 +25,10 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     """Learn from new rows by blocks, and write the model."""
     written = model if output is None else output
     check_paths({"NEW": new}, {"--output": written})
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
+    if saved.ordered:
+        ordered.update(saved, new, written, target)
+        return
     refuse_other_models(saved.estimator)
     target = target or saved.target
     if target is None and not has_own_labels(new):
