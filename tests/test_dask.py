@@ -340,7 +340,7 @@ def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
     """Each row's group is told by one of its columns."""
     if few:
         monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 150)
-        monkeypatch.setattr(DaskDataset, "memory", 0)
+        monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
     X, y, weight = table()
     groups, ends = np.repeat(np.arange(80), 5), [0, 50, 50, 171, 399]
     X[:, 3] = groups
@@ -361,7 +361,7 @@ def test_groups_stay_with_their_rows(monkeypatch, few, lazy):
 @pytest.mark.parametrize("classes", [2, 3])
 def test_the_front_door_fits_what_it_can_on_the_cluster(monkeypatch, classes):
     monkeypatch.setattr(_sizes, "MIN_DRAWN_ROWS", 300)
-    monkeypatch.setattr(DaskDataset, "memory", 0)
+    monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
     X, y, _ = table(2000)
     if classes == 3:
         y = y + (X[:, 3] > 0.8)

@@ -256,7 +256,7 @@ def test_probabilities_are_calibrated_on_dask(model, sampled, monkeypatch):
     if sampled:
         from auclid.data.dask import DaskDataset
 
-        monkeypatch.setattr(DaskDataset, "memory", 0)
+        monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
         for name in ("MIN_SAMPLE_ROWS", "MIN_DRAWN_ROWS", "CALIBRATION_CLASS_ROWS"):
             monkeypatch.setattr(_sizes, name, 500)
     _, train, fresh = tables("files")

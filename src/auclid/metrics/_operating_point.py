@@ -11,6 +11,7 @@ MAX_CELLS, SCORES_PER_CELL = 1 << 16, 4
 """Cells at the most, and scores for each: more cells than that take longer to go through than they save."""
 
 SMALL = 1 << 13
+"""Scores up to which all are sorted for the best threshold; of more, only those of the cells that may hold it."""
 
 
 def best_threshold(

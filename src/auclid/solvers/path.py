@@ -38,8 +38,11 @@ ROUNDING = 1e-12
 """AUCs nearer than this are equal: how their sums are cut into blocks must not choose between alphas."""
 
 
-MIN_THREADED_SCORES, AT_ONCE = 1 << 20, 1 << 13
-"""Scores from which threads are worth their start, and rows that are scored at once."""
+MIN_THREADED_SCORES = 1 << 20
+"""Held-out scores of a path of penalties from which threads are worth their start."""
+
+AT_ONCE = 1 << 13
+"""Rows that are scored at once."""
 
 
 N_ALPHAS = 50
