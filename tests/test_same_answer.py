@@ -256,7 +256,7 @@ def test_streams_beyond_memory_have_one_order_of_parts(model, kind, monkeypatch)
     assert files.score(given, y) > whole.score(given, y) - 0.02
 
 
-@pytest.mark.parametrize("feature_map", [RandomFourier(8, random_state=0), KMeansNystroem(8, random_state=0)], ids=named)
+@pytest.mark.parametrize("feature_map", [RandomFourier(8, random_state=0), KMeansNystroem(8, random_state=0)])
 def test_feature_maps_are_the_same_wherever_rows_are(feature_map, monkeypatch):
     X, y, _ = table(None)
     expected = clone(feature_map).fit(X).transform(X)
@@ -264,6 +264,21 @@ def test_feature_maps_are_the_same_wherever_rows_are(feature_map, monkeypatch):
         monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", memory)
         for other in (blocks(X, y, memory=memory), on_dask(X, y)[0]):
             np.testing.assert_allclose(clone(feature_map).fit(other).transform(X), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [LeastSquaresAUC(), SPAM(), Scorecard(), AUCClassifier(), Calibrated(RankSVM())])
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_a_missing_label_gets_one_sentence_wherever_rows_are(model, kind):
+    X, y, _ = table(None)
+    y = y.astype(float) if kind == "number" else np.where(y, "yes", "no").astype(object)
+    y[300] = np.nan if kind == "number" else None
+    said = (
+        rf"The 'y' parameter of {type(model).__name__} must have a label in each row\. Got a missing one in "
+        r"(1 of 400 rows|block 3 of the function given to scan|partition 3 of y) instead\. Leave such rows out, or"
+    )
+    for given in ((X, y), (blocks(X, y),), on_dask(X, y)[:2]):
+        with pytest.raises(ValueError, match=said):
+            clone(model).fit(*given)
 
 
 def test_partial_fit_takes_rows_of_files_and_dask_in_their_order():

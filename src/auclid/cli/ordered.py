@@ -25,7 +25,7 @@ from auclid.columns import Columns
 from auclid.comparison import ComparedModel
 from auclid.data.encoding import decode, is_missing
 from auclid.data.files import scan
-from auclid.errors import DataError
+from auclid.errors import DataError, missing_label
 from auclid.metrics import auc_over_time, compare_concordance, concordance_interval, group_auc
 from auclid.metrics._results import ConcordanceInterval, PairComparison
 from auclid.ordered import OrderedRanker, SurvivalRanker
@@ -111,7 +111,7 @@ def _levels(target: Any, options: OrderOptions) -> np.ndarray:
         return ordered_values("auclid", "target", target)
     labels = np.asarray(target).tolist()
     if any(is_missing(label) for label in labels):
-        raise DataError("The target must have a label in each row.")
+        raise missing_label("missing ones", subject="The target")
     is_pos = np.array([text(label) == options.positive for label in labels])
     if not is_pos.any():
         raise DataError(f"--positive must be a label of the target; got {options.positive!r}.")

@@ -10,12 +10,11 @@ from auclid.additive import Scorecard
 from auclid.calibrated import Calibrated
 from auclid.cli import _show
 from auclid.cli._show import escape
-from auclid.cli.data import NO_LABELS, text
+from auclid.cli.data import text
 from auclid.cli.paths import check_paths
 from auclid.cli.saved import SavedModel
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows
-from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import save
 from auclid.monitoring import Profile
@@ -30,12 +29,7 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     check_paths({"NEW": new}, {"--output": written})
     saved = SavedModel.open(model)
     refuse_other_models(saved.estimator)
-    target = target or saved.target
-    if target is None and not has_own_labels(new):
-        raise DataError(NO_LABELS)
-    rows = saved.scan(new, target, memory)
-    if not rows.has_target:
-        raise DataError(NO_LABELS)
+    rows = saved.scan_labelled(new, target or saved.target, memory)
     # A card of the logistic loss goes on by the square loss, whose scores have another unit.
     may_rescale = getattr(saved.estimator, "loss_", "square") != "square"
     before = _scores(saved, rows) if may_rescale else None
@@ -44,10 +38,7 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     told = "The counts for `auclid monitor` are still those of the first fit."
     known = saved.known
     if before is not None and saved.estimator.loss_ == "square":
-        after = _scores(saved, rows)
-        if saved.estimator.threshold_ != 0.0:
-            _keep_share(saved, before, after)
-        known = _rescored(saved, after)
+        known = _in_new_unit(saved, before, _scores(saved, rows))
         told = "For `auclid monitor`, columns have the counts of the first fit still, scores those of the new rows."
     save(written, saved.estimator, about=known or None)
     name = type(_ranker(saved.estimator)).__name__
@@ -59,6 +50,13 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
 def _scores(saved: SavedModel, rows: Rows) -> np.ndarray:
     """The scores of all rows."""
     return np.concatenate([answer.scores for answer in saved.answers(rows)])
+
+
+def _in_new_unit(saved: SavedModel, before: np.ndarray, after: np.ndarray) -> dict[str, Any]:
+    """What is known of a model whose scores have changed their unit, with a threshold of its own in the new one."""
+    if saved.estimator.threshold_ != 0.0:
+        _keep_share(saved, before, after)
+    return _rescored(saved, after)
 
 
 def _keep_share(saved: SavedModel, before: np.ndarray, after: np.ndarray) -> None:

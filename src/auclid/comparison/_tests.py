@@ -14,7 +14,7 @@ from auclid.metrics import (
     compare_average_precision,
 )
 from auclid.metrics._compare import answer, checked_question
-from auclid.metrics._cross_val import _corrected_error, _mean_area, _Rows, _scored_folds
+from auclid.metrics._cross_val import CrossValRows, corrected_error, mean_area, scored_folds
 from auclid.metrics._many import corrected
 from auclid.metrics._sample import Region
 from auclid.metrics._variance import share_interval
@@ -23,7 +23,7 @@ from auclid.metrics._variance import share_interval
 class Judgement(NamedTuple):
     """The rows of a comparison, and how models are measured on them."""
 
-    rows: _Rows
+    rows: CrossValRows
     """``splits`` are those that were run."""
     region: Region
     level: float
@@ -68,8 +68,8 @@ def _auc(trials: list[SplitTrial], judge: Judgement) -> tuple[float, float, floa
         is_pos, how = judge.labels(judge.rows.splits[0][1])
         one = auc_interval(is_pos, trials[0].scores, max_fpr=region.max_fpr, **how)
         return one.auc, one.low, one.high, np.array([one.auc])
-    folds = _scored_folds("compare", judge.rows, region, [[trial.of_partition] for trial in trials])
-    found = _mean_area(judge.rows, folds, region, judge.level)
+    folds = scored_folds("compare", judge.rows, region, [[trial.of_partition] for trial in trials])
+    found = mean_area(judge.rows, folds, region, judge.level)
     return found.auc, found.low, found.high, found.folds
 
 
@@ -125,6 +125,6 @@ def _difference(a: ComparedModel, b: ComparedModel, judge: Judgement, metric: st
     if judge.one_split:
         return compare_auc(is_pos, a.scores, b.scores, max_fpr=judge.region.max_fpr, **how)
     gaps = a.ap_folds - b.ap_folds if metric == "ap" else a.folds - b.folds
-    se, df = _corrected_error(judge.rows, gaps)
+    se, df = corrected_error(judge.rows, gaps)
     question = checked_question("compare", judge.level, "two-sided", 0.0)
     return answer(float(gaps.mean()), se, int(is_pos.sum()), question, df)

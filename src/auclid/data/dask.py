@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data.blocks import Block, concatenate_rows, describe_nonfinite, first_nonfinite
 from auclid.data.dataset import Dataset, Part, apply, part_block, part_bytes, part_labels
 from auclid.data.encoding import ColumnEncoding, merge_encodings
@@ -17,7 +18,6 @@ from auclid.data.labels import label_count
 from auclid.data.readers.frame import FrameReader
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
-from auclid.data import sizes
 
 
 def is_dask(X: Any) -> bool:
@@ -39,7 +39,7 @@ class DaskDataset(Dataset):
     ) -> None:
         import dask
 
-        self._dask, self._owner, self.memory = dask, owner, sizes.DEFAULT_MEMORY
+        self._dask, self._owner, self.memory = dask, owner, _sizes.DEFAULT_MEMORY
         self.columns, self.width, self.dtype = described(owner, X, allow_categorical)
         self.encodings = frame_encodings(X) if allow_categorical else {}
         known = dask.delayed(dict(self.encodings), pure=False, traverse=False) if self.encodings else {}

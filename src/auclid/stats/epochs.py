@@ -4,11 +4,9 @@ from functools import cached_property
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data import Table
 from auclid.stats.weights import drawn, repeats
-
-MAX_SORTED_ROWS = 10_000
-"""Largest table whose random order depends on the contents of the rows instead of their positions."""
 
 
 class EpochSampler:
@@ -55,7 +53,7 @@ def content_order(table: Table, is_pos: np.ndarray, max_rows: int | None = None)
 
     Without it a model of repeated rows would differ from that of weighted rows by random draws.
     """
-    if table.shape[0] > (MAX_SORTED_ROWS if max_rows is None else max_rows):
+    if table.shape[0] > (_sizes.MAX_SORTED_ROWS if max_rows is None else max_rows):
         return None
     keys = table.keys()
     return None if keys is None else np.lexsort((keys, is_pos))
