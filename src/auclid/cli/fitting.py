@@ -132,7 +132,7 @@ def _profile(estimator: Any, X: Any, y: Any) -> Profile | None:
 
 def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     columns, rows = task.rows.columns, task.rows
     with _noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
@@ -164,7 +164,7 @@ def _with_probabilities(model: Any) -> Any:
 
 def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
     """The checkpoint, compared with the settings and the files of the command."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     require_stream(name, model)
     checkpoint.agree(
         method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr,
@@ -191,7 +191,7 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     if how.target is None:
         raise DataError(NO_LABELS)
     with Client(address), _noted([]), names_known():

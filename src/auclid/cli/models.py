@@ -82,14 +82,6 @@ def as_asked(asked: str, title: str) -> str:
     return title if alias is None else title.replace(find(alias).name, alias, 1)
 
 
-def few_passes(
-    name: str, seed: int, max_fpr: float = 1.0, published: bool = False, settings: Settings = ()
-) -> Named:
-    """(name, model) of a method for rows that do not fit in memory; "auto" is an exact one that needs few passes."""
-    auto = "LeastSquaresAUCCV" if max_fpr == 1.0 else "RankSVM"
-    return ours(auto if name.casefold() == "auto" and not published else name, seed, max_fpr, published, settings)
-
-
 def front_door(seed: int, max_fpr: float = 1.0) -> Named:
     """The model "auto", for someone who did not choose one: it scales, compares and chooses by itself."""
     return "AUCClassifier", AUCClassifier(max_fpr=max_fpr, random_state=seed)
