@@ -254,9 +254,8 @@ def test_large_tables_are_calibrated_on_both_sides_of_their_samples():
 def test_probabilities_are_calibrated_on_dask(model, sampled, monkeypatch):
     da = pytest.importorskip("dask.array")
     if sampled:
-        from auclid.data.dask import DaskDataset
 
-        monkeypatch.setattr(DaskDataset, "memory", 0)
+        monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
         for name in ("MIN_SAMPLE_ROWS", "MIN_DRAWN_ROWS", "CALIBRATION_CLASS_ROWS"):
             monkeypatch.setattr(_sizes, name, 500)
     _, train, fresh = tables("files")

@@ -42,8 +42,8 @@ from auclid import (
     Scorecard,
     SurvivalRanker,
     UniExp,
+    _sizes,
 )
-from auclid.data.dask import DaskDataset
 from auclid.losses import curvature, hinges, slope, value
 
 da = pytest.importorskip("dask.array")
@@ -159,7 +159,7 @@ def table(model, n=400, d=4):
     classes = 3 if isinstance(model, MulticlassAUC) else 2
     y = rng.integers(classes, size=n) if classes == 3 else (rng.random(n) < 0.3).astype(int)
     X = rng.normal(size=(n, d)) + 0.7 * y[:, None] * (np.arange(d) < 2)
-    if isinstance(model, UNWEIGHTED):
+    if isinstance(model, UNWEIGHTED) or getattr(model, "n_neighbors", 0):
         y = np.where(rng.random(n) < 0.4, -1, y)
     if isinstance(model, OrderedRanker):
         y = np.digitize(X[:, 0] + X[:, 1] + rng.normal(size=n), [-1.0, 0.0, 1.0])
@@ -245,7 +245,7 @@ def test_streams_have_the_bits_of_memory_where_memory_holds_the_rows(model, weig
 @pytest.mark.parametrize("kind", ["dense", "csr"])
 def test_streams_beyond_memory_have_one_order_of_parts(model, kind, monkeypatch):
     """Files and Dask cut in the same places: parts in random order, eight shuffled at a time; nearly as good."""
-    monkeypatch.setattr(DaskDataset, "memory", 0)
+    monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", 0)
     X, y, weight = table(model, n=1500)
     given = sparse.csr_matrix(np.where(X < -0.5, 0.0, X)) if kind == "csr" else X
     rows, label, mass = on_dask(given, y, weight)
@@ -263,9 +263,24 @@ def test_feature_maps_are_the_same_wherever_rows_are(feature_map, monkeypatch):
     X, y, _ = table(None)
     expected = clone(feature_map).fit(X).transform(X)
     for memory in (1 << 26, 0):
-        monkeypatch.setattr(DaskDataset, "memory", memory)
+        monkeypatch.setattr(_sizes, "DEFAULT_MEMORY", memory)
         for other in (blocks(X, y, memory=memory), on_dask(X, y)[0]):
             np.testing.assert_allclose(clone(feature_map).fit(other).transform(X), expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("model", [LeastSquaresAUC(), SPAM(), Scorecard(), AUCClassifier(), Calibrated(RankSVM())])
+@pytest.mark.parametrize("kind", ["number", "text"])
+def test_a_missing_label_gets_one_sentence_wherever_rows_are(model, kind):
+    X, y, _ = table(None)
+    y = y.astype(float) if kind == "number" else np.where(y, "yes", "no").astype(object)
+    y[300] = np.nan if kind == "number" else None
+    said = (
+        rf"The 'y' parameter of {type(model).__name__} must have a label in each row\. Got a missing one in "
+        r"(1 of 400 rows|block 3 of the function given to scan|partition 3 of y) instead\. Leave such rows out, or"
+    )
+    for given in ((X, y), (blocks(X, y),), on_dask(X, y)[:2]):
+        with pytest.raises(ValueError, match=said):
+            clone(model).fit(*given)
 
 
 def test_partial_fit_takes_rows_of_files_and_dask_in_their_order():

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data.blocks import Block, concatenate_rows, describe_nonfinite, first_nonfinite
 from auclid.data.dataset import Dataset, Part, apply, part_block, part_bytes, part_labels
 from auclid.data.encoding import ColumnEncoding, merge_encodings
@@ -17,7 +18,6 @@ from auclid.data.labels import label_count
 from auclid.data.readers.frame import FrameReader
 from auclid.data.readers.function import block_numbers
 from auclid.data.readers.reader import ColumnSelection
-from auclid.data.sizes import DEFAULT_MEMORY
 
 
 def is_dask(X: Any) -> bool:
@@ -27,8 +27,6 @@ def is_dask(X: Any) -> bool:
 
 class DaskDataset(Dataset):
     """A dask array or frame, with labels and weights of the same partitions."""
-
-    memory = DEFAULT_MEMORY
 
     def __init__(
         self,
@@ -41,7 +39,7 @@ class DaskDataset(Dataset):
     ) -> None:
         import dask
 
-        self._dask, self._owner = dask, owner
+        self._dask, self._owner, self.memory = dask, owner, _sizes.DEFAULT_MEMORY
         self.columns, self.width, self.dtype = described(owner, X, allow_categorical)
         self.encodings = frame_encodings(X) if allow_categorical else {}
         known = dask.delayed(dict(self.encodings), pure=False, traverse=False) if self.encodings else {}
@@ -75,8 +73,8 @@ class DaskDataset(Dataset):
 
     def fits_in_memory(self, part_sizes: np.ndarray) -> bool:
         """Whether ``memory`` holds all rows; those of sparse partitions take a pass to tell."""
-        dense = int(part_sizes.sum()) * self.width * self.dtype.itemsize
-        return dense <= self.memory or self.compute(self.reduce(part_bytes)) <= self.memory
+        dense, most = int(part_sizes.sum()) * self.width * self.dtype.itemsize, self.memory or 0
+        return dense <= most or self.compute(self.reduce(part_bytes)) <= most
 
     def labels(self) -> list[tuple[np.ndarray | None, np.ndarray | None]]:
         if self._labels is None:

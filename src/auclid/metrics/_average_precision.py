@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid import _sizes
 from auclid.metrics._auc import ranked_rows, warn_if_undefined
 from auclid.metrics._bootstrap import Errors, Masses, Progress, checked_plan, deviation, distinct, ends, replicates
 from auclid.metrics._cells import masses, stepped
@@ -19,7 +20,7 @@ from auclid.metrics._compare import answer, checked_question, from_draws
 from auclid.metrics._partitioned import place_classes, sample_of_parts
 from auclid.metrics._placements import AreaTerms
 from auclid.metrics._results import APComparison, APInterval
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_TEST, Sample, checked_sample
+from auclid.metrics._sample import Sample, checked_sample
 from auclid.metrics._variance import degrees_of_sums, share_interval, standard_error
 from auclid.validation.parameters import number_in, one_of
 from auclid.validation.vectors import (
@@ -236,7 +237,7 @@ def compare_average_precision(
     gap, how = of_a - of_b, {"method": method, "estimate_a": of_a.area, "estimate_b": of_b.area} | sample.counts
     errors = Errors.of(sample, gap, difference=True)
     if method == "delta":
-        df = np.inf if sample.is_plain(ENOUGH_FOR_NORMAL_TEST) else errors.freedom
+        df = np.inf if sample.is_plain(_sizes.MIN_ROWS_FOR_NORMAL_TEST) else errors.freedom
         compared = answer(gap.area, standard_error(sample, gap), sample.trials, question, df)
         return compared.converted(APComparison, **how)
     steps = [distinct(sample.is_pos, score)[1] for score in sample.scores]

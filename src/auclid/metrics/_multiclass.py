@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import ArrayLike
 
+from auclid import _sizes
 from auclid.metrics._auc import warn_if_undefined
 from auclid.metrics._placements import area_terms
 from auclid.metrics._results import AUCInterval
-from auclid.metrics._sample import ENOUGH_FOR_NORMAL_INTERVAL, Sample
+from auclid.metrics._sample import Sample
 from auclid.metrics._variance import degrees, share_interval
 from auclid.validation.parameters import number_in, one_of
 from auclid.validation.vectors import codes, column, finite_column, label_set, row_weights, same_length
@@ -94,7 +95,7 @@ def multiclass_auc(
     if groups is None:
         se = float(np.sqrt(np.sum(np.bincount(label, terms**2) * count / (count - 1.0))))
         fewest, n_groups, plain = int(count.min()), None, weight is None
-        df = np.inf if plain and fewest >= ENOUGH_FOR_NORMAL_INTERVAL else degrees(terms, label)
+        df = np.inf if plain and fewest >= _sizes.MIN_ROWS_FOR_NORMAL_INTERVAL else degrees(terms, label)
     else:
         cluster = _clusters(owner, y_true, groups, sample_weight)
         se, fewest = _between(owner, terms, label, cluster, len(count))

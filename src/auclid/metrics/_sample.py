@@ -26,12 +26,6 @@ from auclid.validation.vectors import (
     same_length,
 )
 
-ENOUGH_FOR_NORMAL_INTERVAL = 100
-"""Rows of each class from which on the interval of an area uses normal quantiles in place of Student's."""
-
-ENOUGH_FOR_NORMAL_TEST = 30
-"""The same for a difference of two areas, whose error is more even."""
-
 
 class Sample(NamedTuple):
     """Checked rows of positive weight."""

@@ -7,7 +7,7 @@ from scipy import sparse
 from sklearn.model_selection import train_test_split
 from sklearn.utils._param_validation import StrOptions
 
-from auclid import _random, validation
+from auclid import _random, _sizes, validation
 from auclid._progress import CallbackSupportMixin, fit_iterations
 from auclid.base import Ranker
 from auclid.data import Table, as_table
@@ -33,9 +33,6 @@ FACTOR_STREAM_ALPHA, STREAM_RANK = 1e-4, 8
 
 FACTOR_SHARE = 10.0
 """The penalty of the factors, in units of that of the weights: pairs of columns are seen less often than columns."""
-
-MAX_TUNING_ROWS, MIN_HELD_OUT = 40_000, 10
-"""Rows that the search looks at, and rows of each class that it must hold out."""
 
 INIT_SCALE = 0.05
 """The standard deviation of the first factors."""
@@ -329,12 +326,12 @@ def held_out_parts(rows: LabelledTable, seed: int) -> tuple[LabelledTable, Label
     """Four fifths of up to `MAX_TUNING_ROWS` rows, and the last fifth; None where a class has too few rows."""
     counted = np.arange(len(rows.is_pos)) if rows.weight is None else np.flatnonzero(rows.weight > 0.0)
     label = rows.is_pos[counted]
-    if min(label.sum(), (~label).sum()) < 5 * MIN_HELD_OUT:
+    if min(label.sum(), (~label).sum()) < 5 * _sizes.MIN_TUNING_CLASS_ROWS:
         return None
-    if len(counted) > MAX_TUNING_ROWS:
-        share = MAX_TUNING_ROWS / len(counted)
-        if share * min(label.sum(), (~label).sum()) >= 5 * MIN_HELD_OUT:
-            counted = train_test_split(counted, train_size=MAX_TUNING_ROWS, random_state=seed, stratify=label)[0]
+    if len(counted) > _sizes.MAX_TUNING_ROWS:
+        share = _sizes.MAX_TUNING_ROWS / len(counted)
+        if share * min(label.sum(), (~label).sum()) >= 5 * _sizes.MIN_TUNING_CLASS_ROWS:
+            counted = train_test_split(counted, train_size=_sizes.MAX_TUNING_ROWS, random_state=seed, stratify=label)[0]
     train, test = train_test_split(counted, test_size=0.2, random_state=seed, stratify=rows.is_pos[counted])
     return tuple(  # type: ignore[return-value]
         LabelledTable(as_table(rows.table.part(part)), *rows.held_out(part)) for part in (np.sort(train), np.sort(test))

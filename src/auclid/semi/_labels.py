@@ -41,12 +41,12 @@ def row_weights(sample_weight: Any, n_rows: int, sets: np.ndarray) -> np.ndarray
     return repeats(np.concatenate([rescale_weights(given), np.ones(len(sets) - len(given))]), sets)
 
 
-def _warn_of_no_unlabelled(estimator: Any, stacklevel: int) -> None:
+def _warn_of_no_unlabelled(estimator: Any) -> None:
     warnings.warn(
         f"{type(estimator).__name__} was given no unlabelled rows, so it learns from the labelled ones alone. "
         "Mark them in y (-1, None or NaN; see unlabeled=), or pass X_unlabeled.",
         UserWarning,
-        stacklevel=stacklevel,
+        stacklevel=6,
     )
 
 
@@ -68,11 +68,17 @@ def _partitioned(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight
     if estimator._row_access is not RowAccess.PARTS:
         table, (labels, given) = parts.row_table(rows.every.sum(axis=1)), rows.labels()
         return _one_part(estimator, table, labels, given, classes, X_unlabeled)
-    if estimator._uses_unlabelled() and not free:
-        _warn_of_no_unlabelled(estimator, stacklevel=7)
     labels, given = rows.labels()
     weight = estimator._row_weights(given, len(labels), labels)
     return rows if weight is None else reweighted(rows, weight)
+
+
+def _in_memory(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight: Any) -> LabelledDataset:
+    validation.require_labels(estimator, y)
+    marked = read(y, estimator.unlabeled)
+    table, _ = validation.check_rows_and_labels(estimator, X, marked.y, reset=True)
+    classes = _classes(estimator, marked.labels)
+    return _one_part(estimator, table, _sets(marked, classes), sample_weight, classes, X_unlabeled)
 
 
 def _one_part(
@@ -83,8 +89,6 @@ def _one_part(
     if X_unlabeled is not None:
         table = Stacked(table, _unlabelled_rows(estimator, X_unlabeled))
         sets = np.concatenate([sets, np.full(table.shape[0] - n_rows, UNLABELED, dtype=np.int8)])
-    if estimator._uses_unlabelled() and not (sets == UNLABELED).any():
-        _warn_of_no_unlabelled(estimator, stacklevel=7)
     weight = estimator._row_weights(sample_weight, n_rows, sets)
     estimator.classes_ = classes
     return LabelledDataset.in_memory(table, sets, weight, classes, n_sets=3)
@@ -219,13 +223,11 @@ class PartlyLabelled(Ranker):
         """Labelled and unlabelled rows, checked; rows in parts hold their unlabelled rows among them."""
         if isinstance(X, LabelledDataset):
             return validation.prepared_dataset(self, X)
-        if validation.in_parts(X):
-            return _partitioned(self, X, y, X_unlabeled, sample_weight)
-        validation.require_labels(self, y)
-        marked = read(y, self.unlabeled)
-        table, _ = validation.check_rows_and_labels(self, X, marked.y, reset=True)
-        classes = _classes(self, marked.labels)
-        return _one_part(self, table, _sets(marked, classes), sample_weight, classes, X_unlabeled)
+        read_rows = _partitioned if validation.in_parts(X) else _in_memory
+        rows = read_rows(self, X, y, X_unlabeled, sample_weight)
+        if self._uses_unlabelled() and not rows.every[:, UNLABELED].any():
+            _warn_of_no_unlabelled(self)
+        return rows
 
     def _uses_unlabelled(self) -> bool:
         """Whether the parameters let unlabelled rows count: then it is worth a warning that there are none."""

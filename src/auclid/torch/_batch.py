@@ -90,8 +90,8 @@ def _unknown_labels(owner: str, labels: Tensor) -> str:
     values = [f"{value:g}" for value in torch.unique(labels).tolist()]
     shown = ", ".join(values[:5] + ["..."] * (len(values) > 5))
     return (
-        f"{owner} expects targets 0 and 1, -1 and 1, or booleans. Got the values {shown} instead; pass a comparison, as "
-        "in targets == 2. A soft label is two rows, a positive and a negative one, with weights."
+        f"{owner} expects targets 0 and 1, -1 and 1, or booleans. Got the values {shown} instead; pass a comparison, "
+        "as in targets == 2. A soft label is two rows, a positive and a negative one, with weights."
     )
 
 

@@ -26,7 +26,7 @@ def head(model: nn.Module, loader: Iterable[Any], *, ranker: Any = None, layer: 
         Its last layer is linear, with one output for each column of targets.
     loader : iterable of batches
         A batch is a pair of inputs and targets, where inputs are a tensor, a tuple (``model(*inputs)``) or a mapping
-        (``model(**inputs)``); or a mapping with the targets under ``"labels"``. Targets are {0, 1}, {-1, 1} or booleans.
+        (``model(**inputs)``); or a mapping with the targets under ``"labels"``. Targets are {0, 1}, {-1, 1} or bool.
     ranker : linear estimator of auclid, optional
         `LeastSquaresAUC` by default. Its ``alpha`` is in units of the layer's inputs.
     layer : torch.nn.Linear, optional

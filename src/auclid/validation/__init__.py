@@ -38,6 +38,7 @@ from auclid.validation.rows import (
     own_outcome,
     own_weight,
     remember_columns,
+    require_every_label,
     require_labels,
     unlabelled_parts,
 )

@@ -12,7 +12,8 @@ import numpy as np
 from sklearn.utils import check_consistent_length
 from sklearn.utils.validation import _check_y
 
-from auclid.data import Table, sizes
+from auclid import _sizes
+from auclid.data import Table
 from auclid.data.dask import DaskDataset
 from auclid.data.dataset import Dataset, MemoryDataset
 from auclid.data.encoding import column_names, is_frame
@@ -28,20 +29,15 @@ from auclid.validation.rows import (
     check_row_access,
     check_rows_and_labels,
     in_parts,
-    missing_label_error,
     remember_columns,
+    require_every_label,
     require_labels,
     require_target,
     require_weight_support,
+    unlabelled_error,
     unlabelled_parts,
 )
 from auclid.validation.tables import EncodedTable, RawTable, checked_table, encode_table, take_rows
-
-MAX_COMPARED_LEVELS = 8
-"""Labels up to which comparing all rows with each is faster than counting codes."""
-
-MIN_BLOCK_ROWS = 20_000
-"""Rows of a block in memory, at the least."""
 
 
 def labelled_dataset(
@@ -64,7 +60,7 @@ def labelled_dataset(
         rows = _partitioned(estimator, X, y, sample_weight, multiclass)
         return rows if estimator._row_access is RowAccess.PARTS else rows.as_one_part()
     if raw:
-        require_labels(estimator, y)
+        require_every_label(estimator, y)
         table: Table = RawTable(checked_table(estimator, X, reset=True))
         labels = vectors.labels(_check_y(y, estimator=estimator))
         check_consistent_length(table, labels)
@@ -172,7 +168,7 @@ def block_counts(rows: Rows) -> list[dict]:
 
 def _count_codes(codes: np.ndarray, levels: list, weight: np.ndarray | None) -> dict:
     """{label: LabelCount} of a block of codes."""
-    present = range(len(levels)) if len(levels) <= MAX_COMPARED_LEVELS else np.flatnonzero(np.bincount(codes))
+    present = range(len(levels)) if len(levels) <= _sizes.MAX_COMPARED_LEVELS else np.flatnonzero(np.bincount(codes))
     members = {levels[k]: codes == k for k in present}
     return {level: label_count(here, weight) for level, here in members.items() if here.any()}
 
@@ -185,7 +181,7 @@ def two_classes(estimator: Any, counts: list[dict], where: tuple[str, str]) -> n
             first.setdefault(label, number)
     kind, what = where
     if None in first:
-        raise missing_label_error(what, kind, first[None])
+        raise unlabelled_error(estimator, f"a missing one in {kind} {first[None]} of {what}")
     try:
         return vectors.two_classes(estimator, list(first))
     except ValueError as error:
@@ -244,7 +240,7 @@ def _memory_dataset(
 
 def block_rows(X: Any) -> int:
     """How many rows of a table make a block that may be copied."""
-    return max(MIN_BLOCK_ROWS, sizes.LARGE_BYTES // (8 * max(1, X.shape[1])))
+    return max(_sizes.MIN_BLOCK_ROWS, _sizes.LARGE_BYTES // (8 * max(1, X.shape[1])))
 
 
 def encoded_labelled_rows(

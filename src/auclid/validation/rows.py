@@ -19,7 +19,7 @@ from auclid.data.dataset import Dataset
 from auclid.data.encoding import as_numbers, is_frame, is_missing, table_columns
 from auclid.data.file_dataset import FileDataset
 from auclid.data.files import Rows
-from auclid.errors import InvalidValueError
+from auclid.errors import DataError, InvalidValueError, missing_label
 from auclid.validation.parameters import owner_name
 from auclid.validation.vectors import labels
 
@@ -75,8 +75,10 @@ def check_rows_and_labels(estimator: Any, X: Any, y: Any, reset: bool = True) ->
     """The table of X, and y as one label a row; rows of files have their own where y is None."""
     if isinstance(X, Rows) and y is None:
         y = file_labels(estimator, X)
-    require_labels(estimator, y)
-    if in_parts(X):
+    if not in_parts(X):
+        require_every_label(estimator, y)
+    else:
+        require_labels(estimator, y)
         X, y = check_rows(estimator, X, reset), y.compute() if is_dask(y) else y
         reset = False
     if isinstance(X, Table):
@@ -242,12 +244,24 @@ def require_target(estimator: Any, X: Rows) -> None:
         raise ValueError(f"{owner} learns from labels, but the rows have no target. Use scan(..., target=NAME).")
 
 
-def missing_label_error(what: str, kind: str, number: int) -> ValueError:
-    """The error for a block or a partition in which a row has no label."""
-    return ValueError(
-        f"The target of {what} must have a label in each row; {kind} {number} has rows without one. "
-        "Leave them out, or learn from them with SAMULT or PNUAUC."
-    )
+LEARN_WITHOUT_LABELS = "Leave such rows out, or learn from them with SAMULT or PNUAUC."
+
+
+def unlabelled_error(estimator: Any, got: str) -> DataError:
+    """The error for rows to learn from of which some have no label; ``got`` says how many, or where."""
+    return missing_label(got, owner=owner_name(estimator), hint=LEARN_WITHOUT_LABELS)
+
+
+def require_every_label(estimator: Any, y: Any) -> None:
+    """Raise where there are no labels, or some are missing."""
+    require_labels(estimator, y)
+    values = np.asarray(y)
+    if values.dtype.kind == "f":
+        count = int(np.isnan(values).sum())
+    else:
+        count = sum(map(is_missing, values.ravel().tolist())) if values.dtype == object else 0
+    if count:
+        raise unlabelled_error(estimator, f"a missing one in {count:,} of {values.size:,} rows")
 
 
 def file_labels(estimator: Any, X: Rows, allow_missing: bool = False) -> Any:
@@ -255,7 +269,7 @@ def file_labels(estimator: Any, X: Rows, allow_missing: bool = False) -> Any:
     require_target(estimator, X)
     missing = X.labels().missing()
     if missing is not None and not allow_missing:
-        raise missing_label_error(X.where, "block", missing[0])
+        raise unlabelled_error(estimator, f"a missing one in block {missing[0]} of {X.where}")
     return X.target()
 
 

@@ -19,7 +19,7 @@ from auclid.data.dask import is_dask, vector_parts
 from auclid.data.dataset import Dataset
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows
-from auclid.errors import InvalidValueError, quoted_value
+from auclid.errors import InvalidValueError, missing_label, quoted_value
 from auclid.stats.weights import rescale_weights
 from auclid.validation.parameters import owner_name
 
@@ -294,31 +294,25 @@ def label_set(owner: str, y: np.ndarray, name: str = "y_true") -> np.ndarray:
     except TypeError:
         missing = True
     if missing:
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must hold labels of one kind, none missing. "
-            f"Got {_missing_or_mixed(y)} instead."
-        )
+        _refuse_missing(owner, y, name)
+        kinds = " and ".join(sorted({type(value).__name__ for value in y.tolist()}))
+        raise ValueError(f"The '{name}' parameter of {owner} must hold labels of one kind. Got {kinds} instead.")
     return labels
 
 
-def _missing_or_mixed(y: np.ndarray) -> str:
-    """The missing values of a column and their number; of a column without any, the types of its values."""
-    missing = [value for value in y.tolist() if is_missing(value)]
-    if missing:
-        first = "NaN" if isinstance(missing[0], float) else str(missing[0])
-        return f"{first} in {len(missing)} of {len(y)} rows"
-    return " and ".join(sorted({type(value).__name__ for value in y.tolist()}))
+def _refuse_missing(owner: str, y: np.ndarray, name: str) -> None:
+    count = sum(map(is_missing, y.tolist()))
+    if count:
+        raise missing_label(f"a missing one in {count:,} of {len(y):,} rows", owner=owner, parameter=name)
 
 
 def _at_most_two(owner: str, y: np.ndarray, labels: Any, name: str) -> None:
     if any(label != label for label in labels):
-        raise ValueError(
-            f"The '{name}' parameter of {owner} must hold two labels, none missing. Got {_missing_or_mixed(y)} instead."
-        )
+        _refuse_missing(owner, y, name)
     if len(labels) > 2:
         said = ", ".join(map(str, labels[:5])) + (", ..." if len(labels) > 5 else "")
         raise ValueError(
-            f"The '{name}' parameter of {owner} must hold two labels, none missing. "
+            f"The '{name}' parameter of {owner} must hold two labels. "
             f"Got {len(labels)} instead: {said}. Compare one label with the rest: {name} == label."
         )
 
