@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from auclid.data import sizes
 from auclid.data.blocks import Block, is_sparse
 from auclid.data.dataset import Dataset, Part, apply, subtrees, whole
 from auclid.data.files import Rows
 from auclid.data.memory import gathered
+from auclid.data.readers.reader import READ_BYTES
 from auclid.data.store import Store
 from auclid.data.table import Index, Sweep, Table
 
@@ -136,24 +138,29 @@ class FileTable(Table):
         """An order in which each row is met once: blocks in random order, the rows of a few blocks mixed."""
         if not shuffle:
             return np.arange(self.shape[0])
-        ends = np.cumsum(self.rows.block_sizes())
-        blocks = [np.arange(a, b) for a, b in zip([0, *ends[:-1]], ends, strict=True)]
-        drawn = [blocks[k] for k in rng.permutation(len(blocks))]
-        mixed = [np.concatenate(drawn[k : k + SHUFFLED_BLOCKS]) for k in range(0, len(drawn), SHUFFLED_BLOCKS)]
-        return np.concatenate([rng.permutation(rows) for rows in mixed])
+        ends = np.cumsum([0, *self.rows.block_sizes()])
+        drawn, out, start = rng.permutation(len(ends) - 1), np.empty(self.shape[0], dtype=np.int64), 0
+        for at in range(0, len(drawn), SHUFFLED_BLOCKS):
+            mixed = np.concatenate([np.arange(ends[k], ends[k + 1]) for k in drawn[at : at + SHUFFLED_BLOCKS]])
+            out[start : start + len(mixed)] = rng.permutation(mixed)
+            start += len(mixed)
+        return out
 
     def keys(self) -> None:
         """None: the order of blocks depends on where rows stand."""
 
     def centre(self, weight: np.ndarray | None = None) -> np.ndarray:
         """Near the mean: that of some rows of some blocks; of sparse rows the origin, so that they stay so."""
-        sizes = np.array(self.rows.block_sizes())
-        starts = np.concatenate([[0], np.cumsum(sizes)[:-1]])
-        chosen = np.unique(np.linspace(0, len(sizes) - 1, SHUFFLED_BLOCKS).astype(int))
-        some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_BLOCK_ROWS, sizes[k])) for k in chosen]))
+        counts = np.array(self.rows.block_sizes())
+        starts = np.concatenate([[0], np.cumsum(counts)[:-1]])
+        chosen = np.unique(np.linspace(0, len(counts) - 1, SHUFFLED_BLOCKS).astype(int))
+        some = self.part(np.concatenate([starts[k] + np.arange(min(CENTRE_BLOCK_ROWS, counts[k])) for k in chosen]))
         return np.zeros(self.shape[1]) if is_sparse(some) else some.mean(axis=0, dtype=np.float64)
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
         self.rows.materialize()
-        largest = max(self.rows.block_sizes())
-        yield from gathered(self, orders, centre, max(1, SHUFFLED_BLOCKS * largest // len(orders)))
+        largest, row_bytes = max(self.rows.block_sizes()), self.dtype.itemsize * self.shape[1]
+        mixed = SHUFFLED_BLOCKS * largest
+        if row_bytes * largest <= 2 * READ_BYTES:  # not so where rows are sparse: their blocks are longer
+            mixed = min(mixed, max(largest, sizes.STRETCH_BYTES // row_bytes))
+        yield from gathered(self, orders, centre, max(1, mixed // len(orders)))
