@@ -112,6 +112,9 @@ CASES = {
     "BLOCK_BYTES": Case(200, scores(PRODUCTS, SINGLE), rtol=1e-4),
     "LARGE_BYTES": Case(64, scores(PRODUCTS, SPARSE), rtol=1e-4),
     "COPY_BYTES": Case(0, scores(STREAM, np.asfortranarray(X))),
+    "STRETCH_BYTES": Case(
+        20_000, lambda: STREAM.fit(scanned()).decision_function(X), (("DEFAULT_MEMORY", 0),)
+    ),
     "CENTRE_SAMPLE": Case(50, area(STREAM), rtol=0.02),
     "SWEEP": Case(7, scores(STREAM)),
     "DEFAULT_MEMORY": Case(0, lambda: LINEAR.fit(scanned()).decision_function(X)),

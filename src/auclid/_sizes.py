@@ -160,6 +160,9 @@ LARGE_BYTES = 1 << 25
 COPY_BYTES = 1 << 28
 """Memory for the C-ordered copy of F-ordered rows that row-wise solvers use."""
 
+STRETCH_BYTES = 1 << 24
+"""Memory of the dense rows of files or partitions that are brought together for steps in random order."""
+
 CENTRE_SAMPLE = 1 << 12
 """Rows whose mean is the centre of a table."""
 

@@ -383,7 +383,11 @@ class PartitionedTable(Table):
 
     def sweep(self, *orders: np.ndarray, centre: np.ndarray | None = None) -> Sweep:
         self._dataset.materialize()
-        yield from gathered(self, orders, centre, max(1, SHUFFLED_PARTS * int(self._sizes.max()) // len(orders)))
+        largest, row_bytes = int(self._sizes.max()), self.dtype.itemsize * max(1, self.shape[1])
+        mixed = SHUFFLED_PARTS * largest
+        if row_bytes * largest <= _sizes.STRETCH_BYTES:  # not so where rows are sparse: their parts are longer
+            mixed = min(mixed, _sizes.STRETCH_BYTES // row_bytes)
+        yield from gathered(self, orders, centre, max(1, mixed // len(orders)))
 
 
 def part_size(part: Part) -> int:
