@@ -1,8 +1,8 @@
 """The bill of materials of a release (SBOM), in CycloneDX 1.6: what was built, and every package it was tested with.
 
-`tools/make_dist.py` writes it to dist/sbom.cdx.json. The versions are those of constraints/, the lock of the development
-environment. Scope "required" is what `pip install auclid` brings, "optional" what only the extras, the tests and the
-documentation need. The same sources give the same bytes.
+`tools/make_dist.py` writes it to dist/sbom.cdx.json. The versions are those of constraints/, the lock of the
+development environment. Scope "required" is what `pip install auclid` brings, "optional" what only the extras, the
+tests and the documentation need. The same sources give the same bytes.
 """
 
 import datetime
@@ -54,7 +54,7 @@ def component(name: str, version: str, required: Iterable[str]) -> dict[str, obj
 def bill_of_materials(
     version: str, licence: str, archives: Mapping[str, str], pins: Mapping[str, str], epoch: str
 ) -> dict[str, object]:
-    """The bill of one version of auclid: its archives by SHA-256, the pinned packages, and which of them it requires."""
+    """The bill of a version of auclid: its archives by SHA-256, the pinned packages, and which of them it requires."""
     reference, required = f"pkg:pypi/auclid@{version}", needed_by("auclid")
     files = [
         {"type": "file", "bom-ref": name, "name": name, "hashes": [{"alg": "SHA-256", "content": sha}]}
