@@ -43,6 +43,19 @@ def test_the_changelog_begins_with_this_version():
     assert f'date-released: "{date}"' in read("CITATION.cff")
 
 
+def test_the_bibtex_entry_is_of_this_version():
+    entry = dict(re.findall(r"^  (\w+) +?= \{+(.+?)\}+,?$", read("docs/citing.md"), flags=re.M))
+    told = dict(re.findall(r'^ *(?:- )?([\w-]+): "?(.+?)"?$', read("CITATION.cff"), flags=re.M))
+    assert entry["version"] == auclid.__version__ and entry["license"] == told["license"]
+    assert entry["title"] == told["title"] and entry["author"] == told["name"]
+    assert told["date-released"].startswith(entry["year"])
+
+
+def test_readme_and_contributing_stay_short():
+    """A screen and a half, and two screens, of some sixty lines beside a picture."""
+    assert len(read("README.md").splitlines()) <= 95 and len(read("CONTRIBUTING.md").splitlines()) <= 85
+
+
 @pytest.mark.parametrize("name", ["docs", "release"])
 def test_a_workflow_says_what_was_tried(name):
     workflow = read(f".github/workflows/{name}.yml")
