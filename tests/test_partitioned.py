@@ -38,7 +38,7 @@ from auclid import (
 )
 from auclid.auto._sampling import draw_sample
 from auclid.data.dataset import tree_sum
-from auclid.data.file_dataset import FileTable
+from auclid.data.file_dataset import FileDataset
 from auclid.metrics import auc_interval, roc_auc
 from auclid.validation import labelled_dataset
 
@@ -134,7 +134,8 @@ def test_streams_sweep_over_shuffled_blocks(kind):
 
 def test_an_order_meets_each_row_once_and_mixes_blocks():
     X, y, _ = table(500)
-    order = FileTable(by_blocks(X, y, size=20)).order(np.random.default_rng(0))
+    parts = FileDataset(by_blocks(X, y, size=20))
+    order = parts.table(parts.part_sizes()).order(np.random.default_rng(0))
     assert sorted(order) == list(range(500))
     assert len({row // 20 for row in order[:60]}) > 3  # not block after block
 

@@ -159,9 +159,10 @@ def test_a_wheel_that_lacks_a_file_or_holds_a_strange_one_is_found(tmp_path):
     ]
 
 
-def test_a_wheel_with_more_data_than_the_embedded_table_is_found():
+def test_a_wheel_with_more_data_than_the_embedded_tables_is_found():
     is_data = runpy.run_path(str(ROOT / "tools" / "check_dist.py"))["is_data"]
     assert is_data("auclid/datasets/adult.csv") and not is_data("auclid/datasets/mammography.npz")
+    assert is_data("auclid/datasets/adult.npz") and not is_data("auclid/datasets/gbsg2.npz")
 
 
 def test_provenance_names_every_archive(tmp_path):

@@ -145,3 +145,15 @@ def test_rows_of_weight_zero_are_never_drawn():
     some.fit(X[weight > 0.0], y[weight > 0.0])
     all_rows.fit(X, y, weight)
     np.testing.assert_allclose(some.coef_, all_rows.coef_, rtol=1e-6)
+
+
+def test_only_saga_leaves_the_zeros_of_the_optimum():
+    """What `auclid methods` and docs/choosing.md say of few columns."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 30))
+    y = (X[:, :3].sum(axis=1) + rng.normal(size=400) > 1).astype(int)
+    optimum = LeastSquaresAUC(l1=0.3, tol=1e-12).fit(X, y).coef_ != 0
+    found = SPAM(l1=0.3, variance_reduction="saga", n_epochs=50, random_state=0).fit(X, y).coef_ != 0
+    assert 3 <= optimum.sum() < 10
+    np.testing.assert_array_equal(found, optimum)
+    assert np.count_nonzero(SPAM(l1=0.3, random_state=0).fit(X, y).coef_) == 30

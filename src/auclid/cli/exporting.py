@@ -14,7 +14,7 @@ from auclid.exporters import export as exported
 from auclid.io import replacing
 from auclid.ordered._meta import ranks_order
 
-EXPORT_FORMATS = {".sql": "sql", ".onnx": "onnx", ".json": "json", ".py": "python"}
+EXPORT_FORMATS = {".sql": "sql", ".onnx": "onnx", ".pmml": "pmml", ".json": "json", ".py": "python"}
 """What an ending asks for."""
 
 

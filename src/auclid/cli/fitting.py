@@ -58,10 +58,15 @@ def outputs(model: Path, method: str, stream: tuple[Path, int] | None) -> dict[s
     if stream is not None:
         found["--checkpoint"] = stream[0]
     if isinstance(models.ours(method, 0)[1], Scorecard):
-        beside = zip(("The page of the scorecard", "The points of the scorecard"), card_paths(model), strict=True)
-        for what, path in beside:
-            check_new(what, path, model)
-            found[what] = path
+        found |= card_outputs(model)
+    return found
+
+
+def card_outputs(model: Path) -> dict[str, Path]:
+    """The files that a fit leaves beside a scorecard, its page and its points; refuses to replace other files."""
+    found = dict(zip(("The page of the scorecard", "The points of the scorecard"), card_paths(model), strict=True))
+    for what, path in found.items():
+        check_new(what, path, model)
     return found
 
 
@@ -119,15 +124,15 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
         with warnings.catch_warnings(action="ignore"):  # the fit will say it again
             told = estimator.expect(table.X, y)
         _show.say(escape(f"It will take about {max(told.seconds, 1.0):.0f} s and {told.bytes / 1e6:,.0f} MB."))
-    with _noted(table.notes), _show.progress() as tell:
+    with noted(table.notes), _show.progress() as tell:
         tell(models.as_asked(how.method, name))
         estimator = _with_probabilities(estimator).fit(table.X, y)
     facts = card_facts(estimator, table, how.points) if isinstance(estimator, Scorecard) else []
     dense = not sparse.issparse(table.X)
-    return Fitted(name, estimator, table.feature_names, table.classes, dense, facts, _profile(estimator, table.X, y))
+    return Fitted(name, estimator, table.feature_names, table.classes, dense, facts, profile_of(estimator, table.X, y))
 
 
-def _profile(estimator: Any, X: Any, y: Any) -> Profile | None:
+def profile_of(estimator: Any, X: Any, y: Any) -> Profile | None:
     """The counts of the training rows; None of very many columns, which would make a large file."""
     if X.shape[1] > MAX_PROFILE_COLUMNS:
         return None
@@ -139,7 +144,7 @@ def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> F
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
     name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
     columns, rows = task.rows.columns, task.rows
-    with _noted(task.notes), names_known(), _show.passes(rows):
+    with noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
             estimator = _with_probabilities(model).fit(rows)
         else:
@@ -152,7 +157,7 @@ def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> F
     first = next(rows.read(allow_missing=True, allow_categorical=True))
     some, y = rows.sample(PROFILE_ROWS, how.seed, allow_missing=True)
     dense = not sparse.issparse(first.X)
-    return Fitted(name, estimator, columns, task.classes, dense, facts, _profile(estimator, some, y))
+    return Fitted(name, estimator, columns, task.classes, dense, facts, profile_of(estimator, some, y))
 
 
 def _facts(estimator: Scorecard, task: Task, how: Options) -> list[str]:
@@ -180,7 +185,7 @@ def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
 
 
 @contextmanager
-def _noted(notes: list[str]) -> Iterator[None]:
+def noted(notes: list[str]) -> Iterator[None]:
     """Print notes and what a fit warns of, each once: held-out folds would say it again."""
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("ignore")
@@ -199,7 +204,7 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
     name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
     if how.target is None:
         raise DataError(NO_LABELS)
-    with Client(address), _noted([]), names_known():
+    with Client(address), noted([]), names_known():
         parquet, source = path.is_dir() or path.suffix in PARQUET, os.path.abspath(path)
         frame = dd.read_parquet(source) if parquet else dd.read_csv(source)
         if how.target not in frame.columns:

@@ -92,6 +92,7 @@ class PointTableOptions(NamedTuple):
     odds: float | None = None
     max_bins: str | None = None
     higher: str | None = None
+    max_lines: int | None = None
 
     @property
     def given(self) -> dict[str, Any]:

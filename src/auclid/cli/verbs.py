@@ -11,6 +11,7 @@ from auclid.cli._show import escape
 from auclid.cli.data import NO_LABELS, Options, option_column, positives, unknown_columns
 from auclid.cli.evaluation import EvaluationOptions
 from auclid.cli.labels import ask_for_positive
+from auclid.cli.ordered_rows import OrderOptions
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import Answers, CountedAnswers, SavedModel
 from auclid.cli.stdin import STDIN, is_copy
@@ -19,9 +20,8 @@ from auclid.data.encoding import is_missing
 from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows, missing_note
 from auclid.errors import DataError
-from auclid.io import load, replacing, save
+from auclid.io import replacing, save
 from auclid.metrics import compare_auc
-from auclid.ordered._meta import ranks_order
 
 
 def fit(
@@ -56,17 +56,11 @@ def predict(
     check_paths({"MODEL": model, "DATA": data}, {"--output": output})
     check_ending("--output", output, predictions.TABLE_ENDINGS)
     predictions.check_writer(output)
-    if model.exists() and ranks_order(load(model)):
-        if purpose.given:
-            raise DataError(
-                f"{purpose.option} must come with a model of two classes; {str(model)!r} ranks ordered rows, and gives "
-                "scores without labels. Write the scores, and take the highest."
-            )
-        ordered.predict(model, data, output, identifiers, memory)
-        return
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
+    if keep:
+        saved.check_keep()
     rows = saved.scan(data, None, memory, drop=identifiers)
-    notes = unknown_columns(rows, [*identifiers, saved.target])
+    notes = unknown_columns(rows, [*identifiers, *saved.outcome_columns])
     copies = predictions.Copies(data, identifiers) if identifiers else None
     counted = CountedAnswers(saved, rows)
     with _show.passes(rows):
@@ -92,7 +86,15 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows; draw it, or write a page about it, where that is asked for."""
     evaluation.check_outputs({"MODEL": model, "DATA": data}, options)
-    found = _measured(SavedModel.open(model), data, target, positive, options, memory)
+    saved = SavedModel.open(model, ordered=True)
+    if saved.ordered:
+        if options.groups is not None or options.max_fpr < 1.0 or options.alerts is not None:
+            raise DataError(
+                "--groups, --max-fpr and --alerts must come with a model of two classes; MODEL ranks ordered rows."
+            )
+        ordered.evaluate(model, data, OrderOptions(target, positive=positive), options.plot, options.html)
+        return
+    found = _measured(saved, data, target, positive, options, memory)
     _tell_evaluation(found, options, f"{model.name} on {data.name}")
 
 

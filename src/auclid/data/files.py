@@ -63,7 +63,8 @@ def scan(
     -----
     A column has the kind that all its cells allow, in all files: numbers of several types take the widest one, and a
     column of a csv file with a text anywhere is a column of texts. csv files must be in UTF-8; cells lie between
-    commas, semicolons or tabs, and a decimal comma is recognised where it is not the delimiter.
+    commas, semicolons or tabs, and a decimal comma is recognised where it is not the delimiter. Empty cells and NA,
+    N/A, #N/A, NaN, nan, -nan, null, NULL, None and ? are missing values; any other text makes a column one of texts.
 
     Examples
     --------

@@ -227,6 +227,20 @@ class _Rows(NamedTuple):
         """Rows of each class and groups, as results tell them."""
         return Sample(self.is_pos, (), None, self.cluster).counts
 
+    def fit_options(self, estimator: Any, numbers: np.ndarray) -> dict[str, Any]:
+        """What `fit` is given beside X and y of the rows of these numbers: their weights, where there are some."""
+        return {} if self.weight is None else {_weight_name(estimator): self.weight[numbers]}
+
+    def ranks_positive_low(self, model: Any) -> bool:
+        """Whether the scores of a fitted model rise with the other label than the positive one."""
+        classes = getattr(model, "classes_", None)
+        return classes is not None and not self.is_pos[self.y == classes[-1]].any()
+
+    def scores(self, owner: str, model: Any, X: Any) -> np.ndarray:
+        """The scores of the positive label, which are finite."""
+        scores = finite_scores(owner, model, scores_of(owner, model, X))
+        return -scores if self.ranks_positive_low(model) else scores
+
 
 class _Fold(NamedTuple):
     """The test rows of a fold, and the areas on them of each estimator as fitted for each fold of the partition."""
@@ -350,15 +364,17 @@ def _mean_area(rows: _Rows, parts: list[list[_Fold]], region: Region, level: flo
 
 
 def _scored(owner: str, estimator: Any, rows: _Rows, train: np.ndarray, test: np.ndarray) -> np.ndarray:
-    own = {} if rows.weight is None else {_weight_name(estimator): rows.weight[train]}
-    model = clone(estimator).fit(_safe_indexing(rows.X, train), _safe_indexing(rows.y, train), **own)
-    score = scores_of(owner, model, _safe_indexing(rows.X, test)).astype(np.float64)
-    classes = getattr(model, "classes_", None)
-    if classes is not None and not rows.is_pos[rows.y == classes[-1]].any():  # the other label is the positive one
-        score = -score
-    if not np.isfinite(score).all():
-        raise ValueError(f"{owner} expects finite scores. Got others from {type(estimator).__name__}.")
-    return score
+    X, y = _safe_indexing(rows.X, train), _safe_indexing(rows.y, train)
+    model = clone(estimator).fit(X, y, **rows.fit_options(estimator, train))
+    return rows.scores(owner, model, _safe_indexing(rows.X, test))
+
+
+def finite_scores(owner: str, model: Any, scores: Any) -> np.ndarray:
+    """Scores as finite float64; a sentence where some are not."""
+    found = np.asarray(scores).astype(np.float64)
+    if not np.isfinite(found).all():
+        raise ValueError(f"{owner} expects finite scores. Got others from {type(model).__name__}.")
+    return found
 
 
 def _weight_name(estimator: Any) -> str:

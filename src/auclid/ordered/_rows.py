@@ -12,7 +12,7 @@ from auclid.data.table import Table
 from auclid.stats.moments import MOST_GROUPS, Moments, grouped_moments
 from auclid.stats.ordered_moments import OrderedMoments, SquareSystem
 from auclid.stats.pair_order import PairOrder
-from auclid.validation import check_rows, is_partitioned, own_weight, remember_columns, unlabelled_parts
+from auclid.validation import check_rows, in_parts, own_weight, remember_columns, unlabelled_parts
 from auclid.validation.outcomes import Survival, checked_weights, group_codes, order_of
 
 
@@ -66,7 +66,7 @@ def dataset_of(estimator: Any, X: Any) -> PartitionedRows:
     if isinstance(X, PartitionedRows):
         remember_columns(estimator, X.parts.columns, X.parts.width)
         return X
-    if not is_partitioned(estimator, X):
+    if not in_parts(X):
         table = check_rows(estimator, X, reset=True)
         return PartitionedRows(MemoryDataset(table), np.array([table.shape[0]]))
     parts = unlabelled_parts(estimator, X)

@@ -185,7 +185,7 @@ class Space(ABC):
         return objective.at(np.zeros(self.size), np.zeros(objective.pairs.n)).norm
 
     def sample(self, objective: Any) -> Any:
-        """The objective on a sixteenth of the rows or more, to a tolerance that their noise allows; None: on all."""
+        """The objective on a sixteenth of each class or more, to a tolerance that their noise allows; None: on all."""
         pairs = objective.pairs
         chosen = pairs.sample(max(2000, 10 * self.size, pairs.n // 16))
         space = self.subset(chosen) if 2 * len(chosen) < pairs.n_weighed else None

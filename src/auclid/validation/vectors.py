@@ -39,7 +39,15 @@ MAX_MEAN_WEIGHT = 100.0
 
 
 def column(owner: str, name: str, values: ArrayLike | Rows) -> np.ndarray:
-    """One-dimensional array of `values`; a single column of shape (n, 1) is flattened. `Rows` give their labels."""
+    """One-dimensional array of `values`, of shape (n,) or (n, 1). As y, `Rows` give their labels."""
+    if isinstance(values, Rows) and name not in ("y", "y_true"):
+        raise InvalidValueError(
+            owner=owner,
+            parameter=name,
+            expected="be an array of shape (n,)",
+            got="rows of files, which give only labels and weights",
+            hint="Read the column from the file, or compute scores with decision_function(rows).",
+        )
     if np.ma.isMaskedArray(values):
         raise InvalidValueError(
             owner=owner,
@@ -166,7 +174,7 @@ def _inexact(owner: str, name: str, number: Any) -> InvalidValueError:
 
 
 def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
-    """Finite, non-negative float64 weights, not far from 1: only their check_relative_weights count."""
+    """Finite, non-negative float64 weights, not far from 1: only their ratios count."""
     weight = numbers_column(owner, "sample_weight", values).astype(np.float64, copy=False)
     bad = ~((weight >= 0.0) & np.isfinite(weight))
     if bad.any():
@@ -175,6 +183,17 @@ def weight_column(owner: str, values: ArrayLike) -> np.ndarray:
             f"Got {weight[bad][0]} instead."
         )
     return rescale_weights(weight)
+
+
+def row_weights(owner: str, y: ArrayLike | Rows, sample_weight: ArrayLike | None) -> np.ndarray | None:
+    """Valid weights of the rows of `y`: those given, or else those of its files; None where neither is."""
+    if sample_weight is None and isinstance(y, Rows):
+        sample_weight = y.sample_weight()
+    if sample_weight is None:
+        return None
+    weight = weight_column(owner, sample_weight)
+    same_length(owner, y_true=column(owner, "y_true", y), sample_weight=weight)
+    return weight
 
 
 def codes(owner: str, name: str, values: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
