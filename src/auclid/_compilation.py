@@ -50,7 +50,9 @@ def register_implementation(
 ) -> None:
     """Let kernels call a generic function with a struct of this class."""
 
-    @overload(dispatcher, strict=False, jit_options={**INTERNAL_OPTIONS, **jit_options})
+    options: Any = {**INTERNAL_OPTIONS, **jit_options}
+
+    @overload(dispatcher, strict=False, jit_options=options)
     def select(struct: Any, *args: Any) -> Callable[..., Any] | None:
         return body if getattr(struct, "instance_class", None) is struct_class else None
 

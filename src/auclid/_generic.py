@@ -200,7 +200,7 @@ class Kernel:
         return self.compiled._numba_type_
 
     def __reduce__(self) -> str:
-        return self.__qualname__  # other processes find it by its name
+        return self._settings[0].__qualname__  # other processes find it by its name
 
 
 def prefetch(array: np.ndarray, start: int, count: int) -> None:
