@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from auclid import _sizes
 from auclid.data.blocks import Block, concatenate_rows, is_sparse, stack_rows
 from auclid.data.encoding import ColumnEncoding, decode
 from auclid.data.memory import as_table, gathered
