@@ -320,3 +320,55 @@ def test_compare_has_folds_a_table_and_methods(data, tmp_path):
     assert (table["auc_low"] < table["auc"]).all() and (table["auc"] < table["auc_high"]).all()
     result = run("compare", small, *order, "--methods", "nope")
     assert result.exit_code == 2 and "for ordered rows" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("column", "values", "sentence"),
+    [
+        ("days", -1.0, "--time must hold times in [0.0, inf); got -1.0"),
+        ("days", np.nan, "must hold numbers that can be ordered"),
+        ("seen", 2, "--event must be True, or 1, where the event was seen"),
+        ("seen", "yes", "--event must be True, or 1, where the event was seen"),
+        ("seen", False, "The target must hold at least one event; got 60 times, all censored"),
+    ],
+)
+@pytest.mark.parametrize("verb", ["fit", "compare"])
+def test_bad_times_and_events_are_said_in_a_sentence(data, tmp_path, verb, column, values, sentence):
+    path, frame = tmp_path / "bad.csv", data[1][:60].assign(**{column: values})
+    frame.to_csv(path, index=False)
+    more = ("--model", tmp_path / "m.auclid") if verb == "fit" else ("--output", tmp_path / "r.html")
+    result = run(verb, path, *TIMES, *more)
+    assert result.exit_code == 2 and sentence in " ".join(result.output.split())
+
+
+def test_a_group_of_one_level_and_too_few_rows_are_refused(data, tmp_path):
+    path, frame = tmp_path / "bad.csv", data[1][["x", "query"]]
+    frame.assign(stage=frame["query"]).to_csv(path, index=False)
+    order = ("--target", "stage", "--ordered", "--group", "query", "--output", tmp_path / "r.html")
+    said = " ".join(run("compare", path, *order).output.split())
+    assert "The target must hold two levels or more within a group" in said
+    data[1][:3].to_csv(path, index=False)
+    said = " ".join(run("compare", path, *TIMES, "--output", tmp_path / "r.html").output.split())
+    assert "rows or more above and below its median" in said
+
+
+def test_a_model_of_times_takes_no_target(data, tmp_path):
+    path, model = data[0], tmp_path / "m.auclid"
+    assert run("fit", path, *TIMES, "--drop", "stage", "--drop", "query", "--model", model).exit_code == 0
+    page = ("--output", tmp_path / "monitor.html")
+    for words in (("evaluate", model, path), ("monitor", model, path, *page)):
+        result = run(*words, "--target", "stage")
+        assert result.exit_code == 2 and "--target must come with a model of levels" in " ".join(result.output.split())
+    result = run("evaluate", model, model, "--data", path)
+    assert result.exit_code == 2 and "one such model at a time" in " ".join(result.output.split())
+
+
+def test_edits_of_a_card_of_times_are_measured(data, tmp_path):
+    path, model, edits = data[0], tmp_path / "m.auclid", tmp_path / "edits.json"
+    card = ("--drop", "stage", "--drop", "query", "--method", "Scorecard", "--set", "interactions=0", "--model", model)
+    assert run("fit", path, *TIMES, *card).exit_code == 0
+    edits.write_text('[{"action": "flatten", "column": "x"}]', encoding="utf-8")
+    result = run("edit", model, edits, "--data", path, "--output", tmp_path / "n.auclid")
+    assert result.exit_code == 0, result.output
+    effect = auclid.load(tmp_path / "n.auclid").edits_[-1]["effect"]
+    assert effect["auc_before"] > 0.65 > effect["auc_after"]

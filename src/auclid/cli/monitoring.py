@@ -15,7 +15,7 @@ from auclid._page.svg import Frame, nice, span
 from auclid.cli import _show
 from auclid.cli._show import escape as plain
 from auclid.cli.data import option_column, scan_columns, text
-from auclid.cli.ordered_rows import outcomes
+from auclid.cli.ordered_rows import OrderOptions, outcomes
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.saved import SavedModel
 from auclid.cli.thresholds import Purpose
@@ -96,15 +96,15 @@ def _ordered_profile(saved: SavedModel, reference: Path, options: MonitoringOpti
     if np.isnan(order["value"]).any():
         raise DataError(f"--reference must have an outcome in each row; {str(reference)!r} has gaps.")
     scores = np.concatenate([each.scores for each in saved.answers(saved.scan(reference, None, options.memory))])
-    return counts._replace(**dict(zip(("auc", "auc_se"), order_concordance(order, scores)[::3], strict=True)))
+    value, _, _, se = order_concordance(order, scores)
+    return counts._replace(auc=value, auc_se=se)
 
 
 def _order(saved: SavedModel, path: Path, options: MonitoringOptions) -> np.ndarray | None:
     """What the rows of a file are ordered by, where the model and the file tell."""
-    order = saved.order
-    if order is None:
+    if saved.order is None:
         return None
-    return outcomes(path, order if options.target is None else order._replace(target=options.target))
+    return outcomes(path, saved.complete(OrderOptions(options.target)))
 
 
 def _open(saved: SavedModel, path: Path, options: MonitoringOptions) -> tuple[Rows, np.ndarray | None]:

@@ -122,8 +122,8 @@ def evaluate(
             f"{model} must be a model of ordered rows, as `auclid fit --ordered` writes it, where --group, --event, "
             "--time or --ordered is given. The AUC of a classifier by the values of a column: --groups."
         )
-    made, options = saved.estimator, _completed(saved, options)
-    table = read(data, options, column_names_of(made))
+    made, options = saved.estimator, saved.complete(options)
+    table = read(data, options, saved.names)
     scores, every = np.asarray(made.predict(table.X)), np.arange(len(table.values))
     values, more = table.measure(every)
     found = concordance_interval(values, scores, clusters=table.groups, **more)
@@ -145,29 +145,16 @@ def evaluate(
         _show.say(escape(f"Page: {html}"))
 
 
-def _completed(saved: SavedModel, options: OrderOptions) -> OrderOptions:
-    """The options that were given; else those of the fit, perhaps with another target."""
-    if options.asked:
-        return options
-    order = saved.order
-    if order is None:
-        raise DataError(
-            "MODEL must say what its rows are ordered by, as `auclid fit` records it; or give --ordered, --group, or "
-            "--event and --time, where the command has them."
-        )
-    return order._replace(target=options.target or order.target, positive=options.positive or order.positive)
-
-
 def update(saved: SavedModel, new: Path, output: Path, target: str | None) -> None:
     """Let a ranker with the square loss learn from more rows; groups must be whole and new."""
-    made, options = saved.estimator, _completed(saved, OrderOptions(target))
+    made, options = saved.estimator, saved.complete(OrderOptions(target))
     last = last_step(made)
     if not isinstance(last, OrderedRanker):
         raise DataError(
             f"MODEL must hold an OrderedRanker with the square loss to learn from more rows; {type(last).__name__} "
             "of ordered rows must be fitted anew, to all rows."
         )
-    table = read(new, options, column_names_of(made))
+    table = read(new, options, saved.names)
     with names_known():
         X = made[0].transform(table.X) if isinstance(made, Pipeline) else table.X
         last.partial_fit(X, table.y, groups=table.groups)

@@ -33,7 +33,8 @@ class OrderOptions(NamedTuple):
         names = ("target", "event", "time", "group", "positive")
         if not isinstance(told, Mapping) or not all(isinstance(told.get(name), str | None) for name in names):
             return None
-        return cls(**{name: told.get(name) for name in names}, ordered=bool(told.get("ordered")))
+        target, event, time, group, positive = (told.get(name) for name in names)
+        return cls(target, event, time, group, bool(told.get("ordered")), positive=positive)
 
     @property
     def record(self) -> dict[str, Any]:

@@ -58,8 +58,8 @@ class SavedModel(NamedTuple):
         if ranks_order(model):
             if not ordered:
                 raise DataError(
-                    f"MODEL must hold a fitted classifier; {str(path)!r} ranks ordered rows. Say by what: --ordered, "
-                    "--group, or --event and --time, where the command has them."
+                    f"MODEL must hold a fitted classifier here; {str(path)!r} ranks ordered rows. `auclid evaluate` "
+                    "measures one such model at a time."
                 )
             return cls(model, _known(path))
         if not is_classifier(model) or not hasattr(model, "classes_"):
@@ -76,6 +76,20 @@ class SavedModel(NamedTuple):
     def order(self) -> OrderOptions | None:
         """What the rows of a ranker of ordered rows are ordered by, where it was recorded."""
         return OrderOptions.recorded(self.known.get("order"))
+
+    def complete(self, options: OrderOptions) -> OrderOptions:
+        """The options that were given; else those of the fit, perhaps with another target."""
+        if options.asked:
+            return options
+        order = self.order
+        if order is None:
+            raise DataError(
+                "MODEL must say what its rows are ordered by, as `auclid fit` records it; or give --ordered, --group, "
+                "or --event and --time, where the command has them."
+            )
+        if order.event is not None and options.target is not None:
+            raise DataError("--target must come with a model of levels or numbers; MODEL ranks censored times.")
+        return order._replace(target=options.target or order.target, positive=options.positive or order.positive)
 
     @property
     def target(self) -> str | None:

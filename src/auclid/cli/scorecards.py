@@ -14,12 +14,12 @@ from auclid.additive._points import Bin
 from auclid.cli import _show
 from auclid.cli._show import escape
 from auclid.cli.data import BinaryTable, positives
+from auclid.cli.ordered_rows import OrderOptions, read
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.saved import SavedModel
 from auclid.cli.settings import PointTableOptions
 from auclid.cli.stdin import plainly_named
-from auclid.data.files import Rows
 from auclid.datasets.readers import labelled_rows
 from auclid.errors import DataError, missing_label
 from auclid.io import about, replacing, save
@@ -171,7 +171,7 @@ def _check_edit_options(model: Path, output: Path, edits: Path | None, options: 
 
 
 def _apply_edits(
-    saved: SavedModel, model: Path, output: Path, edits: Path, X: Rows | None, y: np.ndarray | None, replace: bool
+    saved: SavedModel, model: Path, output: Path, edits: Path, X: Any, y: np.ndarray | None, replace: bool
 ) -> None:
     """Apply a file of edits, save the card, and print what each edit did."""
     card, own = saved.estimator, _own_names(saved)
@@ -200,8 +200,14 @@ def _renamed(edit: Any, names: Mapping[str, str]) -> Any:
     return {**edit, "column": names.get(str(column), column)}
 
 
-def _labelled(saved: SavedModel, data: Path, target: str | None, memory: str | None) -> tuple[Rows, np.ndarray]:
-    """The rows of a source, and their labels as the card knows them."""
+def _labelled(saved: SavedModel, data: Path, target: str | None, memory: str | None) -> tuple[Any, np.ndarray]:
+    """The rows of a source, and their labels, levels or times as the card knows them."""
+    if saved.ordered:
+        order = saved.complete(OrderOptions(target))
+        if order.group is not None:
+            raise DataError("--data must come with a card of rows that are all compared; MODEL compares within groups.")
+        table = read(data, order, saved.names)
+        return table.X, table.y
     target = target or saved.target
     rows = saved.scan_labelled(data, target, memory)
     labelled, _ = labelled_rows(rows, target)

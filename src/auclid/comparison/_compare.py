@@ -130,6 +130,9 @@ def compare(
     (['least squares', 'logistic'], 1, '3 repeats of 5 folds')
     """
     owner = "compare"
+    if getattr(getattr(y, "dtype", None), "names", None):
+        hint = "Censored times are compared by auclid.comparison.compare_ordered."
+        raise invalid_value(owner, "y", "hold two labels", list(y.dtype.names), hint)  # type: ignore[union-attr]
     named = named_estimators(estimators)
     rivals = baseline_names(baseline, list(named))
     number_in(owner, "level", level, 0.0, 1.0)

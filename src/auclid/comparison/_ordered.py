@@ -13,7 +13,8 @@ from auclid.comparison._results import ModelComparison
 from auclid.comparison._rows import OrderedRows
 from auclid.comparison._splits import MIN_TEST_ROWS, N_FOLDS, plan_splits
 from auclid.comparison._tests import OrderJudge
-from auclid.validation.outcomes import group_codes, ordered_values, survival_target
+from auclid.errors import invalid_value
+from auclid.validation.outcomes import group_codes, order_of, ordered_values, survival_target
 from auclid.validation.parameters import number_in, one_of
 from auclid.validation.vectors import same_length
 
@@ -94,8 +95,14 @@ def _checked_rows(owner: str, X: Any, y: Any, groups: Any, folds: Any) -> Ordere
         values = y = ordered_values(owner, "y", y)
     same_length(owner, X=np.empty(X.shape[0]), y=values)
     own = group_codes(owner, groups, len(values))
+    order_of(owner, values, event, own, None)  # refuses rows of which no two can be compared
     enough = own is not None and (not isinstance(folds, int) or own.max(initial=-1) + 1 >= MIN_TEST_ROWS * folds)
-    return OrderedRows(X, y, _high(values, event), own if enough else None, [], values, event, own)
+    high = _high(values, event)
+    rarer = int(min(high.sum(), (~high).sum()))
+    if rarer < 2 * MIN_TEST_ROWS:
+        expected = f"hold {2 * MIN_TEST_ROWS} rows or more above and below its median, to learn from and to test on"
+        raise invalid_value(owner, "y", expected, rarer)
+    return OrderedRows(X, y, high, own if enough else None, [], values, event, own)
 
 
 def _high(values: np.ndarray, event: np.ndarray | None) -> np.ndarray:

@@ -135,8 +135,8 @@ def profile(model: Any, X: Any, y: Any = None, *, held_out: bool = False, groups
     if ranks_order(model):
         order = None if y is None or not held_out else outcomes("profile", y, groups)
         counts = number_profile("score", "number", scores, SCORE_BINS)
-        found = (None, None) if order is None else order_concordance(order, scores)[::3]
-        return Profile(len(scores), columns, counts, None, None, *found, None)
+        value, _, _, se = (None,) * 4 if order is None else order_concordance(order, scores)
+        return Profile(len(scores), columns, counts, None, None, value, se, None)
     y = own_labels(X, y)
     is_pos = None if y is None else np.asarray(y) == model.classes_[1]
     expected = expected_auc(model, scores, is_pos, held_out)

@@ -21,7 +21,7 @@ from auclid.stats.order_sums import SortedWeights, paired_rows
 from auclid.stats.ordered_moments import SquareSystem
 from auclid.stats.pair_order import PairOrder
 
-BLOCK_VALUES = 1 << 16
+BLOCK_VALUES = 20_000
 """Numbers of a block of sorted rows, so that it stays in the processor's cache."""
 
 
