@@ -15,7 +15,7 @@ import reference_semi as slow
 from auclid import PNUAUC, QSGS2AUC, SAMULT, Kernelized, KMeansNystroem, LeastSquaresAUC, RandomFourier, _sizes, make
 from auclid.data import Stacked, as_table
 from auclid.solvers.semi_supervised import CURVATURE, PNU, Samult, across, best, combine, inside
-from auclid.stats.moments import block_moments
+from auclid.stats.moments import grouped_moments
 from auclid.stats.prior import energy_prior
 from auclid.stats.samples import ReservoirSample, SetSamples, extend_sample, merge_samples
 from auclid.stats.sets import Sets
@@ -42,6 +42,10 @@ def marked(neg, pos, unl, mark=-1):
     """The three sets as X and y."""
     y = np.repeat([0, 1, mark], [len(neg), len(pos), len(unl)])
     return np.vstack([neg, pos, unl]), y
+
+
+def block_moments(block):
+    return grouped_moments(as_table(block), np.zeros(len(block), np.int8), 1)[0]
 
 
 def moments(neg, pos, unl):

@@ -65,11 +65,10 @@ def _partitioned(estimator: Any, X: Any, y: Any, X_unlabeled: Any, sample_weight
     estimator.classes_ = classes
     sets = [*([label] for label in classes.tolist()), free]
     rows = validation.count_labels(parts.relabelled(partial(partly_coded, classes)), classes, sets, counts)
+    codes, given = rows.labels()
     if estimator._row_access is not RowAccess.PARTS:
-        table, (labels, given) = parts.row_table(rows.every.sum(axis=1)), rows.labels()
-        return _one_part(estimator, table, labels, given, classes, X_unlabeled)
-    labels, given = rows.labels()
-    weight = estimator._row_weights(given, len(labels), labels)
+        return _one_part(estimator, parts.row_table(rows.every.sum(axis=1)), codes, given, classes, X_unlabeled)
+    weight = estimator._row_weights(given, len(codes), codes)
     return rows if weight is None else reweighted(rows, weight)
 
 
