@@ -519,6 +519,7 @@ def test_the_command_prints_sql(model_file, fitted):
     [
         (["--output", "out.xlsx"], "--output must end in .sql, .onnx, .pmml, .json or .py"),
         (["--to", "onnx"], "--output must name a file for ONNX"),
+        (["--to", "pmml", "--keep", "x0", "--probability"], "--keep, --probability must be used with SQL; got pmml"),
         (["--dialect", "oracle"], "must be one of ansi, sqlite, duckdb, postgresql, spark"),
     ],
 )
