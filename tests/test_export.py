@@ -389,7 +389,7 @@ def test_pmml_of_an_edited_card(fitted, test):
 
 @pytest.mark.parametrize("name", ["columns + logistic", "calibrated", "classifier"])
 def test_pmml_says_what_it_cannot_hold(fitted, name):
-    with pytest.raises(ValueError, match="to PMML: its Scorecard element holds sums of functions of one or two"):
+    with pytest.raises(ValueError, match=r"to PMML, whose Scorecard element holds sums .*: fit a Scorecard, or use"):
         auclid.export(fitted("table", name), to="pmml")
 
 

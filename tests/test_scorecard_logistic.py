@@ -174,7 +174,7 @@ def test_a_card_that_learns_on_is_that_of_the_square_loss_in_the_unit_of_its_fit
         classes = [scores[y[:600] == label] for label in (False, True)]
         return np.mean([each.mean() for each in classes]), np.sqrt(sum(each.var() for each in classes))
 
-    (a, b), (c, d) = centre_and_spread(first), centre_and_spread(start)
+    (a, b), (_, d) = centre_and_spread(first), centre_and_spread(start)
     save(tmp_path / "card.auclid", model)
     for card in (model, load(tmp_path / "card.auclid")):
         for batch in (slice(600, 700), slice(700, 800)):

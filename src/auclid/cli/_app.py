@@ -109,7 +109,7 @@ MaxBins = Annotated[
 ]
 MaxLines = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Scorecard: lines of the table of points, at the most. Default: 120, or 6 a column."),
+    typer.Option(metavar="N", help="Scorecard: lines of the points, at the most. Default: 120, or 6 a column."),
 ]
 Higher = Annotated[
     str | None,

@@ -26,7 +26,6 @@ from auclid.errors import DataError
 from auclid.io import about, replacing, save
 from auclid.validation import names_known
 
-
 NOTABLE_AUC_LOST = 0.003
 """What points may lose of the AUC without a word."""
 
