@@ -273,6 +273,15 @@ def test_the_next_line_keeps_the_region(table):
         assert "auclid fit plain.csv" in line and ("--max-fpr 0.2" in line) is kept
 
 
+def test_the_next_line_keeps_the_settings(table):
+    words = "--target", "y", "--against", "ridge", "--set", "RankSVM:alpha=0.5", "--methods", "RankSVM"
+    told = table("compare", "plain.csv", *words, "--set", "max_iter=90").stdout
+    assert "--method RankSVM --set alpha=0.5 --set max_iter=90 --model model.auclid" in " ".join(told.split())
+    assert "--set must name a method that is compared (RankSVM); got 'SPAM'" in said(
+        table("compare", "plain.csv", *words, "--set", "SPAM:alpha=1")
+    )
+
+
 def test_fit_for_the_top(table):
     told = table("fit", "plain.csv", "--target", "y", "--method", "RankSVM", "--max-fpr", "0.2", "--model", "m")
     assert told.exit_code == 0, told.output
