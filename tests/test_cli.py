@@ -431,6 +431,11 @@ def test_lists(run):
     assert "compare" in run("--help").stdout
 
 
+def test_the_package_runs_as_the_command():
+    done = subprocess.run([sys.executable, "-m", "auclid", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"auclid {auclid.__version__}\n"
+
+
 BAD = {
     "no file": (["compare", "none.csv", "--target", "y"], "a file, folder or glob that exists; got 'none.csv'"),
     "no target": (["compare", "plain.csv"], "must have labels"),

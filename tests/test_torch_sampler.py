@@ -98,6 +98,8 @@ def test_a_data_loader_takes_it(workers):
     ("arguments", "said"),
     [
         ((np.zeros(5), 4), "rows of both classes. Got 0 positive and 5 negative"),
+        ((np.array([1, 2, 1]), 2), "BalancedSampler expects targets 0 and 1.*Got the values 1, 2"),
+        (([0.0, 1.0, np.nan], 2), "Got the values 0, 1, nan"),
         ((Y, 1), "'batch_size'|batch_size of BalancedSampler"),
         ((Y, 4, 4), "positives"),
         ((Y, 4, 0), "positives"),

@@ -110,6 +110,8 @@ def test_what_head_cannot_do_is_told():
         head(torch.nn.ReLU(), [(X, y)])
     with pytest.raises(ValueError, match=r"expects 2 columns of targets, one for each output. Got 1"):
         head(network(outputs=2), [(X, y)])
+    with pytest.raises(ValueError, match=r"head expects targets 0 and 1, .*Got the values 1, 2 instead"):
+        head(network(), [(X, y + 1.0)])
     with pytest.raises(ValueError, match="one row for each of the 400 targets"):
         head(network(), [(X[None].repeat(2, 1, 1), y)])
 
@@ -147,6 +149,10 @@ def test_a_streaming_auc_is_that_of_all_batches():
     assert metric.compute().item() == pytest.approx(expected, abs=1e-7)
     assert weighted.compute().item() == pytest.approx(expected, abs=1e-7)
     assert metric.interval() == pytest.approx(array_metrics.auc_interval(y.numpy(), X[:, 0].numpy()))
+    before = metric.bounds()
+    with pytest.raises(ValueError, match=r"StreamingAUC expects targets 0 and 1, .*Got the values 0, 0.5, 1 instead"):
+        metric.update(torch.zeros(3), torch.tensor([0.0, 0.5, 1.0]))
+    assert metric.bounds() == before
     metric.reset()
     assert metric.compute().isnan()
 

@@ -212,6 +212,7 @@ class PointTable:
         max_bins: int | str | None = "auto",
         max_lines: int | str = "auto",
         sample_weight: Any = None,
+        groups: Any = None,
     ) -> float:
         """How much lower the AUC of the points is than that of the scores, of ordered rows the concordance.
 
@@ -228,6 +229,8 @@ class PointTable:
         max_lines : int of at least 2 or "auto", default="auto"
             As for `points`.
         sample_weight : array of shape (n,), optional
+        groups : array of shape (n,), optional
+            For a ranker of ordered rows: only rows of one group are compared.
 
         Returns
         -------
@@ -237,7 +240,7 @@ class PointTable:
         points = self.total_points(X, scale, max_bins=max_bins, max_lines=max_lines)
         ranker, scores = self._order_ranker, self.decision_function(X)
         if ranker is not None:
-            exact, whole = (ranker._concordance(each, y, None, sample_weight) for each in (scores, points))
+            exact, whole = (ranker._concordance(each, y, groups, sample_weight) for each in (scores, points))
         else:
             more = sample_weight, self.classes_[1]
             exact, whole = (checked_auc("Scorecard.auc_lost", y, each, *more) for each in (scores, points))

@@ -109,7 +109,7 @@ MaxBins = Annotated[
 ]
 MaxLines = Annotated[
     int | None,
-    typer.Option(metavar="N", help="Scorecard: lines of the points, at the most. Default: 120, or 6 a column."),
+    typer.Option(metavar="N", help="Scorecard: lines of the table of points, at most. Default: 120, or 6 a column."),
 ]
 Higher = Annotated[
     str | None,
@@ -176,14 +176,17 @@ def compare(
     from auclid.cli import data as rows
 
     if _has_order(group, event, None, ordered):
-        from auclid.cli import ordered as orders
+        from auclid.cli import comparing, ordered_compare
+        from auclid.cli.ordered_rows import OrderOptions
 
-        _refuse_all_but(context, "data", "drop", "test_size", "seed", "output")
+        known = "data", "drop", "cv", "repeats", "test_size", "budget", "jobs", "seed", "output", "table"
+        _refuse_all_but(context, *known, "methods", "settings")
         if not data or len(data) > 1:
             raise typer.BadParameter("rows with an order are compared one table at a time.", param_hint="DATA")
-        share = 0.3 if test_size is None else test_size
-        options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
-        orders.compare(data[0], options, share, seed, output)
+        options = OrderOptions(target, event, time, group, ordered, drop or [], positive)
+        protocol = comparing.Protocol(cv, repeats, test_size, 0, budget, jobs)
+        outputs, names = comparing.Outputs(output, table), _words(methods)
+        ordered_compare.compare(data[0], options, protocol, outputs, seed, names, settings or [])
         return
     from auclid.cli import comparing
 
@@ -255,9 +258,10 @@ def fit(
     if _has_order(group, event, time, ordered):
         from auclid.cli import ordered as orders
 
-        _refuse_all_but(context, "data", "model", "method", "drop", "seed")
+        _refuse_all_but(context, "data", "model", "method", "drop", "seed", "settings", *rows.PointTableOptions._fields)
         options = orders.OrderOptions(target, event, time, group, ordered, drop or [], positive)
-        orders.fit(data, model, options, method)
+        points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+        orders.fit(data, model, options, orders.FitOptions(method, seed, settings or [], points))
         return
     points = rows.PointTableOptions(scale, base, odds, max_bins, higher, max_lines)
     how = rows.Options(

@@ -78,7 +78,7 @@ def _write(outputs: Outputs, page: str, results: dict[str, HeldOutComparison]) -
     with replacing(outputs.report, "w") as file:
         file.write(page)
     if outputs.table is not None:
-        _write_table(outputs.table, [(name, m) for name, each in results.items() for m in each.found.models])
+        write_table(outputs.table, [(name, m) for name, each in results.items() for m in each.found.models])
 
 
 def _tell_paths(outputs: Outputs) -> None:
@@ -139,7 +139,7 @@ def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> st
     return f"{line} (the best of ours{', measurably behind' if behind else ', not measurably behind'} {top.name})"
 
 
-def _write_table(path: Path, rows: list[tuple[str, ComparedModel]]) -> None:
+def write_table(path: Path, rows: list[tuple[str, ComparedModel]]) -> None:
     """One line for each model on each table."""
     lines = [{"table": source, **_record(model)} for source, model in rows]
     columns: dict[str, np.ndarray] = {}

@@ -13,16 +13,15 @@ from auclid.additive._point_table import BinSettings, check_bins
 from auclid.additive._points import Bin
 from auclid.cli import _show
 from auclid.cli._show import escape
-from auclid.cli.data import NO_LABELS, BinaryTable, positives
+from auclid.cli.data import BinaryTable, positives
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.saved import SavedModel
 from auclid.cli.settings import PointTableOptions
 from auclid.cli.stdin import plainly_named
 from auclid.data.files import Rows
-from auclid.data.readers.open import has_own_labels
 from auclid.datasets.readers import labelled_rows
-from auclid.errors import DataError
+from auclid.errors import DataError, missing_label
 from auclid.io import about, replacing, save
 from auclid.validation import names_known
 
@@ -204,14 +203,11 @@ def _renamed(edit: Any, names: Mapping[str, str]) -> Any:
 def _labelled(saved: SavedModel, data: Path, target: str | None, memory: str | None) -> tuple[Rows, np.ndarray]:
     """The rows of a source, and their labels as the card knows them."""
     target = target or saved.target
-    if target is None and not has_own_labels(data):
-        raise DataError(NO_LABELS)
-    rows = saved.scan(data, target, memory)
-    if not rows.has_target:
-        raise DataError(NO_LABELS)
+    rows = saved.scan_labelled(data, target, memory)
     labelled, _ = labelled_rows(rows, target)
     if len(labelled) < rows.shape[0]:
-        raise DataError("--data must have a label in each row; some are missing.")
+        missing = rows.shape[0] - len(labelled)
+        raise missing_label(f"missing ones in {missing:,} of {rows.shape[0]:,} rows", subject="--data")
     y = rows.labels().values(labelled)
     y = y.astype(str) if y.dtype == object else y
     saved.expect(y)

@@ -8,13 +8,12 @@ import numpy as np
 
 from auclid.additive import Scorecard
 from auclid.calibrated import Calibrated
-from auclid.cli import _show
+from auclid.cli import _show, ordered
 from auclid.cli._show import escape
-from auclid.cli.data import NO_LABELS, text
+from auclid.cli.data import text
 from auclid.cli.paths import check_paths
 from auclid.cli.saved import SavedModel
 from auclid.data.encoding import is_missing
-from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import save
 from auclid.streams import last_step, learn_batch
@@ -25,14 +24,12 @@ def update(model: Path, new: Path, output: Path | None, target: str | None, memo
     """Learn from new rows by blocks, and write the model."""
     written = model if output is None else output
     check_paths({"NEW": new}, {"--output": written})
-    saved = SavedModel.open(model)
+    saved = SavedModel.open(model, ordered=True)
+    if saved.ordered:
+        ordered.update(saved, new, written, target)
+        return
     refuse_other_models(saved.estimator)
-    target = target or saved.target
-    if target is None and not has_own_labels(new):
-        raise DataError(NO_LABELS)
-    rows = saved.scan(new, target, memory)
-    if not rows.has_target:
-        raise DataError(NO_LABELS)
+    rows = saved.scan_labelled(new, target or saved.target, memory)
     with _show.passes(rows), names_known():
         count = _learn_blocks(saved.estimator, saved.tables(rows), _labels(saved, rows.target()))
     save(written, saved.estimator, about=saved.known or None)

@@ -189,11 +189,6 @@ class Score(NamedTuple):
 # Making expressions
 
 
-def straight(x: Expression, slope: float, value: float = 0.0, missing: float = float("nan")) -> Piecewise:
-    """value + slope·x."""
-    return Piecewise(x, (), (Piece(0.0, value, slope),), missing)
-
-
 def interpolated(x: Expression, knots: Sequence[float], values: Sequence[float], missing: float) -> Piecewise:
     """Straight lines between (knot, value), level beyond the outer knots; as `numpy.interp`."""
     knots, values = [float(k) for k in knots], [float(v) for v in values]

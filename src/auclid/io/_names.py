@@ -296,7 +296,7 @@ STRUCTS = NameTable(
         "factorization model",
         "auclid.solvers.factorization.FactorizationState",
         "w:double[d] V:double[d,r] w_squares:double[d] V_squares:double[d,r] w_sum:double[d] V_sum:double[d,r] "
-        "stamp:int[d] visits:int[d] t:int[1]",
+        "z:double[d] inverse_rate:double[d] threshold:double[1] stamp:int[d] visits:int[d] t:int[1]",
     ),
     Entry(
         "factorization stream",

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from torch import Tensor, nn
 
 from auclid.square import LeastSquaresAUC
+from auclid.torch._batch import positives_among
 from auclid.torch.metrics import to_numpy
 
 
@@ -25,7 +26,7 @@ def head(model: nn.Module, loader: Iterable[Any], *, ranker: Any = None, layer: 
         Its last layer is linear, with one output for each column of targets.
     loader : iterable of batches
         A batch is a pair of inputs and targets, where inputs are a tensor, a tuple (``model(*inputs)``) or a mapping
-        (``model(**inputs)``); or a mapping with the targets under ``"labels"``. Targets above 0.5 are positive.
+        (``model(**inputs)``); or a mapping with the targets under ``"labels"``. Targets are {0, 1}, {-1, 1} or bool.
     ranker : linear estimator of auclid, optional
         `LeastSquaresAUC` by default. Its ``alpha`` is in units of the layer's inputs.
     layer : torch.nn.Linear, optional
@@ -126,7 +127,7 @@ def _rows(seen: list[Tensor], n: int) -> Tensor:
 
 
 def _labels(targets: Any, outputs: int) -> np.ndarray:
-    labels = to_numpy(torch.as_tensor(targets)) > 0.5
+    labels = positives_among("head", targets).numpy()
     labels = labels.reshape(len(labels), -1)
     if labels.shape[1] != outputs:
         raise ValueError(

@@ -7,6 +7,7 @@ import numpy as np
 import torch
 from torch.utils.data import Sampler
 
+from auclid.torch._batch import positives_among
 from auclid.validation.parameters import whole_number
 
 
@@ -24,7 +25,7 @@ class BalancedSampler(Sampler[list[int]]):
     Parameters
     ----------
     targets : tensor or array-like of shape (n,)
-        Labels; above 0.5 is positive: {0, 1}, {-1, 1} or booleans.
+        Labels: {0, 1}, {-1, 1} or booleans.
     batch_size : int in [2, inf)
         Rows a batch, on each rank.
     positives : int in [1, batch_size), optional
@@ -62,7 +63,7 @@ class BalancedSampler(Sampler[list[int]]):
         world_size: int | None = None,
         seed: int = 0,
     ) -> None:
-        is_pos = torch.as_tensor(targets).detach().cpu().reshape(-1).numpy() > 0.5
+        is_pos = positives_among("BalancedSampler", targets).reshape(-1).numpy()
         self.classes = [np.flatnonzero(is_pos), np.flatnonzero(~is_pos)]
         self.batch_size = whole_number("BalancedSampler", "batch_size", batch_size, 2)
         positives = self.batch_size // 2 if positives is None else positives
