@@ -389,7 +389,7 @@ def test_pmml_of_an_edited_card(fitted, test):
 
 @pytest.mark.parametrize("name", ["columns + logistic", "calibrated", "classifier"])
 def test_pmml_says_what_it_cannot_hold(fitted, name):
-    with pytest.raises(ValueError, match="to PMML: its Scorecard element holds sums of functions of one or two"):
+    with pytest.raises(ValueError, match=r"to PMML, whose Scorecard element holds sums .*: fit a Scorecard, or use"):
         auclid.export(fitted("table", name), to="pmml")
 
 
@@ -519,6 +519,7 @@ def test_the_command_prints_sql(model_file, fitted):
     [
         (["--output", "out.xlsx"], "--output must end in .sql, .onnx, .pmml, .json or .py"),
         (["--to", "onnx"], "--output must name a file for ONNX"),
+        (["--to", "pmml", "--keep", "x0", "--probability"], "--keep, --probability must be used with SQL; got pmml"),
         (["--dialect", "oracle"], "must be one of ansi, sqlite, duckdb, postgresql, spark"),
     ],
 )

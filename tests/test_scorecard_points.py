@@ -158,6 +158,11 @@ def test_bad_settings_get_a_sentence(card, name, value):
         card[0].points(**{name: value})
 
 
+def test_lines_are_not_bounded_without_bins(card):
+    with pytest.raises(ValueError, match=r"'max_lines' of Scorecard.points must be 'auto' without bins .* Got 50"):
+        card[0].points(max_bins=None, max_lines=50)
+
+
 # --- counts ---------------------------------------------------------------------------------------
 
 

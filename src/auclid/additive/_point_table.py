@@ -420,6 +420,8 @@ def check_bins(settings: BinSettings) -> None:
         raise _invalid("max_bins", "be an int of at least 1, 'auto' or None", most)
     if not _is_count(lines, 2):
         raise _invalid("max_lines", "be an int of at least 2 or 'auto'", lines)
+    if most is None and lines != "auto":
+        raise _invalid("max_lines", "be 'auto' without bins (max_bins=None), which ask for a line each point", lines)
     if not _is_real(share) or not 0.0 <= share <= 0.5:
         raise _invalid("min_share", "be a float in [0.0, 0.5]", share)
     if not _is_real(lost) or not lost >= 0.0:

@@ -358,15 +358,17 @@ def evaluate(
 def export(
     model: Model,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file to write; else SQL, JSON and Python are printed.")
+        Path | None, typer.Option(metavar="FILE", help="The file to write; else the code is printed, but for ONNX.")
     ] = None,
     to: Annotated[str, typer.Option(help="sql, onnx, pmml, json or python; else by the ending of --output.")] = "",
-    dialect: Annotated[str, typer.Option(help="Of SQL: ansi, sqlite, duckdb, postgresql or spark.")] = "ansi",
-    table: Annotated[str, typer.Option(help="The table that SQL selects from.")] = "t",
-    keep: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A column to select beside the score; repeatable.")
+    dialect: Annotated[
+        str | None, typer.Option(help="Of SQL: ansi (default), sqlite, duckdb, postgresql or spark.")
     ] = None,
-    probability: Annotated[bool, typer.Option("--probability", help="Select the probability too.")] = False,
+    table: Annotated[str | None, typer.Option(help="The table that SQL selects from. Default: t.")] = None,
+    keep: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="SQL: a column to select beside the score; repeatable.")
+    ] = None,
+    probability: Annotated[bool, typer.Option("--probability", help="SQL: select the probability too.")] = False,
 ) -> None:
     """Write a model as code that scores rows without auclid: SQL, ONNX, PMML, JSON or Python."""
     from auclid.cli import exporting

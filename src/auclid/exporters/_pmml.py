@@ -125,8 +125,9 @@ def _characteristics(score: Score, term: Any) -> list[Characteristic]:
     make = _ATTRIBUTES.get(type(term))
     if make is None or not all(isinstance(x, ColumnRef) for x in columns):
         raise InvalidValueError(
-            f"{score.model} cannot be exported to PMML: its Scorecard element holds sums of functions of one or two "
-            "columns, as those of Scorecard, RankBoost and linear rankers are. Use to='onnx', 'sql' or 'python'."
+            f"{score.model} cannot be exported to PMML, whose Scorecard element holds sums of functions of one or two "
+            "columns: fit a Scorecard, or use to='onnx', 'sql' or 'python'. RankBoost and linear rankers are such sums "
+            "too, without dates, and without probabilities around them."
         )
     return [Characteristic(" × ".join(x.name for x in columns), list(make(term)))]  # type: ignore[union-attr]
 
