@@ -110,8 +110,21 @@ def test_what_head_cannot_do_is_told():
         head(torch.nn.ReLU(), [(X, y)])
     with pytest.raises(ValueError, match=r"expects 2 columns of targets, one for each output. Got 1"):
         head(network(outputs=2), [(X, y)])
-    with pytest.raises(ValueError, match="head expects targets 0 and 1, .*Got the values 1, 2 instead"):
+    with pytest.raises(ValueError, match=r"head expects targets 0 and 1, .*Got the values 1, 2 instead"):
         head(network(), [(X, y + 1.0)])
+    model = network()
+    before = model[2].weight.detach().clone()
+    for loader, counts in (([], r"Got \[0\] positive and \[0\]"), ([(X, 0 * y)], r"Got \[0\] positive and \[400\]")):
+        for ranker in (LeastSquaresAUC(), RankSVM()):
+            with pytest.raises(ValueError, match=f"loader with rows of both classes for each output. {counts}"):
+                head(model, loader, ranker=ranker)
+    assert torch.equal(model[2].weight, before)
+    for wrong, said in (([X], "Tensor"), ([(X, y, y)], "tuple of 3"), ([{"X": X}], r"a mapping of \['X'\]")):
+        with pytest.raises(TypeError, match=rf"batches \(inputs, targets\), or mappings with 'labels'. Got {said}"):
+            head(model, wrong)
+    for ranker in (auclid.FactorizationRanker(), "RankSVM"):
+        with pytest.raises(TypeError, match="expects a linear ranker of auclid"):
+            head(model, [(X, y)], ranker=ranker)
     with pytest.raises(ValueError, match="one row for each of the 400 targets"):
         head(network(), [(X[None].repeat(2, 1, 1), y)])
 
@@ -150,7 +163,7 @@ def test_a_streaming_auc_is_that_of_all_batches():
     assert weighted.compute().item() == pytest.approx(expected, abs=1e-7)
     assert metric.interval() == pytest.approx(array_metrics.auc_interval(y.numpy(), X[:, 0].numpy()))
     before = metric.bounds()
-    with pytest.raises(ValueError, match="StreamingAUC expects targets 0 and 1, .*Got the values 0, 0.5, 1 instead"):
+    with pytest.raises(ValueError, match=r"StreamingAUC expects targets 0 and 1, .*Got the values 0, 0.5, 1 instead"):
         metric.update(torch.zeros(3), torch.tensor([0.0, 0.5, 1.0]))
     assert metric.bounds() == before
     metric.reset()
