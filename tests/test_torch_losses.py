@@ -507,6 +507,13 @@ def test_second_derivatives_are_refused():
         gradient.sum().backward()
 
 
+@pytest.mark.parametrize("module", [PairLoss("logistic"), MomentLoss(decay=0.0)])
+def test_gradients_by_torch_func_are_those_of_backward(module):
+    score, y, weight = batch(10)
+    gradient = torch.func.grad(lambda scores: module(scores, y, weight))(score)
+    np.testing.assert_allclose(gradient, value_and_gradient(module, score, y, weight)[1], atol=1e-15)
+
+
 def test_modules_print_their_parameters():
     assert repr(PairLoss("hinge", max_fpr=0.1, memory=8)) == (
         "PairLoss(Hinge, margin=1, max_fpr=0.1, min_tpr=0, softness=0.1, memory=8)"

@@ -74,7 +74,10 @@ def as_batch(owner: str, scores: Tensor, targets: Tensor, weight: Tensor | None)
 
 def positives_among(owner: str, targets: Any) -> Tensor:
     """Whether each target is positive, on the CPU."""
-    targets = torch.as_tensor(targets).detach().cpu()
+    try:
+        targets = torch.as_tensor(targets).detach().cpu()
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{owner} expects targets as a tensor, or what becomes one. {error}.") from None
     if not _are_two_labels(targets, torch.zeros_like(targets, dtype=torch.bool)):
         raise ValueError(_unknown_labels(owner, targets))
     return targets > 0.5
@@ -120,10 +123,14 @@ class KnownGradient(torch.autograd.Function):
     """A value whose derivatives by the scores were found together with it."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
-        """Return the value; keep the slopes for the backward pass."""
-        ctx.save_for_backward(scores, slope)
+    def forward(scores: Tensor, value: Tensor, slope: Tensor) -> Tensor:
+        """Return the value."""
         return value.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor, Tensor], output: Tensor) -> None:
+        """Keep the slopes for the backward pass."""
+        ctx.save_for_backward(inputs[0], inputs[2])
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> tuple[Tensor, None, None]:
@@ -138,9 +145,13 @@ class KnownSlope(torch.autograd.Function):
     """Slopes whose own derivatives are not known: asking for them is an error, not a silent zero."""
 
     @staticmethod
-    def forward(ctx: Any, scores: Tensor, slope: Tensor) -> Tensor:
+    def forward(scores: Tensor, slope: Tensor) -> Tensor:
         """Return the slopes."""
         return slope.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Tensor, Tensor], output: Tensor) -> None:
+        """Nothing is kept."""
 
     @staticmethod
     def backward(ctx: Any, grad: Tensor) -> None:
