@@ -1,4 +1,9 @@
-"""What it costs to begin: the import, the first fit of a process, and the very first one, which has to compile."""
+"""What it costs to begin: the import, the first fit of a process, and the very first one, which has to compile.
+
+`python benchmarks/bench_start.py [NAME ...]`: the first fits of these methods, or of all, which takes minutes. Seconds
+of the processor, on one thread. What Numba's compiler takes of a first fit is printed beside it: its own work in
+Python, and LLVM's.
+"""
 
 import os
 import subprocess
@@ -7,19 +12,58 @@ import tempfile
 import time
 
 FIRST = """
-import time
+import time, warnings
 import numpy as np
 import auclid
+from numba.core import codegen, event
+from auclid.registry import METHODS
+warnings.simplefilter("ignore")
 X = np.random.default_rng(0).standard_normal((1000, 10))
 y = X[:, 0] > 1
-model = auclid.make("{name}", random_state=0)
-start = time.perf_counter()
+method = {method.name: method for method in METHODS}.get("NAME")
+if method is not None and method.semi_supervised:
+    y = np.where(np.arange(1000) % 2, y.astype(int), -1)
+model = auclid.make("NAME") if method is not None else auclid.NAME()
+if "random_state" in model.get_params():
+    model.set_params(random_state=0)
+spent = {"compile": 0.0, "llvm": 0.0, "functions": 0}
+
+class Compiled(event.Listener):
+    depth = 0
+
+    def on_start(self, event):
+        self.depth += 1
+        if self.depth == 1:
+            self.start = time.process_time()
+
+    def on_end(self, event):
+        self.depth -= 1
+        spent["functions"] += 1
+        if self.depth == 0:
+            spent["compile"] += time.process_time() - self.start
+
+def timed(function):
+    def call(*args):
+        start = time.process_time()
+        try:
+            return function(*args)
+        finally:
+            spent["llvm"] += time.process_time() - start
+    return call
+
+for name in ("_optimize_functions", "_optimize_final_module", "_finalize_final_module"):
+    setattr(codegen.CPUCodeLibrary, name, timed(getattr(codegen.CPUCodeLibrary, name)))
+event.register("numba:compile", Compiled())
+start = time.process_time()
 model.fit(X, y)
-print(time.perf_counter() - start)
+print(time.process_time() - start, spent["compile"], spent["llvm"], spent["functions"])
 """
 
-COLD = {"SPAM": 1.2, "SOLAM": 1.5, "NPSAM": 3.0}
-"""Seconds of a first fit with nothing compiled."""
+COLD = {"SPAM": 1.2, "SOLAM": 1.5, "NPSAM": 3.0, "CBR": 1.2, "Scorecard": 1.2}
+"""Seconds of the processor of a first fit with nothing compiled."""
+
+COLD_BAR = 1.2
+"""The bar of all other methods."""
 
 
 def seconds(code, repeats=5):
@@ -33,29 +77,42 @@ def seconds(code, repeats=5):
 
 
 def printed(code, repeats=5, **environment):
-    """The smallest number a process prints."""
-    command, env = [sys.executable, "-c", code], {**os.environ, **environment}
-    runs = [subprocess.run(command, check=True, capture_output=True, text=True, env=env) for _ in range(repeats)]
-    return min(float(run.stdout) for run in runs)
+    """The numbers that a process prints, of the run with the smallest first one; None where it fails."""
+    command, env = [sys.executable, "-c", code], {**os.environ, "OMP_NUM_THREADS": "1", **environment}
+    runs = [subprocess.run(command, check=False, capture_output=True, text=True, env=env) for _ in range(repeats)]
+    return min(([float(x) for x in run.stdout.split()] for run in runs if not run.returncode), default=None)
 
 
 def verdict(value, bar):
     return f"bar {bar:.2f} s: {'met' if value <= bar else 'MISSED'}"
 
 
-def main():
+def main(names):
+    """Print the imports, then a line for each of these methods."""
     peer = seconds("import sklearn.linear_model")
     for code in ("import auclid", "from auclid import SPAM", "from auclid import AUCClassifier"):
         over = seconds(f"import sklearn.linear_model; {code}") - peer
         said = verdict(over, 0.3) if code == "import auclid" else ""
         print(f"{code} {over:.2f} s over import sklearn.linear_model ({peer:.2f} s) {said}")
-    for name, bar in COLD.items():
+    for name in names:
         with tempfile.TemporaryDirectory() as folder:
-            cold = printed(FIRST.format(name=name), 1, NUMBA_CACHE_DIR=folder)
-            warm = printed(FIRST.format(name=name), 3, NUMBA_CACHE_DIR=folder)
-        print(f"first fit of {name}, nothing compiled {cold:.2f} s, {verdict(cold, bar)}; compiled before", end=" ")
-        print(f"(or by `auclid warm`) {warm:.2f} s, {verdict(warm, 0.5)}")
+            cold = printed(FIRST.replace("NAME", name), 1, NUMBA_CACHE_DIR=folder)
+            warm = cold and printed(FIRST.replace("NAME", name), 3, NUMBA_CACHE_DIR=folder)
+        if warm is None:
+            print(f"first fit of {name}: not measured, the fit of these rows failed")
+            continue
+        (took, compiled, llvm, functions), bar = cold, COLD.get(name, COLD_BAR)
+        print(f"first fit of {name}, nothing compiled {took:.2f} s, {verdict(took, bar)}", end=" ")
+        print(f"({functions:.0f} functions in {compiled:.2f} s, of which LLVM {llvm:.2f} s); compiled before", end=" ")
+        print(f"(or by `auclid warm`) {warm[0]:.2f} s, {verdict(warm[0], 0.5)}", flush=True)
+
+
+def all_names():
+    """Every method, and the estimators that have no name among them."""
+    from auclid.registry import METHODS
+
+    return [*(method.name for method in METHODS), "Scorecard", "AUCClassifier", "FactorizationRanker"]
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:] or all_names())

@@ -130,7 +130,7 @@ def metrics():
 
 def start():
     """Imports, first fits, and what an installation takes."""
-    bench_start.main()
+    bench_start.main(bench_start.COLD)
     print(f"installed size of the core, its dependencies too: {installed('auclid', set()) / 2**20:.0f} MB")
 
 

@@ -24,7 +24,10 @@ def roundest(low: float, high: float) -> float:
             unit = digit * 10.0**power
             if unit <= 0.0:
                 return high
-            value = float(f"{math.floor(high / unit) * unit:.15g}")
+            value = math.floor(high / unit) * unit
+            if value + 1e-14 * abs(value) <= low:
+                continue  # nor is it between them with fewer digits
+            value = float(f"{value:.15g}")
             if low < value <= high:
                 return value
     return high

@@ -12,7 +12,7 @@ import numpy as np
 from scipy import sparse
 
 from auclid._generic import kernel
-from auclid.additive._features import Feature, interpolate, thinned
+from auclid.additive._features import Feature, hats, thinned
 
 BATCH_ENTRIES = 100_000
 """Entries of rows that are written down before they are summed."""
@@ -87,14 +87,15 @@ def make_basis(features: Sequence[Feature], pairs: Sequence[tuple[int, int]] = (
 
 def _coefficients(features: Sequence[Feature], first: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """The coefficient of each slot and of the missing cells of each column, -1 for none; and how many there are."""
-    place, missing, size = np.full(first[-1], -1), np.full(len(features), -1), 0
-    for k, f in enumerate(features):
-        used = np.arange(f.slots) != f.reference if f.slots > 1 else np.zeros(f.slots, dtype=bool)
-        place[first[k] : first[k + 1]] = np.where(used, size + np.cumsum(used) - 1, -1)
-        size += int(used.sum())
-        if f.gaps:
-            missing[k], size = size, size + 1
-    return place.astype(np.int64), missing.astype(np.int64), size
+    slots, gaps = np.diff(first), np.array([f.gaps for f in features], dtype=bool)
+    reference = np.array([f.reference for f in features], dtype=np.int64)
+    used = np.repeat(slots > 1, slots)
+    used[(first[:-1] + reference)[reference >= 0]] = False
+    reached = np.append(0, np.cumsum(used))
+    before = np.cumsum(gaps) - gaps  # coefficients of missing cells of the columns before
+    place = np.where(used, reached[1:] - 1 + np.repeat(before, slots), -1)
+    missing = np.where(gaps, reached[first[1:]] + before, -1)
+    return place.astype(np.int64), missing.astype(np.int64), int(reached[-1] + gaps.sum())
 
 
 def same_basis(a: Basis, b: Basis) -> bool:
@@ -337,20 +338,22 @@ def basis_scores(basis: Basis, cells: np.ndarray, W: np.ndarray) -> np.ndarray:
 def fewer_knots(features: Sequence[Feature], count: int) -> tuple[list[Feature], np.ndarray]:
     """The columns with at most ``count`` knots each, and M: the new basis is M' times the old (without pairs)."""
     new, old_basis = [], make_basis(features)
+    parts = []
     for f in features:
         if f.knots is None:
             new.append(f)
+            parts.append(np.eye(f.slots))
             continue
         at = _remaining_knots(f, count)
         reference = int(np.searchsorted(at, f.reference)) if f.reference >= 0 else -1
         steps = f.steps[at] & (np.diff(at, append=-1) == 1)
-        thin = f._replace(knots=f.knots[at], share=_regrouped(f, at), extra=f.extra[at], steps=steps)
-        new.append(thin._replace(reference=reference))
+        parts.append(hats(f.knots, f.knots[at]))
+        share = f.share @ parts[-1]  # those of the knots between are shared out as the hats do
+        new.append(f._replace(knots=f.knots[at], share=share, extra=f.extra[at], steps=steps, reference=reference))
     basis = make_basis(new)
     M = np.zeros((old_basis.size, basis.size))
-    for k, (f, g) in enumerate(zip(features, new, strict=True)):
+    for k, (f, part) in enumerate(zip(features, parts, strict=True)):
         rows, columns = (b.place[b.first[k] : b.first[k + 1]] for b in (old_basis, basis))
-        part = np.eye(f.slots) if f.knots is None else _interpolation(f.knots, g.knots)
         M[np.ix_(rows[rows >= 0], columns[columns >= 0])] = part[np.ix_(rows >= 0, columns >= 0)]
         if f.gaps:
             M[old_basis.missing[k], basis.missing[k]] = 1.0
@@ -364,17 +367,3 @@ def _remaining_knots(feature: Feature, count: int) -> np.ndarray:
     if not feature.steps[:-1].all():
         needed = needed | jump
     return np.union1d(plain[thinned(len(plain), count)], np.flatnonzero(needed)).astype(np.intp)
-
-
-def _interpolation(old: np.ndarray, new: np.ndarray | None) -> np.ndarray:
-    """The hats of the new knots at the old knots."""
-    assert new is not None
-    if len(old) < 2:
-        return np.eye(len(old))
-    return np.stack([interpolate(old, new, column) for column in np.eye(len(new))], axis=1)
-
-
-def _regrouped(feature: Feature, at: np.ndarray) -> np.ndarray:
-    """Shares of fewer knots: those between are shared out as the hats do."""
-    assert feature.knots is not None
-    return feature.share @ _interpolation(feature.knots, feature.knots[at])

@@ -72,17 +72,12 @@ def narrow_edges(feature: Feature, values: np.ndarray, mass: np.ndarray) -> np.n
     fixed = frequent | np.isin(distinct, [] if feature.knots is None else feature.knots)
     part = np.floor(reached * NARROW_BINS * (1.0 - 1e-9))
     fixed_edge = fixed[:-1] | fixed[1:]
-    room = ROUNDING_ROOM / NARROW_BINS
-    edges = []
-    for k in np.flatnonzero((part[:-1] != part[1:]) | fixed_edge):
-        low, high = int(k), int(k) + 1
-        if not fixed_edge[k]:
-            near = np.searchsorted(reached, [reached[k] - room, reached[k] + room])
-            near = np.clip(near, 0, len(distinct) - 1)
-            if not fixed[near[0] : near[1] + 1].any():
-                low, high = min(int(near[0]), low), max(int(near[1]), high)
-        edges.append(roundest(float(distinct[low]), float(distinct[high])))
-    return np.unique(edges)
+    at = np.flatnonzero((part[:-1] != part[1:]) | fixed_edge)
+    room, last, n_fixed = ROUNDING_ROOM / NARROW_BINS, len(distinct) - 1, np.append(0, np.cumsum(fixed))
+    low, high = (np.minimum(np.searchsorted(reached, reached[at] + by), last) for by in (-room, room))
+    free = ~fixed_edge[at] & (n_fixed[high + 1] == n_fixed[low])
+    low, high = np.where(free, np.minimum(low, at), at), np.where(free, np.maximum(high, at + 1), at + 1)
+    return np.unique([roundest(*ends) for ends in zip(distinct[low].tolist(), distinct[high].tolist(), strict=True)])
 
 
 def knot_edges(feature: Feature) -> np.ndarray:

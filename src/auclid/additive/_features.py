@@ -4,6 +4,7 @@
 """
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -237,11 +238,13 @@ def _tail_cuts(distinct: np.ndarray, mass: np.ndarray, near: int) -> np.ndarray:
     return cuts
 
 
+@lru_cache(maxsize=1024)
 def thinned(n_knots: int, count: int) -> np.ndarray:
     """Places of at most ``count`` of ``n_knots`` knots, both ends among them."""
-    if n_knots <= count:
-        return np.arange(n_knots)
-    return np.unique(np.round(np.linspace(0, n_knots - 1, count)).astype(np.intp))
+    places = np.linspace(0, n_knots - 1, min(count, n_knots)).round()
+    out = np.unique(places.astype(np.intp))
+    out.flags.writeable = False
+    return out
 
 
 def interpolate(x: np.ndarray, knots: np.ndarray, values: np.ndarray) -> np.ndarray:
@@ -258,6 +261,29 @@ def interpolate(x: np.ndarray, knots: np.ndarray, values: np.ndarray) -> np.ndar
     """
     exponent = int(np.frexp(max(abs(float(knots[0])), abs(float(knots[-1]))))[1])
     return np.interp(np.ldexp(x, -exponent), np.ldexp(knots, -exponent), values)
+
+
+def hats(x: np.ndarray, knots: np.ndarray) -> np.ndarray:
+    """(values, knots): the hat of each knot at each x, all within the knots; `interpolate` of unit vectors.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from auclid.additive._features import hats
+    >>> hats(np.array([0.0, 0.25, 3.0]), np.array([0.0, 1.0, 3.0]))
+    array([[1.  , 0.  , 0.  ],
+           [0.75, 0.25, 0.  ],
+           [0.  , 0.  , 1.  ]])
+    """
+    if len(knots) < 2:
+        return np.ones((len(x), len(knots)))
+    exponent = int(np.frexp(max(abs(float(knots[0])), abs(float(knots[-1]))))[1])
+    x, ends = np.ldexp(x, -exponent), np.ldexp(knots, -exponent)
+    at = np.minimum(np.searchsorted(ends, x, side="right") - 1, len(ends) - 2)
+    part = np.where(x >= ends[-1], 1.0, 1.0 / np.diff(ends)[at] * (x - ends[at]))
+    out, rows = np.zeros((len(x), len(ends))), np.arange(len(x))
+    out[rows, at], out[rows, at + 1] = 1.0 - part, part
+    return out
 
 
 def max_knots(specs: Sequence[ColumnSpec], wanted: int, n_rows: int | None = None) -> int:

@@ -42,7 +42,7 @@ from auclid.additive._selection import (
     ridge_unit,
     sure_gain,
 )
-from auclid.additive._solve import Penalty, minimiser, penalty_terms
+from auclid.additive._solve import Penalty, PenaltyTerms, minimiser, penalty_terms
 from auclid.additive._targets import CardRows, ClassTarget
 
 PAIR_COUNTS = (5, 15, 30)
@@ -232,13 +232,14 @@ class _TrainingPairs(NamedTuple):
 
     pairs: list[tuple[int, int]]
     moments: TrainingMoments
+    terms: PenaltyTerms
 
 
 def _training_pairs(
     features: Sequence[Feature], held_out: CardRows, pairs: list[tuple[int, int]], k: int
 ) -> _TrainingPairs:
-    rows = held_out.outside(k)._replace(fold=None)
-    return _TrainingPairs(pairs, rows.sums(make_basis(features, pairs)).outside(-1))
+    rows, basis = held_out.outside(k)._replace(fold=None), make_basis(features, pairs)
+    return _TrainingPairs(pairs, rows.sums(basis).outside(-1), penalty_terms(features, basis))
 
 
 def _aucs(
@@ -251,7 +252,7 @@ def _aucs(
 ) -> np.ndarray:
     """The AUC of the only fold that is held out, with its own first ``count`` pairs, of each penalty."""
     basis = make_basis(features, training.pairs[:count])
-    moments, terms = training.moments.leading(basis.size), penalty_terms(features, basis)
+    moments, terms = training.moments.leading(basis.size), training.terms.leading(basis.size)
     size = 2.0 * float(np.diag(moments.S).mean()) if settings.alphas is None else 1.0
     penalties = [Penalty(trial.ridge * size, trial.smooth, trial.focus) for trial in grid]
     return grid_auc([moments], basis, terms, penalties, held_out)[0]

@@ -51,6 +51,12 @@ class PenaltyTerms(NamedTuple):
     starts: np.ndarray
     """One more than there are columns and pairs: the last is the number of coefficients."""
 
+    def leading(self, size: int) -> "PenaltyTerms":
+        """The terms of the first coefficients only, where a column or pair ends."""
+        P, kept = self.P, self.P.row < size
+        part = sparse.coo_array((P.data[kept], (P.row[kept], P.col[kept])), shape=(size, size))
+        return PenaltyTerms(part, self.starts[self.starts <= size])
+
     def cost(self, u: np.ndarray, S: np.ndarray, focus: float) -> np.ndarray:
         """The cost of each coefficient, (mean v / v_k)^focus: v_k is the variance of what its column adds with u."""
         parts = [slice(a, b) for a, b in pairwise(self.starts)]
@@ -108,10 +114,10 @@ def second_differences(knots: np.ndarray) -> np.ndarray:
     if m < 3:
         return np.zeros((m, m))
     width = np.diff(knots) / (knots[-1] - knots[0]) * (m - 1)
+    left, right, i = 1.0 / width[:-1], 1.0 / width[1:], np.arange(m - 2)
     D = np.zeros((m - 2, m))
-    for i in range(m - 2):
-        D[i, i : i + 3] = 1.0 / width[i], -1.0 / width[i] - 1.0 / width[i + 1], 1.0 / width[i + 1]
-        D[i] *= min(width[i], width[i + 1])
+    D[i, i], D[i, i + 1], D[i, i + 2] = left, -left - right, right
+    D *= np.minimum(width[:-1], width[1:])[:, None]
     return D.T @ D * ((m - 1) / 8.0) ** 3
 
 
@@ -133,9 +139,9 @@ def coefficient_cost(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, pena
 def with_penalty(S: np.ndarray, terms: PenaltyTerms, penalty: Penalty, cost: np.ndarray | float) -> np.ndarray:
     """S + (smooth/2) CP + (alpha/2) C of a given C."""
     A, P = S.copy(), terms.P
-    each = np.broadcast_to(np.asarray(cost, dtype=np.float64), len(S))
-    A[P.row, P.col] += 0.5 * penalty.smooth * each[P.row] * P.data
-    A[np.diag_indices_from(A)] += 0.5 * penalty.alpha * each
+    rough = 0.5 * penalty.smooth * (cost[P.row] if isinstance(cost, np.ndarray) else cost) * P.data
+    A[P.row, P.col] += rough
+    A.reshape(-1)[:: len(A) + 1] += 0.5 * penalty.alpha * cost
     return A
 
 
@@ -191,9 +197,7 @@ def _refined(
     if coarse is S:
         return _factored(with_penalty(S, terms, penalty, cost), delta)
     try:
-        factor = linalg.cho_factor(
-            with_penalty(coarse, terms, penalty, cost).T, lower=True, overwrite_a=True, check_finite=False
-        )
+        factor = cholesky(with_penalty(coarse, terms, penalty, cost))
     except linalg.LinAlgError:
         return _factored(with_penalty(S, terms, penalty, cost), delta)
     u, rest, size = np.zeros_like(delta), delta, float(np.linalg.norm(delta))
@@ -201,7 +205,7 @@ def _refined(
         left = float(np.linalg.norm(rest))
         if left <= REFINED_RESIDUAL * size:
             return u
-        u = u + left * linalg.cho_solve(factor, (rest / left).astype(np.float32), check_finite=False)
+        u = u + left * cholesky_solve(factor, (rest / left).astype(np.float32))
         rest = delta - S @ u - penalty_product(terms, penalty, cost, u)
         if not np.linalg.norm(rest) < 0.5 * left:
             break
@@ -214,13 +218,33 @@ def _factored(A: np.ndarray, delta: np.ndarray) -> np.ndarray:
     """A^-1 δ of a symmetric A, whose upper triangle is overwritten: it may be large."""
     diagonal = A.diagonal().copy()
     try:
-        factor = linalg.cho_factor(A.T, lower=True, overwrite_a=True, check_finite=False)
+        factor = cholesky(A)
     except linalg.LinAlgError:
         A = np.tril(A, -1)
         A += A.T
         A[np.diag_indices_from(A)] = diagonal
         return solve_spectral(A, delta)
-    return linalg.cho_solve(factor, delta, check_finite=False)
+    return cholesky_solve(factor, delta)
+
+
+def cholesky(A: np.ndarray) -> np.ndarray:
+    """The lower Cholesky factor of a symmetric A, which is overwritten; what is above the diagonal means nothing.
+
+    LAPACK itself: SciPy's checks take longer than the factor of a small matrix.
+    """
+    potrf = linalg.lapack.spotrf if A.dtype == np.float32 else linalg.lapack.dpotrf
+    factor, failed = potrf(A.T, lower=1, clean=0, overwrite_a=1)
+    if failed:
+        raise linalg.LinAlgError("The matrix is not positive definite.")
+    return factor
+
+
+def cholesky_solve(factor: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """A^-1 b of the `cholesky` factor of A; b may have several columns."""
+    if not len(b):
+        return b
+    potrs = linalg.lapack.spotrs if factor.dtype == np.float32 else linalg.lapack.dpotrs
+    return potrs(factor, b, lower=1)[0]
 
 
 def minimiser(S: np.ndarray, delta: np.ndarray, terms: PenaltyTerms, penalty: Penalty) -> np.ndarray:

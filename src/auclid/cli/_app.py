@@ -107,6 +107,10 @@ MaxBins = Annotated[
     str | None,
     typer.Option(metavar="N", help="Scorecard: bins of a column, at the most; auto; none: one for each whole point."),
 ]
+MaxLines = Annotated[
+    int | None,
+    typer.Option(metavar="N", help="Scorecard: lines of the table of points, at most. Default: 120, or 6 a column."),
+]
 Higher = Annotated[
     str | None,
     typer.Option(help="Scorecard: riskier (default): points rise with the odds of the positive label; safer: fall."),
@@ -240,6 +244,7 @@ def fit(
     base: Base = None,
     odds: Odds = None,
     max_bins: MaxBins = None,
+    max_lines: MaxLines = None,
     higher: Higher = None,
     group: Group = None,
     event: Event = None,
@@ -258,7 +263,7 @@ def fit(
         points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
         orders.fit(data, model, options, orders.FitOptions(method, seed, settings or [], points))
         return
-    points = rows.PointTableOptions(scale, base, odds, max_bins, higher)
+    points = rows.PointTableOptions(scale, base, odds, max_bins, higher, max_lines)
     how = rows.Options(
         target, positive, drop or [], method, seed, memory, max_fpr, published, settings=settings or [], points=points
     )
@@ -353,17 +358,19 @@ def evaluate(
 def export(
     model: Model,
     output: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The file to write; else SQL, JSON and Python are printed.")
+        Path | None, typer.Option(metavar="FILE", help="The file to write; else the code is printed, but for ONNX.")
     ] = None,
-    to: Annotated[str, typer.Option(help="sql, onnx, json or python; else by the ending of --output.")] = "",
-    dialect: Annotated[str, typer.Option(help="Of SQL: ansi, sqlite, duckdb, postgresql or spark.")] = "ansi",
-    table: Annotated[str, typer.Option(help="The table that SQL selects from.")] = "t",
+    to: Annotated[str, typer.Option(help="sql, onnx, pmml, json or python; else by the ending of --output.")] = "",
+    dialect: Annotated[
+        str | None, typer.Option(help="Of SQL: ansi (default), sqlite, duckdb, postgresql or spark.")
+    ] = None,
+    table: Annotated[str | None, typer.Option(help="The table that SQL selects from. Default: t.")] = None,
     keep: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="A column to select beside the score; repeatable.")
+        list[str] | None, typer.Option(metavar="NAME", help="SQL: a column to select beside the score; repeatable.")
     ] = None,
-    probability: Annotated[bool, typer.Option("--probability", help="Select the probability too.")] = False,
+    probability: Annotated[bool, typer.Option("--probability", help="SQL: select the probability too.")] = False,
 ) -> None:
-    """Write a model as code that scores rows without auclid: SQL, ONNX, JSON or Python."""
+    """Write a model as code that scores rows without auclid: SQL, ONNX, PMML, JSON or Python."""
     from auclid.cli import exporting
 
     exporting.export(model, output, exporting.ExportOptions(to, dialect, table, keep, probability))
@@ -403,6 +410,7 @@ def points(
     base: Base = None,
     odds: Odds = None,
     max_bins: MaxBins = None,
+    max_lines: MaxLines = None,
     higher: Higher = None,
 ) -> None:
     """Write the points of a scorecard: bins with counts, rates and what each is worth.
@@ -411,7 +419,7 @@ def points(
     """
     from auclid.cli import scorecards, settings
 
-    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher))
+    scorecards.points(model, output, page, settings.PointTableOptions(scale, base, odds, max_bins, higher, max_lines))
 
 
 @app.command()

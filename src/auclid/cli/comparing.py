@@ -15,6 +15,7 @@ from auclid.cli.data import BinaryTable, Options, embedded_table, load_table, op
 from auclid.cli.paths import check_ending, check_paths
 from auclid.cli.predictions import TABLE_ENDINGS, check_writer, write_columns
 from auclid.cli.report import ranks_page, report
+from auclid.cli.settings import own_settings
 from auclid.cli.verdict import SIGNIFICANCE, Answer
 from auclid.comparison import ComparedModel
 from auclid.comparison._ranks import ranked_tables
@@ -125,6 +126,7 @@ def _next_line(data: Path | None, how: Options, result: HeldOutComparison) -> st
         *(("--drop", name) for name in how.drop),
         ("--drop", how.time),
         ("--method", method),
+        *(("--set", setting) for setting in own_settings(how.settings, method)),
         ("--max-fpr", f"{result.max_fpr:g}" if models.aims(method, result.max_fpr) else None),
     ]
     words = [str(data), *(word for name, value in chosen if value is not None for word in (name, value))]

@@ -12,6 +12,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import clone
 
+from auclid import _sizes
 from auclid.additive import Scorecard
 from auclid.auto import AUCClassifier
 from auclid.calibrated import Calibrated
@@ -25,16 +26,10 @@ from auclid.cli.predictions import PARQUET
 from auclid.cli.scorecards import card_facts, card_paths, check_points, leave_scorecard
 from auclid.cli.verdict import measured_by
 from auclid.cli.wording import remarks
-from auclid.errors import DataError
+from auclid.errors import DataError, missing_label
 from auclid.io import save
 from auclid.monitoring import Profile, profile
 from auclid.validation import names_known
-
-MAX_PROFILE_COLUMNS = 2_000
-"""Columns up to which a model file holds a profile of the training rows."""
-
-PROFILE_ROWS = 100_000
-"""Rows that are counted of those that do not fit in memory."""
 
 
 class Fitted(NamedTuple):
@@ -134,7 +129,7 @@ def _fit_in_memory(task: Task, how: Options) -> Fitted:
 
 def profile_of(estimator: Any, X: Any, y: Any) -> Profile | None:
     """The counts of the training rows; None of very many columns, which would make a large file."""
-    if X.shape[1] > MAX_PROFILE_COLUMNS:
+    if X.shape[1] > _sizes.MAX_PROFILE_COLUMNS:
         return None
     with names_known(), warnings.catch_warnings(action="ignore"):
         return profile(estimator, X, y)
@@ -142,7 +137,7 @@ def profile_of(estimator: Any, X: Any, y: Any) -> Profile | None:
 
 def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> Fitted:
     """A method fitted on all rows, which need not fit in memory; in one pass where there is a checkpoint."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     columns, rows = task.rows.columns, task.rows
     with noted(task.notes), names_known(), _show.passes(rows):
         if checkpoint is None:
@@ -155,7 +150,7 @@ def _fit_by_blocks(task: Task, how: Options, checkpoint: Checkpoint | None) -> F
                 estimator = Calibrated(model)._fit_around(estimator, rows)
     facts = _facts(estimator, task, how) if isinstance(estimator, Scorecard) else []
     first = next(rows.read(allow_missing=True, allow_categorical=True))
-    some, y = rows.sample(PROFILE_ROWS, how.seed, allow_missing=True)
+    some, y = rows.sample(_sizes.PROFILE_ROWS, how.seed, allow_missing=True)
     dense = not sparse.issparse(first.X)
     return Fitted(name, estimator, columns, task.classes, dense, facts, profile_of(estimator, some, y))
 
@@ -174,7 +169,7 @@ def _with_probabilities(model: Any) -> Any:
 
 def _compared(checkpoint: Checkpoint, data: Path, how: Options) -> Checkpoint:
     """The checkpoint, compared with the settings and the files of the command."""
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     require_stream(name, model)
     checkpoint.agree(
         method=name, target=how.target, drop=sorted(how.drop), seed=how.seed, max_fpr=how.max_fpr,
@@ -201,7 +196,7 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         from distributed import Client
     except ImportError:
         raise ImportError("--scheduler needs dask, which is not installed: pip install 'auclid[dask]'.") from None
-    name, model = models.few_passes(how.method, how.seed, how.max_fpr, how.published, how.settings)
+    name, model = models.ours(how.method, how.seed, how.max_fpr, how.published, how.settings)
     if how.target is None:
         raise DataError(NO_LABELS)
     with Client(address), noted([]), names_known():
@@ -213,7 +208,7 @@ def _fit_on_cluster(path: Path, how: Options, address: str) -> Fitted:
         # of each partition by itself: dask would shuffle all rows for it
         counts = frame[how.target].map_partitions(lambda part: part.value_counts(dropna=False)).compute()
         if counts.index.isna().any():
-            raise DataError(f"--target must have a label in each row on a cluster; {how.target!r} has gaps.")
+            raise missing_label(f"missing ones in {how.target!r}", subject="On a cluster, --target")
         counts = counts.groupby(level=0).sum()
         levels = np.asarray(counts.index)
         ask_for_positive(levels.tolist(), counts.tolist(), how.positive)

@@ -10,9 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import style
+from auclid._page import page as whole_page
 from auclid._page.svg import Frame, nice, span
-from auclid._version import __version__
 from auclid.cli import _show
 from auclid.cli._show import escape as plain
 from auclid.cli.data import option_column, scan_columns, text
@@ -23,7 +22,7 @@ from auclid.cli.thresholds import Purpose
 from auclid.data.encoding import is_missing
 from auclid.data.files import Rows, read_column
 from auclid.data.readers.open import has_own_labels, open_columns
-from auclid.errors import DataError
+from auclid.errors import DataError, missing_label
 from auclid.io import replacing
 from auclid.monitoring import MonitorReport, Period, Profile
 from auclid.monitoring.profile import ColumnCounter, PartCounts, order_concordance, profile, unknown_order
@@ -83,7 +82,7 @@ def _profile(saved: SavedModel, options: MonitoringOptions) -> Profile:
     with names_known():
         y = None if labels is None else saved.estimator.classes_[np.nan_to_num(labels).astype(int)]
         if labels is not None and np.isnan(labels).any():
-            raise DataError(f"--reference must have a label in each row; {str(options.reference)!r} has gaps.")
+            raise missing_label(f"missing ones in {str(options.reference)!r}", subject="--reference")
         return profile(saved.estimator, rows, y, held_out=y is not None)
 
 
@@ -176,8 +175,7 @@ def page(report: MonitorReport, source: str, positive: str | None) -> str:
     """The report as one HTML file; ``positive`` is None of a model that ranks ordered rows."""
     template = (resources.files("auclid.cli") / "page" / "monitor.html").read_text("utf-8")
     alarms = report.alarms
-    return Template(template).substitute(
-        style=style(),
+    body = Template(template).substitute(
         source=escape(source),
         verdict=escape(" ".join(alarms) if alarms else "Nothing calls for action."),
         facts=escape(_facts(report, positive)),
@@ -192,8 +190,8 @@ def page(report: MonitorReport, source: str, positive: str | None) -> str:
         alerts=_figure("share of alerts", report.periods, "alert_rate", report.alert_rate_before),
         periods="".join(map(_period_line, report.periods)),
         notes="".join(f"<li>{escape(note)}</li>" for note in report.notes),
-        version=escape(__version__),
     )
+    return whole_page(f"auclid monitor: {escape(source)}", body)
 
 
 def _facts(report: MonitorReport, positive: str | None) -> str:

@@ -9,9 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from auclid._hints import count_of
-from auclid._page import style
+from auclid._page import page as whole_page
 from auclid._page.svg import BOTTOM, HEIGHT, TOP, Frame, nice, span
-from auclid._version import __version__
 from auclid.cli.ordered_rows import OrderedTable
 from auclid.cli.plots import forest_plot
 from auclid.cli.verdict import likely, signed
@@ -70,15 +69,14 @@ def ordered_page(result: OrderedResult) -> str:
         best = result.best_of_each_side
         figures += [_figure(f"AUC within groups: {row.name}", *_group_plot(result, row)) for row in best]
     template = (resources.files("auclid.cli") / "page" / "ordered.html").read_text("utf-8")
-    return Template(template).substitute(
-        style=style(),
+    body = Template(template).substitute(
         title=escape(result.source),
         facts=escape(result.facts),
         models="".join(_line(row) for row in result.models),
         pairs="Only rows of one group are compared." if result.groups is not None else "",
         figures="".join(figures),
-        version=escape(__version__),
     )
+    return whole_page(f"auclid: {escape(result.source)}", body)
 
 
 _TIME = (

@@ -11,7 +11,7 @@ from auclid.cli.data import column_of, option_column, text
 from auclid.data.encoding import decode, is_missing
 from auclid.data.files import scan
 from auclid.data.readers.open import open_columns
-from auclid.errors import DataError
+from auclid.errors import DataError, missing_label
 from auclid.monitoring.profile import unknown_order
 from auclid.validation.outcomes import Survival, event_column, group_codes, ordered_values, time_column
 
@@ -113,7 +113,7 @@ def _levels(target: Any, options: OrderOptions) -> np.ndarray:
         return ordered_values("auclid", "target", target)
     labels = np.asarray(target).tolist()
     if any(is_missing(label) for label in labels):
-        raise DataError("The target must have a label in each row.")
+        raise missing_label("missing ones", subject="The target")
     is_pos = np.array([text(label) == options.positive for label in labels])
     if not is_pos.any():
         raise DataError(f"--positive must be a label of the target; got {options.positive!r}.")

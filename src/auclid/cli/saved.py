@@ -15,10 +15,11 @@ from auclid.base import Ranker
 from auclid.baselines import scores as scored
 from auclid.baselines import threshold
 from auclid.calibrated import Calibrated
-from auclid.cli.data import scan_columns, text
+from auclid.cli.data import NO_LABELS, scan_columns, text
 from auclid.cli.ordered_rows import OrderOptions
 from auclid.data import as_array
 from auclid.data.files import Rows
+from auclid.data.readers.open import has_own_labels
 from auclid.errors import DataError
 from auclid.io import about, load
 from auclid.monitoring import Profile
@@ -135,6 +136,15 @@ class SavedModel(NamedTuple):
     def scan(self, data: Path, target: str | None, memory: str | None, drop: Sequence[str] = ()) -> Rows:
         """The rows of a source with the columns that the model was fitted to; all but ``drop`` if none are recorded."""
         return scan_columns(data, target, memory, self.names, drop if self.names is None else ())
+
+    def scan_labelled(self, data: Path, target: str | None, memory: str | None) -> Rows:
+        """The rows of a source with the columns of the model and with labels."""
+        if target is None and not has_own_labels(data):
+            raise DataError(NO_LABELS)
+        rows = self.scan(data, target, memory)
+        if not rows.has_target:
+            raise DataError(NO_LABELS)
+        return rows
 
     def answers(self, rows: Rows) -> Iterator[Answers]:
         """What the model says of the rows, a block at a time."""

@@ -104,11 +104,7 @@ def _measured(
 ) -> evaluation.Evaluation:  # fmt: skip
     """The figures of a model on labelled rows."""
     target = target or saved.target
-    if target is None and not has_own_labels(data):
-        raise DataError(NO_LABELS)
-    rows = saved.scan(data, target, memory)
-    if not rows.has_target:
-        raise DataError(NO_LABELS)
+    rows = saved.scan_labelled(data, target, memory)
     with _show.passes(rows):
         labelled, notes = labelled_rows(rows, target)
         scores, called, probability = evaluation.scores_of(saved.answers(rows), labelled)
@@ -121,7 +117,8 @@ def _measured(
     if positive not in (None, saved.positive):
         probability = None  # that of the other label
     _show.remarks([*unknown_columns(rows, [target, options.groups]), *notes, *missing_note(rows.missing_counts())])
-    return evaluation.evaluate(is_pos, scores, called, classes, groups, options, probability, saved.threshold)
+    measured = evaluation.ScoredRows(is_pos, scores, called, classes, groups, probability, saved.threshold)
+    return evaluation.evaluate(measured, options)
 
 
 def _tell_evaluation(found: evaluation.Evaluation, options: EvaluationOptions, title: str) -> None:
@@ -187,5 +184,6 @@ def evaluate_scores(
     _show.remarks(notes)
     groups = None if options.groups is None else evaluation.group_column(data, options.groups, np.flatnonzero(known))
     probability = values if is_share else None
-    found = evaluation.evaluate(is_pos, values, values > cut, classes, groups, options, probability, cut)
+    measured = evaluation.ScoredRows(is_pos, values, values > cut, classes, groups, probability, cut)
+    found = evaluation.evaluate(measured, options)
     _tell_evaluation(found._replace(has_model=False), options, f"{score} of {data.name}")

@@ -23,7 +23,7 @@ from auclid.comparison._splits import SplitPlan, plan_splits
 from auclid.comparison._tests import ClassJudge, Judge, measured, paired_differences
 from auclid.comparison._tuning import tuned
 from auclid.errors import invalid_type, invalid_value
-from auclid.metrics._cross_val import _checked_rows
+from auclid.metrics._cross_val import checked_splits
 from auclid.metrics._sample import checked_region
 from auclid.registry import make
 from auclid.validation.parameters import number_in, one_of, whole_number
@@ -145,7 +145,7 @@ def compare(
     region = checked_region(owner, max_fpr, 0.0)
     if time is not None and sample_weight is not None:
         time = column(owner, "time", time)[weight_column(owner, sample_weight) > 0.0]
-    rows = _checked_rows(owner, X, y, groups, [], sample_weight, None)
+    rows = checked_splits(owner, X, y, groups, [], sample_weight, None)
     plan = plan_splits(rows, cv, repeats, test_size, time, seed)
     if whole_number(owner, "tune", tune, 0):
         named = tuned(named, tune, grids or {}, region.max_fpr, seed)

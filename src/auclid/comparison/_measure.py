@@ -16,7 +16,7 @@ from sklearn.utils import _safe_indexing
 from auclid.columns import Columns
 from auclid.comparison._rows import ComparedRows, OrderedRows
 from auclid.data.encoding import is_frame
-from auclid.metrics._cross_val import _rows_to_score
+from auclid.metrics._cross_val import rows_to_score
 from auclid.validation import take_rows
 
 FAILURES = (ValueError, MemoryError, FloatingPointError, np.linalg.LinAlgError)
@@ -98,7 +98,7 @@ def _split_trials(
 
 def _trial(estimator: Any, rows: ComparedRows, number: int, prepared: dict[str, tuple[Any, Any, Any]]) -> SplitTrial:
     """Fit an estimator to the training rows of a split and score the test rows of its partition."""
-    train, test = rows.splits[number][0], _rows_to_score(rows.splits)[number]
+    train, test = rows.splits[number][0], rows_to_score(rows.splits)[number]
     own = np.isin(test, rows.splits[number][1])
     y, warm_up = rows.y[train], 0.0
     with warnings.catch_warnings(record=True) as heard:

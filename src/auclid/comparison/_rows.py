@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from auclid.metrics._cross_val import _Rows, finite_scores
+from auclid.metrics._cross_val import CrossValRows, finite_scores
 
 
 class OrderedRows(NamedTuple):
@@ -36,5 +36,5 @@ class OrderedRows(NamedTuple):
         return finite_scores(owner, model, model.predict(X))
 
 
-ComparedRows = _Rows | OrderedRows
+ComparedRows = CrossValRows | OrderedRows
 """What estimators are compared on."""

@@ -5,18 +5,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, StratifiedShuffleSplit, check_cv
 
+from auclid import _sizes
 from auclid.auto._folds import Split, rolling_folds
 from auclid.comparison._rows import ComparedRows
 from auclid.errors import Described, invalid_value
-from auclid.metrics._cross_val import _numbers
+from auclid.metrics._cross_val import row_numbers
 from auclid.metrics._periods import time_numbers
 from auclid.validation.parameters import number_in, whole_number
 
 N_FOLDS, N_REPEATS, TEST_SIZE = 5, 3, 0.3
 """What "auto" stands for."""
-
-ENOUGH_TO_HOLD_OUT = 1_000
-"""Rows of the rarer class from which on one hold-out is precise enough; fewer are compared by repeated folds."""
 
 MIN_TEST_ROWS = 2
 """Rows of each class without which a split cannot be measured."""
@@ -58,15 +56,15 @@ def _by_chance(
 ) -> SplitPlan:
     """One hold-out, where it was asked for or is precise enough; else repeated folds."""
     left_open = cv == "auto" and repeats == "auto"
-    if test_size is not None or (left_open and rows.cluster is None and rarest >= ENOUGH_TO_HOLD_OUT):
+    if test_size is not None or (left_open and rows.cluster is None and rarest >= _sizes.MIN_ROWS_TO_HOLD_OUT):
         return _hold_out(rows, TEST_SIZE if test_size is None else test_size, seed)
     if repeats == "auto":
-        repeats = N_REPEATS if rarest < ENOUGH_TO_HOLD_OUT else 1
+        repeats = N_REPEATS if rarest < _sizes.MIN_ROWS_TO_HOLD_OUT else 1
     return _repeated_folds(rows, count, whole_number("compare", "repeats", repeats, 1), seed, left_open)
 
 
 def _given(rows: ComparedRows, cv: Any) -> SplitPlan:
-    splits = [(_numbers(a), _numbers(b)) for a, b in check_cv(cv, rows.y).split(rows.X, rows.y, rows.cluster)]
+    splits = [(row_numbers(a), row_numbers(b)) for a, b in check_cv(cv, rows.y).split(rows.X, rows.y, rows.cluster)]
     if not splits:
         raise invalid_value("compare", "cv", "give one split or more", cv)
     return SplitPlan(splits, {len(splits): "one given split" if len(splits) == 1 else f"{len(splits)} given splits"})

@@ -18,7 +18,7 @@ from auclid.metrics import (
     concordance_interval,
 )
 from auclid.metrics._compare import answer, checked_question
-from auclid.metrics._cross_val import _corrected_error, _mean_area, _scored_folds
+from auclid.metrics._cross_val import corrected_error, mean_area, scored_folds
 from auclid.metrics._many import corrected
 from auclid.metrics._sample import Region
 from auclid.metrics._variance import share_interval
@@ -70,7 +70,7 @@ class Judge:
         if self.one_split:
             return self.paired_test(a, b, metric)
         gaps = a.ap_folds - b.ap_folds if metric == "ap" else a.folds - b.folds
-        se, df = _corrected_error(self.rows, gaps)
+        se, df = corrected_error(self.rows, gaps)
         question = checked_question("compare", self.level, "two-sided", 0.0)
         return answer(float(gaps.mean()), se, self.trials, question, df)
 
@@ -109,8 +109,8 @@ class ClassJudge(Judge):
             is_pos, how = self.labels(self.rows.splits[0][1])
             one = auc_interval(is_pos, trials[0].scores, max_fpr=region.max_fpr, **how)
             return one.auc, one.low, one.high, np.array([one.auc])
-        folds = _scored_folds("compare", self.rows, region, [[trial.of_partition] for trial in trials])
-        found = _mean_area(self.rows, folds, region, self.level)
+        folds = scored_folds("compare", self.rows, region, [[trial.of_partition] for trial in trials])
+        found = mean_area(self.rows, folds, region, self.level)
         return found.auc, found.low, found.high, found.folds
 
     def average_precision(self, trials: list[SplitTrial]) -> Figures:

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from auclid.data.blocks import stack_rows
 from auclid.data.files import Rows
 from auclid.data.readers import Block, Reader
 from auclid.data.readers.reader import select_rows
@@ -61,8 +62,14 @@ class Mapped(Reader):
     def take(self, index: np.ndarray) -> Any:
         self.rows.materialize()
         index = index if self.index is None else self.index[index]
-        X = self.rows.gather(index, allow_missing=True, allow_categorical=self.decoded)[0]
-        return X if self.numbers is None or not len(index) else self.numbers(self._decode(X))
+        if self.numbers is None or not len(index):
+            return self._gather(index)
+        ends = np.searchsorted(index, np.cumsum(self.rows.block_sizes()))
+        by_block = [part for part in np.split(index, ends) if len(part)]  # a function may need several copies of its X
+        return stack_rows((self.numbers(self._decode(self._gather(part))) for part in by_block), len(index))
+
+    def _gather(self, index: np.ndarray) -> Any:
+        return self.rows.gather(index, allow_missing=True, allow_categorical=self.decoded)[0]
 
     def _decode(self, X: Any) -> Any:
         return self.rows.decode(X) if self.decoded else X

@@ -1,6 +1,6 @@
 """Three small real tables whose rows have an order: censored times, choices within groups, and levels."""
 
-from importlib import resources
+from pathlib import Path
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -171,5 +171,5 @@ def load_anes96() -> Bunch:
 
 def _arrays(name: str) -> dict[str, np.ndarray]:
     """The arrays of a file that comes with the package."""
-    with (resources.files("auclid.datasets") / name).open("rb") as file, np.load(file) as table:
+    with np.load(Path(__file__).with_name(name)) as table:
         return dict(table)
