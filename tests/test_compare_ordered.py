@@ -5,8 +5,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.linear_model import Ridge
 
-from auclid import OrderedRanker, SurvivalRanker, compare
-from auclid.comparison import compare_ordered
+from auclid import OrderedRanker, SurvivalRanker, compare, compare_ordered
 from auclid.metrics import compare_concordance, concordance, concordance_interval
 from auclid.monitoring import monitor, profile
 

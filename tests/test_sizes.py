@@ -180,6 +180,7 @@ REFUSED = {
 ELSEWHERE = {
     "ORDERED_CARD_ROWS": "test_scorecard_ordered.py",
     "MAX_ORDER_LEVELS": "test_scorecard_ordered.py",
+    "MIN_PACKED_ROWS": "test_sorting.py",
     "MIN_RUNS": "test_runs.py",
     "MIN_RUN_BLOCKS": "test_runs.py",
     "MAX_RUN_COLUMNS": "test_runs.py",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from auclid.calibrated import Calibrated as Calibrated
     from auclid.columns import *  # noqa: F403
     from auclid.comparison import compare as compare
+    from auclid.comparison import compare_ordered as compare_ordered
     from auclid.comparison import compare_tables as compare_tables
     from auclid.comparison import mean_ranks as mean_ranks
     from auclid.data.files import Rows as Rows
@@ -54,7 +55,7 @@ FAMILIES = ("additive", "auto", "boost", "columns", "kernels", "online", "ordere
 
 OTHER_NAMES = {
     "calibrated": ("Calibrated",),
-    "comparison": ("compare", "compare_tables", "mean_ranks"),
+    "comparison": ("compare", "compare_ordered", "compare_tables", "mean_ranks"),
     "data.files": ("Rows", "scan"),
     "exporters": ("export",),
     "io": ("load", "save"),

@@ -131,7 +131,7 @@ def compare(
     """
     owner = "compare"
     if getattr(getattr(y, "dtype", None), "names", None):
-        hint = "Censored times are compared by auclid.comparison.compare_ordered."
+        hint = "Censored times are compared by compare_ordered."
         raise invalid_value(owner, "y", "hold two labels", list(y.dtype.names), hint)  # type: ignore[union-attr]
     named = named_estimators(estimators)
     rivals = baseline_names(baseline, list(named))

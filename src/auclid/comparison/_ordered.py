@@ -63,8 +63,7 @@ def compare_ordered(
     Examples
     --------
     >>> from sklearn.linear_model import Ridge
-    >>> from auclid import OrderedRanker
-    >>> from auclid.comparison import compare_ordered
+    >>> from auclid import OrderedRanker, compare_ordered
     >>> from auclid.datasets import load_anes96
     >>> table = load_anes96()
     >>> found = compare_ordered({"ranker": OrderedRanker(), "ridge": Ridge()}, table.data, table.target, repeats=1)
