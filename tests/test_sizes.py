@@ -180,6 +180,7 @@ REFUSED = {
 ELSEWHERE = {
     "ORDERED_CARD_ROWS": "test_scorecard_ordered.py",
     "MAX_ORDER_LEVELS": "test_scorecard_ordered.py",
+    "MIN_PACKED_ROWS": "test_sorting.py",
     "MIN_RUNS": "test_runs.py",
     "MIN_RUN_BLOCKS": "test_runs.py",
     "MAX_RUN_COLUMNS": "test_runs.py",
@@ -251,7 +252,7 @@ NO_PATH = {
     "MIN_LEVEL_ROWS", "MIN_BIN_ROWS", "MIN_ONE_HOT_ROWS", "MIN_TEST_ROWS", "MIN_TAIL_ROWS", "MIN_WINDOW_ROWS",
     "MAX_CHECKED_ROWS", "MAX_CHECKED_COLUMNS", "MAX_EXCEL_ROWS", "MAX_EXPLAINED_ROWS", "MAX_EXPLAINED_COLUMNS",
     "MIN_GROUP_CLASS_ROWS", "MIN_COLUMNS_TO_SAMPLE", "MAX_JSON_VALUES", "MAX_ROWS", "MANY_ENTRIES",
-    "MAX_PENDING_ROWS",
+    "MAX_PENDING_ROWS", "MAX_SHOWN_COLUMNS",
 }  # fmt: skip
 """Statistical minima of a cell, limits of a page or a file format, and lengths of buffers."""
 

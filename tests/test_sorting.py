@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from auclid.stats import sorting
+from auclid import _sizes
 from auclid.stats.sorting import stable_argsort
 
 VALUES = {
@@ -32,8 +32,8 @@ def test_order_is_that_of_numpy(kind, n):
 @settings(deadline=None)
 def test_any_numbers(rows):
     value, second = np.array([row[0] for row in rows]), np.array([row[1] for row in rows])
-    least, sorting.MIN_PACKED_ROWS = sorting.MIN_PACKED_ROWS, 1
+    least, _sizes.MIN_PACKED_ROWS = _sizes.MIN_PACKED_ROWS, 1
     try:
         np.testing.assert_array_equal(stable_argsort(value, second), np.lexsort((second, value)))
     finally:
-        sorting.MIN_PACKED_ROWS = least
+        _sizes.MIN_PACKED_ROWS = least

@@ -2,10 +2,8 @@
 
 import numpy as np
 
+from auclid import _sizes
 from auclid._generic import kernel
-
-MIN_PACKED_ROWS = 20_000
-"""Numbers from which on keys are worth their making."""
 
 MAX_SHIFTS = 4
 """Places, for each number, that keys may be put right by; with more of them numbers are sorted as they are."""
@@ -30,7 +28,7 @@ def stable_argsort(value: np.ndarray, second: np.ndarray | None = None) -> np.nd
     array([2, 1, 0])
     """
     n = len(value)
-    if n >= MIN_PACKED_ROWS:
+    if n >= _sizes.MIN_PACKED_ROWS:
         value = value + 0.0  # -0.0 and 0.0 are one number with two patterns of bits
         bits = np.uint64(n.bit_length())
         keys = packed_keys(value.view(np.uint64), np.zeros(n, dtype=bool) if second is None else second, bits)
