@@ -2,7 +2,7 @@
 
 On fresh rows the mean probability is the base rate and the log-odds have slope 1 and intercept 0, within standard
 errors; on training rows the mean is the base rate too. Probabilities rise with scores, and `predict` cuts where its
-documentation says. The sizes are read from `auclid._sizes`: one without a case here or in tests/test_sizes.py fails a test.
+documentation says. The sizes are read from `auclid._sizes`: one without a case fails tests/test_sizes.py.
 """
 
 import warnings
