@@ -2,7 +2,7 @@
 
 On fresh rows the mean probability is the base rate and the log-odds have slope 1 and intercept 0, within standard
 errors; on training rows the mean is the base rate too. Probabilities rise with scores, and `predict` cuts where its
-documentation says. The sizes are read from `auclid._sizes`: one without a case here fails a test.
+documentation says. The sizes are read from `auclid._sizes`: one without a case fails tests/test_sizes.py.
 """
 
 import warnings
@@ -173,14 +173,6 @@ CASES = {
     "MAX_NEWTON_COLUMNS": Case(LINEAR, 1),
     "MAX_NEWTON_ENTRIES": Case(LINEAR, 1),
 }
-
-
-WITHOUT_PROBABILITIES = {"ORDERED_CARD_ROWS"}
-"""Sizes of models that have none; tests/test_scorecard_ordered.py has both sides of them."""
-
-
-def test_every_size_has_a_case():
-    assert set(CASES) == {name for name in vars(_sizes) if name.isupper()} - WITHOUT_PROBABILITIES
 
 
 def tables(kind, n=3000, fresh=10_000):

@@ -207,6 +207,9 @@ MIN_BLOCK_ROWS = 20_000
 MAX_SORTED_ROWS = 10_000
 """Largest table whose random order depends on the contents of the rows instead of their positions."""
 
+MIN_PACKED_ROWS = 20_000
+"""Numbers from which on a stable order is that of keys, which hold a number and its place."""
+
 MAX_STATE_COLUMNS = 8192
 """Columns up to which a d x d matrix is kept (half a gigabyte)."""
 
