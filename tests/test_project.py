@@ -4,8 +4,10 @@ import os
 import re
 import runpy
 import subprocess
+import sys
 import tomllib
 import zipfile
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -41,6 +43,13 @@ def test_the_changelog_begins_with_this_version():
     version, date = re.findall(r"^## \[(.+)\] - (.+)$", read("CHANGELOG.md"), flags=re.M)[0]
     assert version == auclid.__version__
     assert f'date-released: "{date}"' in read("CITATION.cff")
+
+
+def test_no_benchmark_hides_an_installed_package():
+    """A script's folder comes first on the path: benchmarks/coverage.py would be numba's `import coverage`."""
+    own = {path.stem for path in (ROOT / "benchmarks").glob("*.py")}
+    outside = {*sys.stdlib_module_names, *packages_distributions(), "coverage"}
+    assert own & outside == set()
 
 
 def test_the_bibtex_entry_is_of_this_version():
