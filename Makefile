@@ -13,7 +13,7 @@ BIN := $(VENV)/$(SCRIPTS)
 PY := $(BIN)/python
 PIP := -m pip --disable-pip-version-check install --quiet
 WORKERS ?= 2
-# `make test` does without PyTorch and what is tried with it: 1.4 GB more to install (CONTRIBUTING.md). An index that has
+# `make test` does without PyTorch and what is tried with it: 1.4 GB more to install, see CONTRIBUTING.md. An index that has
 # builds for GPUs as well gives those, unless the index of the CPU builds is named too: make test-torch PIP_EXTRA_INDEX_URL=...
 PYTORCH ?= torch==2.13.0
 TRAINERS ?= lightning==2.6.6 skorch==1.4.0 transformers==5.23.0 accelerate==1.15.0

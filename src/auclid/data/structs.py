@@ -98,7 +98,7 @@ def row_span(rows: RowStruct, i: int) -> tuple[int, int]:
 
 
 @generic
-def row_entry(rows: RowStruct, i: int, e: int) -> tuple[int, float]:
+def row_entry(rows: RowStruct, i: int, e: int | np.unsignedinteger) -> tuple[int, float]:
     """The column and the value of row i's entry at position e."""
 
 

@@ -49,12 +49,13 @@ def select_pairs(
 ) -> tuple[TopSelection, TopSelection]:
     """The weights of positives and negatives that maximise the soft top, as auclid.solvers.partial_auc defines it.
 
-    Each class's weights are the best for the other's; where both are cut, they are found in turns, until none changes
-    by more than ``tol`` of the largest.
+    Each class's weights are the best for the other's; where both are cut, they are found in turns, until the next turn
+    would change none by more than ``tol`` of the largest: each turn shrinks the change by the same factor or more.
     """
     pos, neg = _uncut(batch.pos), _uncut(batch.neg)
     if region.softness == 0.0:
         return _hard(batch, region)
+    change = 1.0
     for _ in range(ALTERNATIONS):
         before = pos.weight
         if region.max_fpr < 1.0:
@@ -63,8 +64,8 @@ def select_pairs(
             pos = _soft(sums.losses(neg.weight, as_pos=True), batch.pos, 1.0 - region.min_tpr, region.softness, pos.tau)
         if not region.is_two_way:
             break
-        change = float(((pos.weight - before).abs() / before.amax(-1, keepdim=True)).max())
-        if change <= tol:
+        earlier, change = change, float(((pos.weight - before).abs() / before.amax(-1, keepdim=True)).max())
+        if change * min(1.0, change / earlier) <= tol:
             break
     return pos, neg
 
@@ -93,12 +94,13 @@ def _threshold(loss: Tensor, own: Tensor, mass: Tensor, softness: float, start: 
     used = own > 0.0
     low = loss.masked_fill(~used, torch.inf).amin(-1, keepdim=True) - softness
     high = loss.masked_fill(~used, -torch.inf).amax(-1, keepdim=True)
-    tau = 0.5 * (low + high) if start is None else start.clamp(low, high)
+    tau, scaled = 0.5 * (low + high) if start is None else start.clamp(low, high), loss / softness
     eps = 4.0 * torch.finfo(loss.dtype).eps
     for _ in range(NEWTON_STEPS):
-        part = (loss - tau) / softness
-        excess = (own * part.clamp(0.0, 1.0)).sum(-1, keepdim=True) - mass
-        edge = (own * ((part > 0.0) & (part < 1.0))).sum(-1, keepdim=True)
+        part = scaled - tau / softness
+        inside = part.clamp(0.0, 1.0)
+        excess = _dot(own, inside) - mass
+        edge = _dot(own, (inside == part).to(own.dtype))
         low, high = torch.where(excess > 0.0, tau, low), torch.where(excess > 0.0, high, tau)
         step = tau + excess * softness / edge
         following = torch.where((low < step) & (step < high), step, 0.5 * (low + high))
@@ -108,6 +110,11 @@ def _threshold(loss: Tensor, own: Tensor, mass: Tensor, softness: float, start: 
         if done:
             break
     return tau
+
+
+def _dot(a: Tensor, b: Tensor) -> Tensor:
+    """Sums of products of the rows, of shape (columns, 1)."""
+    return torch.linalg.vecdot(a, b).unsqueeze(-1)
 
 
 def _hard(batch: ScoreBatch, region: TopShares) -> tuple[TopSelection, TopSelection]:
